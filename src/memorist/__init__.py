@@ -1,0 +1,46 @@
+"""Memorist: long-term memory for LLM agents. Local, exact, and without a model call."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from memorist.embedders import Embedder, Role
+    from memorist.errors import MemoristError
+    from memorist.memory import Memory
+    from memorist.records import Action, Change, Draft, Hit, Kind, Page, Record
+    from memorist.scope import Scope
+
+__all__ = [
+    "Action",
+    "Change",
+    "Draft",
+    "Embedder",
+    "Hit",
+    "Kind",
+    "MemoristError",
+    "Memory",
+    "Page",
+    "Record",
+    "Role",
+    "Scope",
+]
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Memory": "memorist.memory",
+    "MemoristError": "memorist.errors",
+    "Embedder": "memorist.embedders",
+    "Role": "memorist.embedders",
+    "Scope": "memorist.scope",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name when it is first asked for, so that importing the package costs nothing."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value: object = getattr(import_module(_HOMES.get(name, "memorist.records")), name)
+    globals()[name] = value
+    return value

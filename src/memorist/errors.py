@@ -1,0 +1,114 @@
+"""Every error this package raises on purpose, as one tree, so that a caller catches as much as it means to.
+
+MemoristError
+├── InvalidInputError          an argument is wrong; also a ValueError
+│   └── FormatError            a file or line to load is not in a form that can be read
+├── ScopeError                 a call would cross a wall between tenants or users
+├── NotFoundError              the record named does not exist in this scope; also a LookupError
+├── ConflictError              an id, a key or a version is taken
+├── ClosedError                the memory is not open
+├── StoreError                 the store could not do what was asked; nothing was half-written
+│   ├── StoreBusyError         another process held the store for longer than the time-out
+│   ├── StoreFullError         no space is left where the store writes
+│   ├── StoreCorruptError      the file is damaged, or is something else
+│   ├── StoreUnavailableError  the store cannot be reached or opened
+│   └── SchemaError            the store was written by another version that this one cannot use
+├── EmbedderError              the embedder failed or answered something unusable
+│   ├── EmbedderUnavailableError   it cannot be reached or loaded now
+│   └── EmbedderMismatchError      the store holds vectors of another embedder
+└── MissingExtraError          an optional package is not installed; also an ImportError
+"""
+
+__all__ = [
+    "ClosedError",
+    "ConflictError",
+    "EmbedderError",
+    "EmbedderMismatchError",
+    "EmbedderUnavailableError",
+    "FormatError",
+    "InvalidInputError",
+    "MemoristError",
+    "MissingExtraError",
+    "NotFoundError",
+    "SchemaError",
+    "ScopeError",
+    "StoreBusyError",
+    "StoreCorruptError",
+    "StoreError",
+    "StoreFullError",
+    "StoreUnavailableError",
+    "missing_extra",
+]
+
+
+class MemoristError(Exception):
+    """Base of every error raised on purpose by this package."""
+
+
+class InvalidInputError(MemoristError, ValueError):
+    """An argument is wrong; the text says which, and what would be right."""
+
+
+class FormatError(InvalidInputError):
+    """A file or a line to load is not in a form that can be read."""
+
+
+class ScopeError(MemoristError):
+    """A call would cross a wall: another tenant's or another user's records."""
+
+
+class NotFoundError(MemoristError, LookupError):
+    """The record named does not exist in this scope."""
+
+
+class ConflictError(MemoristError):
+    """An id or a key is taken, or the record was changed by someone else meanwhile."""
+
+
+class ClosedError(MemoristError):
+    """The memory is not open: not yet, or no longer."""
+
+
+class StoreError(MemoristError):
+    """The store could not do what was asked; nothing was half-written."""
+
+
+class StoreBusyError(StoreError):
+    """Another process held the store for longer than the time-out; the call can be repeated."""
+
+
+class StoreFullError(StoreError):
+    """No space is left where the store writes; what was acknowledged before is safe."""
+
+
+class StoreCorruptError(StoreError):
+    """The file is damaged, or is no memory at all."""
+
+
+class StoreUnavailableError(StoreError):
+    """The store cannot be reached or opened."""
+
+
+class SchemaError(StoreError):
+    """The store was written by a version of this package that this one cannot use."""
+
+
+class EmbedderError(MemoristError):
+    """The embedder failed, or answered something that is not a vector for each text."""
+
+
+class EmbedderUnavailableError(EmbedderError):
+    """The embedder cannot be reached or loaded now; the call can be repeated."""
+
+
+class EmbedderMismatchError(EmbedderError):
+    """The store holds vectors of another embedder; ``memorist reindex`` makes them anew."""
+
+
+class MissingExtraError(MemoristError, ImportError):
+    """An optional package is not installed; the text names the pip command."""
+
+
+def missing_extra(package: str, extra: str) -> MissingExtraError:
+    """Return the error for an optional `package` that the extra `extra` of this package brings."""
+    return MissingExtraError(f"{package} is not installed; run: pip install 'memorist[{extra}]'")

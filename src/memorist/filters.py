@@ -1,0 +1,272 @@
+"""Which records a verb is about: one filter, the same for every verb and every store."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeAlias
+
+from memorist.errors import InvalidInputError
+from memorist.records import Kind, Record, parse_kind
+from memorist.times import TimeLike, parse_time
+
+__all__ = ["All", "Any_", "Condition", "Filter", "Not", "Test", "make_filter", "parse_where"]
+
+OPERATORS = ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin", "$exists")
+MAX_DEPTH = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """One comparison: the value at `path` against `value`. `operator` is eq, gt, gte, lt, lte, in or exists.
+
+    A list in the metadata passes if one of its elements does. Numbers compare with numbers and texts with
+    texts; a comparison of anything else is false.
+    """
+
+    path: tuple[str, ...]
+    operator: str
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """True where `condition` is not."""
+
+    condition: "Condition"
+
+
+@dataclass(frozen=True, slots=True)
+class All:
+    """True where every condition is; with none of them always."""
+
+    conditions: tuple["Condition", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Any_:
+    """True where one condition is at least; with none of them never."""
+
+    conditions: tuple["Condition", ...]
+
+
+Condition: TypeAlias = Test | Not | All | Any_
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """What a record must be like; every part given must hold.
+
+    Args:
+        ids: one of these ids.
+        kinds: one of these kinds.
+        agent: this label.
+        session: this label.
+        since: its time (`Record.at`) is this or later.
+        until: its time is earlier than this.
+        key: exactly this key.
+        key_prefix: a key that begins so.
+        where: a condition on the metadata.
+        payload: a condition on the payload.
+        superseded: also records whose place another took.
+        as_of: the records that were current at this time, instead of now.
+        verified: only (un)verified ones.
+    """
+
+    ids: frozenset[str] | None = None
+    kinds: frozenset[Kind] | None = None
+    agent: str | None = None
+    session: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    key: str | None = None
+    key_prefix: str | None = None
+    where: Condition | None = None
+    payload: Condition | None = None
+    superseded: bool = False
+    as_of: datetime | None = None
+    verified: bool | None = None
+
+    @property
+    def reads_fields(self) -> bool:
+        """Whether it asks for more than kind, labels and times."""
+        parts = (self.ids, self.key, self.key_prefix, self.where, self.payload, self.verified)
+        return any(part is not None for part in parts)
+
+    def matches(self, record: Record, now: datetime) -> bool:
+        """Tell whether `record` passes at the time `now`. An expired record never does."""
+        checks = (
+            record.expires_at is None or record.expires_at > now,
+            self.ids is None or record.id in self.ids,
+            self.kinds is None or record.kind in self.kinds,
+            self.agent is None or record.scope.agent == self.agent,
+            self.session is None or record.scope.session == self.session,
+            self.since is None or record.at >= self.since,
+            self.until is None or record.at < self.until,
+            self.key is None or record.key == self.key,
+            self.key_prefix is None or (record.key is not None and record.key.startswith(self.key_prefix)),
+            self.verified is None or record.verified == self.verified,
+            self._is_valid(record),
+        )
+        return (
+            all(checks)
+            and (self.where is None or holds(self.where, record.metadata))
+            and (self.payload is None or holds(self.payload, record.payload))
+        )
+
+    def _is_valid(self, record: Record) -> bool:
+        if self.as_of is not None:
+            return record.at <= self.as_of and (record.superseded_at is None or record.superseded_at > self.as_of)
+        return self.superseded or record.current
+
+
+def make_filter(
+    *,
+    ids: Iterable[str] | None = None,
+    kind: Kind | str | Iterable[Kind | str] | None = None,
+    where: Mapping[str, Any] | None = None,
+    payload: Mapping[str, Any] | None = None,
+    since: TimeLike | None = None,
+    until: TimeLike | None = None,
+    as_of: TimeLike | None = None,
+    **rest: Any,
+) -> Filter:
+    """Return the filter that a verb's arguments describe.
+
+    Raises:
+        InvalidInputError: an argument is wrong.
+    """
+    kinds = None if kind is None else [kind] if isinstance(kind, str) else list(kind)
+    return Filter(
+        ids=None if ids is None else frozenset(ids),
+        kinds=None if kinds is None else frozenset(map(parse_kind, kinds)),
+        where=None if where is None else parse_where(where),
+        payload=None if payload is None else parse_where(payload),
+        since=None if since is None else parse_time(since),
+        until=None if until is None else parse_time(until),
+        as_of=None if as_of is None else parse_time(as_of),
+        **rest,
+    )
+
+
+def parse_where(where: Mapping[str, Any], depth: int = 0) -> Condition:
+    """Return the condition that a mapping describes.
+
+    A name maps to a value (equal to it) or to operators; a dot in a name goes into nested mappings.
+    `$and` and `$or` take a list of such mappings, `$not` one.
+
+        {"city": "Oslo", "age": {"$gte": 18}, "$or": [{"tags": "vip"}, {"plan.level": {"$in": [2, 3]}}]}
+
+    Raises:
+        InvalidInputError: an operator is unknown or its value unfit.
+    """
+    if depth > MAX_DEPTH:
+        raise InvalidInputError(f"a filter nests at most {MAX_DEPTH} deep")
+    if not isinstance(where, Mapping):
+        raise InvalidInputError(f"a filter must be a mapping, not {type(where).__name__}")
+    parts: list[Condition] = []
+    for name, value in where.items():
+        if name in ("$and", "$or"):
+            if not isinstance(value, list | tuple):
+                raise InvalidInputError(f"{name} takes a list of filters")
+            inner = tuple(parse_where(each, depth + 1) for each in value)
+            parts.append(All(inner) if name == "$and" else Any_(inner))
+        elif name == "$not":
+            parts.append(Not(parse_where(value, depth + 1)))
+        else:
+            parts.extend(_parse_field(name, value))
+    return parts[0] if len(parts) == 1 else All(tuple(parts))
+
+
+def _parse_field(name: object, value: Any) -> list[Condition]:
+    if not isinstance(name, str) or not name or name.startswith("$") or '"' in name or "\0" in name:
+        raise InvalidInputError(f"{name!r} is neither a field nor one of $and, $or, $not")
+    path = tuple(name.split("."))
+    if not isinstance(value, Mapping):
+        return [_parse_test(path, "$eq", value)]
+    if not value:
+        raise InvalidInputError(f"the filter on {name!r} has no operator; there are: {', '.join(OPERATORS)}")
+    return [_parse_test(path, operator, operand) for operator, operand in value.items()]
+
+
+def _parse_test(path: tuple[str, ...], operator: str, operand: Any) -> Condition:
+    if operator not in OPERATORS:
+        raise InvalidInputError(f"unknown operator {operator!r}; there are: {', '.join(OPERATORS)}")
+    if operator in ("$in", "$nin"):
+        if not isinstance(operand, list | tuple | set | frozenset):
+            raise InvalidInputError(f"{operator} takes a list of values")
+        for each in operand:
+            _check_scalar(operator, each)
+        test: Condition = Test(path, "in", tuple(operand))
+        return Not(test) if operator == "$nin" else test
+    if operator == "$exists":
+        if not isinstance(operand, bool):
+            raise InvalidInputError("$exists takes true or false")
+        return Test(path, "exists", None) if operand else Not(Test(path, "exists", None))
+    _check_scalar(operator, operand)
+    if operator in ("$eq", "$ne"):
+        test = Test(path, "eq", operand)
+        return Not(test) if operator == "$ne" else test
+    if operand is None or isinstance(operand, bool):
+        raise InvalidInputError(f"{operator} compares with a number or a text, not with {operand!r}")
+    return Test(path, operator[1:], operand)
+
+
+def _check_scalar(operator: str, value: object) -> None:
+    if isinstance(value, float) and value != value:
+        raise InvalidInputError(f"{operator} cannot compare with NaN")
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise InvalidInputError(f"{operator} compares with numbers of at most 64 bits")
+    if isinstance(value, str):
+        try:
+            value.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise InvalidInputError(f"{operator} cannot compare with a lone surrogate") from error
+    elif value is not None and not isinstance(value, int | float | bool):
+        raise InvalidInputError(f"{operator} compares with a text, a number, true, false or null")
+
+
+def holds(condition: Condition, fields: Mapping[str, Any]) -> bool:
+    """Tell whether `condition` is true of `fields`: the meaning that every store's own filter must have."""
+    match condition:
+        case All(conditions):
+            return all(holds(each, fields) for each in conditions)
+        case Any_(conditions):
+            return any(holds(each, fields) for each in conditions)
+        case Not(inner):
+            return not holds(inner, fields)
+        case Test(path, operator, operand):
+            found: Any = fields
+            for name in path:
+                if not isinstance(found, Mapping) or name not in found:
+                    return False
+                found = found[name]
+            if operator == "exists":
+                return True
+            compare = _COMPARE[operator]
+            return any(compare(each, operand) for each in (found if isinstance(found, list) else [found]))
+
+
+def _family(value: object) -> str:
+    if isinstance(value, bool):
+        return "truth"
+    if isinstance(value, int | float):
+        return "number"
+    return "text" if isinstance(value, str) else "null" if value is None else "other"
+
+
+def _equal(found: Any, operand: Any) -> bool:
+    return _family(found) == _family(operand) != "other" and bool(found == operand)
+
+
+def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+    return lambda found, operand: _family(found) == _family(operand) and compare(found, operand)
+
+
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "eq": _equal,
+    "in": lambda found, operands: any(_equal(found, each) for each in operands),
+    "gt": _ordered(lambda found, operand: found > operand),
+    "gte": _ordered(lambda found, operand: found >= operand),
+    "lt": _ordered(lambda found, operand: found < operand),
+    "lte": _ordered(lambda found, operand: found <= operand),
+}

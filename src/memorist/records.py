@@ -1,0 +1,311 @@
+"""What is stored and what comes back: records, drafts of them, hits and changes."""
+
+import json
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, TypedDict
+
+from memorist.errors import InvalidInputError
+from memorist.scope import Scope
+from memorist.times import TimeLike, iso, parse_expiry, parse_time
+
+__all__ = ["Action", "Change", "Draft", "Fields", "Hit", "Kind", "Page", "Record", "make_id"]
+
+MAX_CONTENT = 10_000_000
+"""Longest content or cue, in characters."""
+MAX_ID = 512
+
+
+class Kind(StrEnum):
+    """What sort of memory a record is."""
+
+    MESSAGE = "message"
+    NOTE = "note"
+    TOPIC = "topic"
+    EPISODE = "episode"
+    FACT = "fact"
+    EXPERIENCE = "experience"
+    TOOL_USE = "tool_use"
+    TOOL_GUIDELINE = "tool_guideline"
+
+    @property
+    def recallable(self) -> bool:
+        """Whether `recall` finds it. Topics and guidelines are found by their exact key alone."""
+        return self not in (Kind.TOPIC, Kind.TOOL_GUIDELINE)
+
+
+class Action(StrEnum):
+    """What happened to a record."""
+
+    REMEMBERED = "remembered"
+    REVISED = "revised"
+    RATED = "rated"
+    SUPERSEDED = "superseded"
+    FORGOTTEN = "forgotten"
+    EXPIRED = "expired"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """One memory, as it is stored.
+
+    `metadata` is the user's alone; `payload` holds the kind's own fields. Times are in UTC.
+    `superseded_by` is the id of the record that took this one's place at `superseded_at`.
+    `version` counts the changes from 1.
+    """
+
+    id: str
+    kind: Kind
+    scope: Scope
+    content: str
+    cue: str | None = None
+    key: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    payload: Mapping[str, Any] = field(default_factory=dict)
+    source: str | None = None
+    verified: bool = False
+    rating: float | None = None
+    created_at: datetime
+    updated_at: datetime
+    happened_at: datetime | None = None
+    expires_at: datetime | None = None
+    superseded_by: str | None = None
+    superseded_at: datetime | None = None
+    version: int = 1
+
+    @property
+    def at(self) -> datetime:
+        """When it happened, or else when it was stored: what time filters and orders go by."""
+        return self.happened_at or self.created_at
+
+    @property
+    def text(self) -> str:
+        """The text that recall matches: the cue where there is one, else the content."""
+        return self.content if self.cue is None else self.cue
+
+    @property
+    def current(self) -> bool:
+        """Whether nothing has taken this record's place."""
+        return self.superseded_at is None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values, scope names at the top level, times in ISO 8601."""
+        plain: dict[str, Any] = {}
+        for name in _RECORD_FIELDS:
+            value = getattr(self, name)
+            if isinstance(value, Scope):
+                plain.update({label: getattr(value, label) for label in ("tenant", "user", "agent", "session")})
+            elif isinstance(value, datetime):
+                plain[name] = iso(value)
+            elif isinstance(value, Mapping):
+                plain[name] = dict(value)
+            else:
+                plain[name] = value
+        plain["kind"] = str(self.kind)
+        return plain
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> "Record":
+        """Return the record that `to_dict` made `plain` of.
+
+        Raises:
+            InvalidInputError: a field is missing, unknown or wrong.
+        """
+        values = dict(plain)
+        unknown = set(values) - set(_RECORD_FIELDS) - {"tenant", "user", "agent", "session"}
+        if unknown:
+            raise InvalidInputError(f"unknown field {min(unknown)!r} in a record")
+        names = {label: values.pop(label, None) for label in ("tenant", "user", "agent", "session")}
+        values["scope"] = Scope(**{label: name for label, name in names.items() if name is not None})
+        for name in ("created_at", "updated_at", "happened_at", "expires_at", "superseded_at"):
+            if values.get(name) is not None:
+                values[name] = parse_time(values[name])
+        try:
+            values["kind"] = Kind(values["kind"])
+            record = cls(**values)
+        except (KeyError, TypeError, ValueError) as error:
+            raise InvalidInputError(f"a record lacks a field or has a wrong one: {error}") from error
+        return replace(record, **check_fields(record))
+
+
+_RECORD_FIELDS = tuple(each.name for each in fields(Record))
+
+
+class Fields(TypedDict, total=False):
+    """The fields of a `Draft` but its content, as keyword arguments."""
+
+    kind: Kind | str
+    id: str | None
+    cue: str | None
+    key: str | None
+    metadata: Mapping[str, Any] | None
+    payload: Mapping[str, Any] | None
+    source: str | None
+    verified: bool
+    rating: float | None
+    happened_at: TimeLike | None
+    expires_at: TimeLike | None
+    supersedes: str | None
+    agent: str | None
+    session: str | None
+    vector: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A record to be: what `remember` takes where content alone is not enough.
+
+    Args:
+        content: the text to keep.
+        kind: what sort of memory it is.
+        id: a name of the caller's own, unique in the scope; made up if left out.
+        cue: the text that recall matches instead of the content: a question, a "when to use".
+        key: an exact handle for `lookup`, unique in scope and kind among current records.
+        metadata: the caller's own fields, JSON.
+        payload: the kind's own fields, JSON.
+        source: who or what says so, kept in the history.
+        verified: whether someone has checked it.
+        rating: feedback from -1 (bad) to 1 (good).
+        happened_at: when it happened, in any form `parse_time` takes.
+        expires_at: when it stops being remembered: a point in time, or (a number) seconds from now.
+        supersedes: the id of a record whose place this one takes.
+        agent: the label; the scope's own if left out.
+        session: the label; the scope's own if left out.
+        vector: the embedding of its text, where the caller has it; shape (dimensions,), any length but 0.
+    """
+
+    content: str
+    kind: Kind | str = Kind.NOTE
+    id: str | None = None
+    cue: str | None = None
+    key: str | None = None
+    metadata: Mapping[str, Any] | None = None
+    payload: Mapping[str, Any] | None = None
+    source: str | None = None
+    verified: bool = False
+    rating: float | None = None
+    happened_at: TimeLike | None = None
+    expires_at: TimeLike | None = None
+    supersedes: str | None = None
+    agent: str | None = None
+    session: str | None = None
+    vector: Any = None
+
+    def to_record(self, scope: Scope, created_at: datetime) -> Record:
+        """Return the record this draft becomes in `scope`.
+
+        Raises:
+            InvalidInputError: a field is wrong.
+        """
+        record = Record(
+            id=make_id() if self.id is None else self.id,
+            kind=parse_kind(self.kind),
+            scope=scope.narrowed(agent=self.agent, session=self.session),
+            content=self.content,
+            cue=self.cue,
+            key=self.key,
+            metadata={} if self.metadata is None else self.metadata,
+            payload={} if self.payload is None else self.payload,
+            source=self.source,
+            verified=bool(self.verified),
+            rating=self.rating,
+            created_at=created_at,
+            updated_at=created_at,
+            happened_at=None if self.happened_at is None else parse_time(self.happened_at),
+            expires_at=None if self.expires_at is None else parse_expiry(self.expires_at, created_at),
+        )
+        return replace(record, **check_fields(record))
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A record that recall found.
+
+    `similarity` is the cosine of query and text, 0 to 1, 0 where there is no vector. `score` is what
+    the order goes by, 0 to 1: after fusion and boosts. `matched` are the query's words found in it.
+    `signals` tells what each part of the ranking gave, by name.
+    """
+
+    record: Record
+    similarity: float
+    score: float
+    matched: tuple[str, ...] = ()
+    signals: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One entry of a record's history: what happened, when, by which source, and what came of it.
+
+    `record` is the record as it stood after the change, None once it is forgotten.
+    """
+
+    id: str
+    action: Action
+    at: datetime
+    source: str | None
+    record: Record | None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of records in order, and the cursor that the next call takes (None at the end)."""
+
+    records: list[Record]
+    next: str | None = None
+
+
+def make_id() -> str:
+    """Return a new id: a random UUID, 32 hexadecimal digits."""
+    return uuid.uuid4().hex
+
+
+def parse_kind(value: Kind | str) -> Kind:
+    """Return the kind named `value`, or raise InvalidInputError that lists them."""
+    try:
+        return Kind(value)
+    except ValueError as error:
+        raise InvalidInputError(f"unknown kind {value!r}; there are: {', '.join(Kind)}") from error
+
+
+def check_fields(record: Record) -> dict[str, Any]:
+    """Check a record's own fields and return those that need another form to be stored."""
+    _check_text("content", record.content, MAX_CONTENT)
+    _check_text("id", record.id, MAX_ID)
+    for name, limit in (("cue", MAX_CONTENT), ("key", MAX_ID), ("source", MAX_ID)):
+        if (text := getattr(record, name)) is not None:
+            _check_text(name, text, limit)
+    if record.rating is not None and not (isinstance(record.rating, int | float) and -1 <= record.rating <= 1):
+        raise InvalidInputError(f"rating must be a number from -1 to 1, not {record.rating!r}")
+    return {name: _plain_json(name, getattr(record, name)) for name in ("metadata", "payload")}
+
+
+def _check_text(name: str, text: object, limit: int) -> None:
+    if not isinstance(text, str):
+        raise InvalidInputError(f"{name} must be a string, not {type(text).__name__}")
+    if not text.strip():
+        raise InvalidInputError(f"{name} must not be blank")
+    if len(text) > limit:
+        raise InvalidInputError(f"{name} has {len(text):,} characters; the most is {limit:,}")
+    if name != "content" and "\0" in text:
+        raise InvalidInputError(f"{name} must not hold a NUL character")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InvalidInputError(f"{name} holds a lone surrogate, which no store can keep") from error
+
+
+def _plain_json(name: str, value: object) -> dict[str, Any]:
+    """Return a deep copy of `value` that is exactly what comes back from the store."""
+    if not isinstance(value, Mapping):
+        raise InvalidInputError(f"{name} must be a mapping, not {type(value).__name__}")
+    try:
+        text = json.dumps(dict(value), allow_nan=False, ensure_ascii=False)
+        text.encode("utf-8")
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInputError(f"{name} is not JSON: {error}") from error
+    plain: dict[str, Any] = json.loads(text)
+    return plain
