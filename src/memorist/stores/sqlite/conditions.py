@@ -1,0 +1,102 @@
+"""A filter as SQL: the same meaning as `Filter.matches`, evaluated where the rows are."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from memorist.filters import All, Any_, Condition, Filter, Not, Test
+from memorist.times import to_micros
+
+__all__ = ["Bindings", "sql_of"]
+
+Bindings = list[Any]
+
+_TRUTH = {True: "true", False: "false"}
+_OPERATORS = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
+
+
+def sql_of(filter: Filter, now: datetime) -> tuple[str, Bindings]:
+    """Return a condition on the table `records`, and the values of its question marks."""
+    parts: list[str] = ["(expires_at IS NULL OR expires_at > ?)"]
+    bindings: Bindings = [to_micros(now)]
+
+    def add(sql: str, *values: Any) -> None:
+        parts.append(sql)
+        bindings.extend(values)
+
+    if filter.ids is not None:
+        add(*_one_of("id", filter.ids))
+    if filter.kinds is not None:
+        add(*_one_of("kind", sorted(filter.kinds)))
+    for column in ("agent", "session", "key"):
+        if (value := getattr(filter, column)) is not None:
+            add(f"{column} = ?", value)
+    if filter.since is not None:
+        add("at >= ?", to_micros(filter.since))
+    if filter.until is not None:
+        add("at < ?", to_micros(filter.until))
+    if filter.key_prefix is not None:
+        add("key >= ? AND substr(key, 1, ?) = ?", filter.key_prefix, len(filter.key_prefix), filter.key_prefix)
+    if filter.verified is not None:
+        add("verified = ?", int(filter.verified))
+    if filter.as_of is not None:
+        moment = to_micros(filter.as_of)
+        add("at <= ? AND (superseded_at IS NULL OR superseded_at > ?)", moment, moment)
+    elif not filter.superseded:
+        add("superseded_at IS NULL")
+    for column, condition in (("metadata", filter.where), ("payload", filter.payload)):
+        if condition is not None:
+            sql, values = _condition(condition, column)
+            add(sql, *values)
+    return " AND ".join(parts), bindings
+
+
+def _one_of(column: str, values: Iterable[str]) -> tuple[Any, ...]:
+    chosen = list(values)
+    return (f"{column} IN ({','.join('?' * len(chosen))})", *chosen)
+
+
+def _condition(condition: Condition, column: str) -> tuple[str, Bindings]:
+    match condition:
+        case All(parts):
+            return _joined([_condition(each, column) for each in parts], " AND ", "1")
+        case Any_(parts):
+            return _joined([_condition(each, column) for each in parts], " OR ", "0")
+        case Not(inner):
+            sql, values = _condition(inner, column)
+            return f"NOT {sql}", values
+        case Test():
+            return _test(condition, column)
+
+
+def _joined(parts: list[tuple[str, Bindings]], word: str, empty: str) -> tuple[str, Bindings]:
+    sql = word.join(sql for sql, _ in parts) or empty
+    return f"({sql})", [value for _, values in parts for value in values]
+
+
+def _test(test: Test, column: str) -> tuple[str, Bindings]:
+    path = "$" + "".join(f'."{name}"' for name in test.path)
+    if test.operator == "exists":
+        return f"(json_type({column}, ?) IS NOT NULL)", [path]
+    if test.operator in _OPERATORS:
+        sql, values = _compared(_OPERATORS[test.operator], test.value)
+    else:
+        operands = test.value if test.operator == "in" else (test.value,)
+        sql, values = _joined([_equal(each) for each in operands], " OR ", "0")
+    # json_each gives a list's elements, or the one value itself; a mapping's members are not meant.
+    return (
+        f"(ifnull(json_type({column}, ?), 'object') <> 'object'"
+        f" AND EXISTS (SELECT 1 FROM json_each({column}, ?) AS found WHERE {sql}))",
+        [path, path, *values],
+    )
+
+
+def _equal(value: Any) -> tuple[str, Bindings]:
+    if value is None or isinstance(value, bool):
+        return "found.type = ?", ["null" if value is None else _TRUTH[value]]
+    return _compared("=", value)
+
+
+def _compared(operator: str, value: Any) -> tuple[str, Bindings]:
+    types = "('text')" if isinstance(value, str) else "('integer', 'real')"
+    return f"(found.type IN {types} AND found.atom {operator} ?)", [value]

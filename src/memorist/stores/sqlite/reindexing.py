@@ -1,0 +1,83 @@
+"""New vectors for every record, kept aside until the last is there, and then put in force at once."""
+
+from collections.abc import Sequence
+
+import apsw
+
+from memorist.records import Record
+from memorist.scope import Wall
+from memorist.stores.base import Vector
+from memorist.stores.sqlite import writes
+from memorist.stores.sqlite.rows import COLUMNS, query_all, record_of, user_of
+
+__all__ = ["adopt", "count_missing", "missing", "stage"]
+
+_MISSING = (
+    "FROM records AS r JOIN indexed AS i ON i.partition = r.partition AND i.number = r.number"
+    " LEFT JOIN staged AS s ON s.number = r.number AND s.version = r.version WHERE s.number IS NULL"
+)
+
+
+def missing(connection: apsw.Connection, fingerprint: str, limit: int) -> list[tuple[int, int, Record]]:
+    """Return records that have no staged vector yet, as (number, version, record)."""
+    _begin(connection, fingerprint)
+    columns = ", ".join(f"r.{name.strip()}" for name in COLUMNS.split(","))
+    after = int(connection.execute("SELECT ifnull(max(number), 0) FROM staged").get)
+    for floor in dict.fromkeys((after, 0)):  # mostly the next ones; in the end those that changed meanwhile
+        rows = query_all(
+            connection,
+            f"SELECT r.number, r.version, tenant, user, {columns} {_MISSING.replace(' WHERE', _WITH_NAMES)}"
+            " AND r.number > ? ORDER BY r.number LIMIT ?",
+            (floor, limit),
+        )
+        if rows:
+            return [(row[0], row[1], record_of(row[4:], Wall(row[2], user_of(row[3])))) for row in rows]
+    return []
+
+
+def count_missing(connection: apsw.Connection) -> int:
+    """Return how many records have no staged vector yet."""
+    return connection.execute(f"SELECT count(*) {_MISSING}").get  # type: ignore[no-any-return]
+
+
+_WITH_NAMES = " JOIN partitions AS p ON p.id = r.partition WHERE"
+
+
+def _begin(connection: apsw.Connection, fingerprint: str) -> None:
+    """Throw away what was staged for another embedder."""
+    under_way = connection.execute("SELECT value FROM meta WHERE name = 'staged'").get
+    if under_way != fingerprint:
+        connection.execute("DELETE FROM staged")
+        connection.execute("INSERT OR REPLACE INTO meta VALUES ('staged', ?)", (fingerprint,))
+
+
+def stage(connection: apsw.Connection, fingerprint: str, rows: Sequence[tuple[int, int, Vector, str]]) -> None:
+    """Keep new vectors and terms aside. A record forgotten meanwhile is passed over."""
+    _begin(connection, fingerprint)
+    connection.executemany(
+        "INSERT OR REPLACE INTO staged (number, partition, version, vector, terms)"
+        " SELECT number, partition, ?, ?, ? FROM indexed WHERE number = ?",
+        ((version, vector.tobytes(), terms, number) for number, version, vector, terms in rows),
+    )
+
+
+def adopt(connection: apsw.Connection, fingerprint: str, dimensions: int) -> bool:
+    """Put the staged vectors in force, unless a record has none."""
+    _begin(connection, fingerprint)
+    if connection.execute(f"SELECT EXISTS (SELECT 1 {_MISSING})").get:
+        return False
+    changed = query_all(
+        connection,
+        "SELECT i.partition, i.number, s.terms FROM indexed AS i JOIN staged AS s ON s.number = i.number"
+        " WHERE s.terms <> i.terms",
+    )
+    for partition, number, terms in changed:
+        writes.unindex(connection, partition, number)
+        writes.index(connection, partition, number, terms, None)
+    connection.execute("UPDATE indexed SET vector = (SELECT vector FROM staged WHERE staged.number = indexed.number)")
+    connection.execute("DELETE FROM staged")
+    connection.execute("DELETE FROM meta WHERE name = 'staged'")
+    connection.execute("UPDATE meta SET value = value + 1 WHERE name = 'vectors'")
+    for name, value in (("fingerprint", fingerprint), ("dimensions", str(dimensions))):
+        connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+    return True

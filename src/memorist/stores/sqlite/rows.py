@@ -1,0 +1,112 @@
+"""Rows of the file to records, and back."""
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import apsw
+
+from memorist.records import Kind, Record
+from memorist.scope import Scope, Wall
+from memorist.times import from_micros, to_micros
+
+__all__ = [
+    "COLUMNS",
+    "dump_record",
+    "load_record",
+    "micros",
+    "query_all",
+    "query_one",
+    "record_of",
+    "shared_name",
+    "user_of",
+    "values_of",
+]
+
+COLUMNS = (
+    "id, kind, content, cue, key, agent, session, metadata, payload, source, verified, rating,"
+    " created_at, updated_at, happened_at, expires_at, superseded_by, superseded_at, version"
+)
+
+
+def query_all(connection: apsw.Connection, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    """Return all rows of a query."""
+    return connection.execute(query, values).fetchall()
+
+
+def query_one(connection: apsw.Connection, query: str, values: Sequence[Any] = ()) -> tuple[Any, ...] | None:
+    """Return the first row of a query, or None where there is none."""
+    return connection.execute(query, values).fetchone()
+
+
+def shared_name(user: str | None) -> str:
+    """Return how a user is written in the file: the shared records' is the empty name."""
+    return user or ""
+
+
+def user_of(name: str) -> str | None:
+    """Return the user that `shared_name` wrote."""
+    return name or None
+
+
+def micros(moment: datetime | None) -> int | None:
+    """Return microseconds since 1970, or None for no time."""
+    return None if moment is None else to_micros(moment)
+
+
+def values_of(record: Record) -> tuple[Any, ...]:
+    """Return the values of `COLUMNS`."""
+    return (
+        record.id, str(record.kind), record.content, record.cue, record.key,
+        record.scope.agent, record.scope.session, _json(record.metadata), _json(record.payload),
+        record.source, int(record.verified), record.rating,
+        to_micros(record.created_at), to_micros(record.updated_at), micros(record.happened_at),
+        micros(record.expires_at), record.superseded_by, micros(record.superseded_at), record.version,
+    )  # fmt: skip
+
+
+def record_of(row: Sequence[Any], wall: Wall) -> Record:
+    """Return the record whose `COLUMNS` are `row`."""
+    (
+        id, kind, content, cue, key, agent, session, metadata, payload, source, verified, rating,
+        created_at, updated_at, happened_at, expires_at, superseded_by, superseded_at, version,
+    ) = row  # fmt: skip
+    return Record(
+        id=id,
+        kind=Kind(kind),
+        scope=Scope(wall.tenant, wall.user, agent, session),
+        content=content,
+        cue=cue,
+        key=key,
+        metadata=json.loads(metadata),
+        payload=json.loads(payload),
+        source=source,
+        verified=bool(verified),
+        rating=rating,
+        created_at=from_micros(created_at),
+        updated_at=from_micros(updated_at),
+        happened_at=_moment(happened_at),
+        expires_at=_moment(expires_at),
+        superseded_by=superseded_by,
+        superseded_at=_moment(superseded_at),
+        version=version,
+    )
+
+
+def dump_record(row: Sequence[Any]) -> str:
+    """Return a row's values as text, for the history."""
+    return _json(list(row))
+
+
+def load_record(text: str | None, wall: Wall) -> Record | None:
+    """Return the record that `dump_record` wrote; None for none."""
+    return None if text is None else record_of(json.loads(text), wall)
+
+
+def _moment(value: int | None) -> datetime | None:
+    return None if value is None else from_micros(value)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

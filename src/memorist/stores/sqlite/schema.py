@@ -1,0 +1,139 @@
+"""The tables of a memory file, their versions, and the way from one version to the next."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import apsw
+
+from memorist.errors import SchemaError, StoreCorruptError
+
+__all__ = ["APPLICATION_ID", "MIGRATIONS", "configure", "migrate"]
+
+APPLICATION_ID = 0x4D454D4F
+""""MEMO", at byte 68 of every file, so that no other SQLite file is taken for a memory."""
+
+_VERSION_1 = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+
+-- One row a wall. An id is never used again, so that a cache of a purged user can tell.
+CREATE TABLE partitions (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, tenant TEXT NOT NULL, user TEXT NOT NULL, UNIQUE (tenant, user)
+);
+
+-- Clustered by wall: what one user has lies together. Times are microseconds since 1970; `at` is when it
+-- happened, or else when it was stored; `epoch` is the last change.
+CREATE TABLE records (
+    partition INTEGER NOT NULL, number INTEGER NOT NULL, id TEXT NOT NULL, kind TEXT NOT NULL,
+    content TEXT NOT NULL, cue TEXT, key TEXT, agent TEXT, session TEXT,
+    metadata TEXT NOT NULL, payload TEXT NOT NULL, source TEXT, verified INTEGER NOT NULL, rating REAL,
+    created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, happened_at INTEGER, expires_at INTEGER,
+    superseded_by TEXT, superseded_at INTEGER, version INTEGER NOT NULL,
+    at INTEGER NOT NULL, epoch INTEGER NOT NULL,
+    PRIMARY KEY (partition, number)
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX records_by_id ON records (partition, id);
+CREATE UNIQUE INDEX records_by_key ON records (partition, kind, key)
+    WHERE key IS NOT NULL AND superseded_at IS NULL;
+CREATE INDEX records_by_time ON records (partition, at, created_at, id);
+CREATE INDEX records_by_kind ON records (partition, kind, at, created_at, id);
+CREATE INDEX records_by_session ON records (partition, session, at, created_at, id) WHERE session IS NOT NULL;
+CREATE INDEX records_by_epoch ON records (partition, epoch);
+CREATE INDEX records_by_expiry ON records (expires_at) WHERE expires_at IS NOT NULL;
+
+-- What ranking reads: the analysed terms and the vector of every record that recall can find.
+CREATE TABLE indexed (
+    partition INTEGER NOT NULL, number INTEGER NOT NULL, terms TEXT NOT NULL, vector BLOB,
+    PRIMARY KEY (partition, number)
+) WITHOUT ROWID;
+
+-- The same terms, inverted, for walls too large to rank in memory. They come analysed: only space separates.
+CREATE VIRTUAL TABLE words USING fts5 (
+    wall, terms, content = '', tokenize = "unicode61 remove_diacritics 0 categories 'L* M* N* P* S* Co Cn'"
+);
+INSERT INTO words (words, rank) VALUES ('secure-delete', 1);
+
+-- Append-only. `before` is the record as it stood before the change, as JSON; blanked when it is forgotten.
+CREATE TABLE changes (
+    epoch INTEGER PRIMARY KEY AUTOINCREMENT, partition INTEGER NOT NULL, number INTEGER NOT NULL,
+    id TEXT NOT NULL, action TEXT NOT NULL, at INTEGER NOT NULL, source TEXT, before TEXT
+);
+CREATE INDEX changes_by_record ON changes (partition, id, epoch);
+CREATE INDEX changes_gone ON changes (partition, epoch) WHERE action IN ('forgotten', 'expired');
+
+-- Vectors of the next embedder, while a reindex is under way.
+CREATE TABLE staged (
+    number INTEGER PRIMARY KEY, partition INTEGER NOT NULL, version INTEGER NOT NULL,
+    vector BLOB NOT NULL, terms TEXT NOT NULL
+);
+INSERT INTO meta VALUES ('vectors', '1');
+"""
+
+Migration = Callable[[apsw.Connection], None]
+
+
+def _create(connection: apsw.Connection) -> None:
+    connection.execute(_VERSION_1)
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+
+MIGRATIONS: Sequence[Migration] = (_create,)
+"""Step n leads from version n to version n + 1. A step that was released is never changed."""
+
+
+def configure(connection: apsw.Connection, busy_timeout: float) -> None:
+    """Set what every connection needs; `busy_timeout` is in seconds.
+
+    FULL means that a commit is on disk when it returns; secure_delete that freed bytes are zeroed.
+    """
+    connection.set_busy_timeout(int(busy_timeout * 1000))
+    connection.execute(
+        "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+        "PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY; PRAGMA journal_size_limit = 67108864;"
+    )
+
+
+def migrate(connection: apsw.Connection, path: Path | None, steps: Sequence[Migration] = MIGRATIONS) -> None:
+    """Bring the file to the version of `steps`, in one transaction, after a backup beside it.
+
+    Raises:
+        SchemaError: the file is of a newer version.
+        StoreCorruptError: it is another program's database.
+    """
+    if _version(connection, path, len(steps)) == len(steps):
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        found = _version(connection, path, len(steps))  # another process may have been faster
+        if 0 < found < len(steps) and path is not None:
+            _back_up(path, path.with_name(f"{path.name}.v{found}.bak"))
+        for step in steps[found:]:
+            step(connection)
+        connection.execute(f"PRAGMA user_version = {len(steps)}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _version(connection: apsw.Connection, path: Path | None, latest: int) -> int:
+    found = int(connection.pragma("user_version"))
+    tables = connection.execute("SELECT count(*) FROM sqlite_schema").get
+    if connection.pragma("application_id") != APPLICATION_ID and (found or tables):
+        raise StoreCorruptError(f"{path} is another program's SQLite database; choose another path")
+    if found > latest:
+        raise SchemaError(
+            f"{path} was written by a newer Memorist (schema {found}, this one knows {latest}); "
+            "run: pip install --upgrade memorist"
+        )
+    return found
+
+
+def _back_up(source: Path, target: Path) -> None:
+    """Copy what is committed; the migration's own transaction has written nothing yet."""
+    with (
+        apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY) as old,
+        apsw.Connection(str(target)) as new,
+        new.backup("main", old, "main") as copy,
+    ):
+        copy.step()

@@ -1,0 +1,386 @@
+"""The SQLite store: one file is the truth, and several processes may use it at once."""
+
+import asyncio
+import os
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from memorist.errors import ClosedError, InvalidInputError, StoreBusyError, StoreUnavailableError
+from memorist.filters import Filter
+from memorist.records import Action, Change, Kind, Record
+from memorist.scope import Reach, Wall
+from memorist.stores.base import Cursor, Entries, Entry, Order, Put, Store, Vector, Write
+from memorist.stores.sqlite import reindexing, writes
+from memorist.stores.sqlite.conditions import sql_of
+from memorist.stores.sqlite.connections import Connections
+from memorist.stores.sqlite.rows import (
+    COLUMNS,
+    load_record,
+    query_all,
+    query_one,
+    record_of,
+    shared_name,
+    user_of,
+)
+from memorist.times import from_micros, now, to_micros
+
+__all__ = ["SQLiteStore"]
+
+_T = TypeVar("_T")
+_ENTRIES_AT_ONCE = 4000
+_VARIABLES = 30_000
+"""Question marks in one statement; SQLite takes 32,766."""
+_ORDERS: dict[str, tuple[str, str]] = {
+    "newest": ("at", "DESC"),
+    "oldest": ("at", "ASC"),
+    "key": ("key", "ASC"),
+}
+
+
+class SQLiteStore(Store):
+    """Records in one file at `path` (None: in this process's memory alone).
+
+    Args:
+        path: the file; its folder is made where it is missing.
+        busy_timeout: how long to wait for another process's write, in seconds.
+    """
+
+    def __init__(self, path: Path | None, *, busy_timeout: float = 30.0) -> None:
+        self.path = path
+        self._busy_timeout = busy_timeout
+        self._open: Connections | None = None
+        self._bound: str | None = None
+
+    def __repr__(self) -> str:
+        return f"SQLiteStore({str(self.path or ':memory:')!r})"
+
+    @property
+    def _connections(self) -> Connections:
+        if self._open is None:
+            raise ClosedError("the store is not open")
+        return self._open
+
+    async def _read(self, work: Callable[[apsw.Connection], _T]) -> _T:
+        return await asyncio.wrap_future(self._connections.submit_read(work))
+
+    async def _write(self, work: Callable[[apsw.Connection], _T], *, alone: bool = False) -> _T:
+        return await asyncio.wrap_future(self._connections.submit_write(work, alone=alone))
+
+    async def open(self) -> None:
+        if self._open is None:
+            self._open = await asyncio.to_thread(self._connect)
+
+    def _connect(self) -> Connections:
+        if self.path is not None:
+            if self.path.is_dir():
+                raise StoreUnavailableError(f"{self.path} is a folder; name a file")
+            try:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise StoreUnavailableError(f"the folder of {self.path} cannot be made: {error}") from error
+        return Connections(self.path, self._busy_timeout)
+
+    async def close(self) -> None:
+        connections, self._open = self._open, None
+        if connections is not None:
+            await asyncio.to_thread(connections.close)
+
+    async def write(self, wall: Wall, writes_: Sequence[Write]) -> list[bool]:
+        def work(connection: apsw.Connection) -> list[bool]:
+            if any(isinstance(each, Put) and each.vector is not None for each in writes_):
+                writes.check_fingerprint(connection, self._bound)
+            return [
+                writes.put(connection, wall, each) if isinstance(each, Put) else writes.remove(connection, wall, each)
+                for each in writes_
+            ]
+
+        return await self._write(work)
+
+    async def get(self, wall: Wall, ids: Sequence[str]) -> list[Record]:
+        def work(connection: apsw.Connection) -> list[Record]:
+            rows = _rows_in(connection, wall, "id", COLUMNS, ids, f" AND {_ALIVE}", [to_micros(now())])
+            found = {row[0]: record_of(row, wall) for row in rows}
+            return [found[id] for id in dict.fromkeys(ids) if id in found]
+
+        return await self._read(work)
+
+    async def fetch(self, wall: Wall, numbers: Sequence[int]) -> dict[int, Record]:
+        def work(connection: apsw.Connection) -> dict[int, Record]:
+            rows = _rows_in(connection, wall, "number", f"number, {COLUMNS}", numbers)
+            return {row[0]: record_of(row[1:], wall) for row in rows}
+
+        return await self._read(work)
+
+    async def select(
+        self, reach: Reach, filter: Filter, *, order: Order, limit: int, after: Cursor | None = None
+    ) -> list[Record]:
+        if limit < 1:
+            return []
+        column, direction = _ORDERS[order]
+        condition, bindings = sql_of(filter, now())
+        if order == "key":
+            condition += " AND key IS NOT NULL"
+        if after is not None:
+            condition += f" AND ({column}, created_at, id) {'<' if direction == 'DESC' else '>'} (?, ?, ?)"
+            bindings += after
+        query = (
+            f"SELECT {column}, created_at, id, partition, {COLUMNS} FROM records WHERE %s AND {condition}"
+            f" ORDER BY {column} {direction}, created_at {direction}, id {direction} LIMIT {limit}"
+        )
+
+        def work(connection: apsw.Connection) -> list[Record]:
+            walls = _walls(connection, reach)
+            rows = [
+                row
+                for place, values in _places(walls, reach)
+                for row in connection.execute(query % place, (*values, *bindings))
+            ]
+            if len(walls) > 1:
+                rows.sort(key=lambda row: row[:3], reverse=direction == "DESC")
+            return [record_of(row[4:], walls[row[3]]) for row in rows[:limit]]
+
+        return await self._read(work)
+
+    async def count(self, reach: Reach, filter: Filter) -> int:
+        condition, bindings = sql_of(filter, now())
+
+        def work(connection: apsw.Connection) -> int:
+            return sum(
+                connection.execute(
+                    f"SELECT count(*) FROM records WHERE {place} AND {condition}", (*values, *bindings)
+                ).get
+                for place, values in _places(_walls(connection, reach), reach)
+            )
+
+        return await self._read(work)
+
+    async def users(self, tenant: str) -> dict[str | None, int]:
+        def work(connection: apsw.Connection) -> dict[str | None, int]:
+            rows = connection.execute(
+                f"SELECT user, count(*) FROM partitions JOIN records ON partition = partitions.id"
+                f" WHERE tenant = ? AND {_ALIVE} GROUP BY user ORDER BY user",
+                (tenant, to_micros(now())),
+            )
+            return {user_of(user): count for user, count in rows}
+
+        return await self._read(work)
+
+    async def history(self, wall: Wall, id: str) -> list[Change]:
+        def work(connection: apsw.Connection) -> list[Change]:
+            place = (writes.find_partition(connection, wall), id)
+            rows = query_all(
+                connection,
+                "SELECT action, at, source, before FROM changes WHERE partition = ? AND id = ? ORDER BY epoch",
+                place,
+            )
+            now_there = query_one(connection, f"SELECT {COLUMNS} FROM records WHERE partition = ? AND id = ?", place)
+            # What came of a change is what stood before the next one; of the last, what stands now.
+            after = [load_record(row[3], wall) for row in rows[1:]]
+            after.append(None if now_there is None else record_of(now_there, wall))
+            return [
+                Change(id, Action(action), from_micros(at), source, record)
+                for (action, at, source, _), record in zip(rows, after, strict=False)
+            ]
+
+        return await self._read(work)
+
+    async def entries(self, wall: Wall, generation: str | None, epoch: int) -> Entries:
+        # Most calls find nothing new; that takes some microseconds, less than a worker's wake-up.
+        place, current, latest = self._connections.read(lambda connection: _state(connection, wall))
+        if current == generation and latest == epoch:
+            return Entries(current, epoch, [], [])
+        return await self._read(lambda connection: _changed(connection, wall, generation, epoch))
+
+    async def matching(self, wall: Wall, filter: Filter) -> NDArray[np.int64]:
+        condition, bindings = sql_of(filter, now())
+
+        def work(connection: apsw.Connection) -> NDArray[np.int64]:
+            place = writes.find_partition(connection, wall)
+            query = f"SELECT number FROM records WHERE partition = ? AND {condition}"
+            return np.fromiter((row[0] for row in connection.execute(query, (place, *bindings))), np.int64)
+
+        return await self._read(work)
+
+    async def vectors(self, wall: Wall, numbers: Sequence[int]) -> dict[int, Vector]:
+        def work(connection: apsw.Connection) -> dict[int, Vector]:
+            rows = _rows_in(connection, wall, "number", "number, vector", numbers, table="indexed")
+            return {number: np.frombuffer(blob, np.float32) for number, blob in rows if blob is not None}
+
+        return await self._read(work)
+
+    async def search_words(self, wall: Wall, terms: Sequence[str], limit: int) -> list[tuple[int, float]]:
+        def work(connection: apsw.Connection) -> list[tuple[int, float]]:
+            place = writes.find_partition(connection, wall)
+            if place is None or not terms:
+                return []
+            quoted = " OR ".join('"' + term.replace('"', '""') + '"' for term in dict.fromkeys(terms))
+            rows = connection.execute(
+                "SELECT rowid, bm25(words, 0, 1) AS score FROM words WHERE words MATCH ? ORDER BY score LIMIT ?",
+                (f"wall : {writes.token(place)} AND terms : ({quoted})", limit),
+            )
+            return [(number, -score) for number, score in rows]
+
+        return await self._read(work)
+
+    async def sweep(self, now: datetime) -> int:
+        due = "SELECT EXISTS (SELECT 1 FROM records WHERE expires_at <= ?)"
+        if not await self._read(lambda connection: connection.execute(due, (to_micros(now),)).get):
+            return 0
+        return await self._write(lambda connection: writes.remove_expired(connection, now))
+
+    async def purge(self, wall: Wall) -> int:
+        count = await self._write(lambda connection: writes.purge(connection, wall))
+        await self._write(self._scrub, alone=True)
+        return count
+
+    def _scrub(self, connection: apsw.Connection) -> None:
+        """Leave no old page behind, neither in the text index nor in the file nor in the log."""
+        connection.execute("INSERT INTO words (words) VALUES ('optimize')")
+        connection.execute("VACUUM")
+        [(busy, _, _)] = query_all(connection, "PRAGMA wal_checkpoint(TRUNCATE)")
+        if busy:
+            raise StoreBusyError(
+                "the records are gone, but another process keeps old pages of the log in use; purge again"
+            )
+
+    async def backup(self, target: Path) -> None:
+        part = target.with_name(target.name + ".part")
+
+        def work(connection: apsw.Connection) -> None:
+            part.unlink(missing_ok=True)
+            try:
+                with apsw.Connection(str(part)) as copy:
+                    with copy.backup("main", connection, "main") as pages:
+                        pages.step()
+                    if copy.pragma("quick_check") != "ok":
+                        raise StoreUnavailableError(f"the copy at {target} came out damaged; nothing was kept")
+                    copy.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                os.link(part, target)  # unlike a rename, never over an existing file
+            except FileExistsError as error:
+                raise InvalidInputError(f"{target} exists; choose another path for the backup") from error
+            finally:
+                for leftover in part.parent.glob(part.name + "*"):
+                    leftover.unlink()
+
+        await self._read(work)
+
+    async def fingerprint(self) -> str | None:
+        query = "SELECT value FROM meta WHERE name = 'fingerprint'"
+        return await self._read(lambda connection: connection.execute(query).get)
+
+    async def bind(self, fingerprint: str, dimensions: int) -> None:
+        if self._bound == fingerprint:
+            return
+
+        def work(connection: apsw.Connection) -> None:
+            connection.execute("INSERT OR IGNORE INTO meta VALUES ('fingerprint', ?)", (fingerprint,))
+            connection.execute("INSERT OR IGNORE INTO meta VALUES ('dimensions', ?)", (str(dimensions),))
+            writes.check_fingerprint(connection, fingerprint)
+
+        await self._write(work)
+        self._bound = fingerprint
+
+    async def to_reembed(self, fingerprint: str, limit: int) -> list[tuple[int, int, Record]]:
+        return await self._write(lambda connection: reindexing.missing(connection, fingerprint, limit))
+
+    async def left_to_reembed(self, fingerprint: str) -> int:
+        return await self._read(reindexing.count_missing)
+
+    async def stage(self, fingerprint: str, rows: Sequence[tuple[int, int, Vector, str]]) -> None:
+        await self._write(lambda connection: reindexing.stage(connection, fingerprint, rows))
+
+    async def adopt(self, fingerprint: str, dimensions: int) -> bool:
+        done = await self._write(lambda connection: reindexing.adopt(connection, fingerprint, dimensions))
+        if done:
+            self._bound = fingerprint
+        return done
+
+
+_ALIVE = "(expires_at IS NULL OR expires_at > ?)"
+
+
+def _walls(connection: apsw.Connection, reach: Reach) -> dict[int, Wall]:
+    """Return the walls within reach that hold anything, by their partition."""
+    rows = connection.execute("SELECT id, user FROM partitions WHERE tenant = ?", (reach.tenant,))
+    if reach.users is not None:
+        names = ", ".join("?" * len(reach.users))
+        rows = connection.execute(
+            f"SELECT id, user FROM partitions WHERE tenant = ? AND user IN ({names})",
+            (reach.tenant, *map(shared_name, reach.users)),
+        )
+    return {id: Wall(reach.tenant, user_of(user)) for id, user in rows}
+
+
+def _places(walls: dict[int, Wall], reach: Reach) -> list[tuple[str, tuple[Any, ...]]]:
+    """Return conditions on `partition`: one for each wall, so that each walks its index, or one for all."""
+    if reach.users is None:
+        return [("partition IN (SELECT id FROM partitions WHERE tenant = ?)", (reach.tenant,))]
+    return [("partition = ?", (id,)) for id in walls]
+
+
+def _rows_in(
+    connection: apsw.Connection, wall: Wall, column: str, columns: str, values: Sequence[Any],
+    condition: str = "", bindings: Sequence[Any] = (), *, table: str = "records",
+) -> list[tuple[Any, ...]]:  # fmt: skip
+    """Return `columns` of the rows of a wall whose `column` is one of `values`."""
+    place = writes.find_partition(connection, wall)
+    rows: list[tuple[Any, ...]] = []
+    for start in range(0, len(values), _VARIABLES):
+        some = values[start : start + _VARIABLES]
+        rows += connection.execute(
+            f"SELECT {columns} FROM {table} WHERE partition = ? AND {column} IN ({','.join('?' * len(some))}){condition}",
+            (place, *some, *bindings),
+        )
+    return rows
+
+
+def _state(connection: apsw.Connection, wall: Wall) -> tuple[int | None, str, int]:
+    """Return a wall's partition, its generation and the last epoch of the whole file."""
+    [(place, vectors, epoch)] = query_all(
+        connection,
+        "SELECT (SELECT id FROM partitions WHERE tenant = ? AND user = ?),"
+        " (SELECT value FROM meta WHERE name = 'vectors'),"
+        " ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'changes'), 0)",
+        (wall.tenant, shared_name(wall.user)),
+    )
+    return place, f"{place}.{vectors}", epoch
+
+
+def _changed(connection: apsw.Connection, wall: Wall, generation: str | None, epoch: int) -> Entries:
+    with connection:  # one snapshot for all three queries
+        place, current, latest = _state(connection, wall)
+        since = epoch if generation == current else 0
+        rows = query_all(
+            connection,
+            "SELECT epoch, r.number, id, kind, agent, session,"
+            " ifnull(json_extract(payload, '$.speaker'), json_extract(payload, '$.role')),"
+            " at, expires_at, superseded_at, rating, terms, vector"
+            " FROM records AS r JOIN indexed AS i ON i.partition = r.partition AND i.number = r.number"
+            " WHERE r.partition = ? AND epoch > ? ORDER BY epoch LIMIT ?",
+            (place, since, _ENTRIES_AT_ONCE),
+        )
+        more = len(rows) == _ENTRIES_AT_ONCE
+        reached = rows[-1][0] if more else latest
+        gone = query_all(
+            connection,
+            "SELECT number FROM changes WHERE partition = ? AND epoch > ? AND epoch <= ?"
+            " AND action IN ('forgotten', 'expired')",
+            (place, since, reached),
+        )
+    return Entries(current, reached, [_entry(row) for row in rows], [number for (number,) in gone], more)
+
+
+def _entry(row: tuple[Any, ...]) -> Entry:
+    _, number, id, kind, agent, session, speaker, *times, rating, terms, blob = row
+    at, expires_at, superseded_at = times
+    vector = None if blob is None else np.frombuffer(blob, np.float32)
+    return Entry(
+        number, id, Kind(kind), agent, session, None if speaker is None else str(speaker),
+        at, expires_at, superseded_at, rating, terms, vector,
+    )  # fmt: skip
