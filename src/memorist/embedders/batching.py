@@ -1,0 +1,213 @@
+"""One cache and one queue before any embedder, so that it sees few, full batches and no text twice."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import threading
+import weakref
+from collections import OrderedDict, deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from memorist.embedders.base import Embedder, Role, Vectors, embed_checked, embed_spoken
+from memorist.errors import EmbedderError, EmbedderUnavailableError
+
+Key = tuple[Role, bytes]
+
+
+class BatchedEmbedder(Embedder):
+    """Wraps an embedder: caches, joins equal texts, and coalesces calls that arrive together.
+
+    A call on an idle embedder goes out at once; calls that arrive while it runs form the next batch. A batch
+    that fails fails only the calls in it and leaves nothing in the cache; where it held several calls, each is
+    tried again alone, so that one call's bad text is not another's error. A cancelled call leaves the others
+    as they were. Documents and queries queue apart, and a long call takes turns with the short ones.
+
+    Usable from several event loops at once: each has its own queue, and all share the cache.
+
+    Args:
+        inner: The embedder; it is closed with this one.
+        cache_size: Vectors kept per role, the last used; 0 for none. The cache holds hashes, not texts.
+        batch_size: Most texts in one call of `inner`.
+    """
+
+    def __init__(self, inner: Embedder, *, cache_size: int = 4096, batch_size: int = 64) -> None:
+        self.inner = inner
+        self.dimensions = inner.dimensions
+        self.fingerprint = inner.fingerprint
+        self._batch_size = batch_size
+        self._cache = _Cache(cache_size)
+        self._lanes: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Role, _Lane]]
+        self._lanes = weakref.WeakKeyDictionary()
+        self._lock = threading.Lock()
+
+    async def ready(self) -> None:
+        await self.inner.ready()
+        self.dimensions, self.fingerprint = self.inner.dimensions, self.inner.fingerprint
+
+    async def embed(self, texts: Sequence[str], role: Role = Role.DOCUMENT) -> Vectors:
+        await self.ready()
+        return await embed_spoken(lambda kept: self._embed(kept, role), texts, self.dimensions)
+
+    async def close(self) -> None:
+        self._cache.clear()
+        await self.inner.close()
+
+    async def _embed(self, texts: list[str], role: Role) -> Vectors:
+        rows = np.empty((len(texts), self.dimensions), np.float32)
+        # A turn per batch: however long this call, others get in between.
+        for start in range(0, len(texts), self._batch_size):
+            turn = texts[start : start + self._batch_size]
+            rows[start : start + len(turn)] = await self._turn(turn, role)
+        return rows
+
+    async def _turn(self, texts: list[str], role: Role) -> list[Vectors]:
+        lane = self._lane(role)
+        found: dict[Key, Vectors] = {}
+        waiting: dict[Key, asyncio.Future[Vectors]] = {}
+        call = _Call()
+        keys = [_key(role, text) for text in texts]
+        for key, text in zip(keys, texts, strict=True):
+            if key in found or key in waiting:
+                continue
+            row = self._cache.get(key)
+            if row is not None:
+                found[key] = row
+            elif key in lane.flying:
+                waiting[key] = lane.flying[key]
+            else:
+                waiting[key] = lane.flying[key] = call.add(key, text)
+        if call.items:
+            lane.calls.append(call)
+            lane.run(self)
+        if waiting:
+            # Unlike gather, wait leaves the futures alone when this call is cancelled: others may share them.
+            await asyncio.wait(waiting.values())
+            found |= {key: future.result() for key, future in waiting.items()}
+        return [found[key] for key in keys]
+
+    def _lane(self, role: Role) -> _Lane:
+        loop = asyncio.get_running_loop()
+        with self._lock:
+            return self._lanes.setdefault(loop, {}).setdefault(role, _Lane(role))
+
+    async def _serve(self, calls: list[_Call], role: Role) -> None:
+        """Embed the texts of some calls together and settle their futures."""
+        items = [item for call in calls for item in call.items.items()]
+        try:
+            rows = await self._ask([text for _, (text, _) in items], role)
+        except EmbedderError as error:
+            if len(calls) > 1 and not isinstance(error, EmbedderUnavailableError):
+                for call in calls:
+                    await self._serve([call], role)
+                return
+            for _, (_, future) in items:
+                future.set_exception(error)
+            return
+        for (key, (_, future)), row in zip(items, rows, strict=True):
+            self._cache.put(key, row)
+            future.set_result(row)
+
+    async def _ask(self, texts: list[str], role: Role) -> Vectors:
+        name = type(self.inner).__name__
+        try:
+            return await embed_checked(lambda kept: self.inner.embed(kept, role), texts, self.dimensions, name)
+        except EmbedderError:
+            raise
+        except Exception as error:  # the edge to code that is not ours: whatever it raises is its failure
+            raise EmbedderError(f"{name} failed: {type(error).__name__}: {error}") from error
+
+
+class _Call:
+    """What one call adds to a queue: the texts that nobody is embedding yet."""
+
+    def __init__(self) -> None:
+        self.items: dict[Key, tuple[str, asyncio.Future[Vectors]]] = {}
+
+    def add(self, key: Key, text: str) -> asyncio.Future[Vectors]:
+        future: asyncio.Future[Vectors] = asyncio.get_running_loop().create_future()
+        # Looked at here, so that a failure whose caller has gone is not logged as forgotten.
+        future.add_done_callback(lambda done: done.cancelled() or done.exception())
+        self.items[key] = (text, future)
+        return future
+
+
+@dataclass(slots=True)
+class _Lane:
+    """The queue of one role on one event loop. Only that loop touches it, so it needs no lock."""
+
+    role: Role
+    calls: deque[_Call] = field(default_factory=deque)
+    flying: dict[Key, asyncio.Future[Vectors]] = field(default_factory=dict)
+    task: asyncio.Task[None] | None = None
+
+    def run(self, batched: BatchedEmbedder) -> None:
+        """Start emptying the queue, unless that is going on. Its own task: no caller's cancellation ends it."""
+        if self.task is None:
+            self.task = asyncio.get_running_loop().create_task(self._drain(batched))
+
+    async def _drain(self, batched: BatchedEmbedder) -> None:
+        batch: list[_Call] = []
+        try:
+            while self.calls:
+                batch = self._take(batched._batch_size)
+                await batched._serve(batch, self.role)
+                self._settle(batch)
+        finally:
+            # Reached with calls left only when the loop is being shut down: nobody may wait for them for ever.
+            self._settle([*batch, *self.calls])
+            self.calls.clear()
+            self.task = None
+
+    def _take(self, most: int) -> list[_Call]:
+        batch: list[_Call] = []
+        count = 0
+        while self.calls and (not batch or count + len(self.calls[0].items) <= most):
+            batch.append(self.calls.popleft())
+            count += len(batch[-1].items)
+        return batch
+
+    def _settle(self, calls: list[_Call]) -> None:
+        for call in calls:
+            for key, (_, future) in call.items.items():
+                future.cancel()
+                self.flying.pop(key, None)
+
+
+class _Cache:
+    """The last used vectors of each role; its methods may be called from any thread."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._rows: dict[Role, OrderedDict[Key, Vectors]] = {role: OrderedDict() for role in Role}
+        self._lock = threading.Lock()
+
+    def get(self, key: Key) -> Vectors | None:
+        with self._lock:
+            rows = self._rows[key[0]]
+            row = rows.get(key)
+            if row is not None:
+                rows.move_to_end(key)
+            return row
+
+    def put(self, key: Key, row: Vectors) -> None:
+        if not self._size:
+            return
+        with self._lock:
+            rows = self._rows[key[0]]
+            rows[key] = row.copy()  # a view would keep its whole batch alive
+            rows.move_to_end(key)
+            if len(rows) > self._size:
+                rows.popitem(last=False)
+
+    def clear(self) -> None:
+        with self._lock:
+            for rows in self._rows.values():
+                rows.clear()
+
+
+def _key(role: Role, text: str) -> Key:
+    return role, hashlib.blake2b(text.encode("utf-8"), digest_size=16).digest()

@@ -1,0 +1,157 @@
+"""Any endpoint that speaks OpenAI's embeddings API: the vendor, Ollama, vLLM, llama.cpp and others."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from numpy.typing import ArrayLike
+
+from memorist.embedders.base import Role, unit_rows
+from memorist.embedders.blocking import BlockingEmbedder
+from memorist.embedders.prefixes import Prefixes, prefixes_for
+from memorist.errors import EmbedderError, EmbedderUnavailableError, missing_extra
+
+if TYPE_CHECKING:
+    import openai
+
+_CONNECTIONS = 4
+
+
+class OpenAIEmbedder(BlockingEmbedder):
+    """A model behind an OpenAI-compatible `/embeddings` endpoint. Needs `pip install 'memorist[openai]'`.
+
+    Args:
+        model: The model's name at the endpoint.
+        base_url: The endpoint, for example `http://localhost:11434/v1`; OpenAI's own by default.
+        api_key: The key. Only for OpenAI's own endpoint is OPENAI_API_KEY read: another host never gets it.
+        dimensions: Shorter vectors, asked for in each request (text-embedding-3 and other nested models). By
+            default the model's own, found out with one request.
+        prefixes: What goes before a text, by role; by default what the model of that name was trained with.
+        batch_size: Most texts in a request.
+        max_characters: Longer texts are cut here, as most endpoints refuse what is over their model's limit.
+        timeout: Seconds for one try of a request.
+        max_retries: More tries after a time-out, a lost connection, 408, 409, 429 or 5xx, each a longer wait apart.
+        revision: Goes into the fingerprint: change it when the model behind the same name changes.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        dimensions: int | None = None,
+        prefixes: Prefixes | None = None,
+        batch_size: int = 64,
+        max_characters: int = 8000,
+        timeout: float = 30.0,
+        max_retries: int = 2,
+        revision: str = "",
+    ) -> None:
+        where = _shown(base_url) if base_url else "OpenAI"
+        super().__init__(f"the model {model!r} at {where}", threads=_CONNECTIONS)
+        self.model = model
+        self.prefixes = prefixes if prefixes is not None else prefixes_for(model)
+        self._asked = dimensions
+        self._batch_size = batch_size
+        self._max_characters = max_characters
+        self._revision = revision
+        self._settings: dict[str, Any] = {"timeout": timeout, "max_retries": max_retries}
+        if base_url:
+            # The client would fall back to OPENAI_API_KEY, and it refuses to start without any key.
+            self._settings |= {"base_url": base_url, "api_key": api_key or "none"}
+        elif api_key:
+            self._settings["api_key"] = api_key
+        self._client: openai.OpenAI | None = None
+
+    async def close(self) -> None:
+        await super().close()
+        if self._client is not None:
+            self._client.close()
+
+    def _load(self) -> None:
+        openai = _library()
+        try:
+            self._client = openai.OpenAI(**self._settings)
+        except openai.OpenAIError as error:
+            raise EmbedderError(f"{self.name} cannot be used: {error}") from error
+        probe = self._asked or unit_rows(self._request(["dimensions"]), 1, 0, self.name).shape[1]
+        parts = [
+            "openai",
+            self.model,
+            str(probe),
+            f"cut{self._max_characters}",
+            self.prefixes.mark(),
+            self._revision,
+        ]
+        self.dimensions, self.fingerprint = probe, ":".join(part for part in parts if part)
+
+    async def _encode_all(self, texts: list[str], role: Role) -> ArrayLike:
+        size = self._batch_size
+        batches = [texts[start : start + size] for start in range(0, len(texts), size)]
+        found = await asyncio.gather(*(self._in_thread(self._encode, batch, role) for batch in batches))
+        return [row for batch, rows in zip(batches, found, strict=True) for row in self._checked(rows, len(batch))]
+
+    def _encode(self, texts: list[str], role: Role) -> ArrayLike:
+        return self._request([self.prefixes.apply(text, role)[: self._max_characters] for text in texts])
+
+    def _checked(self, rows: ArrayLike, count: int) -> Any:
+        return unit_rows(rows, count, self.dimensions, self.name)
+
+    def _request(self, texts: Sequence[str]) -> list[Any]:
+        openai = _library()
+        assert self._client is not None
+        shorter: dict[str, Any] = {"dimensions": self._asked} if self._asked else {}
+        try:
+            answer = self._client.embeddings.create(
+                model=self.model, input=list(texts), encoding_format="float", **shorter
+            )
+        except openai.OpenAIError as error:
+            raise self._explained(error) from error
+        except ValueError as error:  # a body that is not JSON
+            raise EmbedderError(f"{self.name} gave an answer that cannot be read: {error}") from error
+        return self._in_order(getattr(answer, "data", None), len(texts))
+
+    def _in_order(self, data: Any, count: int) -> list[Any]:
+        if not isinstance(data, list):
+            raise EmbedderError(f"{self.name} gave an answer without embeddings; is this an OpenAI-compatible API?")
+        if len(data) != count:
+            raise EmbedderError(f"{self.name} returned {len(data)} embeddings for {count} texts")
+        by_index = {getattr(item, "index", None): getattr(item, "embedding", None) for item in data}
+        if set(by_index) != set(range(count)):
+            raise EmbedderError(f"{self.name} did not say which embedding belongs to which text")
+        return [by_index[index] for index in range(count)]
+
+    def _explained(self, error: openai.OpenAIError) -> EmbedderError:
+        openai = _library()
+        if isinstance(error, openai.APITimeoutError):
+            return EmbedderUnavailableError(f"{self.name} did not answer within {self._settings['timeout']:g} s")
+        if isinstance(error, openai.APIConnectionError):
+            return EmbedderUnavailableError(f"{self.name} cannot be reached: {error.__cause__ or error}")
+        if isinstance(error, openai.AuthenticationError | openai.PermissionDeniedError):
+            return EmbedderError(f"{self.name} refused the key (HTTP {error.status_code}); check api_key")
+        if isinstance(error, openai.NotFoundError):
+            return EmbedderError(f"{self.name} was not found; check the model's name and the base URL: {error.message}")
+        if isinstance(error, openai.APIStatusError):
+            busy = error.status_code in (408, 409, 429) or error.status_code >= 500
+            kind = EmbedderUnavailableError if busy else EmbedderError
+            return kind(f"{self.name} answered HTTP {error.status_code}: {error.message}")
+        return EmbedderError(f"{self.name} gave an answer that cannot be read: {error}")
+
+
+def _library() -> Any:
+    try:
+        import openai
+    except ImportError as error:
+        raise missing_extra("openai", "openai") from error
+    return openai
+
+
+def _shown(url: str) -> str:
+    """The address without a user's name and password, which no error may repeat."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    return f"{parts.scheme}://{host}{f':{parts.port}' if parts.port else ''}{parts.path}"

@@ -1,0 +1,120 @@
+"""From a short text, such as a setting holds, to an embedder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import TypeAlias
+from urllib.parse import parse_qsl, urlsplit
+
+from memorist.embedders.base import Embedder
+from memorist.embedders.callables import CallableEmbedder, EmbedFunction
+from memorist.embedders.onnx import OnnxEmbedder
+from memorist.errors import EmbedderError
+
+ENTRY_POINTS = "memorist.embedders"
+
+EmbedderSpec: TypeAlias = str | Path | Embedder | EmbedFunction | None
+
+
+def open_embedder(spec: EmbedderSpec = None, *, api_key: str | None = None) -> Embedder:
+    """The embedder that `spec` names. Nothing is loaded or connected before its first use.
+
+    | spec | embedder |
+    |---|---|
+    | `None`, `"default"` | the bundled model |
+    | a folder's path | its `model.onnx` and `tokenizer.json` |
+    | `openai:MODEL` | OpenAI, with `api_key` or OPENAI_API_KEY |
+    | `http://HOST/v1#MODEL`, `https://…`; also with `?dimensions=N` | any OpenAI-compatible endpoint |
+    | `ollama:MODEL` | short for `http://localhost:11434/v1#MODEL` |
+    | `fastembed:MODEL`, `sentence-transformers:MODEL` | that library's model |
+    | `NAME` or `NAME:ARGUMENT` | the entry point NAME in the group `memorist.embedders` |
+    | a function, blocking or async, from a list of texts to vectors | that function |
+    | an `Embedder` | itself |
+
+    Args:
+        spec: See the table.
+        api_key: For the endpoints; no other embedder sees it.
+
+    Raises:
+        EmbedderError: Nothing is known by that name, or the text is malformed.
+    """
+    if spec is None or spec == "default":
+        return OnnxEmbedder()
+    if isinstance(spec, Embedder):
+        return spec
+    if isinstance(spec, Path):
+        return OnnxEmbedder(spec)
+    if isinstance(spec, str):
+        return _named(spec.strip(), api_key)
+    if callable(spec):
+        return CallableEmbedder(spec)
+    raise EmbedderError(f"an embedder is a name, a folder, a function or an Embedder, not {type(spec).__name__}")
+
+
+def _named(spec: str, api_key: str | None) -> Embedder:
+    name, _, argument = spec.partition(":")
+    if name in ("http", "https"):
+        return _endpoint(spec, api_key)
+    # Before the names, for "C:\models\e5" has a colon too.
+    if spec and Path(spec).expanduser().is_dir():
+        return OnnxEmbedder(Path(spec).expanduser())
+    if name in _BUILT_IN:
+        if not argument:
+            raise EmbedderError(f"the embedder {spec!r} names no model; write {name}:MODEL")
+        return _BUILT_IN[name](argument, api_key)
+    for entry in entry_points(group=ENTRY_POINTS, name=name):
+        made = entry.load()(argument) if argument else entry.load()()
+        return made if isinstance(made, Embedder) else open_embedder(made)
+    if "/" in spec or "\\" in spec:
+        return OnnxEmbedder(Path(spec).expanduser())
+    known = sorted({"default", *_BUILT_IN, *(entry.name for entry in entry_points(group=ENTRY_POINTS))})
+    raise EmbedderError(f"no embedder {spec!r}: it is no folder and none of {', '.join(known)}")
+
+
+def _endpoint(spec: str, api_key: str | None) -> Embedder:
+    from memorist.embedders.openai import OpenAIEmbedder
+
+    parts = urlsplit(spec)
+    options = dict(parse_qsl(parts.query, keep_blank_values=True))
+    dimensions = options.pop("dimensions", None)
+    if not parts.fragment or not parts.hostname or options:
+        raise EmbedderError("write an endpoint as http://HOST/v1#MODEL or http://HOST/v1?dimensions=N#MODEL")
+    if dimensions is not None and not (dimensions.isdecimal() and int(dimensions) > 0):
+        raise EmbedderError(f"dimensions={dimensions!r} in the endpoint is not a whole number above 0")
+    base_url = parts._replace(query="", fragment="").geturl()
+    size = int(dimensions) if dimensions else None
+    return OpenAIEmbedder(parts.fragment, base_url=base_url, api_key=api_key, dimensions=size)
+
+
+def _openai(model: str, api_key: str | None) -> Embedder:
+    from memorist.embedders.openai import OpenAIEmbedder
+
+    return OpenAIEmbedder(model, api_key=api_key)
+
+
+def _ollama(model: str, api_key: str | None) -> Embedder:
+    from memorist.embedders.openai import OpenAIEmbedder
+
+    return OpenAIEmbedder(model, base_url="http://localhost:11434/v1", api_key=api_key)
+
+
+def _fastembed(model: str, api_key: str | None) -> Embedder:
+    from memorist.embedders.hub import FastembedEmbedder
+
+    return FastembedEmbedder(model)
+
+
+def _sentence_transformers(model: str, api_key: str | None) -> Embedder:
+    from memorist.embedders.hub import SentenceTransformersEmbedder
+
+    return SentenceTransformersEmbedder(model)
+
+
+_BUILT_IN: Mapping[str, Callable[[str, str | None], Embedder]] = {
+    "openai": _openai,
+    "ollama": _ollama,
+    "fastembed": _fastembed,
+    "sentence-transformers": _sentence_transformers,
+}
