@@ -1,0 +1,153 @@
+"""Recall, from a query to hits: bring the wall's index up to date, rank, and fetch what was found."""
+
+import asyncio
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from memorist.embedders import BatchedEmbedder, Role, unit_rows
+from memorist.errors import EmbedderMismatchError, InvalidInputError
+from memorist.recall.analysis import terms
+from memorist.recall.index import Floats, WallIndex
+from memorist.recall.query import Query
+from memorist.recall.rank import Ranking, rank
+from memorist.records import Hit, Record
+from memorist.scope import Wall
+from memorist.stores.base import Store
+from memorist.times import now, to_micros
+
+__all__ = ["Recaller", "terms_of"]
+
+_T = TypeVar("_T")
+_INLINE_ROWS = 4096
+"""Up to so many rows are ranked on the caller's thread: quicker than to wake another."""
+_WORD_CANDIDATES = 400
+_SLACK = 2
+
+
+def terms_of(record: Record) -> str:
+    """Return the analysed terms of a record's text, as stores keep them."""
+    return " ".join(terms(record.text))
+
+
+class Recaller:
+    """Ranks over a store, with an index in memory for each wall that was asked lately.
+
+    Args:
+        store: where the records are.
+        embedder: for the queries.
+        cache_bytes: the most that all indexes together may hold; the least lately asked go first.
+    """
+
+    def __init__(self, store: Store, embedder: BatchedEmbedder, cache_bytes: int) -> None:
+        self._store = store
+        self._embedder = embedder
+        self._cache_bytes = cache_bytes
+        self._indexes: OrderedDict[Wall, WallIndex] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def drop(self, wall: Wall | None = None) -> None:
+        """Forget the index of a wall, or all of them. They are only caches."""
+        with self._lock:
+            if wall is None:
+                self._indexes.clear()
+            else:
+                self._indexes.pop(wall, None)
+
+    async def recall(self, walls: Sequence[Wall], query: Query) -> list[Hit]:
+        """Return the best hits behind all of `walls`, best first."""
+        if query.limit < 1 or (not query.text.strip() and query.vector is None):
+            return []
+        indexes = [(wall, index) for wall in walls if (index := await self._up_to_date(wall)).rows]
+        if not indexes:
+            return []
+        vector = await self._embedded(query)
+        hits: list[Hit] = []
+        for wall, index in indexes:
+            hits += await self._behind(wall, index, query, vector)
+        hits.sort(key=lambda hit: (-hit.score, -hit.similarity))
+        return hits[: query.limit]
+
+    async def _embedded(self, query: Query) -> Floats | None:
+        if query.mode == "lexical":
+            return None
+        await self._embedder.ready()
+        if query.vector is None:
+            rows = await self._embedder.embed([query.words], Role.QUERY)
+        else:
+            try:
+                rows = unit_rows([query.vector], 1, self._embedder.dimensions, "the query's vector")
+            except Exception as error:
+                raise InvalidInputError(str(error)) from error
+        return rows[0]
+
+    async def _behind(self, wall: Wall, index: WallIndex, query: Query, vector: Floats | None) -> list[Hit]:
+        """Rank behind one wall, and fetch. Records that went or changed meanwhile are left out."""
+        chosen = await self._store.matching(wall, query.filter) if query.filter.reads_fields else None
+        words = terms(query.words) if query.mode != "dense" else []
+        found = None
+        if words and not index.has_postings:
+            found = await self._store.search_words(wall, words, _WORD_CANDIDATES)
+        asked = Ranking(query, vector, words, chosen, found, to_micros(now()))
+        ranked = await self._run(index, lambda: rank(index, asked))
+        if ranked.unsure:
+            exact = await self._store.vectors(wall, [int(number) for number in ranked.numbers])
+            ranked = ranked.with_exact(exact, vector, query)
+        best = ranked.best(query.limit + _SLACK, query)
+        records = await self._store.fetch(wall, [int(number) for number in best.numbers])
+        return best.hits(records, query)
+
+    async def _run(self, index: WallIndex, work: Callable[[], _T]) -> _T:
+        def locked() -> _T:
+            with index.lock:
+                return work()
+
+        return locked() if index.rows <= _INLINE_ROWS else await asyncio.to_thread(locked)
+
+    async def _up_to_date(self, wall: Wall) -> WallIndex:
+        """Return the wall's index with all that was stored before this call."""
+        await self._embedder.ready()
+        while True:
+            index = self._cached(wall)
+            since = index.generation, index.epoch
+            changed = await self._store.entries(wall, *since)
+            if index.generation is None:
+                await self._check_fingerprint()
+            elif changed.generation != index.generation:  # a purge, or new vectors: begin anew
+                self.drop(wall)
+                continue
+            if changed.entries or changed.gone or index.generation is None or changed.epoch != index.epoch:
+                with index.lock:
+                    if (index.generation, index.epoch) == since:  # else another call was faster
+                        index.update(changed)
+                self._bound(wall)
+            if not changed.more:
+                if index.mostly_dead:
+                    self.drop(wall)
+                return index
+
+    def _cached(self, wall: Wall) -> WallIndex:
+        with self._lock:
+            index = self._indexes.get(wall)
+            if index is None:
+                index = self._indexes[wall] = WallIndex(self._embedder.dimensions)
+            self._indexes.move_to_end(wall)
+            return index
+
+    def _bound(self, wall: Wall) -> None:
+        """Drop the indexes asked least lately, until the rest fit; the one in use stays."""
+        with self._lock:
+            total = sum(index.nbytes for index in self._indexes.values())
+            for other in list(self._indexes):
+                if total <= self._cache_bytes or other == wall:
+                    return
+                total -= self._indexes.pop(other).nbytes
+
+    async def _check_fingerprint(self) -> None:
+        stored, mine = await self._store.fingerprint(), self._embedder.fingerprint
+        if stored is not None and stored != mine:
+            raise EmbedderMismatchError(
+                f"the store holds vectors of the embedder {stored!r}, not of {mine!r}; "
+                "open it with that embedder, or run: memorist reindex"
+            )
