@@ -1,0 +1,50 @@
+"""Cursors: where a page ended, as an opaque text."""
+
+import base64
+import json
+from typing import get_args
+
+from memorist.errors import InvalidInputError
+from memorist.records import Page, Record
+from memorist.stores.base import Cursor, Order
+from memorist.times import to_micros
+
+__all__ = ["check_order", "decode", "make_page"]
+
+
+def check_order(order: str) -> Order:
+    """Return `order` if there is such a one, or raise InvalidInputError that lists them."""
+    if order not in get_args(Order):
+        raise InvalidInputError(f"unknown order {order!r}; there are: {', '.join(get_args(Order))}")
+    return order  # type: ignore[return-value]
+
+
+def make_page(found: list[Record], size: int, order: Order) -> Page:
+    """Return a page of at most `size` of the records, with a cursor where there are more."""
+    records = found[:size]
+    if len(found) <= size or not records:
+        return Page(records)
+    last = records[-1]
+    place = last.key if order == "key" else to_micros(last.at)
+    text = json.dumps([order, place, to_micros(last.created_at), last.id])
+    return Page(records, base64.urlsafe_b64encode(text.encode()).decode())
+
+
+def decode(cursor: str | None, order: str) -> Cursor | None:
+    """Return where the page before ended.
+
+    Raises:
+        InvalidInputError: the cursor is none of ours, or of another order.
+    """
+    if cursor is None:
+        return None
+    try:
+        made_for, place, stored, id = json.loads(base64.urlsafe_b64decode(cursor.encode()))
+        fits = isinstance(place, str if order == "key" else int) and isinstance(stored, int) and isinstance(id, str)
+    except (ValueError, TypeError, AttributeError):
+        fits = False
+    if not fits:
+        raise InvalidInputError("the cursor is not the `next` of a page in this order; begin without one")
+    if made_for != order:
+        raise InvalidInputError(f"the cursor is of a page in the order {made_for!r}, not {order!r}")
+    return place, stored, id
