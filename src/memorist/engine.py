@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from memorist.config import Settings
-from memorist.embedders import BatchedEmbedder, Role, open_embedder, unit_rows
+from memorist.embedders import BatchedEmbedder, Role, open_embedder
 from memorist.errors import ClosedError, EmbedderMismatchError, InvalidInputError
-from memorist.recall import Recaller, terms_of
+from memorist.recall import Recaller, given_vector, terms_of
 from memorist.records import Action, Draft, Record
 from memorist.scope import Scope, Wall
 from memorist.stores import open_store
@@ -87,7 +87,7 @@ class Engine:
         await self.embedder.ready()
         for place in wanted:
             if given[place] is not None:
-                vectors[place] = self._given_vector(given[place])
+                vectors[place] = given_vector(given[place], self.embedder.dimensions)[0]
         missing = [place for place in wanted if vectors[place] is None]
         if missing:
             rows = await self.embedder.embed([records[place].text for place in missing], Role.DOCUMENT)
@@ -95,13 +95,6 @@ class Engine:
                 vectors[place] = row
         await self.store.bind(self.embedder.fingerprint, self.embedder.dimensions)
         return vectors
-
-    def _given_vector(self, vector: Any) -> Vector:
-        try:
-            row: Vector = unit_rows([vector], 1, self.embedder.dimensions, "the vector given")[0]
-        except Exception as error:
-            raise InvalidInputError(str(error)) from error
-        return row
 
     def put(
         self, record: Record, action: Action, vector: Vector | None, *, expected: int | None = None,

@@ -53,6 +53,7 @@ class WallIndex:
         self.generation: str | None = None
         self.epoch = 0
         self.rows = 0
+        self.rated = False
         self.vectors = VectorTable(dimensions)
         self.agents, self.sessions, self.speakers = Codes(), Codes(), Codes()
         self._columns = np.zeros(256, _COLUMNS)
@@ -75,6 +76,12 @@ class WallIndex:
     def has_postings(self) -> bool:
         """Whether words are searched here rather than in the store."""
         return self._postings is not None
+
+    @property
+    def alive(self) -> Bools:
+        """Which rows stand for a record."""
+        alive: Bools = self._columns["alive"][: self.rows]
+        return alive
 
     def column(self, name: str) -> NDArray[np.generic]:
         """Return one field of every row, dead ones included."""
@@ -112,6 +119,7 @@ class WallIndex:
             self.sessions.of(entry.session), self.speakers.of(entry.speaker),
             self._columns["before"][row], self._columns["after"][row], _KINDS[entry.kind], True,
         )  # fmt: skip
+        self.rated |= bool(entry.rating)
         self.vectors.put(row, entry.vector)
         self._blend[row] = np.nan
 
@@ -161,6 +169,11 @@ class WallIndex:
             self._columns[last]["after"] = row
             self._blend[last] = np.nan
         self._last_in[session] = row
+
+    def years(self) -> list[int]:
+        """Return the years that the records are of."""
+        at = self.column("at")[self.alive]
+        return (np.unique(at.astype("datetime64[us]").astype("datetime64[Y]").astype(int)) + 1970).tolist()  # type: ignore[no-any-return]
 
     def neighbours(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return for each row the rows before and after it in its conversation, -1 for none."""

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, TypeAlias, get_args
 
-from memorist.errors import InvalidInputError
+from memorist.embedders import Vectors, unit_rows
+from memorist.errors import EmbedderError, InvalidInputError
 from memorist.filters import Filter
 
-__all__ = ["Mode", "Query"]
+__all__ = ["Mode", "Query", "given_vector"]
 
 Mode: TypeAlias = Literal["hybrid", "dense", "lexical"]
 
@@ -43,3 +44,15 @@ class Query:
     def words(self) -> str:
         """The part of the text that is searched for."""
         return self.text[:MAX_TEXT]
+
+
+def given_vector(vector: Any, dimensions: int) -> Vectors:
+    """Return the embedding that a caller brings along as a unit row; shape (1, dimensions).
+
+    Raises:
+        InvalidInputError: it is no vector of that size, or a zero one.
+    """
+    try:
+        return unit_rows([vector], 1, dimensions, "the vector given")
+    except EmbedderError as error:
+        raise InvalidInputError(str(error)) from error

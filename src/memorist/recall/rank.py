@@ -1,4 +1,4 @@
-"""Ranking: every signal on a scale of its own, the same behind every wall, and a weighted sum of them."""
+"""Ranking: every signal on an absolute scale, the same behind every wall, and a weighted sum of them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -6,35 +6,44 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from memorist.recall.analysis import terms, words
+from memorist.recall.calibration import calibrated
 from memorist.recall.index import Bools, Floats, Rows, WallIndex
 from memorist.recall.query import Query
+from memorist.recall.question import Question
+from memorist.recall.temporal import time_fit
 from memorist.recall.words import WordScores, score_words
-from memorist.records import Hit, Record
 
-__all__ = ["Ranked", "Ranking", "rank"]
+__all__ = ["Asked", "Ranked", "rank"]
 
 WEIGHTS: Mapping[str, float] = {
-    "words": 2.4, "words_around": 3.8, "meaning": 12.8, "meaning_around": 6.6,
-}  # fmt: skip
-"""What each signal counts. Learned listwise on four data sets together and rounded; see docs/recall.md."""
-FULL = 25.6
-RATING = 0.6
+    "words": 2.4,
+    "words_around": 3.8,
+    "meaning": 12.8,
+    "meaning_around": 6.6,
+    "speaker": 3.2,
+    "first_person": 1.0,
+    "time": 3.0,
+    "conversation": 0.3,
+}
+"""What each signal counts: learned listwise on all the data sets together, then rounded; see docs/recall.md."""
+RATING = 1.0
+"""What a rating of 1 counts: as much as 0.05 of similarity, so it decides only among like records."""
 CANDIDATES = 1000
-"""Rows ranked in a wall too large to rank whole: the nearest by vector, and those that hold the words."""
+"""Rows ranked behind a wall too large to rank whole: the nearest by vector, and those that hold the words."""
+_DAY = 86_400e6
 
 
 @dataclass(frozen=True, slots=True)
-class Ranking:
+class Asked:
     """What `rank` is asked.
 
-    `chosen` are the numbers that pass a filter only the store can tell, `found` the store's word scores
-    where the index has none; `now` is in microseconds.
+    `chosen` are the numbers that pass a filter only the store can tell, `found` the store's word scores where
+    the index has none; `now` is in microseconds since 1970.
     """
 
     query: Query
+    question: Question
     vector: Floats | None
-    words: Sequence[str]
     chosen: NDArray[np.int64] | None
     found: Sequence[tuple[int, float]] | None
     now: int
@@ -42,74 +51,55 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """Rows in no order yet, with what each signal gave. `unsure` tells that similarities are approximate."""
+    """Records by number, in no order yet, with what each signal says of them.
+
+    `similarities` are cosines; `unsure` tells that they are approximate.
+    """
 
     numbers: NDArray[np.int64]
     similarities: Floats
-    signals: dict[str, Floats]
+    signals: Mapping[str, Floats]
     ratings: Floats
     unsure: bool = False
 
-    def with_exact(self, vectors: Mapping[int, Floats], vector: Floats | None, query: Query) -> "Ranked":
+    def with_exact(self, vectors: Mapping[int, Floats], vector: Floats) -> "Ranked":
         """Return the same with similarities computed from the whole vectors."""
-        assert vector is not None
-        exact = np.array(
-            [vectors[number] @ vector if number in vectors else 0.0 for number in self.numbers.tolist()],
-            np.float32,
-        )
-        signals = dict(self.signals)
-        if "meaning" in signals:
-            signals["meaning"] = exact
-        return replace(self, similarities=exact, signals=signals, unsure=False)
+        exact = [float(vectors[number] @ vector) if number in vectors else 0.0 for number in self.numbers.tolist()]
+        similarities = np.array(exact, np.float32)
+        signals = {**self.signals, "meaning": similarities} if "meaning" in self.signals else self.signals
+        return replace(self, similarities=similarities, signals=signals, unsure=False)
 
     def scores(self, query: Query) -> Floats:
         """Return what the order goes by, 0 to 1."""
         if query.mode == "dense":
-            base = self.similarities
-        else:
-            total = sum(WEIGHTS[name] * values for name, values in self.signals.items())
-            base = np.asarray(total, np.float32) / FULL
-        lifted = base + RATING / FULL * self.ratings * (base > 0)
-        clipped: Floats = np.clip(lifted, 0.0, 1.0)
-        return clipped
+            raw = WEIGHTS["meaning"] * self.similarities + RATING * self.ratings
+            scores: Floats = np.clip(raw / WEIGHTS["meaning"], 0, 1).astype(np.float32)
+            return scores
+        total = np.zeros(len(self.numbers), np.float32)
+        for name, values in self.signals.items():
+            total += np.float32(WEIGHTS[name]) * values
+        return calibrated(total + RATING * self.ratings, self.signals, query.mode)
 
-    def best(self, count: int, query: Query) -> "Ranked":
-        """Return the best `count` that reach the query's thresholds, best first."""
-        scores = self.scores(query)
-        similar = np.maximum(self.similarities, 0.0)
+    def best(self, query: Query, count: int) -> "Ranked":
+        """Return the best `count` that reach the query's thresholds, best first, the newer of equals first."""
+        scores, similar = self.scores(query), np.clip(self.similarities, 0, 1)
         passed = np.flatnonzero((scores >= query.min_score) & (similar >= query.min_similarity))
         order = passed[np.lexsort((-self.numbers[passed], -similar[passed], -scores[passed]))][:count]
+        return self.take(order)
+
+    def take(self, places: Rows) -> "Ranked":
+        """Return the records at these places."""
         return replace(
             self,
-            numbers=self.numbers[order],
-            similarities=self.similarities[order],
-            signals={name: values[order] for name, values in self.signals.items()},
-            ratings=self.ratings[order],
+            numbers=self.numbers[places],
+            similarities=self.similarities[places],
+            signals={name: values[places] for name, values in self.signals.items()},
+            ratings=self.ratings[places],
         )
 
-    def hits(self, records: Mapping[int, Record], query: Query) -> list[Hit]:
-        """Return the hits, for those whose records are still there."""
-        scores = self.scores(query)
-        asked = {term: word for word in words(query.words) for term in terms(word)}
-        found: list[Hit] = []
-        for place, number in enumerate(self.numbers.tolist()):
-            if number not in records:
-                continue
-            signals = {name: float(values[place]) for name, values in self.signals.items()} if query.explain else {}
-            found.append(
-                Hit(
-                    record=records[number],
-                    similarity=float(np.clip(self.similarities[place], 0.0, 1.0)),
-                    score=float(scores[place]),
-                    matched=_matched(asked, records[number]),
-                    signals=signals,
-                )
-            )
-        return found
 
-
-def rank(index: WallIndex, asked: Ranking) -> Ranked:
-    """Score the rows behind a wall that pass the filter."""
+def rank(index: WallIndex, asked: Asked) -> Ranked:
+    """Score the records behind a wall that pass the filter."""
     allowed = index.allowed(asked.query.filter, asked.now)
     if asked.chosen is not None:
         passing = np.zeros(index.rows, bool)
@@ -117,68 +107,96 @@ def rank(index: WallIndex, asked: Ranking) -> Ranked:
         allowed &= passing
     cosines = np.zeros(index.rows, np.float32) if asked.vector is None else index.vectors.scores(asked.vector)
     if asked.query.mode == "dense":
-        return _dense(index, asked, allowed, cosines)
-    found = score_words(index, asked.words) if index.has_postings else _found_words(index, asked)
-    rows = _candidates(index, allowed, cosines, found)
-    signals = {"words": found.alone[rows], "words_around": found.among[rows]}
+        return _ranked(index, _nearest(index, asked, allowed, cosines), cosines, {})
+    words = score_words(index, asked.question.terms) if index.has_postings else _found(index, asked)
+    rows = _candidates(index, allowed, cosines, words)
+    signals = {"words": words.alone[rows], "words_around": words.around[rows]}
     if asked.vector is not None:
-        signals["meaning"] = np.maximum(cosines[rows], 0.0)
+        signals["meaning"] = cosines[rows]
         signals["meaning_around"] = _around(index, rows, cosines)
+    else:
+        rows, signals = _matching(rows, signals)
+    signals |= _who(index, asked.question, rows)
+    if asked.question.spans:
+        signals["time"] = time_fit(index.column("at")[rows] / 1e6, asked.question.spans)
+    signals |= _conversation(index, rows, signals)
     return _ranked(index, rows, cosines, signals)
 
 
-def _dense(index: WallIndex, asked: Ranking, allowed: Bools, cosines: Floats) -> Ranked:
-    """Return the rows that may be among the most similar; provably all of them."""
+def _nearest(index: WallIndex, asked: Asked, allowed: Bools, cosines: Floats) -> Rows:
+    """Return the rows that may be among the nearest; provably all of them."""
     assert asked.vector is not None
     rows = np.flatnonzero(allowed)
     wanted = asked.query.limit
     if len(rows) > wanted:
-        # Whoever is further below the last place than twice the error cannot reach it.
+        # Whoever is further below the last place than twice what it may be off, or rated up, cannot reach it.
         last = np.partition(cosines[rows], -wanted)[-wanted]
-        spare = 2 * index.vectors.error(asked.vector) + 2 * RATING / FULL
-        rows = rows[cosines[rows] >= last - spare]
-    return _ranked(index, rows, cosines, {})
+        off = index.vectors.error(asked.vector) + (RATING / WEIGHTS["meaning"] if index.rated else 0.0)
+        rows = rows[cosines[rows] >= last - 2 * off]
+    return rows
 
 
-def _candidates(index: WallIndex, allowed: Bools, cosines: Floats, found: WordScores) -> Rows:
+def _candidates(index: WallIndex, allowed: Bools, cosines: Floats, words: WordScores) -> Rows:
     rows = np.flatnonzero(allowed)
     if index.has_postings or len(rows) <= CANDIDATES:
         return rows
     near = rows[np.argpartition(cosines[rows], -CANDIDATES)[-CANDIDATES:]]
-    return np.union1d(near, rows[found.alone[rows] > 0])
+    return np.union1d(near, rows[words.alone[rows] > 0])
 
 
-def _found_words(index: WallIndex, asked: Ranking) -> WordScores:
-    """Return the store's word scores by row; their best stands for a good match."""
+def _found(index: WallIndex, asked: Asked) -> WordScores:
+    """Return the store's own word scores by row, the best taken for a full match."""
     alone = np.zeros(index.rows, np.float32)
-    found = asked.found or []
-    best = max((score for _, score in found), default=1.0)
-    for number, score in found:
-        alone[index.rows_of([number])] = score / max(best, 1e-9)
-    return WordScores(alone, alone, list(asked.words), np.ones(len(asked.words), np.float32))
+    best = max((score for _, score in asked.found or ()), default=0.0) or 1.0
+    for number, score in asked.found or ():
+        alone[index.rows_of([number])] = score / best
+    return WordScores(alone, alone)
+
+
+def _matching(rows: Rows, signals: dict[str, Floats]) -> tuple[Rows, dict[str, Floats]]:
+    """Leave only the rows that hold a word asked for: all there is to go by without a vector."""
+    held = signals["words"] > 0
+    return rows[held], {name: values[held] for name, values in signals.items()}
 
 
 def _around(index: WallIndex, rows: Rows, cosines: Floats) -> Floats:
-    """Return the cosine of the query with each row's vector and half of its neighbours'."""
+    """Return the cosine with each row's vector and half of its neighbours' in the conversation."""
     before, after = index.neighbours()
     mixed = cosines[rows].copy()
     for side in (before[rows], after[rows]):
-        mixed += 0.5 * np.where(side >= 0, cosines[side], 0.0).astype(np.float32)
-    around: Floats = np.maximum(mixed / np.maximum(index.blend_lengths(rows), 1e-6), 0.0)
-    return around
+        mixed += np.float32(0.5) * np.where(side >= 0, cosines[side], np.float32(0))
+    return mixed / np.maximum(index.blend_lengths(rows), np.float32(1e-6))
 
 
-def _matched(asked: Mapping[str, str], record: Record) -> tuple[str, ...]:
-    """Return the query's words, as they were written, that the record has in some form."""
-    held = set(terms(record.text))
-    return tuple(dict.fromkeys(word for term, word in asked.items() if term in held))
+def _who(index: WallIndex, question: Question, rows: Rows) -> dict[str, Floats]:
+    """Return who speaks: the people asked about, and the user where the question says "I"."""
+    speaker = index.column("speaker")[rows]
+    signals: dict[str, Floats] = {}
+    asked = [code for name, code in index.speakers.items() if name in question.speakers]
+    if 0 < len(asked) < len(index.speakers):
+        signals["speaker"] = np.isin(speaker, asked).astype(np.float32)
+    if question.first_person and "user" in index.speakers:
+        signals["first_person"] = (speaker == index.speakers["user"]).astype(np.float32)
+    return signals
 
 
-def _ranked(index: WallIndex, rows: Rows, cosines: Floats, signals: dict[str, Floats]) -> Ranked:
+def _conversation(index: WallIndex, rows: Rows, signals: Mapping[str, Floats]) -> dict[str, Floats]:
+    """Return how the best record of each one's conversation compares with the best of all; 0 is best."""
+    if not len(rows) or not index.sessions:
+        return {}
+    total = sum((np.float32(WEIGHTS[name]) * values for name, values in signals.items()), np.float32(0))
+    session = index.column("session")[rows]
+    best = np.full(len(index.sessions), -np.inf, np.float32)
+    inside = session >= 0
+    np.maximum.at(best, session[inside], total[inside])
+    return {"conversation": np.where(inside, best[session], total) - total.max()}
+
+
+def _ranked(index: WallIndex, rows: Rows, cosines: Floats, signals: Mapping[str, Floats]) -> Ranked:
     return Ranked(
         numbers=index.column("number")[rows].astype(np.int64),
         similarities=cosines[rows],
         signals=signals,
         ratings=index.column("rating")[rows].astype(np.float32),
-        unsure=not index.vectors.exact,
+        unsure=not index.vectors.exact and index.rows > 0,
     )

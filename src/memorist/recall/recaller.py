@@ -3,15 +3,16 @@
 import asyncio
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from memorist.embedders import BatchedEmbedder, Role, unit_rows
-from memorist.errors import EmbedderMismatchError, InvalidInputError
-from memorist.recall.analysis import terms
+from memorist.embedders import BatchedEmbedder, Role
+from memorist.errors import EmbedderMismatchError
+from memorist.recall.analysis import terms, words
 from memorist.recall.index import Floats, WallIndex
-from memorist.recall.query import Query
-from memorist.recall.rank import Ranking, rank
+from memorist.recall.query import Query, given_vector
+from memorist.recall.question import Question, read_question
+from memorist.recall.rank import Asked, Ranked, rank
 from memorist.records import Hit, Record
 from memorist.scope import Wall
 from memorist.stores.base import Store
@@ -23,7 +24,8 @@ _T = TypeVar("_T")
 _INLINE_ROWS = 4096
 """Up to so many rows are ranked on the caller's thread: quicker than to wake another."""
 _WORD_CANDIDATES = 400
-_SLACK = 2
+_RESCORED = 100
+"""Hits beyond the limit whose similarity is computed from whole vectors where the scan was approximate."""
 
 
 def terms_of(record: Record) -> str:
@@ -59,44 +61,44 @@ class Recaller:
         """Return the best hits behind all of `walls`, best first."""
         if query.limit < 1 or (not query.text.strip() and query.vector is None):
             return []
-        indexes = [(wall, index) for wall in walls if (index := await self._up_to_date(wall)).rows]
+        indexes = {wall: index for wall in walls if (index := await self._up_to_date(wall)).rows}
         if not indexes:
             return []
-        vector = await self._embedded(query)
+        question = _read(query, indexes.values())
+        vector = await self._embedded(query, question)
         hits: list[Hit] = []
-        for wall, index in indexes:
-            hits += await self._behind(wall, index, query, vector)
+        for wall, index in indexes.items():
+            hits += await self._behind(wall, index, query, question, vector)
         hits.sort(key=lambda hit: (-hit.score, -hit.similarity))
         return hits[: query.limit]
 
-    async def _embedded(self, query: Query) -> Floats | None:
+    async def _embedded(self, query: Query, question: Question) -> Floats | None:
         if query.mode == "lexical":
             return None
-        await self._embedder.ready()
         if query.vector is None:
-            rows = await self._embedder.embed([query.words], Role.QUERY)
+            rows = await self._embedder.embed([question.embed], Role.QUERY)
         else:
-            try:
-                rows = unit_rows([query.vector], 1, self._embedder.dimensions, "the query's vector")
-            except Exception as error:
-                raise InvalidInputError(str(error)) from error
-        return rows[0]
+            rows = given_vector(query.vector, self._embedder.dimensions)
+        vector: Floats = rows[0]
+        return vector
 
-    async def _behind(self, wall: Wall, index: WallIndex, query: Query, vector: Floats | None) -> list[Hit]:
-        """Rank behind one wall, and fetch. Records that went or changed meanwhile are left out."""
+    async def _behind(
+        self, wall: Wall, index: WallIndex, query: Query, question: Question, vector: Floats | None
+    ) -> list[Hit]:
+        """Rank behind one wall, and fetch. Records that went meanwhile are left out."""
         chosen = await self._store.matching(wall, query.filter) if query.filter.reads_fields else None
-        words = terms(query.words) if query.mode != "dense" else []
         found = None
-        if words and not index.has_postings:
-            found = await self._store.search_words(wall, words, _WORD_CANDIDATES)
-        asked = Ranking(query, vector, words, chosen, found, to_micros(now()))
+        if query.mode != "dense" and not index.has_postings:
+            found = await self._store.search_words(wall, list(question.terms), _WORD_CANDIDATES)
+        asked = Asked(query, question, vector, chosen, found, to_micros(now()))
         ranked = await self._run(index, lambda: rank(index, asked))
-        if ranked.unsure:
-            exact = await self._store.vectors(wall, [int(number) for number in ranked.numbers])
-            ranked = ranked.with_exact(exact, vector, query)
-        best = ranked.best(query.limit + _SLACK, query)
-        records = await self._store.fetch(wall, [int(number) for number in best.numbers])
-        return best.hits(records, query)
+        if ranked.unsure and vector is not None:
+            if query.mode == "hybrid":
+                ranked = ranked.best(query, query.limit + _RESCORED)
+            ranked = ranked.with_exact(await self._store.vectors(wall, ranked.numbers.tolist()), vector)
+        best = ranked.best(query, query.limit)
+        records = await self._store.fetch(wall, best.numbers.tolist())
+        return _hits(best, records, query)
 
     async def _run(self, index: WallIndex, work: Callable[[], _T]) -> _T:
         def locked() -> _T:
@@ -151,3 +153,32 @@ class Recaller:
                 f"the store holds vectors of the embedder {stored!r}, not of {mine!r}; "
                 "open it with that embedder, or run: memorist reindex"
             )
+
+
+def _read(query: Query, indexes: Iterable[WallIndex]) -> Question:
+    """Read the question against who speaks, and when, behind the walls."""
+    speakers = {name for index in indexes for name in index.speakers if name is not None}
+    years = sorted({year for index in indexes for year in index.years()}) if query.now is None else ()
+    return read_question(query.words, speakers=speakers, now=query.now or now(), years=years)
+
+
+def _hits(best: Ranked, records: Mapping[int, Record], query: Query) -> list[Hit]:
+    """Return the hits, for those whose records are still there."""
+    asked = {term: word for word in words(query.words) for term in terms(word)}
+    scores = best.scores(query)
+    hits = []
+    for place, number in enumerate(best.numbers.tolist()):
+        if number not in records:
+            continue
+        record = records[number]
+        held = set(terms(record.text))
+        hits.append(
+            Hit(
+                record=record,
+                similarity=min(max(float(best.similarities[place]), 0.0), 1.0),
+                score=float(scores[place]),
+                matched=tuple(dict.fromkeys(word for term, word in asked.items() if term in held)),
+                signals={name: float(values[place]) for name, values in best.signals.items()} if query.explain else {},
+            )
+        )
+    return hits

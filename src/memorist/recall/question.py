@@ -1,0 +1,77 @@
+"""What a question asks for, read once and without an index: terms, people, person, time, text to embed."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from memorist.recall.analysis import STOPWORDS, fold, terms, words
+from memorist.recall.temporal import Span, spans
+
+__all__ = ["ROLES", "Question", "read_question"]
+
+ROLES = frozenset("user assistant system tool human ai agent bot function model training session developer".split())
+"""Speakers that are roles, not people's names."""
+
+_FIRST_PERSON = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b", re.IGNORECASE)
+_CAPITAL = re.compile(r"[A-Z]")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question, analysed."""
+
+    text: str
+    embed: str
+    """The text to embed: speakers' names replaced by "I" and "my", as they would speak of themselves."""
+    terms: Mapping[str, int]
+    """Index terms with counts, without speakers' names."""
+    speakers: frozenset[str]
+    """The scope's speakers that are asked about."""
+    first_person: bool
+    spans: Sequence[Span]
+
+
+def _asks_for(text: str, name: str) -> list[str]:
+    """The spellings of `name` (whole or one of its words) that `text` mentions as a name."""
+    if fold(name) in ROLES:
+        return []
+    found = []
+    lower = not _CAPITAL.search(text)
+    for part in dict.fromkeys((name, *name.split())):
+        if len(part) < 2 or not words(part):
+            continue
+        if all(w in STOPWORDS for w in words(part)) and (lower or text.startswith(part)):
+            continue  # "Will I ..." is no question about Will
+        flags = re.IGNORECASE if lower else 0
+        if re.search(rf"(?<!\w){re.escape(part)}(?!\w)", text, flags):
+            found.append(part)
+    return found
+
+
+def _first_person(text: str, names: Iterable[str]) -> str:
+    """`text` with the names as the person would say it: "I" for "Ann", "my" for "Ann's"."""
+    for name in sorted(names, key=len, reverse=True):
+        escaped = re.escape(name)
+        text = re.sub(rf"(?<!\w){escaped}['’]s(?!\w)", "my", text, flags=re.IGNORECASE)
+        text = re.sub(rf"(?<!\w){escaped}(?!\w)", "I", text, flags=re.IGNORECASE)
+    return text
+
+
+def read_question(text: str, *, speakers: Iterable[str] = (), now: datetime, years: Sequence[int] = ()) -> Question:
+    """Analyse `text` against the scope's distinct `speakers` and the `years` to try for a date without one."""
+    named = {speaker: spellings for speaker in speakers if (spellings := _asks_for(text, speaker))}
+    spellings = {s for found in named.values() for s in found}
+    gone = {t for s in spellings for t in terms(s)}
+    counted = Counter(t for t in terms(text) if t not in gone)
+    return Question(
+        text=text,
+        embed=_first_person(text, spellings) if spellings else text,
+        terms=counted,
+        speakers=frozenset(named),
+        first_person=bool(_FIRST_PERSON.search(text)),
+        spans=tuple(spans(text, now, years)),
+    )

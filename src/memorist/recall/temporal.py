@@ -1,0 +1,220 @@
+"""Time expressions in a question, and how well a record's time fits them.
+
+Only expressions that point at a span of the calendar are read ("two weeks ago", "last Saturday",
+"in May 2023", "on 14 August", "in the past month"). Durations ("for two weeks") and questions for a
+time ("how many days ago did ...") point nowhere and give no span. A span is a soft preference.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+from dateutil.relativedelta import relativedelta
+from numpy.typing import NDArray
+
+__all__ = ["Span", "spans", "time_fit"]
+
+DAY = 86400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of time in epoch seconds, `start` included, `end` excluded."""
+
+    start: float
+    end: float
+
+
+_MONTHS = {
+    name: number
+    for number, names in enumerate(
+        ("january jan", "february feb", "march mar", "april apr", "may", "june jun", "july jul",
+         "august aug", "september sept sep", "october oct", "november nov", "december dec"), start=1)
+    for name in names.split()
+}  # fmt: skip
+_WEEKDAYS = {d: i for i, d in enumerate("monday tuesday wednesday thursday friday saturday sunday".split())}
+_NUMBERS = {
+    w: i for i, w in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())
+} | {"a": 1, "an": 1, "couple": 2, "couple of": 2, "few": 3, "several": 4}
+_HOLIDAYS = {
+    r"new year'?s eve": (12, 31), r"new year'?s(?: day)?": (1, 1), r"valentine'?s(?: day)?": (2, 14),
+    r"halloween": (10, 31), r"christmas eve": (12, 24), r"christmas(?: day)?": (12, 25),
+    r"independence day|(?:the )?(?:4th|fourth) of july": (7, 4), r"st\.? patrick'?s day": (3, 17),
+}  # fmt: skip
+_SEASONS = {"spring": 3, "summer": 6, "fall": 9, "autumn": 9, "winter": 12}
+
+_MONTH = "(" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + r")\b\.?"
+_NUM = r"(\d{1,3}|(?:a )?couple(?: of)?|(?:a )?few|several|an?|" + "|".join(
+    w for w in _NUMBERS if w not in {"a", "an", "couple", "couple of", "few", "several"}) + ")"  # fmt: skip
+_YEAR = r"((?:19|20)\d\d)"
+_DAY = r"(\d{1,2})(?:st|nd|rd|th)?"
+
+
+def _number(text: str) -> int:
+    text = text.strip().removeprefix("a ") if text.strip() not in {"a", "an"} else text.strip()
+    return int(text) if text.isdigit() else _NUMBERS.get(text, 1)
+
+
+def _day_start(moment: datetime) -> datetime:
+    return moment.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _date(year: int, month: int, day: int) -> datetime | None:
+    try:
+        return datetime(year, month, day, tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+def _span(start: datetime, end: datetime) -> Span:
+    return Span(start.timestamp(), end.timestamp())
+
+
+def _years(year: str | None, month: int, day: int, now: datetime, years: Sequence[int]) -> list[int]:
+    """The years a date without one may mean: those given, or the latest that is not in the future."""
+    if year:
+        return [int(year)]
+    if years:
+        return list(years)
+    return [now.year if (month, day) <= (now.month, now.day) else now.year - 1]
+
+
+def _ago(match: re.Match[str], now: datetime) -> Span:
+    count, unit = _number(match[1]), match[2]
+    if unit == "day":
+        middle, slack = _day_start(now) - timedelta(days=count), timedelta(days=0.5 + 0.1 * count)
+        return _span(middle + timedelta(days=0.5) - slack, middle + timedelta(days=0.5) + slack)
+    if unit == "week":
+        middle = now - timedelta(weeks=count)
+        return _span(middle - timedelta(days=4), middle + timedelta(days=4))
+    if unit == "month":
+        middle = now - relativedelta(months=count)
+        return _span(middle - timedelta(days=16), middle + timedelta(days=16))
+    if unit == "year":
+        middle = now - relativedelta(years=count)
+        return _span(middle - timedelta(days=183), middle + timedelta(days=183))
+    middle = now - timedelta(hours=count)
+    return _span(middle - timedelta(hours=2), middle + timedelta(hours=2))
+
+
+def _past(match: re.Match[str], now: datetime) -> Span:
+    step = {"day": relativedelta(days=1), "week": relativedelta(weeks=1), "month": relativedelta(months=1),
+            "year": relativedelta(years=1), "hour": relativedelta(hours=1)}[match[2]]  # fmt: skip
+    return _span(now - _number(match[1] or "1") * step, now + timedelta(days=1))
+
+
+def _last(match: re.Match[str], now: datetime) -> Span:
+    unit, today = match[1], _day_start(now)
+    if unit == "week":
+        return _span(today - timedelta(days=today.weekday() + 8), today - timedelta(days=today.weekday() - 1))
+    if unit == "weekend":
+        saturday = today - timedelta(days=(today.weekday() - 5) % 7 or 7)
+        return _span(saturday, saturday + timedelta(days=2))
+    if unit == "month":
+        first = today.replace(day=1)
+        return _span(first - relativedelta(months=1), first)
+    if unit == "year":
+        first = today.replace(day=1, month=1)
+        return _span(first - relativedelta(years=1), first)
+    if unit == "night":
+        return _span(today - timedelta(days=1), today)
+    if unit in _SEASONS:
+        start = datetime(now.year, _SEASONS[unit], 1, tzinfo=UTC)
+        while start + relativedelta(months=3) > now:
+            start -= relativedelta(years=1)
+        return _span(start, start + relativedelta(months=3))
+    back = (today.weekday() - _WEEKDAYS[unit]) % 7 or 7
+    return _span(today - timedelta(days=back), today - timedelta(days=back - 1))
+
+
+def _this(match: re.Match[str], now: datetime) -> Span:
+    unit, today = match[1], _day_start(now)
+    start = {"week": today - timedelta(days=today.weekday()), "month": today.replace(day=1),
+             "year": today.replace(day=1, month=1)}.get(unit, today)  # fmt: skip
+    return _span(start, today + timedelta(days=1))
+
+
+def _yesterday(match: re.Match[str], now: datetime) -> Span:
+    back = 2 if match[1] else 1
+    today = _day_start(now)
+    return _span(today - timedelta(days=back), today - timedelta(days=back - 1))
+
+
+_RELATIVE: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], datetime], Span]], ...] = (
+    (re.compile(rf"\b{_NUM} (day|week|month|year|hour)s? (?:ago|earlier|back)\b"), _ago),
+    (re.compile(rf"\b(?:past|last|previous) (?:{_NUM} )?(day|week|month|year|hour)s\b"), _past),
+    (re.compile(r"\bpast ()(week|month|year)\b"), _past),
+    (re.compile(r"\blast (week|weekend|month|year|night|spring|summer|fall|autumn|winter|"
+                + "|".join(_WEEKDAYS) + r")\b"), _last),
+    (re.compile(r"\b(?:this past |on )(" + "|".join(_WEEKDAYS) + r")\b"), _last),
+    (re.compile(r"\bthis (week|month|year|morning)\b"), _this),
+    (re.compile(r"\b(today)\b"), _this),
+    (re.compile(r"\b(day before )?yesterday\b"), _yesterday),
+)  # fmt: skip
+
+_ISO = re.compile(rf"\b{_YEAR}[-/](\d{{1,2}})[-/](\d{{1,2}})\b")
+_DAY_MONTH = re.compile(rf"\b{_DAY}(?: of)? {_MONTH}(?:,? {_YEAR})?")
+_MONTH_DAY = re.compile(rf"\b{_MONTH} (?:the )?{_DAY}\b(?!\d)(?:,? {_YEAR})?")
+_MONTH_YEAR = re.compile(rf"\b{_MONTH},?(?: of)? {_YEAR}")
+_MONTH_ONLY = re.compile(rf"\b(?:in|during|since|of|by|until|last|this|early|late|mid|mid-|and|between|through|to) {_MONTH}(?! (?:i|you|we|he|she|they|be|have)\b)")
+_YEAR_ONLY = re.compile(rf"\b(?:in|during|since|of|by|before|after) {_YEAR}\b")
+
+
+def spans(text: str, now: datetime, years: Sequence[int] = ()) -> list[Span]:
+    """The calendar spans that `text` points at.
+
+    `now` anchors relative expressions. A date without a year is the latest one that is not in the future,
+    or, where `years` are given, that date in each of them.
+    """
+    rest = text.lower().replace("’", "'")
+    if not re.search(r"\d|ago|last|past|this|yesterday|today|previous|day|" + "|".join(_MONTHS), rest):
+        return []
+    found: list[Span] = []
+
+    def take(pattern: re.Pattern[str], read: Callable[[re.Match[str]], list[Span]]) -> None:
+        nonlocal rest
+
+        def replace(match: re.Match[str]) -> str:
+            found.extend(read(match))
+            return " ; "
+
+        rest = pattern.sub(replace, rest)
+
+    def days(year: str | None, month: int, day: int) -> list[Span]:
+        dates = (_date(y, month, day) for y in _years(year, month, day, now, years))
+        return [_span(d, d + timedelta(days=1)) for d in dates if d]
+
+    def months(year: str | None, month: int) -> list[Span]:
+        firsts = [datetime(y, month, 1, tzinfo=UTC) for y in _years(year, month, 1, now, years)]
+        return [_span(f, f + relativedelta(months=1)) for f in firsts]
+
+    take(_ISO, lambda m: days(m[1], int(m[2]), int(m[3])))
+    take(_DAY_MONTH, lambda m: days(m[3], _MONTHS[m[2]], int(m[1])))
+    take(_MONTH_DAY, lambda m: days(m[3], _MONTHS[m[1]], int(m[2])))
+    take(_MONTH_YEAR, lambda m: months(m[2], _MONTHS[m[1]]))
+    for name, (month, day) in _HOLIDAYS.items():
+        take(re.compile(rf"\b(?:{name})\b"), lambda m, month=month, day=day: days(None, month, day))
+    take(_MONTH_ONLY, lambda m: months(None, _MONTHS[m[1]]))
+    take(_YEAR_ONLY, lambda m: [_span(datetime(int(m[1]), 1, 1, tzinfo=UTC), datetime(int(m[1]) + 1, 1, 1, tzinfo=UTC))])
+    for pattern, resolve in _RELATIVE:
+        take(pattern, lambda m, resolve=resolve: [resolve(m, now)])
+    return found
+
+
+def time_fit(happened_at: NDArray[np.float64], asked: Sequence[Span]) -> NDArray[np.float32]:
+    """How well each record's time fits, 0 to 1: 1 inside a span, fading outside.
+
+    People tell of things after they happened, so the fade after a span is slower (its own length,
+    at least a week) than before it (half of that). Records without a time (NaN) get 0.
+    """
+    fit = np.zeros(len(happened_at), np.float32)
+    for span in asked:
+        scale = max(span.end - span.start, 7 * DAY)
+        late = np.clip(happened_at - span.end, 0.0, None) / scale
+        early = np.clip(span.start - happened_at, 0.0, None) / (0.5 * scale)
+        fit = np.maximum(fit, np.nan_to_num(np.exp(-(late + early))).astype(np.float32))
+    return fit
