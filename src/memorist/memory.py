@@ -183,12 +183,22 @@ class Memory:
 
     @overload
     async def remember(  # type: ignore[overload-overlap]  # a text is one text, not an iterable of letters
-        self, content: str | Draft, *, if_exists: IfExists = ..., **fields: Unpack[Fields]
+        self,
+        content: str | Draft,
+        *,
+        if_exists: IfExists = ...,
+        forgetting: Iterable[str] = ...,
+        **fields: Unpack[Fields],
     ) -> Record: ...
 
     @overload
     async def remember(
-        self, content: Iterable[str | Draft], *, if_exists: IfExists = ..., **fields: Unpack[Fields]
+        self,
+        content: Iterable[str | Draft],
+        *,
+        if_exists: IfExists = ...,
+        forgetting: Iterable[str] = ...,
+        **fields: Unpack[Fields],
     ) -> list[Record]: ...
 
     async def remember(
@@ -196,6 +206,7 @@ class Memory:
         content: str | Draft | Iterable[str | Draft],
         *,
         if_exists: IfExists = "error",
+        forgetting: Iterable[str] = (),
         **fields: Unpack[Fields],
     ) -> Record | list[Record]:
         """Store one record, or many at once: all of them or none. On disk when it returns.
@@ -205,6 +216,7 @@ class Memory:
             if_exists: what to do where the id, or the key in this kind, is taken: raise ("error"), put the
                 new record in the old one's place, keeping its id and history ("replace"), or leave the
                 old one and return it ("ignore").
+            forgetting: ids of records to forget in the same step, before; ids of none are passed over.
             **fields: the fields of `Draft`, for texts given as such: kind, id, cue, key, metadata, payload,
                 source, verified, rating, happened_at, expires_at, supersedes, agent, session, vector.
 
@@ -219,11 +231,12 @@ class Memory:
         """
         engine = self._engine.opened()
         await engine.sweep_if_due(_SWEEP_EVERY)
+        gone = list(forgetting)
         if isinstance(content, str | Draft):
-            [record] = await writing.remember(engine, self._scope, [draft_of(content, fields)], if_exists)
+            [record] = await writing.remember(engine, self._scope, [draft_of(content, fields)], if_exists, gone)
             return record
         drafts = [draft_of(each, fields) for each in content]
-        return await writing.remember(engine, self._scope, drafts, if_exists) if drafts else []
+        return await writing.remember(engine, self._scope, drafts, if_exists, gone) if drafts or gone else []
 
     async def revise(
         self,

@@ -10,7 +10,8 @@ from memorist.errors import ConflictError, InvalidInputError, NotFoundError
 from memorist.filters import make_filter
 from memorist.records import Action, Draft, Fields, Record
 from memorist.scope import Scope
-from memorist.stores.base import Put, Vector, Write
+from memorist.stores.base import Put, Remove, Vector, Write
+from memorist.times import now
 
 __all__ = ["IfExists", "change", "draft_of", "remember"]
 
@@ -19,8 +20,10 @@ _T = TypeVar("_T")
 _ATTEMPTS = 30
 
 
-async def remember(engine: Engine, scope: Scope, drafts: Sequence[Draft], if_exists: IfExists) -> list[Record]:
-    """Store the drafts, all or none, and return the records in their order."""
+async def remember(
+    engine: Engine, scope: Scope, drafts: Sequence[Draft], if_exists: IfExists, forgetting: Sequence[str] = ()
+) -> list[Record]:
+    """Forget some ids and store the drafts, all or none, and return the records in their order."""
     if if_exists not in ("error", "replace", "ignore"):
         raise InvalidInputError(f"if_exists is 'error', 'replace' or 'ignore', not {if_exists!r}")
     records = engine.stamp(drafts, scope)
@@ -28,6 +31,7 @@ async def remember(engine: Engine, scope: Scope, drafts: Sequence[Draft], if_exi
 
     async def attempt() -> list[Record]:
         batch = _Batch(engine, scope, if_exists)
+        await batch.forget(forgetting)
         await batch.look_up(drafts, records)
         stored = [
             await batch.place(draft, record, vector)
@@ -84,6 +88,14 @@ class _Batch:
         self._scope = scope
         self._if_exists = if_exists
         self._known: dict[str, Record] = {}
+        self._gone: set[str] = set()
+
+    async def forget(self, ids: Sequence[str]) -> None:
+        """Add what takes these records out, of those that the scope sees."""
+        for each in await self._engine.store.get(self._scope.wall, ids) if ids else ():
+            if self._scope.sees(each.scope):
+                self.writes.append(Remove(each.id, Action.FORGOTTEN, now(), None))
+                self._gone.add(each.id)
 
     async def look_up(self, drafts: Sequence[Draft], records: Sequence[Record]) -> None:
         """Learn what is stored under the ids that the drafts name."""
@@ -91,7 +103,8 @@ class _Batch:
         if self._if_exists != "error":
             ids += [record.id for draft, record in zip(drafts, records, strict=True) if draft.id is not None]
         if ids:
-            self._known = {each.id: each for each in await self._engine.store.get(self._scope.wall, ids)}
+            found = await self._engine.store.get(self._scope.wall, ids)
+            self._known = {each.id: each for each in found if each.id not in self._gone}
 
     async def place(self, draft: Draft, record: Record, vector: Vector | None) -> Record:
         """Add what stores `record`, and return the record as it will be stored."""
@@ -117,7 +130,7 @@ class _Batch:
                 return known
         chosen = make_filter(kind=record.kind, key=record.key)
         same = await self._engine.store.select(self._scope.reach(), chosen, order="newest", limit=1)
-        return same[0] if same else None
+        return same[0] if same and same[0].id not in self._gone else None
 
     def _supersede(self, id: str, by: Record) -> None:
         old = self._known.get(id)

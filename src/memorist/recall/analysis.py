@@ -23,7 +23,7 @@ STOPWORDS = frozenset(
     for line in (
         "a about an and any are as at be been being but by can could did do does doing done for from",
         "had has have having he her hers him his how i if in into is it its itself me my myself of on or",
-        "our ours s so some such than that the their theirs them themselves then there these they this",
+        "our ours s she so some such than that the their theirs them themselves then there these they this",
         "those to too us was we were what when where which while who whom whose why will with would you",
         "your yours yourself am im ive id ill youre youve hes shes theyre weve dont didnt doesnt isnt",
         "wasnt werent cant couldnt wont wouldnt havent hasnt hadnt thats whats theres lets",

@@ -3,6 +3,7 @@
 import threading
 from array import array
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,9 +84,9 @@ class WallIndex:
         alive: Bools = self._columns["alive"][: self.rows]
         return alive
 
-    def column(self, name: str) -> NDArray[np.generic]:
+    def column(self, name: str) -> NDArray[Any]:
         """Return one field of every row, dead ones included."""
-        column: NDArray[np.generic] = self._columns[name][: self.rows]
+        column: NDArray[Any] = self._columns[name][: self.rows]
         return column
 
     def update(self, changed: Entries) -> None:

@@ -13,7 +13,10 @@ from memorist.recall.temporal import Span, spans
 
 __all__ = ["ROLES", "Question", "read_question"]
 
-ROLES = frozenset("user assistant system tool human ai agent bot function model training session developer".split())
+ROLES = frozenset(
+    ("user", "assistant", "system", "tool", "human", "ai", "agent", "bot", "function", "model", "training", "session",
+     "developer")
+)  # fmt: skip
 """Speakers that are roles, not people's names."""
 
 _FIRST_PERSON = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b", re.IGNORECASE)
@@ -63,7 +66,7 @@ def _first_person(text: str, names: Iterable[str]) -> str:
 
 def read_question(text: str, *, speakers: Iterable[str] = (), now: datetime, years: Sequence[int] = ()) -> Question:
     """Analyse `text` against the scope's distinct `speakers` and the `years` to try for a date without one."""
-    named = {speaker: spellings for speaker in speakers if (spellings := _asks_for(text, speaker))}
+    named = {speaker: found for speaker in speakers if (found := _asks_for(text, speaker))}
     spellings = {s for found in named.values() for s in found}
     gone = {t for s in spellings for t in terms(s)}
     counted = Counter(t for t in terms(text) if t not in gone)

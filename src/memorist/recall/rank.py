@@ -51,11 +51,12 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """Records by number, in no order yet, with what each signal says of them.
+    """Rows of the index and their records' numbers, in no order yet, with what each signal says of them.
 
     `similarities` are cosines; `unsure` tells that they are approximate.
     """
 
+    rows: Rows
     numbers: NDArray[np.int64]
     similarities: Floats
     signals: Mapping[str, Floats]
@@ -91,6 +92,7 @@ class Ranked:
         """Return the records at these places."""
         return replace(
             self,
+            rows=self.rows[places],
             numbers=self.numbers[places],
             similarities=self.similarities[places],
             signals={name: values[places] for name, values in self.signals.items()},
@@ -165,7 +167,8 @@ def _around(index: WallIndex, rows: Rows, cosines: Floats) -> Floats:
     mixed = cosines[rows].copy()
     for side in (before[rows], after[rows]):
         mixed += np.float32(0.5) * np.where(side >= 0, cosines[side], np.float32(0))
-    return mixed / np.maximum(index.blend_lengths(rows), np.float32(1e-6))
+    around: Floats = (mixed / np.maximum(index.blend_lengths(rows), 1e-6)).astype(np.float32)
+    return around
 
 
 def _who(index: WallIndex, question: Question, rows: Rows) -> dict[str, Floats]:
@@ -184,7 +187,9 @@ def _conversation(index: WallIndex, rows: Rows, signals: Mapping[str, Floats]) -
     """Return how the best record of each one's conversation compares with the best of all; 0 is best."""
     if not len(rows) or not index.sessions:
         return {}
-    total = sum((np.float32(WEIGHTS[name]) * values for name, values in signals.items()), np.float32(0))
+    total = np.zeros(len(rows), np.float32)
+    for name, values in signals.items():
+        total += np.float32(WEIGHTS[name]) * values
     session = index.column("session")[rows]
     best = np.full(len(index.sessions), -np.inf, np.float32)
     inside = session >= 0
@@ -194,6 +199,7 @@ def _conversation(index: WallIndex, rows: Rows, signals: Mapping[str, Floats]) -
 
 def _ranked(index: WallIndex, rows: Rows, cosines: Floats, signals: Mapping[str, Floats]) -> Ranked:
     return Ranked(
+        rows=rows,
         numbers=index.column("number")[rows].astype(np.int64),
         similarities=cosines[rows],
         signals=signals,

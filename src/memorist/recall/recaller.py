@@ -98,7 +98,7 @@ class Recaller:
             ranked = ranked.with_exact(await self._store.vectors(wall, ranked.numbers.tolist()), vector)
         best = ranked.best(query, query.limit)
         records = await self._store.fetch(wall, best.numbers.tolist())
-        return _hits(best, records, query)
+        return _hits(index, best, records, query)
 
     async def _run(self, index: WallIndex, work: Callable[[], _T]) -> _T:
         def locked() -> _T:
@@ -162,16 +162,16 @@ def _read(query: Query, indexes: Iterable[WallIndex]) -> Question:
     return read_question(query.words, speakers=speakers, now=query.now or now(), years=years)
 
 
-def _hits(best: Ranked, records: Mapping[int, Record], query: Query) -> list[Hit]:
+def _hits(index: WallIndex, best: Ranked, records: Mapping[int, Record], query: Query) -> list[Hit]:
     """Return the hits, for those whose records are still there."""
     asked = {term: word for word in words(query.words) for term in terms(word)}
     scores = best.scores(query)
     hits = []
-    for place, number in enumerate(best.numbers.tolist()):
+    for place, (row, number) in enumerate(zip(best.rows.tolist(), best.numbers.tolist(), strict=True)):
         if number not in records:
             continue
         record = records[number]
-        held = set(terms(record.text))
+        held = set(index.terms(row).split() or terms(record.text)) if asked else set()
         hits.append(
             Hit(
                 record=record,

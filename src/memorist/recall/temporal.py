@@ -8,9 +8,12 @@ time ("how many days ago did ...") point nowhere and give no span. A span is a s
 from __future__ import annotations
 
 import re
+from calendar import isleap
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import TypeAlias
 
 import numpy as np
 from dateutil.relativedelta import relativedelta
@@ -18,7 +21,8 @@ from numpy.typing import NDArray
 
 __all__ = ["Span", "spans", "time_fit"]
 
-DAY = 86400.0
+DAY = 86_400.0
+"""Seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +40,12 @@ _MONTHS = {
          "august aug", "september sept sep", "october oct", "november nov", "december dec"), start=1)
     for name in names.split()
 }  # fmt: skip
-_WEEKDAYS = {d: i for i, d in enumerate("monday tuesday wednesday thursday friday saturday sunday".split())}
+_WEEKDAYS = {d: i for i, d in enumerate(["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"])}
 _NUMBERS = {
-    w: i for i, w in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())
+    w: i
+    for i, w in enumerate(
+        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+    )
 } | {"a": 1, "an": 1, "couple": 2, "couple of": 2, "few": 3, "several": 4}
 _HOLIDAYS = {
     r"new year'?s eve": (12, 31), r"new year'?s(?: day)?": (1, 1), r"valentine'?s(?: day)?": (2, 14),
@@ -63,24 +70,8 @@ def _day_start(moment: datetime) -> datetime:
     return moment.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
-def _date(year: int, month: int, day: int) -> datetime | None:
-    try:
-        return datetime(year, month, day, tzinfo=UTC)
-    except ValueError:
-        return None
-
-
 def _span(start: datetime, end: datetime) -> Span:
     return Span(start.timestamp(), end.timestamp())
-
-
-def _years(year: str | None, month: int, day: int, now: datetime, years: Sequence[int]) -> list[int]:
-    """The years a date without one may mean: those given, or the latest that is not in the future."""
-    if year:
-        return [int(year)]
-    if years:
-        return list(years)
-    return [now.year if (month, day) <= (now.month, now.day) else now.year - 1]
 
 
 def _ago(match: re.Match[str], now: datetime) -> Span:
@@ -160,49 +151,91 @@ _ISO = re.compile(rf"\b{_YEAR}[-/](\d{{1,2}})[-/](\d{{1,2}})\b")
 _DAY_MONTH = re.compile(rf"\b{_DAY}(?: of)? {_MONTH}(?:,? {_YEAR})?")
 _MONTH_DAY = re.compile(rf"\b{_MONTH} (?:the )?{_DAY}\b(?!\d)(?:,? {_YEAR})?")
 _MONTH_YEAR = re.compile(rf"\b{_MONTH},?(?: of)? {_YEAR}")
-_MONTH_ONLY = re.compile(rf"\b(?:in|during|since|of|by|until|last|this|early|late|mid|mid-|and|between|through|to) {_MONTH}(?! (?:i|you|we|he|she|they|be|have)\b)")
+_MONTH_ONLY = re.compile(
+    r"\b(?:in|during|since|of|by|until|last|this|early|late|mid|mid-|and|between|through|to) "
+    rf"{_MONTH}(?! (?:i|you|we|he|she|they|be|have)\b)"  # "may" is mostly no month
+)
 _YEAR_ONLY = re.compile(rf"\b(?:in|during|since|of|by|before|after) {_YEAR}\b")
 
 
 def spans(text: str, now: datetime, years: Sequence[int] = ()) -> list[Span]:
-    """The calendar spans that `text` points at.
+    """Return the calendar spans that `text` points at.
 
     `now` anchors relative expressions. A date without a year is the latest one that is not in the future,
     or, where `years` are given, that date in each of them.
     """
-    rest = text.lower().replace("’", "'")
-    if not re.search(r"\d|ago|last|past|this|yesterday|today|previous|day|" + "|".join(_MONTHS), rest):
-        return []
-    found: list[Span] = []
+    lower = text.lower().replace("’", "'")
+    return _Reader(now, years).read(lower) if _HINT.search(lower) else []
 
-    def take(pattern: re.Pattern[str], read: Callable[[re.Match[str]], list[Span]]) -> None:
-        nonlocal rest
 
-        def replace(match: re.Match[str]) -> str:
-            found.extend(read(match))
-            return " ; "
+class _Reader:
+    """Reads one text, each expression once: what a pattern took is gone for the next."""
 
-        rest = pattern.sub(replace, rest)
+    def __init__(self, now: datetime, years: Sequence[int]) -> None:
+        self._now = now
+        self._years = years
 
-    def days(year: str | None, month: int, day: int) -> list[Span]:
-        dates = (_date(y, month, day) for y in _years(year, month, day, now, years))
-        return [_span(d, d + timedelta(days=1)) for d in dates if d]
+    def read(self, text: str) -> list[Span]:
+        found: list[Span] = []
+        for pattern, resolve in _READERS:
 
-    def months(year: str | None, month: int) -> list[Span]:
-        firsts = [datetime(y, month, 1, tzinfo=UTC) for y in _years(year, month, 1, now, years)]
-        return [_span(f, f + relativedelta(months=1)) for f in firsts]
+            def take(match: re.Match[str], resolve: _Resolve = resolve) -> str:
+                # A date that no calendar has, or before its beginning, points nowhere.
+                with suppress(ValueError, OverflowError):
+                    found.extend(resolve(self, match))
+                return " ; "
 
-    take(_ISO, lambda m: days(m[1], int(m[2]), int(m[3])))
-    take(_DAY_MONTH, lambda m: days(m[3], _MONTHS[m[2]], int(m[1])))
-    take(_MONTH_DAY, lambda m: days(m[3], _MONTHS[m[1]], int(m[2])))
-    take(_MONTH_YEAR, lambda m: months(m[2], _MONTHS[m[1]]))
-    for name, (month, day) in _HOLIDAYS.items():
-        take(re.compile(rf"\b(?:{name})\b"), lambda m, month=month, day=day: days(None, month, day))
-    take(_MONTH_ONLY, lambda m: months(None, _MONTHS[m[1]]))
-    take(_YEAR_ONLY, lambda m: [_span(datetime(int(m[1]), 1, 1, tzinfo=UTC), datetime(int(m[1]) + 1, 1, 1, tzinfo=UTC))])
-    for pattern, resolve in _RELATIVE:
-        take(pattern, lambda m, resolve=resolve: [resolve(m, now)])
-    return found
+            text = pattern.sub(take, text)
+        return found
+
+    def days(self, year: str | None, month: int, day: int) -> list[Span]:
+        starts = (datetime(each, month, day, tzinfo=UTC) for each in self._possible(year, month, day))
+        return [_span(start, start + timedelta(days=1)) for start in starts]
+
+    def months(self, year: str | None, month: int) -> list[Span]:
+        starts = (datetime(each, month, 1, tzinfo=UTC) for each in self._possible(year, month, 1))
+        return [_span(start, start + relativedelta(months=1)) for start in starts]
+
+    def year(self, year: str) -> list[Span]:
+        return [_span(datetime(int(year), 1, 1, tzinfo=UTC), datetime(int(year) + 1, 1, 1, tzinfo=UTC))]
+
+    def relative(self, resolve: Callable[[re.Match[str], datetime], Span], match: re.Match[str]) -> list[Span]:
+        return [resolve(match, self._now)]
+
+    def _possible(self, year: str | None, month: int, day: int) -> list[int]:
+        """Return the years a date may be of: its own, those given, or the latest that is not in the future."""
+        if year:
+            return [int(year)]
+        if self._years:
+            return [each for each in self._years if (month, day) != (2, 29) or isleap(each)]
+        return [self._now.year if (month, day) <= (self._now.month, self._now.day) else self._now.year - 1]
+
+
+_Resolve: TypeAlias = Callable[[_Reader, re.Match[str]], list[Span]]
+
+
+def _holiday(month: int, day: int) -> _Resolve:
+    return lambda reader, match: reader.days(None, month, day)
+
+
+def _relative(resolve: Callable[[re.Match[str], datetime], Span]) -> _Resolve:
+    return lambda reader, match: reader.relative(resolve, match)
+
+
+_READERS: tuple[tuple[re.Pattern[str], _Resolve], ...] = (
+    (_ISO, lambda reader, m: reader.days(m[1], int(m[2]), int(m[3]))),
+    (_DAY_MONTH, lambda reader, m: reader.days(m[3], _MONTHS[m[2]], int(m[1]))),
+    (_MONTH_DAY, lambda reader, m: reader.days(m[3], _MONTHS[m[1]], int(m[2]))),
+    (_MONTH_YEAR, lambda reader, m: reader.months(m[2], _MONTHS[m[1]])),
+    *((re.compile(rf"\b(?:{name})\b"), _holiday(month, day)) for name, (month, day) in _HOLIDAYS.items()),
+    (_MONTH_ONLY, lambda reader, m: reader.months(None, _MONTHS[m[1]])),
+    (_YEAR_ONLY, lambda reader, m: reader.year(m[1])),
+    *((pattern, _relative(resolve)) for pattern, resolve in _RELATIVE),
+)
+"""In this order: the longer expression before the shorter that is a part of it."""
+
+_HINT = re.compile("|".join([r"\d", "ago", "last", "past", "this", "day", "previous", *_HOLIDAYS, *_MONTHS]))
+"""Most questions name no time; one pattern says so."""
 
 
 def time_fit(happened_at: NDArray[np.float64], asked: Sequence[Span]) -> NDArray[np.float32]:

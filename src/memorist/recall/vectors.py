@@ -38,7 +38,8 @@ class VectorTable:
     @property
     def nbytes(self) -> int:
         """Bytes held."""
-        return self._exact.nbytes + sum(each.nbytes for each in (*self._codes, *self._scales))
+        held: list[NDArray[Any]] = [self._exact, *self._codes, *self._scales]
+        return sum(each.nbytes for each in held)
 
     def put(self, row: int, vector: NDArray[np.float32] | None) -> None:
         """Set a row, at most one past the last. None is the zero vector, similar to nothing."""

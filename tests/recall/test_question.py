@@ -1,0 +1,53 @@
+"""What a question says beside its words: who is asked about, and by whom."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from memorist.recall.question import Question, read_question
+
+NOW = datetime(2023, 5, 20, tzinfo=UTC)
+
+
+def read(text: str, *speakers: str) -> Question:
+    return read_question(text, speakers=speakers, now=NOW)
+
+
+def test_a_speaker_asked_about_is_taken_out_of_the_words() -> None:
+    question = read("What did Caroline's brother paint?", "Caroline", "Melanie")
+    assert question.speakers == {"Caroline"}
+    assert "carolin" not in " ".join(question.terms)
+    assert question.embed == "What did my brother paint?"
+
+
+def test_a_first_name_names_the_speaker() -> None:
+    question = read("Where does Ann live?", "Ann Lee", "Bob Ray")
+    assert question.speakers == {"Ann Lee"}
+    assert question.embed == "Where does I live?"
+
+
+def test_a_name_inside_a_word_names_nobody() -> None:
+    question = read("Which annual plan is it?", "Ann")
+    assert not question.speakers
+    assert question.embed == question.text
+
+
+def test_a_name_that_is_a_common_word_must_look_like_a_name() -> None:
+    assert not read("Will it rain?", "Will").speakers
+    assert read("Where did Will go?", "Will").speakers == {"Will"}
+
+
+@pytest.mark.parametrize("role", ["user", "assistant", "tool", "Assistant"])
+def test_a_role_is_no_name(role: str) -> None:
+    assert not read(f"what did the {role} say", role).speakers
+
+
+def test_the_first_person_is_noticed() -> None:
+    assert read("What did I buy for my sister?").first_person
+    assert not read("What did she buy?").first_person
+
+
+@pytest.mark.parametrize("text", ["the and of", "🙂🙂", "?!", "東京タワー", "ПРИВЕТ мир", "a" * 4000, "\x00\x01"])
+def test_any_text_can_be_read(text: str) -> None:
+    question = read(text, "Ann")
+    assert question.embed == text
