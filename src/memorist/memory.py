@@ -69,7 +69,7 @@ class Memory:
         embedder: EmbedderSpec = None,
         settings: Settings | None = None,
     ) -> "Memory":
-        """Return a memory to be opened by ``async with`` or ``await``.
+        """Return a memory; ``async with`` or ``await`` opens it. The blocking twin's is open already.
 
         Args:
             url: a file, ``sqlite:PATH``, ``:memory:``, or another store's URL; by default what
@@ -104,6 +104,11 @@ class Memory:
         """Close the store, for every scope of this memory. A second call does nothing."""
         await self._engine.close()
 
+    def __repr__(self) -> str:
+        names = {label: getattr(self._scope, label) for label in ("tenant", "user", "agent", "session")}
+        given = ", ".join(f"{label}={name!r}" for label, name in names.items() if name is not None)
+        return f"Memory({self._engine.settings.url!r}, {given})"
+
     # --- scope -------------------------------------------------------------------------------------
 
     @property
@@ -125,6 +130,10 @@ class Memory:
             ScopeError: another user or tenant than the one already set: a scoped memory cannot climb out.
         """
         return Memory(self._engine, self._scope.narrowed(tenant=tenant, user=user, agent=agent, session=session))
+
+    def unlabelled(self) -> "Memory":
+        """Return the same memory without the labels `agent` and `session`; the walls stay."""
+        return Memory(self._engine, Scope(self._scope.tenant, self._scope.user))
 
     # --- kinds -------------------------------------------------------------------------------------
 
@@ -235,6 +244,10 @@ class Memory:
         if isinstance(content, str | Draft):
             [record] = await writing.remember(engine, self._scope, [draft_of(content, fields)], if_exists, gone)
             return record
+        if isinstance(content, Mapping) or not isinstance(content, Iterable):
+            raise InvalidInputError(
+                f"remember takes a text, a Draft, or several of these, not a {type(content).__name__}"
+            )
         drafts = [draft_of(each, fields) for each in content]
         return await writing.remember(engine, self._scope, drafts, if_exists, gone) if drafts or gone else []
 
@@ -324,8 +337,8 @@ class Memory:
         given = (kind, where, payload, since, until, agent, session, key, key_prefix)
         if not ids and all(each is None for each in given):
             raise InvalidInputError("name ids or a filter; to delete everything of a scope there is purge")
-        if any(not isinstance(each, str) for each in ids):
-            raise InvalidInputError("ids must be strings")
+        for each in ids:
+            _check_id(each)
         chosen = self._filter(
             ids=ids or None, kind=kind, where=where, payload=payload, since=since, until=until, agent=agent, session=session,
             key=key, key_prefix=key_prefix, superseded=True,
@@ -460,7 +473,7 @@ class Memory:
 
     async def get(self, id: str) -> Record | None:
         """Return the record with this id in this scope, superseded or not, or None."""
-        found = await self._engine.opened().store.get(self._scope.wall, [id])
+        found = await self._engine.opened().store.get(self._scope.wall, [_check_id(id)])
         return found[0] if found and self._scope.sees(found[0].scope) else None
 
     async def browse(
@@ -548,7 +561,7 @@ class Memory:
 
         A forgotten record's texts are gone, its changes are not. [] for one that never was.
         """
-        changes = await self._engine.opened().store.history(self._scope.wall, id)
+        changes = await self._engine.opened().store.history(self._scope.wall, _check_id(id))
         return changes if all(each.record is None or self._scope.sees(each.record.scope) for each in changes) else []
 
     # --- the whole -----------------------------------------------------------------------------------
@@ -606,6 +619,12 @@ class Memory:
     def _filter(self, *, agent: str | None = None, session: str | None = None, **rest: Any) -> Filter:
         scope = self._scope.narrowed(agent=agent, session=session)
         return make_filter(agent=scope.agent, session=scope.session, **rest)
+
+
+def _check_id(id: str) -> str:
+    if not isinstance(id, str):
+        raise InvalidInputError(f"an id is a string, not {id!r}")
+    return id
 
 
 def _check_limit(limit: int) -> int:

@@ -1,0 +1,88 @@
+"""What the views have in common: checks, and the verbs kept to one kind."""
+
+import math
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from memorist.errors import InvalidInputError
+from memorist.kinds.options import RecordFields
+from memorist.memory import Memory
+from memorist.records import Kind, Record
+from memorist.stores.base import Order
+
+__all__ = ["check_number", "check_text", "delete", "every", "find", "keep"]
+
+_PAGE = 500
+
+
+def check_text(name: str, value: object) -> str:
+    """Return `value` if it is a text that says something.
+
+    Raises:
+        InvalidInputError: it is not; the text names the argument.
+    """
+    if not isinstance(value, str):
+        raise InvalidInputError(f"{name} must be a string, not {type(value).__name__}")
+    if not value.strip():
+        raise InvalidInputError(f"{name} must not be blank")
+    return value
+
+
+def check_number(name: str, value: object) -> float:
+    """Return `value` if it is a finite number.
+
+    Raises:
+        InvalidInputError: it is not; the text names the argument.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise InvalidInputError(f"{name} must be a finite number, not {value!r}")
+    return value
+
+
+async def keep(
+    memory: Memory,
+    kind: Kind,
+    content: str,
+    fields: RecordFields,
+    *,
+    cue: str | None = None,
+    payload: Mapping[str, Any] | None = None,
+    supersedes: str | None = None,
+) -> Record:
+    """Remember one record of this kind, with the fields that the caller gave the view."""
+    record: Record = await memory.remember(
+        content, kind=kind, cue=cue, payload=payload, supersedes=supersedes, **fields
+    )
+    return record
+
+
+async def find(memory: Memory, kind: Kind, id: str) -> Record | None:
+    """Return the record with this id if it is of this kind, superseded or not; else None."""
+    record = await memory.get(id)
+    return record if record is not None and record.kind == kind else None
+
+
+async def delete(memory: Memory, kind: Kind, ids: tuple[str, ...]) -> int:
+    """Forget those of `ids` that are of this kind; return how many there were. No ids forget nothing."""
+    return sum([await memory.forget(*ids[start : start + _PAGE], kind=kind) for start in range(0, len(ids), _PAGE)])
+
+
+async def every(
+    memory: Memory,
+    kind: Kind,
+    *,
+    order: Order = "oldest",
+    payload: Mapping[str, Any] | None = None,
+    key_prefix: str | None = None,
+    page: int = _PAGE,
+) -> AsyncIterator[Record]:
+    """Yield every current record of one kind in order, read page by page."""
+    cursor = None
+    while True:
+        found = await memory.browse(
+            kind=kind, order=order, payload=payload, key_prefix=key_prefix, limit=page, cursor=cursor
+        )
+        for record in found.records:
+            yield record
+        if (cursor := found.next) is None:
+            return

@@ -1,0 +1,129 @@
+"""Statements that hold until another takes their place."""
+
+from collections.abc import Mapping
+from typing import Any, Unpack
+
+from memorist.errors import NotFoundError
+from memorist.kinds.common import check_text, delete, find, keep
+from memorist.kinds.options import RecordFields, SearchOptions
+from memorist.memory import Memory
+from memorist.records import Hit, Kind, Record
+from memorist.times import TimeLike
+
+__all__ = ["Facts"]
+
+_PAGE = 500
+
+
+class Facts:
+    """The facts of one scope. A fact that no longer holds is superseded, not lost.
+
+    ```python
+    lives = await memory.facts.add("Alice lives in Oslo", happened_at="2023-05-01")
+    await memory.facts.supersede(lives.id, "Alice lives in Bergen", happened_at="2024-02-01")
+    await memory.facts.search("where does Alice live?")                          # Bergen
+    await memory.facts.search("where does Alice live?", as_of="2023-12-31")      # Oslo
+    ```
+    """
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+
+    async def add(self, statement: str, *, supersedes: str | None = None, **fields: Unpack[RecordFields]) -> Record:
+        """Keep a statement, and return its record.
+
+        Args:
+            statement: a sentence that can be understood alone.
+            supersedes: the id of the fact whose place it takes.
+            **fields: what any record can have, as in `Memory.remember`; `happened_at` is since when it holds.
+
+        Raises:
+            InvalidInputError: the statement is blank, or a field is wrong.
+            NotFoundError: there is no fact `supersedes`.
+            ConflictError: the id is taken and `if_exists` is "error".
+        """
+        payload: Mapping[str, Any] | None = None
+        if supersedes is not None:
+            await self._require(supersedes)
+            payload = {"supersedes": supersedes}
+        return await keep(
+            self._memory,
+            Kind.FACT,
+            check_text("statement", statement),
+            fields,
+            payload=payload,
+            supersedes=supersedes,
+        )
+
+    async def supersede(self, old_id: str, statement: str, **fields: Unpack[RecordFields]) -> Record:
+        """Put a new statement in the place of the fact `old_id`, in one step, and return the new record.
+
+        Raises:
+            NotFoundError: there is no such fact.
+            InvalidInputError: the statement is blank, or a field is wrong.
+        """
+        return await self.add(statement, supersedes=old_id, **fields)
+
+    async def search(self, query: str, *, limit: int = 5, **options: Unpack[SearchOptions]) -> list[Hit]:
+        """Find the facts that matter to a query, best first.
+
+        Args:
+            query: a question or any text. A blank one finds nothing.
+            limit: how many hits at most.
+            **options: as in `Memory.recall`; `as_of` asks for the facts that held at that time.
+
+        Raises:
+            InvalidInputError: an argument is wrong.
+        """
+        return await self._memory.recall(query, limit=limit, kind=Kind.FACT, **options)
+
+    async def all(self, *, as_of: TimeLike | None = None, where: Mapping[str, Any] | None = None) -> list[Record]:
+        """Return every fact that holds, or that held `as_of` a time, newest first."""
+        found: list[Record] = []
+        cursor = None
+        while True:
+            page = await self._memory.browse(kind=Kind.FACT, as_of=as_of, where=where, limit=_PAGE, cursor=cursor)
+            found += page.records
+            if (cursor := page.next) is None:
+                return found
+
+    async def get(self, id: str) -> Record | None:
+        """Return the fact with this id, superseded or not, or None."""
+        return await find(self._memory, Kind.FACT, id)
+
+    async def current(self, id: str) -> Record | None:
+        """Return what holds now in the place of the fact `id`: itself, or the last that superseded it.
+
+        None where there is no such fact, or where the last has been deleted.
+        """
+        chain = await self.history(id)
+        return chain[-1] if chain and chain[-1].current else None
+
+    async def history(self, id: str) -> list[Record]:
+        """Return the fact `id` with all it superseded and all that superseded it, oldest first.
+
+        A deleted one ends the chain. [] where there is no such fact.
+        """
+        record = await self.get(id)
+        if record is None:
+            return []
+        chain = {record.id: record}
+        before = record
+        while (earlier := await self._next(before.payload.get("supersedes"), chain)) is not None:
+            chain = {earlier.id: earlier, **chain}
+            before = earlier
+        after = record
+        while (later := await self._next(after.superseded_by, chain)) is not None:
+            chain[later.id] = after = later
+        return list(chain.values())
+
+    async def delete(self, *ids: str) -> int:
+        """Delete the facts named, for good, and return how many there were; ids of none are passed over."""
+        return await delete(self._memory, Kind.FACT, ids)
+
+    async def _next(self, id: str | None, seen: Mapping[str, Record]) -> Record | None:
+        return None if id is None or id in seen else await self.get(id)
+
+    async def _require(self, id: str) -> None:
+        if await self.get(id) is None:
+            raise NotFoundError(f"there is no fact {id!r} in this scope")

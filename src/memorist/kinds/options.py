@@ -1,0 +1,45 @@
+"""The arguments that every view hands through to `Memory` as they are."""
+
+from collections.abc import Mapping
+from typing import Any, TypedDict
+
+from memorist.memory import IfExists
+from memorist.recall import Mode
+from memorist.times import TimeLike
+
+__all__ = ["RecordFields", "SearchOptions"]
+
+
+class RecordFields(TypedDict, total=False):
+    """What any record can have; see `Draft` and `Memory.remember`."""
+
+    id: str | None
+    metadata: Mapping[str, Any] | None
+    source: str | None
+    verified: bool
+    rating: float | None
+    happened_at: TimeLike | None
+    expires_at: TimeLike | None
+    agent: str | None
+    session: str | None
+    vector: Any
+    if_exists: IfExists
+
+
+class SearchOptions(TypedDict, total=False):
+    """What any search can be told; see `Memory.recall`."""
+
+    where: Mapping[str, Any] | None
+    since: TimeLike | None
+    until: TimeLike | None
+    agent: str | None
+    session: str | None
+    verified: bool | None
+    as_of: TimeLike | None
+    now: TimeLike | None
+    shared: bool
+    min_score: float
+    min_similarity: float
+    mode: Mode
+    explain: bool
+    vector: Any

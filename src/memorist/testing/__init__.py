@@ -1,0 +1,5 @@
+"""What tests need: a deterministic embedder."""
+
+from memorist.testing.embedder import HashEmbedder
+
+__all__ = ["HashEmbedder"]

@@ -1,0 +1,41 @@
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+
+from memorist.memory import Memory
+from memorist.testing import HashEmbedder
+
+Open = Callable[..., Memory]
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+def reopen(tmp_path: Path) -> Open:
+    """Return a function that opens the test's own file, anew with every call."""
+
+    def open_file(**scope: str) -> Memory:
+        return Memory.open(tmp_path / "memory.db", embedder=HashEmbedder(), **scope)  # type: ignore[arg-type]
+
+    return open_file
+
+
+@pytest.fixture
+async def everyone(reopen: Open) -> AsyncIterator[Memory]:
+    """A memory with no user: its records are the shared ones."""
+    async with reopen() as memory:
+        yield memory
+
+
+@pytest.fixture
+def alice(everyone: Memory) -> Memory:
+    return everyone.scoped(user="alice")
+
+
+@pytest.fixture
+def bob(everyone: Memory) -> Memory:
+    return everyone.scoped(user="bob")
