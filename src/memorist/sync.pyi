@@ -1,0 +1,1080 @@
+# Written by tools/make_sync_stub.py; do not edit.
+# ruff: noqa
+# fmt: off
+"""The blocking twin of `Memory` and its views."""
+
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from memorist import transfer
+from memorist.config import Settings
+from memorist.embedders import EmbedderSpec
+from memorist.kinds.message import Message
+from memorist.kinds.options import RecordFields, SearchOptions
+from memorist.kinds.tools import ToolStatistics
+from memorist.memory import Kinds, Where
+from memorist.recall import Mode
+from memorist.records import Change, Draft, Fields, Hit, Kind, Page, Record
+from memorist.scope import Scope
+from memorist.stores.base import Order
+from memorist.times import TimeLike
+from memorist.writing import IfExists
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Unpack, overload
+from memorist import memory as asynchronous
+
+__all__ = ["Conversation", "Episodes", "Experiences", "Facts", "Memory", "Notes", "Tools", "Topics"]
+
+class Conversation:
+    """The messages of one session, in exactly the order in which they were appended.
+
+    An id that the caller gives a message is its own in this session: the same message appended again is
+    left out. Where a message says it happened before the last one did, its record's time is moved up behind
+    it, so that records too go in this order; the message itself keeps the time it was given.
+
+    ```python
+    talk = memory.conversation("monday")
+    talk.append("Where was I last week?")
+    talk.append("In Oslo.", role="assistant")
+    for message in talk.window(tokens=2000):
+        print(f"{message.role}: {message.content}")
+    ```
+
+    Raises:
+        InvalidInputError: the memory's scope has no session.
+    """
+
+    def __init__(self, memory: Memory | asynchronous.Memory) -> None: ...
+
+    @overload
+    def append(  # type: ignore[overload-overlap]
+        self,
+        message: str | Message | Mapping[str, Any],
+        *,
+        role: str | None = ...,
+        name: str | None = ...,
+        id: str | None = ...,
+        happened_at: TimeLike | None = ...,
+        metadata: Mapping[str, Any] | None = ...,
+        data: Mapping[str, Any] | None = ...,
+        allow_duplicates: bool = ...,
+    ) -> Message:
+        """Add one message, or several in order: all of them or none. On disk when it returns.
+
+        Args:
+            message: a text, a `Message`, a mapping of its fields such as ``{"role": "user", "content": …}``,
+                or several of these.
+            role: who speaks, for a text: "user" if left out.
+            name: the speaker's name, for a text.
+            id: the caller's own id, for a text.
+            happened_at: when it was said, for a text; by default now.
+            metadata: the caller's own fields, for a text.
+            data: what else belongs to the message, JSON, for a text.
+            allow_duplicates: add a message again whose id the conversation has already.
+
+        Returns:
+            For each message given, the one stored: where the id was there before, the old one.
+
+        Raises:
+            InvalidInputError: a field is missing, unknown or wrong.
+        """
+        ...
+
+    @overload
+    def append(
+        self,
+        message: Iterable[str | Message | Mapping[str, Any]],
+        *,
+        allow_duplicates: bool = ...,
+    ) -> list[Message]: ...
+
+    def window(
+        self,
+        count: int | None = None,
+        tokens: int | None = None,
+        *,
+        count_tokens: Callable[[str], int] = ...,
+    ) -> list[Message]:
+        """Return the newest messages that fit, oldest first: an unbroken run up to the last one.
+
+        Args:
+            count: how many at most.
+            tokens: how many tokens at most, all contents together.
+            count_tokens: how many tokens a text has; by default a quarter of its characters, rounded up.
+
+        Raises:
+            InvalidInputError: a number is not whole or is negative.
+        """
+        ...
+
+    def all(self) -> list[Message]:
+        """Return every message in order."""
+        ...
+
+    def __iter__(self) -> Iterator[Message]:
+        """Yield every message in order, read page by page."""
+        ...
+
+    def size(self) -> int:
+        """Return how many messages there are."""
+        ...
+
+    def get(self, id: str) -> Message | None:
+        """Return the message with this id, the caller's or its record's, or None."""
+        ...
+
+    def delete(self, *ids: str) -> int:
+        """Delete the messages with these ids, and return how many there were; ids of none are passed over.
+
+        An id is the caller's, which takes every message that has it, or a record's, which takes that one.
+        """
+        ...
+
+    def clear(self) -> int:
+        """Delete every message, and return how many there were."""
+        ...
+
+    def state(self) -> dict[str, Any]:
+        """Return the whole conversation as plain JSON values, for `restore`."""
+        ...
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Put the messages of a `state` in the place of all there are, in one step: all or nothing.
+
+        Raises:
+            InvalidInputError: it is not what `state` returns; nothing was changed.
+        """
+        ...
+
+
+class Episodes:
+    """The episodes of one scope. A record's `content` is `Episode.text`, its parts are in the payload.
+
+    ```python
+    memory.episodes.add(question="What is the capital of Australia?", answer="Canberra.")
+    memory.episodes.add(task="Book a flight to Oslo", rollout="searched, …", result="Booked SK 802")
+    [hit] = memory.episodes.search("Australian geography", limit=1)
+    Episode.of(hit.record).answer  # "Canberra."
+    ```
+    """
+
+    def __init__(self, memory: Memory | asynchronous.Memory) -> None: ...
+
+    def add(
+        self,
+        *,
+        question: str | None = None,
+        answer: str | None = None,
+        task: str | None = None,
+        rollout: str | None = None,
+        result: str | None = None,
+        error: str | None = None,
+        cue: str | None = None,
+        **fields: Unpack[RecordFields],
+    ) -> Record:
+        """Keep an episode, and return its record.
+
+        Args:
+            question: what was asked; needs an answer.
+            answer: what was answered.
+            task: what was to be done, in place of question and answer.
+            rollout: what was done on the way, step by step.
+            result: what came of it.
+            error: why nothing came of it.
+            cue: the text that a search matches; by default all parts but the rollout.
+            **fields: what any record can have, as in `Memory.remember`.
+
+        Raises:
+            InvalidInputError: the parts make no episode, or a field is wrong.
+            ConflictError: the id is taken and `if_exists` is "error".
+        """
+        ...
+
+    def recent(
+        self,
+        limit: int = 10,
+        *,
+        where: Mapping[str, Any] | None = None,
+        since: TimeLike | None = None,
+        until: TimeLike | None = None,
+        shared: bool = False,
+    ) -> list[Record]:
+        """Return the newest episodes by when they happened, newest first; arguments as in `Memory.recent`."""
+        ...
+
+    def search(self, query: str, *, limit: int = 5, **options: Unpack[SearchOptions]) -> list[Hit]:
+        """Find the episodes that matter to a query, best first.
+
+        Args:
+            query: a question or any text. A blank one finds nothing.
+            limit: how many hits at most.
+            **options: as in `Memory.recall`.
+
+        Raises:
+            InvalidInputError: an argument is wrong.
+        """
+        ...
+
+    def get(self, id: str) -> Record | None:
+        """Return the episode with this id, or None."""
+        ...
+
+    def update(
+        self,
+        id: str,
+        *,
+        question: str | None = None,
+        answer: str | None = None,
+        task: str | None = None,
+        rollout: str | None = None,
+        result: str | None = None,
+        error: str | None = None,
+        cue: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        source: str | None = None,
+    ) -> Record:
+        """Change the parts given, and return the record; it keeps its id, and what it was is in its history.
+
+        `metadata` takes the old one's place whole.
+
+        Raises:
+            NotFoundError: there is no such episode.
+            InvalidInputError: the parts make no episode, or nothing is given.
+        """
+        ...
+
+    def delete(self, *ids: str) -> int:
+        """Delete the episodes named, and return how many there were; ids of none are passed over."""
+        ...
+
+
+class Experiences:
+    """The experiences of one scope.
+
+    The record's `content` is the lesson, its `cue` says when to use it and is what a search matches; the
+    score is in the payload.
+
+    ```python
+    memory.experiences.add(
+        "A SQL query fails with an ambiguous column", "Qualify every column with its table", score=0.9
+    )
+    [hit] = memory.experiences.search("error: ambiguous column name: id", limit=1)
+    ```
+    """
+
+    def __init__(self, memory: Memory | asynchronous.Memory) -> None: ...
+
+    def add(self, when_to_use: str, experience: str, *, score: float = 1.0, **fields: Unpack[RecordFields]) -> Record:
+        """Keep a lesson, and return its record.
+
+        Args:
+            when_to_use: the situation it is for.
+            experience: what to do, or not to do, then.
+            score: how much it is worth to whoever judged it, by convention 0 to 1; it does not change the
+                order of a search, `Memory.rate` does.
+            **fields: what any record can have, as in `Memory.remember`.
+
+        Raises:
+            InvalidInputError: a text is blank, or a field is wrong.
+            ConflictError: the id is taken and `if_exists` is "error".
+        """
+        ...
+
+    def search(
+        self,
+        situation: str,
+        *,
+        limit: int = 5,
+        at_least: float | None = None,
+        **options: Unpack[SearchOptions],
+    ) -> list[Hit]:
+        """Find the experiences made for a situation like this one, best first.
+
+        Args:
+            situation: what one is about to do. A blank one finds nothing.
+            limit: how many hits at most.
+            at_least: only those whose score, as given to `add`, is this or more.
+            **options: as in `Memory.recall`.
+
+        Raises:
+            InvalidInputError: an argument is wrong.
+        """
+        ...
+
+    def get(self, id: str) -> Record | None:
+        """Return the experience with this id, or None."""
+        ...
+
+    def delete(self, *ids: str) -> int:
+        """Delete the experiences named, and return how many there were; ids of none are passed over."""
+        ...
+
+
+class Facts:
+    """The facts of one scope. A fact that no longer holds is superseded, not lost.
+
+    ```python
+    lives = memory.facts.add("Alice lives in Oslo", happened_at="2023-05-01")
+    memory.facts.supersede(lives.id, "Alice lives in Bergen", happened_at="2024-02-01")
+    memory.facts.search("where does Alice live?")                          # Bergen
+    memory.facts.search("where does Alice live?", as_of="2023-12-31")      # Oslo
+    ```
+    """
+
+    def __init__(self, memory: Memory | asynchronous.Memory) -> None: ...
+
+    def add(self, statement: str, *, supersedes: str | None = None, **fields: Unpack[RecordFields]) -> Record:
+        """Keep a statement, and return its record.
+
+        Args:
+            statement: a sentence that can be understood alone.
+            supersedes: the id of the fact whose place it takes.
+            **fields: what any record can have, as in `Memory.remember`; `happened_at` is since when it holds.
+
+        Raises:
+            InvalidInputError: the statement is blank, or a field is wrong.
+            NotFoundError: there is no fact `supersedes`.
+            ConflictError: the id is taken and `if_exists` is "error".
+        """
+        ...
+
+    def supersede(self, old_id: str, statement: str, **fields: Unpack[RecordFields]) -> Record:
+        """Put a new statement in the place of the fact `old_id`, in one step, and return the new record.
+
+        Raises:
+            NotFoundError: there is no such fact.
+            InvalidInputError: the statement is blank, or a field is wrong.
+        """
+        ...
+
+    def search(self, query: str, *, limit: int = 5, **options: Unpack[SearchOptions]) -> list[Hit]:
+        """Find the facts that matter to a query, best first.
+
+        Args:
+            query: a question or any text. A blank one finds nothing.
+            limit: how many hits at most.
+            **options: as in `Memory.recall`; `as_of` asks for the facts that held at that time.
+
+        Raises:
+            InvalidInputError: an argument is wrong.
+        """
+        ...
+
+    def all(self, *, as_of: TimeLike | None = None, where: Mapping[str, Any] | None = None) -> list[Record]:
+        """Return every fact that holds, or that held `as_of` a time, newest first."""
+        ...
+
+    def get(self, id: str) -> Record | None:
+        """Return the fact with this id, superseded or not, or None."""
+        ...
+
+    def current(self, id: str) -> Record | None:
+        """Return what holds now in the place of the fact `id`: itself, or the last that superseded it.
+
+        None where there is no such fact, or where the last has been deleted.
+        """
+        ...
+
+    def history(self, id: str) -> list[Record]:
+        """Return the fact `id` with all it superseded and all that superseded it, oldest first.
+
+        A deleted one ends the chain. [] where there is no such fact.
+        """
+        ...
+
+    def delete(self, *ids: str) -> int:
+        """Delete the facts named, for good, and return how many there were; ids of none are passed over."""
+        ...
+
+
+class Memory:
+    """Long-term memory, seen from one scope.
+
+    ```python
+    with Memory.open("agent.db") as memory:
+        alice = memory.scoped(user="alice")
+        alice.remember("Prefers homestays when she travels")
+        for hit in alice.recall("where does she like to stay?", limit=5):
+            print(f"{hit.score:.2f}  {hit.record.content}")
+    ```
+
+    Every verb sees exactly one tenant's one user: without a user the tenant's shared records, never
+    everyone's. The labels `agent` and `session` narrow further where the scope has them. A verb may be
+    called from any thread and event loop. All raise `ClosedError` when the memory is not open and
+    `StoreError` when the store fails; a verb that raises has changed nothing.
+    """
+
+    def __init__(self, memory: asynchronous.Memory) -> None: ...
+
+    @classmethod
+    def open(
+        cls,
+        url: str | PathLike[str] | None = None,
+        *,
+        tenant: str = ...,
+        user: str | None = None,
+        agent: str | None = None,
+        session: str | None = None,
+        embedder: EmbedderSpec = None,
+        settings: Settings | None = None,
+    ) -> Memory:
+        """Return a memory to be opened by ``async with`` or ``await``.
+
+        Args:
+            url: a file, ``sqlite:PATH``, ``:memory:``, or another store's URL; by default what
+                MEMORIST_DB says, else ``memorist.db`` in the user's data folder.
+            tenant: the first wall.
+            user: the second wall; none means the tenant's shared records.
+            agent: a label.
+            session: a label.
+            embedder: see `memorist.embedders.open_embedder`; by default the bundled model.
+            settings: everything else; by default read from the environment.
+
+        Raises (on entering):
+            StoreUnavailableError, StoreCorruptError, SchemaError: the store cannot be used.
+            EmbedderMismatchError: it holds vectors of another embedder.
+        """
+        ...
+
+    def __enter__(self) -> Memory: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+
+    def close(self) -> None:
+        """Close the store, for every scope of this memory. A second call does nothing."""
+        ...
+
+    @property
+    def scope(self) -> Scope:
+        """What this memory sees and where it writes."""
+        ...
+
+    def scoped(
+        self,
+        *,
+        user: str | None = None,
+        tenant: str | None = None,
+        agent: str | None = None,
+        session: str | None = None,
+    ) -> Memory:
+        """Return the same memory seen from a narrower scope. Costs nothing.
+
+        Raises:
+            ScopeError: another user or tenant than the one already set: a scoped memory cannot climb out.
+        """
+        ...
+
+    def unlabelled(self) -> Memory:
+        """Return the same memory without the labels `agent` and `session`; the walls stay."""
+        ...
+
+    def conversation(self, session: str | None = None) -> Conversation:
+        """Return the messages of one session; by default the scope's."""
+        ...
+
+    @property
+    def notes(self) -> Notes:
+        """Free texts, found by meaning."""
+        ...
+
+    @property
+    def topics(self) -> Topics:
+        """Standing values under exact keys."""
+        ...
+
+    @property
+    def episodes(self) -> Episodes:
+        """What happened: a question and its answer, or a task and how it went."""
+        ...
+
+    @property
+    def facts(self) -> Facts:
+        """Statements that hold until another takes their place."""
+        ...
+
+    @property
+    def experiences(self) -> Experiences:
+        """Lessons, found by when to use them."""
+        ...
+
+    @property
+    def tools(self) -> Tools:
+        """Tool calls that worked, guidelines and statistics."""
+        ...
+
+    @overload
+    def remember(  # type: ignore[overload-overlap]
+        self,
+        content: str | Draft,
+        *,
+        if_exists: IfExists = ...,
+        forgetting: Iterable[str] = ...,
+        **fields: Unpack[Fields],
+    ) -> Record:
+        """Store one record, or many at once: all of them or none. On disk when it returns.
+
+        Args:
+            content: a text, a `Draft`, or several of these.
+            if_exists: what to do where the id, or the key in this kind, is taken: raise ("error"), put the
+                new record in the old one's place, keeping its id and history ("replace"), or leave the
+                old one and return it ("ignore").
+            forgetting: ids of records to forget in the same step, before; ids of none are passed over.
+            **fields: the fields of `Draft`, for texts given as such: kind, id, cue, key, metadata, payload,
+                source, verified, rating, happened_at, expires_at, supersedes, agent, session, vector.
+
+        Returns:
+            The record stored, or a list of them in the order given.
+
+        Raises:
+            InvalidInputError: a field is wrong.
+            ConflictError: an id or key is taken and `if_exists` is "error".
+            NotFoundError: the record to be superseded does not exist.
+            EmbedderError: the text could not be embedded; nothing is stored.
+        """
+        ...
+
+    @overload
+    def remember(
+        self,
+        content: Iterable[str | Draft],
+        *,
+        if_exists: IfExists = ...,
+        forgetting: Iterable[str] = ...,
+        **fields: Unpack[Fields],
+    ) -> list[Record]: ...
+
+    def revise(
+        self,
+        id: str,
+        *,
+        content: str | None = None,
+        cue: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        payload: Mapping[str, Any] | None = None,
+        verified: bool | None = None,
+        happened_at: TimeLike | None = None,
+        expires_at: TimeLike | None = None,
+        source: str | None = None,
+    ) -> Record:
+        """Change the fields given; the record as it was stays in its history.
+
+        `metadata` and `payload` take the old ones' place whole. Concurrent revisions all take effect.
+
+        Raises:
+            NotFoundError: there is no such record in this scope.
+            InvalidInputError: a field is wrong, or none is given.
+        """
+        ...
+
+    def rate(self, id: str, rating: float | None, *, source: str | None = None) -> Record:
+        """Give a record feedback from -1 (bad) to 1 (good), or take it back (None).
+
+        Among records of like similarity the well-rated rank first; similarity itself never changes.
+
+        Raises:
+            NotFoundError: there is no such record in this scope.
+            InvalidInputError: the rating is out of range.
+        """
+        ...
+
+    def forget(
+        self,
+        *ids: str,
+        kind: Kinds | None = None,
+        where: Where | None = None,
+        payload: Where | None = None,
+        since: TimeLike | None = None,
+        until: TimeLike | None = None,
+        agent: str | None = None,
+        session: str | None = None,
+        key: str | None = None,
+        key_prefix: str | None = None,
+        source: str | None = None,
+    ) -> int:
+        """Delete the records named, or all that pass the filter, superseded ones included.
+
+        Their texts leave the history too; that they were forgotten, when and by whom, stays.
+
+        Returns:
+            How many records are gone. Ids that do not exist are passed over.
+
+        Raises:
+            InvalidInputError: neither ids nor a filter is given; `purge` deletes a whole scope.
+        """
+        ...
+
+    def purge(self, *, user: str | None = None) -> int:
+        """Delete everything of a user, history and name included, and leave no byte of it in the store.
+
+        Args:
+            user: whose; by default the scope's own user. Without either, the tenant's shared records.
+
+        Returns:
+            How many records are gone.
+
+        Raises:
+            ScopeError: another user than the scope's.
+            StoreBusyError: the records are gone, but another process kept old pages in use; call again.
+        """
+        ...
+
+    def recall(
+        self,
+        query: str,
+        *,
+        limit: int = 5,
+        kind: Kinds | None = None,
+        where: Where | None = None,
+        payload: Where | None = None,
+        since: TimeLike | None = None,
+        until: TimeLike | None = None,
+        agent: str | None = None,
+        session: str | None = None,
+        verified: bool | None = None,
+        as_of: TimeLike | None = None,
+        now: TimeLike | None = None,
+        shared: bool = False,
+        min_score: float = 0.0,
+        min_similarity: float = 0.0,
+        mode: Mode = 'hybrid',
+        explain: bool = False,
+        vector: Any = None,
+    ) -> list[Hit]:
+        """Find the records that matter to a query, by meaning and by words.
+
+        Args:
+            query: a question or any text. A blank one finds nothing.
+            limit: how many hits at most; 0 gives none.
+            kind: only these kinds; by default all but topics and guidelines, which have exact keys.
+            where: a condition on the metadata; see `memorist.filters.parse_where`.
+            payload: the same on the kind's own fields.
+            since: only what happened (or was stored) at this time or later.
+            until: only what happened earlier than this.
+            agent: only with this label.
+            session: only with this label.
+            verified: only (un)verified ones.
+            as_of: answer as of this time, with what was known and not yet superseded then.
+            now: the time the question is asked at, for "last week" and the like; by default the present.
+            shared: also look into the tenant's shared records.
+            min_score: only hits with at least this score.
+            min_similarity: only hits with at least this similarity.
+            mode: "hybrid", "dense" (by vectors alone, in the order of similarity) or "lexical" (by words).
+            explain: fill in each hit's `signals`.
+            vector: the query's embedding, where the caller has it.
+
+        Returns:
+            Hits, best first.
+
+        Raises:
+            InvalidInputError: an argument is wrong.
+            EmbedderError: the query could not be embedded.
+        """
+        ...
+
+    def recent(
+        self,
+        limit: int = 10,
+        *,
+        kind: Kinds | None = None,
+        where: Where | None = None,
+        payload: Where | None = None,
+        since: TimeLike | None = None,
+        until: TimeLike | None = None,
+        agent: str | None = None,
+        session: str | None = None,
+        shared: bool = False,
+    ) -> list[Record]:
+        """Return the newest records by when they happened (or were stored), newest first."""
+        ...
+
+    def lookup(self, key: str, *, kind: Kind | str = ..., shared: bool = False) -> Record | None:
+        """Return the current record with exactly this key, or None. Never guesses.
+
+        With `shared`, the user's own record goes before the tenant's shared one.
+        """
+        ...
+
+    def get(self, id: str) -> Record | None:
+        """Return the record with this id in this scope, superseded or not, or None."""
+        ...
+
+    def browse(
+        self,
+        *,
+        kind: Kinds | None = None,
+        where: Where | None = None,
+        payload: Where | None = None,
+        since: TimeLike | None = None,
+        until: TimeLike | None = None,
+        agent: str | None = None,
+        session: str | None = None,
+        key_prefix: str | None = None,
+        verified: bool | None = None,
+        as_of: TimeLike | None = None,
+        superseded: bool = False,
+        order: Order = 'newest',
+        limit: int = 50,
+        cursor: str | None = None,
+        shared: bool = False,
+        everyone: bool = False,
+    ) -> Page:
+        """Return one page of the records that pass the filter.
+
+        Args:
+            order: "newest" or "oldest" (by when they happened or were stored), or "key" (only records
+                that have one).
+            limit: how many on a page, at least 1.
+            cursor: the `next` of the page before.
+            superseded: also those whose place another took.
+            shared: also the tenant's shared records.
+            everyone: all users of the tenant; only where the scope has no user.
+
+        Raises:
+            InvalidInputError: an argument is wrong, or the cursor is of another order.
+            ScopeError: `everyone` behind a user's wall.
+        """
+        ...
+
+    def count(
+        self,
+        *,
+        kind: Kinds | None = None,
+        where: Where | None = None,
+        payload: Where | None = None,
+        since: TimeLike | None = None,
+        until: TimeLike | None = None,
+        agent: str | None = None,
+        session: str | None = None,
+        key_prefix: str | None = None,
+        verified: bool | None = None,
+        as_of: TimeLike | None = None,
+        superseded: bool = False,
+        shared: bool = False,
+        everyone: bool = False,
+    ) -> int:
+        """Return how many records pass the filter."""
+        ...
+
+    def users(self) -> dict[str | None, int]:
+        """Return how many records each user of the tenant has; None stands for the shared ones.
+
+        Raises:
+            ScopeError: behind a user's wall.
+        """
+        ...
+
+    def history(self, id: str) -> list[Change]:
+        """Return every change of a record: what, when, by which source; oldest first.
+
+        A forgotten record's texts are gone, its changes are not. [] for one that never was.
+        """
+        ...
+
+    def export(self, *, everyone: bool = False) -> Iterator[str]:
+        """Yield every record of the scope, superseded ones too, as lines of JSON; the first names the format.
+
+        `load` of the lines gives the same records. `everyone` exports all users of the tenant.
+        """
+        ...
+
+    def load(self, lines: Iterable[str] | AsyncIterator[str]) -> transfer.LoadReport:
+        """Store what `export` wrote, each record under its own user; records already there are left alone.
+
+        Returns:
+            How many were added and were there before, and the lines that could not be read, by number.
+
+        Raises:
+            FormatError: the first line is not that of an export, or of a newer version.
+            ScopeError: a record of another user than this scope's.
+        """
+        ...
+
+    def backup(self, target: str | PathLike[str]) -> Path:
+        """Copy the whole store, consistently and while in use, and open the copy to verify it.
+
+        Raises:
+            InvalidInputError: the target exists.
+            ScopeError: behind a user's wall: a backup holds everyone's records.
+        """
+        ...
+
+    def reindex(self, progress: Callable[[int, int], None] | None = None) -> int:
+        """Embed every record anew with the embedder this memory was opened with.
+
+        Searches go on with the old vectors until the last is ready. A run that was killed is resumed.
+
+        Args:
+            progress: called with (done, total) after every batch.
+
+        Returns:
+            How many records were embedded by this call.
+        """
+        ...
+
+
+class Notes:
+    """The notes of one scope: anything worth keeping, in plain words.
+
+    ```python
+    memory.notes.add("The staging database is wiped every Sunday night")
+    [hit] = memory.notes.search("when is staging wiped?", limit=1)
+    ```
+    """
+
+    def __init__(self, memory: Memory | asynchronous.Memory) -> None: ...
+
+    def add(self, text: str, **fields: Unpack[RecordFields]) -> Record:
+        """Keep a text, and return its record.
+
+        Args:
+            text: the note.
+            **fields: what any record can have, as in `Memory.remember`: id, metadata, source, expires_at, …
+
+        Raises:
+            InvalidInputError: the text is blank, or a field is wrong.
+            ConflictError: the id is taken and `if_exists` is "error".
+        """
+        ...
+
+    def search(self, query: str, *, limit: int = 5, **options: Unpack[SearchOptions]) -> list[Hit]:
+        """Find the notes that matter to a query, best first.
+
+        Args:
+            query: a question or any text. A blank one finds nothing.
+            limit: how many hits at most.
+            **options: as in `Memory.recall`: where, since, min_similarity, shared, …
+
+        Raises:
+            InvalidInputError: an argument is wrong.
+        """
+        ...
+
+    def get(self, id: str) -> Record | None:
+        """Return the note with this id, or None."""
+        ...
+
+    def delete(self, *ids: str) -> int:
+        """Delete the notes named, and return how many there were; ids of none are passed over."""
+        ...
+
+
+class Tools:
+    """The tool memory of one scope.
+
+    A tool use is found by its question (the record's `cue`), a guideline by the tool's exact name; for a
+    guideline the labels `agent` and `session` do not matter.
+
+    ```python
+    memory.tools.record("Flights to Oslo?", "search_flights", {"to": "OSL"}, "3 flights", seconds=0.8)
+    [hit] = memory.tools.search("are there flights to Norway's capital?", limit=1)
+    ToolUse.of(hit.record).arguments  # {"to": "OSL"}
+    (memory.tools.statistics("search_flights")).success_rate  # 1.0
+    ```
+    """
+
+    def __init__(self, memory: Memory | asynchronous.Memory) -> None: ...
+
+    def record(
+        self,
+        question: str | None,
+        tool: str,
+        arguments: Mapping[str, Any],
+        result: Any = '',
+        *,
+        success: bool = True,
+        seconds: float | None = None,
+        tokens: int | None = None,
+        cost: float | None = None,
+        score: float | None = None,
+        **fields: Unpack[RecordFields],
+    ) -> Record:
+        """Keep a call of a tool, and return its record.
+
+        Args:
+            question: what it was called for: what a search matches. None: the call itself is matched.
+            tool: the tool's name.
+            arguments: what it was called with, JSON.
+            result: what it returned, or a summary of that: a text, or any JSON.
+            success: whether it did what it should.
+            seconds: how long it took.
+            tokens: how many tokens it cost.
+            cost: how much money, in the caller's currency.
+            score: how good the outcome was to whoever judged it.
+            **fields: what any record can have, as in `Memory.remember`; `verified` makes it an example.
+
+        Raises:
+            InvalidInputError: the arguments or the result are not JSON, or a field is wrong.
+            ConflictError: the id is taken and `if_exists` is "error".
+        """
+        ...
+
+    def search(
+        self,
+        question: str,
+        *,
+        limit: int = 5,
+        tool: str | None = None,
+        success: bool | None = None,
+        **options: Unpack[SearchOptions],
+    ) -> list[Hit]:
+        """Find the calls made for questions like this one, best first.
+
+        Args:
+            question: what one is about to do. A blank one finds nothing.
+            limit: how many hits at most.
+            tool: only calls of this tool.
+            success: only calls that did, or did not, succeed.
+            **options: as in `Memory.recall`; `verified` asks for examples (True) or for the others (False).
+
+        Raises:
+            InvalidInputError: an argument is wrong.
+        """
+        ...
+
+    def examples(
+        self,
+        question: str,
+        *,
+        limit: int = 5,
+        tool: str | None = None,
+        **options: Unpack[SearchOptions],
+    ) -> list[Hit]:
+        """Find the verified calls for questions like this one, best first: as `search` with `verified`."""
+        ...
+
+    def uses(self, tool: str, *, limit: int = 100) -> list[Record]:
+        """Return the newest calls of a tool, newest first.
+
+        Raises:
+            InvalidInputError: the limit is not a whole number, or over 10,000.
+        """
+        ...
+
+    def trim(self, tool: str, keep: int) -> int:
+        """Forget all calls of a tool but the newest `keep`, and return how many are gone."""
+        ...
+
+    def get(self, id: str) -> Record | None:
+        """Return the tool use with this id, or None."""
+        ...
+
+    def delete(self, *ids: str) -> int:
+        """Delete the tool uses named, and return how many there were; ids of none are passed over."""
+        ...
+
+    def tools(self) -> list[str]:
+        """Return the names of all tools that have a call or a guideline, sorted."""
+        ...
+
+    def statistics(self, tool: str) -> ToolStatistics:
+        """Return how the stored calls of a tool went, counted exactly.
+
+        Raises:
+            InvalidInputError: the name is blank.
+        """
+        ...
+
+    def guideline(self, tool: str, *, shared: bool = False) -> str | None:
+        """Return the guideline of a tool, by its exact name, or None.
+
+        Args:
+            tool: the tool's name.
+            shared: where the user has none, look at the tenant's shared ones.
+
+        Raises:
+            InvalidInputError: the name is blank.
+        """
+        ...
+
+    def set_guideline(
+        self,
+        tool: str,
+        guideline: str,
+        *,
+        source: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Record:
+        """Say how to use a tool, and return the record; what was said before is in its history.
+
+        Raises:
+            InvalidInputError: a text is blank, or a field is wrong.
+        """
+        ...
+
+    def delete_guideline(self, tool: str) -> bool:
+        """Forget the guideline of a tool, and tell whether there was one."""
+        ...
+
+
+class Topics:
+    """The topics of one scope: each has one value, replaced in place.
+
+    Names are matched exactly, to the letter and the space. Nothing is embedded, nothing is guessed, and
+    `recall` never finds a topic. The labels `agent` and `session` do not matter: what is set in one session
+    stands in the next.
+
+    ```python
+    memory.topics.set("user.language_preference", "Elixir")
+    memory.topics.get("user.language_preference")  # "Elixir"
+    ```
+    """
+
+    def __init__(self, memory: Memory | asynchronous.Memory) -> None: ...
+
+    def set(
+        self,
+        topic: str,
+        value: str,
+        *,
+        source: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        expires_at: TimeLike | None = None,
+    ) -> Record:
+        """Give a topic its value, and return its record.
+
+        A value it had before is replaced: the id stays, and the old value is in `Memory.history`.
+
+        Args:
+            topic: the name.
+            value: a text.
+            source: who or what says so.
+            metadata: the caller's own fields; they replace the old ones.
+            expires_at: when it stops being remembered: a point in time, or seconds from now.
+
+        Raises:
+            InvalidInputError: the topic or the value is blank, or a field is wrong.
+        """
+        ...
+
+    def get(self, topic: str, *, shared: bool = False) -> str | None:
+        """Return the topic's value, or None.
+
+        Args:
+            topic: the name, exactly.
+            shared: where the user has no such topic, look at the tenant's shared ones.
+
+        Raises:
+            InvalidInputError: the topic is blank.
+        """
+        ...
+
+    def record(self, topic: str, *, shared: bool = False) -> Record | None:
+        """Return the topic's record, with its id, times and source, or None; otherwise as `get`."""
+        ...
+
+    def list(self, prefix: str = '') -> dict[str, str]:
+        """Return every topic that begins with `prefix` and its value, in the order of the names."""
+        ...
+
+    def delete(self, topic: str) -> bool:
+        """Forget a topic, and tell whether there was one.
+
+        Raises:
+            InvalidInputError: the topic is blank.
+        """
+        ...

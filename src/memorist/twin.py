@@ -1,0 +1,234 @@
+"""How an asynchronous class gets a blocking twin: the same names, signatures and texts, by construction."""
+
+import asyncio
+import functools
+import inspect
+import os
+import re
+import sys
+import threading
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine, Iterable, Iterator
+from itertools import islice
+from typing import Any, ClassVar, TypeVar
+
+from memorist.errors import MemoristError
+
+__all__ = ["Twin", "blocking_name", "blocking_text", "run"]
+
+_T = TypeVar("_T")
+_AHEAD = 256
+"""Most items that are fetched in one go; an iterator begins with one, for those who stop early."""
+_DUNDERS = {"__aenter__": "__enter__", "__aexit__": "__exit__", "__aiter__": "__iter__"}
+
+
+# --- the loop ------------------------------------------------------------------------------------------
+
+
+class _Background:
+    """One event loop in one daemon thread, started on first use."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+
+    def loop(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(target=self._loop.run_forever, name="memorist", daemon=True)
+                self._thread.start()
+            return self._loop
+
+    def is_here(self) -> bool:
+        """Whether the caller is on the loop's own thread."""
+        return threading.current_thread() is self._thread
+
+
+_background = _Background()
+
+
+def _start_anew() -> None:
+    global _background
+    _background = _Background()  # the thread of the old one stayed in the parent
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_anew)
+
+
+def run(call: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
+    """Run the coroutine that `call` makes on the background loop, and return or raise what comes of it.
+
+    The caller's context variables are in force. An interruption of the wait, such as Ctrl-C, cancels it.
+
+    Raises:
+        MemoristError: the caller is on the background loop, which would wait for itself for ever.
+    """
+    if _background.is_here():
+        raise MemoristError(
+            "a callback of memorist.sync cannot make a blocking call: it would wait for itself; "
+            "make it after the callback has returned, or in another thread"
+        )
+    if sys.is_finalizing():
+        raise MemoristError("Python is shutting down; close the memory before")
+    future = asyncio.run_coroutine_threadsafe(call(), _background.loop())
+    try:
+        return future.result()
+    finally:
+        if not future.done():
+            future.cancel()
+
+
+# --- iterators -----------------------------------------------------------------------------------------
+
+
+def _iterate(items: AsyncIterator[_T]) -> Iterator[_T]:
+    """Yield what `items` does, fetched little by little; it is closed when this ends or is let go."""
+    ahead, ended, error = 1, False, None
+    try:
+        while not ended:
+            some, ended, error = run(functools.partial(_fetch, items, ahead))
+            yield from some
+            ahead = min(2 * ahead, _AHEAD)
+        if error is not None:
+            raise error
+    finally:
+        _close(items)
+
+
+async def _fetch(items: AsyncIterator[_T], count: int) -> tuple[list[_T], bool, Exception | None]:
+    """Return up to `count` items, whether that was all, and the error that came after them."""
+    some: list[_T] = []
+    try:
+        while len(some) < count:
+            some.append(await anext(items))
+    except StopAsyncIteration:
+        return some, True, None
+    except Exception as error:  # not lost: raised once the items before it are out
+        return some, True, error
+    return some, False, None
+
+
+def _close(items: Any) -> None:
+    if not hasattr(items, "aclose") or sys.is_finalizing():
+        return
+    if _background.is_here():  # the garbage collector may let an iterator go on any thread
+        _background.loop().create_task(items.aclose())
+    else:
+        run(items.aclose)
+
+
+async def _pull(items: Iterator[_T]) -> AsyncIterator[_T]:
+    """Yield what a plain iterator does, which may block, and may itself be of a twin."""
+    while some := await asyncio.to_thread(lambda: list(islice(items, _AHEAD))):
+        for each in some:
+            yield each
+
+
+# --- the twin ------------------------------------------------------------------------------------------
+
+
+class Twin:
+    """Base of the blocking classes; ``class Memory(Twin, of=asynchronous.Memory)`` is a whole one.
+
+    Args:
+        *args: an object of the asynchronous class, or the arguments to make one.
+    """
+
+    _of: ClassVar[type]
+    _twins: ClassVar[dict[type, type["Twin"]]] = {}
+
+    def __init_subclass__(cls, of: type | None = None) -> None:
+        if of is None:  # a user's own, derived from a twin
+            return
+        cls._of = of
+        cls._twins[of] = cls
+        cls.__doc__ = blocking_text(of.__doc__ or "")
+        for name, member in vars(of).items():
+            new_name = blocking_name(name)
+            if new_name is not None and new_name not in vars(cls):
+                setattr(cls, new_name, _blocking(name, member))
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if len(args) == 1 and not kwargs and isinstance(args[0], self._of):
+            self._async: Any = args[0]
+        else:
+            self._async = self._of(*map(_inward, args), **kwargs)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._async!r})"
+
+
+def blocking_name(name: str) -> str | None:
+    """Return what a member is called in the twin; None for one that is not of its interface."""
+    return _DUNDERS.get(name) or (None if name.startswith("_") else name)
+
+
+def blocking_text(text: str) -> str:
+    """Return a text about asynchronous calls, written for blocking ones."""
+    return re.sub(r"\b(async|await) +", "", text)
+
+
+def _blocking(name: str, member: Any) -> Any:
+    """Return what stands for a member of the asynchronous class in its twin."""
+    if isinstance(member, property):
+        getter = member.fget
+        return property(functools.wraps(getter)(lambda self: _outward(getter(self._async)))) if getter else member
+    if isinstance(member, classmethod):
+        return classmethod(_blocking_constructor(member.__func__))
+    if not inspect.isfunction(member):
+        return member
+    if name == "__aenter__":
+        return functools.wraps(member)(lambda self: self)  # it is open already
+    return _blocking_method(member)
+
+
+def _blocking_constructor(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def constructor(cls: type[Twin], /, *args: Any, **kwargs: Any) -> Twin:
+        made = function(cls._of, *map(_inward, args), **kwargs)
+        run(made.__aenter__)
+        return cls(made)
+
+    return constructor
+
+
+def _blocking_method(function: Callable[..., Any]) -> Callable[..., Any]:
+    signature = inspect.signature(function)
+    lazy = {each.name for each in signature.parameters.values() if "Async" in str(each.annotation)}
+    asynchronous = inspect.iscoroutinefunction(function)
+    generating = inspect.isasyncgenfunction(function)
+
+    @functools.wraps(function)
+    def method(self: Twin, /, *args: Any, **kwargs: Any) -> Any:
+        bound = signature.bind(self._async, *args, **kwargs)
+        for name, value in bound.arguments.items():
+            bound.arguments[name] = _inward(_asynchronous(value) if name in lazy else value)
+        if generating:
+            return _iterate(function(*bound.args, **bound.kwargs))
+        if asynchronous:
+            return _outward(run(functools.partial(function, *bound.args, **bound.kwargs)))
+        return _outward(function(*bound.args, **bound.kwargs))
+
+    return method
+
+
+def _asynchronous(items: Any) -> Any:
+    """Return `items` so that the loop can read them without being held up."""
+    if isinstance(items, Iterable) and not isinstance(items, AsyncIterable | list | tuple | str):
+        return _pull(iter(items))
+    return items
+
+
+def _inward(value: Any) -> Any:
+    """Return an argument as the asynchronous class takes it; the caller's iterators run on its own thread."""
+    if isinstance(value, Twin):
+        return value._async
+    return list(value) if isinstance(value, Iterator) else value
+
+
+def _outward(value: Any) -> Any:
+    """Return a result as the twin's caller wants it."""
+    twin = Twin._twins.get(type(value))
+    return value if twin is None else twin(value)
