@@ -98,9 +98,7 @@ def _weights(path: Path, card: dict[str, Any]) -> Path:
     for name in names:
         if (path / name).is_file():
             return path / name
-    raise EmbedderError(
-        f"the model folder {path} has no {names[0]}; export the model to ONNX (for example with `optimum-cli export onnx`)"
-    )
+    raise EmbedderError(f"the model folder {path} has no {names[0]}; export the model with `optimum-cli export onnx`")
 
 
 def _external(weights: Path) -> list[Path]:
