@@ -65,6 +65,8 @@ class WallIndex:
         self._posted = 0
         self._last_in: dict[int, int] = {}
         self._in_order = True
+        self._voice: dict[int, int] = {}
+        self._dialogues: set[int] = set()
 
     @property
     def nbytes(self) -> int:
@@ -157,10 +159,17 @@ class WallIndex:
         self._in_order = False
 
     def _follow(self, row: int, entry: Entry) -> None:
-        """Link a message to the one before it in its conversation, if it is the newest there."""
+        """Link a message to the one before it in its conversation, if it is the newest there.
+
+        What one voice says alone is no conversation: there the neighbours tell little of a message.
+        """
         if entry.kind is not Kind.MESSAGE or entry.session is None:
             return
-        session = self.sessions.of(entry.session)
+        session, voice = self.sessions.of(entry.session), self.speakers.of(entry.speaker)
+        if session not in self._dialogues:
+            if self._voice.setdefault(session, voice) != voice:
+                self._in_order = False
+            return
         last = self._last_in.get(session)
         if last is not None:
             if (self._columns["at"][last], self._columns["number"][last]) > (entry.at, entry.number):
@@ -186,6 +195,10 @@ class WallIndex:
         table = self._columns[: self.rows]
         table["before"] = table["after"] = -1
         talk = np.flatnonzero(table["alive"] & (table["session"] >= 0) & (table["kind"] == _KINDS[Kind.MESSAGE]))
+        pairs = np.unique(np.stack([table["session"][talk], table["speaker"][talk]]), axis=1)
+        sessions, voices = np.unique(pairs[0], return_counts=True)
+        self._dialogues = set(sessions[voices > 1].tolist())
+        talk = talk[np.isin(table["session"][talk], sessions[voices > 1])]
         talk = talk[np.lexsort((table["number"][talk], table["at"][talk], table["session"][talk]))]
         same = table["session"][talk[1:]] == table["session"][talk[:-1]]
         table["after"][talk[:-1][same]] = talk[1:][same]
