@@ -85,6 +85,9 @@ class Ranked:
         """Return the best `count` that reach the query's thresholds, best first, the newer of equals first."""
         scores, similar = self.scores(query), np.clip(self.similarities, 0, 1)
         passed = np.flatnonzero((scores >= query.min_score) & (similar >= query.min_similarity))
+        if len(passed) > count:  # sort only those that tie with the last place or better
+            last = np.partition(scores[passed], -count)[-count]
+            passed = passed[scores[passed] >= last]
         order = passed[np.lexsort((-self.numbers[passed], -similar[passed], -scores[passed]))][:count]
         return self.take(order)
 
