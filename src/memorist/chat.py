@@ -1,0 +1,274 @@
+"""Chats from files: one message a line, in the forms that people have them in."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
+
+from memorist.errors import FormatError, InvalidInputError, MemoristError, ScopeError
+from memorist.records import MAX_ID, Draft, Kind, Record
+from memorist.times import iso, now, parse_time
+from memorist.transfer import BadLine, LoadReport, is_export, load_lines, read_object, store_each
+
+if TYPE_CHECKING:
+    from memorist.memory import Memory
+
+__all__ = ["Progress", "load_chat", "load_file"]
+
+Progress: TypeAlias = Callable[[int, int | None, int], None]
+"""Called with the bytes read, the bytes there are (None where that is not known), and the lines read."""
+
+_BATCH = 300
+_BOM = b"\xef\xbb\xbf"
+_NOT_TEXT = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\x1f\x8b": "compressed"}
+_FIELDS = frozenset(("id", "group", "session", "speaker", "role", "text", "content", "timestamp", "user", "metadata"))
+_RECORD_FIELDS = frozenset(("kind", "tenant", "created_at", "updated_at", "version"))
+
+
+async def load_file(memory: Memory, path: str | os.PathLike[str], *, progress: Progress | None = None) -> LoadReport:
+    """Load a file: an export of this package, told by its first line, or else a chat.
+
+    Args:
+        memory: where to; see `load_chat` and `Memory.load` for whose records they become.
+        path: the file; ``-`` is the standard input.
+        progress: called as the file is read.
+
+    Raises:
+        InvalidInputError: the file cannot be read.
+        FormatError: it is an export of a newer version, or no text in UTF-8 at all.
+        ScopeError: it is an export that holds another user's records.
+    """
+    with _opened(path) as stream:
+        lines = _lines_of(stream, progress)
+        seen: list[bytes] = []
+        for line in lines:
+            seen.append(line)
+            if line.strip():
+                break
+        if seen and (form := _NOT_TEXT.get(seen[0][:2])):
+            raise FormatError(f"{os.fspath(path)} is {form}; give it as plain text in UTF-8")
+        everything = chain(seen, lines)
+        if seen and is_export(seen[-1]):
+            return await load_lines(memory, everything)
+        return await load_chat(memory, everything)
+
+
+async def load_chat(memory: Memory, lines: Iterable[str | bytes]) -> LoadReport:
+    """Store messages, one JSON object a line; those already there are left alone.
+
+    | field | becomes |
+    |---|---|
+    | `text` or `content` | the content; the only field that must be there |
+    | `group`, `session` | the session: ``group/session``, or the one given |
+    | `id` | the id, as ``group/id``: unique in its group, or else in its session |
+    | `timestamp` | when it happened, in any form `parse_time` takes |
+    | `speaker`, `role` | who said it, in the payload |
+    | `user` | whose record it is; by default the scope's |
+    | `metadata`, and every other field | the metadata |
+
+    A line without an id is known by its conversation, speaker, time and text, and by the how-manieth such
+    line of the file it is: who says "Thanks!" twice is remembered twice, and a file loaded twice once.
+    Blank lines are passed over.
+
+    Returns:
+        How many were added and were there before, and the lines that could not be read, by number.
+    """
+    report = LoadReport()
+    reader = _Reader(memory)
+    batch: list[_Line] = []
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            batch.append(reader.read(number, line))
+        except (InvalidInputError, ScopeError) as error:
+            report.bad.append(BadLine(number, str(error)))
+        if len(batch) >= _BATCH:
+            await _store(batch, report)
+            batch = []
+    await _store(batch, report)
+    report.bad.sort(key=lambda each: each.number)
+    return report
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    number: int
+    memory: Memory
+    id: str
+    draft: Draft
+
+
+class _Reader:
+    """From lines to drafts. Knows how often it has read each line that has no id of its own."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self._scoped: dict[str | None, Memory] = {}
+        self._times: Counter[str] = Counter()
+
+    def read(self, number: int, line: str | bytes) -> _Line:
+        fields = read_object(line)
+        if fields.keys() >= _RECORD_FIELDS:
+            raise FormatError("this is a record of an export, whose first line is missing")
+        memory = self._memory_of(_name(fields, "user", blank=True))
+        group, session, given = (_name(fields, name) for name in ("group", "session", "id"))
+        voice = {name: who for name in ("speaker", "role") if (who := _text(fields, name)) is not None}
+        happened_at = _time(fields.get("timestamp"))
+        content = fields.get("content") if fields.get("text") is None else fields["text"]
+        if content is None:
+            raise InvalidInputError("neither text nor content is given")
+        if given is not None:
+            record_id = _own_id(group, session, given)
+        else:
+            moment = None if happened_at is None else iso(happened_at)
+            record_id = self._counted(memory.scope.user, group, session, voice, moment, content)
+        draft = Draft(
+            content=content,
+            kind=Kind.MESSAGE,
+            id=record_id,
+            session="/".join(each for each in (group, session) if each is not None) or None,
+            happened_at=happened_at,
+            payload=voice if given is None else {**voice, "id": given},
+            metadata=_metadata(fields),
+        )
+        draft.to_record(memory.scope, now())  # so that a bad line is known before any of its batch is stored
+        return _Line(number, memory, record_id, draft)
+
+    def _counted(self, user: str | None, *parts: object) -> str:
+        same = _hash(user, *parts)
+        self._times[same] += 1
+        # The user is not part of the id: it is the wall that the id is unique behind.
+        return _hash(*parts, self._times[same])
+
+    def _memory_of(self, user: str | None) -> Memory:
+        own = self._memory.scope.user
+        if own is not None and user not in (None, own):
+            raise ScopeError(f"it is a record of user {user!r}, and this is the memory of user {own!r}")
+        if user in (None, own):
+            return self._memory
+        if user not in self._scoped:
+            self._scoped[user] = self._memory.scoped(user=user)
+        return self._scoped[user]
+
+
+async def _store(batch: Sequence[_Line], report: LoadReport) -> None:
+    parts: dict[int, list[_Line]] = {}
+    for line in batch:
+        parts.setdefault(id(line.memory), []).append(line)
+    for part in parts.values():
+        await _store_part(part[0].memory, part, report)
+
+
+async def _store_part(memory: Memory, lines: Sequence[_Line], report: LoadReport) -> None:
+    store, wall = memory._engine.opened().store, memory.scope.wall
+    # Asked first, so that loading again what is there costs no embedding.
+    there = {record.id: record for record in await store.get(wall, [line.id for line in lines])}
+    new: dict[str, Draft] = {}
+    for line in lines:
+        if line.id not in there:
+            new.setdefault(line.id, line.draft)
+
+    async def remember(drafts: Sequence[Draft]) -> Sequence[Record]:
+        return await memory.remember(drafts, if_exists="ignore")
+
+    outcomes = dict(zip(new, await store_each([*new.values()], remember), strict=True)) if new else {}
+    for line in lines:
+        outcome = there.get(line.id) or outcomes[line.id]
+        if isinstance(outcome, MemoristError):
+            report.bad.append(BadLine(line.number, str(outcome)))
+        elif outcome.content != line.draft.content and outcome.version == 1:
+            report.bad.append(BadLine(line.number, f"the id {line.id!r} is taken by a message with another text"))
+        elif line.id in there:
+            report.existing += 1
+        else:
+            there[line.id] = outcome
+            report.added += 1
+
+
+def _own_id(group: str | None, session: str | None, id: str) -> str:
+    """Return the record's id: readable, where no other group and id could read the same."""
+    if group is not None:
+        readable, outer = f"{group}/{id}", group
+    elif session is not None:
+        readable, outer = f"/{session}/{id}", session
+    else:
+        readable, outer = id, id
+    fits = len(readable) <= MAX_ID and "/" not in outer and "\0" not in readable
+    return readable if fits else _hash(group, session if group is None else None, id)
+
+
+def _hash(*parts: object) -> str:
+    text = json.dumps(parts, sort_keys=True)
+    return f"chat-{hashlib.sha256(text.encode()).hexdigest()[:32]}"
+
+
+def _name(fields: Mapping[str, Any], field: str, *, blank: bool = False) -> str | None:
+    """Return a field that names something; whole numbers are names too. Blank is none, unless `blank`."""
+    value = fields.get(field)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return value if blank and isinstance(value, str) else _text(fields, field)
+
+
+def _text(fields: Mapping[str, Any], field: str) -> str | None:
+    value = fields.get(field)
+    if value is not None and not isinstance(value, str):
+        raise InvalidInputError(f"{field} must be a string, not {json.dumps(value)[:40]}")
+    return value if value is not None and value.strip() else None
+
+
+def _time(value: Any) -> datetime | None:
+    if isinstance(value, str):
+        return _parsed(value) if value.strip() else None
+    return None if value is None else parse_time(value)
+
+
+@lru_cache(maxsize=1024)
+def _parsed(text: str) -> datetime:
+    return parse_time(text)  # the messages of a session often share one time, in a form that is slow to read
+
+
+def _metadata(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the line's metadata, with the fields that mean nothing to us beside it."""
+    given = fields.get("metadata")
+    if given is not None and not isinstance(given, dict):
+        raise InvalidInputError(f"metadata must be an object, not {json.dumps(given)[:40]}")
+    metadata = dict(given or {})
+    for name, value in fields.items():
+        unused = name == "content" and fields.get("text") is not None and value is not None
+        if name not in _FIELDS or unused:
+            while name in metadata:
+                name += "_"
+            metadata[name] = value
+    return metadata
+
+
+def _opened(path: str | os.PathLike[str]) -> AbstractContextManager[BinaryIO]:
+    if os.fspath(path) == "-":
+        return nullcontext(sys.stdin.buffer)
+    try:
+        return Path(path).expanduser().open("rb")
+    except OSError as error:
+        raise InvalidInputError(f"cannot read {os.fspath(path)}: {error.strerror}") from error
+
+
+def _lines_of(stream: BinaryIO, progress: Progress | None) -> Iterator[bytes]:
+    total = os.fstat(stream.fileno()).st_size or None if stream is not sys.stdin.buffer else None
+    done = 0
+    for number, line in enumerate(stream, start=1):
+        done += len(line)
+        yield line.removeprefix(_BOM) if number == 1 else line
+        if progress is not None:
+            progress(done, total, number)

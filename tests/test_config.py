@@ -1,0 +1,90 @@
+"""Settings: given, then the environment, then the defaults."""
+
+import dataclasses
+import sys
+from pathlib import Path
+
+import pytest
+
+from memorist.config import Settings, default_url
+from memorist.errors import InvalidInputError
+
+
+def test_an_empty_environment_gives_the_defaults() -> None:
+    settings = Settings.load({})
+    assert settings == Settings()
+    assert settings.url == default_url() and Path(settings.url).name == "memorist.db"
+    assert (settings.embedder, settings.busy_timeout, settings.cache_bytes) == (None, 30.0, 512 * 1024 * 1024)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="where the data folder is depends on the system")
+def test_the_default_database_is_in_the_users_data_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert default_url() == str(tmp_path / "memorist" / "memorist.db")
+
+
+def test_the_environment_sets_everything() -> None:
+    settings = Settings.load(
+        {
+            "MEMORIST_DB": "~/agent.db",
+            "MEMORIST_EMBEDDER": "ollama:nomic-embed-text",
+            "MEMORIST_BUSY_TIMEOUT": "2.5",
+            "MEMORIST_CACHE_BYTES": "1000",
+        }
+    )
+    assert settings.url == str(Path("~/agent.db").expanduser())
+    assert (settings.embedder, settings.busy_timeout, settings.cache_bytes) == ("ollama:nomic-embed-text", 2.5, 1000)
+
+
+def test_a_model_folder_is_an_embedder_unless_another_is_named() -> None:
+    assert Settings.load({"MEMORIST_MODEL": "~/e5"}).embedder == Path("~/e5").expanduser()
+    assert Settings.load({"MEMORIST_MODEL": "~/e5", "MEMORIST_EMBEDDER": "hash"}).embedder == "hash"
+
+
+def test_a_blank_variable_is_as_good_as_none() -> None:
+    blank = dict.fromkeys(
+        ("MEMORIST_DB", "MEMORIST_EMBEDDER", "MEMORIST_MODEL", "MEMORIST_BUSY_TIMEOUT", "MEMORIST_CACHE_BYTES"), " "
+    )
+    assert Settings.load(blank) == Settings()
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("MEMORIST_BUSY_TIMEOUT", "soon"),
+        ("MEMORIST_BUSY_TIMEOUT", "-1"),
+        ("MEMORIST_BUSY_TIMEOUT", "nan"),
+        ("MEMORIST_BUSY_TIMEOUT", "inf"),
+        ("MEMORIST_CACHE_BYTES", "512 MiB"),
+        ("MEMORIST_CACHE_BYTES", "1.5"),
+        ("MEMORIST_CACHE_BYTES", "-1"),
+    ],
+)
+def test_a_bad_number_is_refused_and_the_variable_named(variable: str, value: str) -> None:
+    with pytest.raises(InvalidInputError, match=variable):
+        Settings.load({variable: value})
+
+
+def test_what_is_given_goes_before_the_environment() -> None:
+    settings = Settings.load({"MEMORIST_DB": "a.db", "MEMORIST_EMBEDDER": "hash"})
+    assert settings.with_given() == settings
+    changed = settings.with_given(url=Path("~/b.db"), embedder="default")
+    assert (changed.url, changed.embedder) == (str(Path("~/b.db").expanduser()), "default")
+    assert settings.url == "a.db"
+
+
+def test_a_path_with_a_colon_is_no_url() -> None:
+    assert Settings().with_given(url=Path("notes: today.db")).url == "sqlite:notes: today.db"
+    assert Settings().with_given(url="postgresql://db/memory").url == "postgresql://db/memory"
+    assert Settings().with_given(url=":memory:").url == ":memory:"
+
+
+@pytest.mark.parametrize("url", ["", "  ", "a\0b", 7, b"agent.db"])
+def test_a_database_that_names_nothing_is_refused(url: object) -> None:
+    with pytest.raises(InvalidInputError, match="path or a URL"):
+        Settings().with_given(url=url)  # type: ignore[arg-type]
+
+
+def test_settings_do_not_change() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Settings().url = "b.db"  # type: ignore[misc]
