@@ -1,0 +1,61 @@
+"""The command and what goes before its subcommands."""
+
+from typing import Annotated
+
+import typer
+
+from memorist.cli import demo, files, reading, topics, upkeep, writing
+from memorist.cli.running import Options
+from memorist.scope import DEFAULT_TENANT
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="memorist",
+    help="Long-term memory for LLM agents, on this machine.",
+    epilog="Exit codes: 0 done, 1 failed, 2 wrong usage, 3 some lines of a file were bad, 130 interrupted.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for subject in (demo, writing, reading, files, upkeep):
+    subject.register(app)
+app.add_typer(topics.app, name="topics")
+
+
+@app.callback()
+def options(
+    context: typer.Context,
+    db: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATH",
+            help="The database: a file, or another store's URL. "
+            "By default MEMORIST_DB, else memorist.db in your data folder.",
+        ),
+    ] = None,
+    tenant: Annotated[str, typer.Option(help="Whose memory: an organisation, an application.")] = DEFAULT_TENANT,
+    embedder: Annotated[
+        str | None,
+        typer.Option(help="What turns texts to vectors. By default MEMORIST_EMBEDDER, else the bundled model."),
+    ] = None,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            callback=lambda asked: _print_version() if asked else None,
+            is_eager=True,
+            help="Print the version and leave.",
+        ),
+    ] = False,
+) -> None:
+    """Long-term memory for LLM agents, on this machine."""
+    context.obj = Options(db, tenant, embedder)
+
+
+def _print_version() -> None:
+    from memorist import __version__
+
+    typer.echo(f"memorist {__version__}")
+    raise typer.Exit

@@ -1,0 +1,52 @@
+"""Progress bars, where somebody is there to see them."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from memorist.cli.showing import console
+
+if TYPE_CHECKING:
+    from memorist.chat import Progress
+
+__all__ = ["bytes_bar", "records_bar"]
+
+_REFRESH_LINES = 50
+
+
+@contextmanager
+def bytes_bar(title: str) -> Iterator["Progress | None"]:
+    """Show how far a file is read, on stderr; yields what to call on the way, or None without a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.markup import escape
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(),
+        TextColumn("{task.fields[lines]:,} lines"), TimeRemainingColumn(),
+    )  # fmt: skip
+    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
+        task = bar.add_task(escape(title), total=None, lines=0)
+
+        def show(done: int, total: int | None, lines: int) -> None:
+            if lines % _REFRESH_LINES == 0 or done == total:
+                bar.update(task, completed=done, total=total, lines=lines)
+
+        yield show
+
+
+@contextmanager
+def records_bar(title: str) -> Iterator[Callable[[int, int], None] | None]:
+    """Show how many records are done, on stderr; yields what to call on the way, or None without a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

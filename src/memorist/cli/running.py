@@ -1,0 +1,104 @@
+"""From a command to a memory, and from what goes wrong to an exit code."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
+
+import typer
+
+from memorist.errors import InvalidInputError, MemoristError
+
+if TYPE_CHECKING:
+    from memorist.config import Settings
+    from memorist.memory import Memory
+
+__all__ = ["AsJson", "Options", "User", "fail", "given", "opened", "run", "text_or_stdin"]
+
+EXIT_FAILED = 1
+EXIT_BAD_LINES = 3
+EXIT_INTERRUPTED = 130
+
+_T = TypeVar("_T")
+
+User: TypeAlias = Annotated[
+    str | None, typer.Option("--user", "-u", help="Whose records. Without it, those that all users share.")
+]
+AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What was given before the subcommand."""
+
+    db: str | None
+    tenant: str
+    embedder: str | None
+
+    def settings(self) -> "Settings":
+        """Return the settings: these options, then the environment, then the defaults."""
+        from memorist.config import Settings
+
+        return Settings.load().with_given(url=self.db, embedder=self.embedder)
+
+
+@asynccontextmanager
+async def opened(
+    context: typer.Context, user: str | None = None, *, reindexing: bool = False
+) -> AsyncIterator["Memory"]:
+    """Open the memory that the command line names."""
+    from memorist.memory import Memory
+
+    options: Options = context.obj
+    settings = replace(options.settings(), reindexing=reindexing)
+    async with Memory.open(tenant=options.tenant, user=user, settings=settings) as memory:
+        yield memory
+
+
+def run(work: Callable[[], Awaitable[_T]]) -> _T:
+    """Run a command to its end; an error that was foreseen is one line on stderr, not a traceback."""
+
+    async def main() -> _T:
+        return await work()
+
+    with _foreseen():
+        return asyncio.run(main())
+
+
+@contextmanager
+def _foreseen() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise fail("interrupted; what was stored before is safe", EXIT_INTERRUPTED) from None
+    except BrokenPipeError:
+        raise
+    except MemoristError as error:
+        raise fail(str(error)) from error
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        raise fail(f"{where}{error.strerror or error}") from error
+
+
+def fail(reason: str, code: int = EXIT_FAILED) -> typer.Exit:
+    """Say on stderr what went wrong, in one line, and return what to raise."""
+    typer.echo(f"error: {' '.join(reason.split())}", err=True)
+    return typer.Exit(code)
+
+
+def text_or_stdin(text: str) -> str:
+    """Return `text`, or what the standard input holds where it is ``-``."""
+    if text != "-":
+        return text
+    with _foreseen():
+        try:
+            return sys.stdin.buffer.read().decode("utf-8").rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            raise InvalidInputError("the standard input is not UTF-8") from error
+
+
+def given(**options: Any) -> dict[str, Any]:
+    """Return the options that were given."""
+    return {name: value for name, value in options.items() if value is not None}

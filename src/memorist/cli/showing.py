@@ -1,0 +1,148 @@
+"""Records as a person reads them: in tables; and as a program does: in JSON."""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from memorist.records import Change, Hit, Record
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+__all__ = ["clean", "console", "marked", "print_changes", "print_hits", "print_json", "print_records", "table"]
+
+_LONGEST = 600
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def console(*, stderr: bool = False) -> "Console":
+    """Return a console that colours only what goes to a terminal."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False)
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON."""
+    typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def print_hits(hits: Sequence[Hit], *, as_json: bool, explain: bool) -> None:
+    """Print what recall found."""
+    if as_json:
+        print_json([_plain_hit(hit) for hit in hits])
+        return
+    if not hits:
+        typer.echo("Nothing found.")
+        return
+    shown = table("Score", "Similarity", "When", "What")
+    shown.columns[0].justify = shown.columns[1].justify = "right"
+    for hit in hits:
+        text = _described(hit.record, hit.matched)
+        if explain:
+            signals = ", ".join(f"{name} {value:.3g}" for name, value in hit.signals.items())
+            text.append(f"\n{signals}", style="cyan")
+        shown.add_row(f"{hit.score:.2f}", f"{hit.similarity:.2f}", _when(hit.record), text)
+    console().print(shown)
+
+
+def print_records(records: Sequence[Record], *, as_json: bool) -> None:
+    """Print records in the order given."""
+    if as_json:
+        print_json([record.to_dict() for record in records])
+        return
+    if not records:
+        typer.echo("Nothing here yet.")
+        return
+    shown = table("When", "Kind", "What")
+    for record in records:
+        shown.add_row(_when(record), str(record.kind), _described(record))
+    console().print(shown)
+
+
+def print_changes(changes: Sequence[Change], *, as_json: bool) -> None:
+    """Print the history of a record, oldest change first."""
+    from rich.text import Text
+
+    if as_json:
+        print_json([_plain_change(change) for change in changes])
+        return
+    shown = table("At", "What happened", "By", "The record after it")
+    for change in changes:
+        after = Text("gone", style="dim") if change.record is None else _described(change.record)
+        shown.add_row(f"{change.at:%Y-%m-%d %H:%M:%S}", str(change.action), clean(change.source or ""), after)
+    console().print(shown)
+
+
+def table(*columns: str) -> "Table":
+    """Return an empty table with the look of this program."""
+    from rich.box import ROUNDED
+    from rich.table import Table
+
+    empty = Table(box=ROUNDED, header_style="bold", border_style="dim", show_lines=True)
+    for number, title in enumerate(columns, start=1):
+        last = number == len(columns)
+        empty.add_column(title, no_wrap=not last, overflow="fold" if last else "ellipsis", ratio=1 if last else None)
+    return empty
+
+
+def marked(text: str, words: Iterable[str], style: str = "bold green") -> "Text":
+    """Return `text`, safe for a terminal, with `words` in another style."""
+    from rich.text import Text
+
+    text = clean(text)
+    shown = Text(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")
+    for word in words:
+        shown.highlight_regex(rf"(?i)\b{re.escape(word)}\w*", style)
+    return shown
+
+
+def clean(text: str) -> str:
+    """Return `text` without the characters that would steer a terminal."""
+    return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))
+
+
+def _described(record: Record, words: Iterable[str] = ()) -> "Text":
+    """Return who said what, and below it the id and the conversation."""
+    shown = marked(record.content, words)
+    if record.cue is not None:
+        shown = marked(record.cue, words).append("\n→ ").append_text(marked(record.content, ()))
+    speaker = record.payload.get("speaker") or record.payload.get("role")
+    head = record.key or (speaker if isinstance(speaker, str) else None)
+    if head is not None:
+        shown = marked(head, (), "").append(": ").append_text(shown)
+        shown.stylize("bold", 0, len(clean(head)) + 1)
+    parts = [record.id, record.scope.session, "superseded" if not record.current else None]
+    shown.append(f"\n{clean(' · '.join(part for part in parts if part))}", style="dim")
+    return shown
+
+
+def _when(record: Record) -> str:
+    return f"{record.at:%Y-%m-%d %H:%M}"
+
+
+def _plain_hit(hit: Hit) -> dict[str, Any]:
+    return {
+        "score": hit.score,
+        "similarity": hit.similarity,
+        "matched": list(hit.matched),
+        "signals": dict(hit.signals),
+        "record": hit.record.to_dict(),
+    }
+
+
+def _plain_change(change: Change) -> dict[str, Any]:
+    from memorist.times import iso
+
+    return {
+        "id": change.id,
+        "action": str(change.action),
+        "at": iso(change.at),
+        "source": change.source,
+        "record": None if change.record is None else change.record.to_dict(),
+    }

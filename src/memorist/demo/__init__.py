@@ -1,0 +1,107 @@
+"""A conversation of two people with an assistant, remembered, and questions that show what recall does."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from memorist.errors import MemoristError
+
+if TYPE_CHECKING:
+    from memorist.config import Settings
+    from memorist.memory import Memory
+    from memorist.records import Hit
+
+__all__ = ["QUESTIONS", "Answer", "Outcome", "Question", "conversation", "run"]
+
+_DEPTH = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked for whom; `expected` is the end of the right message's id, `why` what it shows."""
+
+    text: str
+    user: str
+    expected: str
+    why: str
+
+
+_STAY = "Do I prefer a hotel or a homestay?"
+QUESTIONS = (
+    Question(_STAY, "maya", "m03-07", "her answer"),
+    Question(_STAY, "tom", "t03-07", "the same question, his answer"),
+    Question("Which city do I live in now?", "maya", "m05-03", "in March it was Lisbon"),
+    Question("When do I see the dentist?", "maya", "m05-11", "a date"),
+    Question("Which food is dangerous for my daughter?", "tom", "t05-09", "found by meaning alone"),
+    Question("Which programming language does my team use?", "tom", "t03-11", "of his other talk"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a question found: the hits, best first, and how long that took."""
+
+    question: Question
+    hits: list[Hit]
+    seconds: float
+
+    @property
+    def rank(self) -> int | None:
+        """At which place, from 1, the right message is; None if it was not found."""
+        for place, hit in enumerate(self.hits, start=1):
+            if hit.record.id.endswith(self.question.expected):
+                return place
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the demo did, in numbers and answers."""
+
+    messages: int
+    users: int
+    storing: float
+    opening: float
+    answers: list[Answer]
+
+
+def conversation() -> Iterator[bytes]:
+    """Yield the bundled conversation, a message a line, as `memorist load` reads it."""
+    yield from (files(__name__) / "conversation.jsonl").read_bytes().splitlines()
+
+
+async def run(settings: Settings, tenant: str) -> Outcome:
+    """Remember the conversation, close the memory, open it again, and ask.
+
+    Raises:
+        MemoristError: the store lost something, which would be a bug.
+    """
+    from memorist.chat import load_chat
+    from memorist.memory import Memory
+
+    begun = time.perf_counter()
+    async with Memory.open(tenant=tenant, settings=settings) as memory:
+        report = await load_chat(memory, conversation())
+    storing = time.perf_counter() - begun
+    expected = report.added + report.existing
+    begun = time.perf_counter()
+    async with Memory.open(tenant=tenant, settings=replace(settings)) as memory:
+        users = sorted({question.user for question in QUESTIONS})
+        found = sum([await memory.scoped(user=user).count() for user in users])
+        if report.bad or found < expected:
+            raise MemoristError(f"{expected} messages were stored and {found} are there: please report this")
+        for user in users:  # the model and the vectors are loaded at the first question
+            await memory.scoped(user=user).recall("hello")
+        opening = time.perf_counter() - begun
+        answers = [await _ask(memory, question) for question in QUESTIONS]
+    return Outcome(found, len(users), storing, opening, answers)
+
+
+async def _ask(memory: Memory, question: Question) -> Answer:
+    begun = time.perf_counter()
+    hits = await memory.scoped(user=question.user).recall(question.text, limit=_DEPTH)
+    return Answer(question, hits, time.perf_counter() - begun)

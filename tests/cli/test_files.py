@@ -1,0 +1,128 @@
+"""load, export, backup, reindex: between files and the memory."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+from memorist.testing import HashEmbedder
+
+Command: TypeAlias = Callable[..., Any]
+
+CHAT = (
+    '{"user": "alice", "speaker": "Ann", "text": "I moved to Bergen"}\n'
+    '{"user": "bob", "text": "Thanks!"}\n{"user": "bob", "text": "Thanks!"}\n'
+)
+
+
+@pytest.fixture
+def chat(tmp_path: Path) -> Path:
+    file = tmp_path / "chat.jsonl"
+    file.write_text(CHAT, encoding="utf-8")
+    return file
+
+
+def test_a_chat_is_loaded_once_however_often_it_is_given(memorist: Command, chat: Path) -> None:
+    result = memorist("load", chat)
+    assert (result.code, result.err) == (0, "")
+    assert result.out.startswith("3 added, 0 there already, 0 bad lines (")
+    assert memorist("load", chat).out.startswith("0 added, 3 there already")
+    assert memorist("count", "--json").out == "3\n"
+    assert memorist("recall", "who moved to Bergen?", "-u", "alice", "--json").json[0]["record"]["payload"] == {
+        "speaker": "Ann"
+    }
+
+
+def test_a_chat_without_users_goes_to_the_one_named(memorist: Command, tmp_path: Path) -> None:
+    (tmp_path / "plain.jsonl").write_text('{"text": "Hi"}\n', encoding="utf-8")
+    memorist("load", tmp_path / "plain.jsonl", "--user", "carol")
+    assert memorist("count", "--user", "carol", "--json").out == "1\n"
+
+
+def test_the_standard_input_can_be_loaded(memorist: Command) -> None:
+    assert memorist("load", "-", stdin=CHAT.encode()).out.startswith("3 added")
+
+
+def test_bad_lines_are_listed_and_the_good_ones_kept(memorist: Command, tmp_path: Path) -> None:
+    file = tmp_path / "mixed.jsonl"
+    file.write_bytes(b'{"text": "good"}\n' + b"{\n" * 25 + b'{"text": "also good"}\n\xff\n')
+    result = memorist("load", file)
+    assert result.code == 3
+    assert result.out.startswith("2 added, 0 there already, 26 bad lines")
+    shown = result.err.splitlines()
+    assert shown[0].startswith("line 2: not JSON") and len(shown) == 21
+    assert shown[-1] == "… and 6 more"
+    assert memorist("count", "--json").out == "2\n"
+
+
+@pytest.mark.parametrize("name", ["missing.jsonl", "."])
+def test_a_file_that_cannot_be_read_is_an_error(memorist: Command, tmp_path: Path, name: str) -> None:
+    result = memorist("load", tmp_path / name)
+    assert result.code == 1 and "cannot read" in result.err
+
+
+def test_an_export_loads_elsewhere_as_it_was(memorist: Command, chat: Path, tmp_path: Path) -> None:
+    memorist("load", chat)
+    memorist("topics", "set", "a", "b", "-u", "alice")
+    file = tmp_path / "out.jsonl"
+    assert memorist("export", file).out == f"4 records written to {file}\n"
+    other = tmp_path / "other.db"
+    assert memorist("--db", other, "load", file).out.startswith("4 added")
+    assert memorist("--db", other, "export").out == file.read_text(encoding="utf-8") == memorist("export", "-").out
+    assert [path.name for path in tmp_path.glob(".out*")] == []
+
+    again = memorist("export", file)
+    assert again.code == 1 and "exists" in again.err
+    alice = memorist("export", "--user", "alice").out.splitlines()
+    assert {json.loads(line)["user"] for line in alice[1:]} == {"alice"}
+
+
+def test_an_export_of_a_newer_version_is_refused(memorist: Command) -> None:
+    result = memorist("load", "-", stdin=b'{"format": "memorist", "version": 99}\n')
+    assert result.code == 1 and "upgrade" in result.err
+
+
+def test_another_users_export_is_refused_whole(memorist: Command, chat: Path, tmp_path: Path) -> None:
+    memorist("load", chat)
+    memorist("export", tmp_path / "out.jsonl")
+    result = memorist("--db", tmp_path / "other.db", "load", tmp_path / "out.jsonl", "--user", "alice")
+    assert result.code == 1 and "'alice'" in result.err
+    assert memorist("--db", tmp_path / "other.db", "count", "--json").out == "0\n"
+
+
+@pytest.mark.skipif(
+    os.name == "nt" or not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anywhere"
+)
+def test_an_export_to_a_folder_that_may_not_be_written_is_an_error(memorist: Command, tmp_path: Path) -> None:
+    folder = tmp_path / "locked"
+    folder.mkdir(mode=0o500)
+    assert memorist("export", folder / "out.jsonl").code == 1
+
+
+def test_an_export_to_a_missing_folder_is_an_error(memorist: Command, tmp_path: Path) -> None:
+    result = memorist("export", tmp_path / "none" / "out.jsonl")
+    assert result.code == 1 and result.err.startswith("error: ") and "No such file" in result.err
+
+
+def test_a_backup_is_a_database_of_its_own(memorist: Command, chat: Path, tmp_path: Path) -> None:
+    memorist("load", chat)
+    target = tmp_path / "backup.db"
+    assert str(target) in memorist("backup", target).out
+    assert memorist("--db", target, "count", "--json").out == "3\n"
+    assert memorist("backup", target).code == 1
+
+
+def test_another_embedder_is_refused_until_reindex(
+    memorist: Command, chat: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memorist("load", chat)
+    with monkeypatch.context() as patch:
+        patch.setattr("memorist.testing.HashEmbedder", lambda: HashEmbedder(96))
+        refused = memorist("recall", "Bergen", "-u", "alice")
+        assert refused.code == 1 and "memorist reindex" in refused.err
+        assert memorist("reindex").out == "Embedded 3 records anew\n"
+        assert memorist("recall", "Bergen", "-u", "alice", "--json").json
+    assert memorist("recall", "Bergen", "-u", "alice").code == 1

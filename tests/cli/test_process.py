@@ -1,0 +1,88 @@
+"""The command as a process: quick to start, quiet when a pipe closes, safe to interrupt."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+COMMAND = [sys.executable, "-c", "from memorist.cli import main; main()"]
+
+
+def start(*arguments: str | Path, **options: object) -> "subprocess.Popen[bytes]":
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    return subprocess.Popen([*COMMAND, *map(str, arguments)], **(pipes | options))  # type: ignore[call-overload,no-any-return]
+
+
+def test_importing_the_command_loads_no_library(db: Path) -> None:
+    code = "import sys, memorist.cli; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
+    assert not {"typer", "rich", "numpy", "apsw", "onnxruntime"} & set(loaded)
+
+
+def test_help_loads_neither_the_store_nor_the_model(db: Path) -> None:
+    code = """if True:
+        import sys
+        from memorist.cli import main
+        try:
+            main()
+        except SystemExit:
+            print(*sys.modules)
+    """
+    done = subprocess.run([sys.executable, "-c", code, "--help"], check=True, capture_output=True, text=True)
+    assert not {"apsw", "onnxruntime", "tokenizers"} & set(done.stdout.split())
+
+
+def test_a_pipe_that_closes_early_is_no_error_to_look_at(db: Path, tmp_path: Path) -> None:
+    lines = "".join(json.dumps({"text": f"message {number} " + "x" * 500}) + "\n" for number in range(500))
+    assert start("load", "-").communicate(lines.encode())[0].startswith(b"500 added")
+    export = start("export")
+    assert export.stdout is not None and export.stderr is not None
+    assert b"memorist" in export.stdout.readline()
+    export.stdout.close()
+    assert b"Traceback" not in export.stderr.read()
+    export.stdin.close()  # type: ignore[union-attr]
+    export.stderr.close()
+    export.wait(timeout=30)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are another matter there")
+def test_an_interrupted_load_keeps_what_it_stored_and_goes_on_when_called_again(db: Path, tmp_path: Path) -> None:
+    file = tmp_path / "chat.jsonl"
+    lines = [json.dumps({"id": number, "group": "g", "text": f"message {number}"}) + "\n" for number in range(3000)]
+    file.write_text("".join(lines), encoding="utf-8")
+    load = start("load", "-")  # from a pipe that we stop feeding, so that it is in the middle for sure
+    assert load.stdin is not None
+    load.stdin.write("".join(lines[:1500]).encode())
+    load.stdin.flush()
+    wait_for_records(db)
+    load.send_signal(signal.SIGINT)
+    load.stdin.close()
+    load.stdin = None
+    _, error = load.communicate(timeout=30)
+    assert load.returncode == 130 and error.startswith(b"error: interrupted") and b"Traceback" not in error
+
+    stored = int(start("count", "--json").communicate()[0])
+    assert 0 < stored <= 1500
+    out, _ = start("load", file).communicate()
+    assert out.startswith(f"{3000 - stored:,} added, {stored:,} there already".encode())
+
+
+def wait_for_records(db: Path) -> None:
+    for _ in range(300):
+        time.sleep(0.1)
+        try:
+            with sqlite3.connect(f"file:{db}?mode=ro", uri=True) as connection:
+                if connection.execute("SELECT count(*) FROM records").fetchone()[0] >= 300:
+                    return
+        except sqlite3.OperationalError:
+            pass
+        finally:
+            if "connection" in locals():
+                connection.close()
+    raise AssertionError("nothing was stored")

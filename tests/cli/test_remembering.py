@@ -1,0 +1,155 @@
+"""remember, recall, recent, count, history, forget, purge, topics: what a person types and reads."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+Command: TypeAlias = Callable[..., Any]
+
+
+def test_what_is_remembered_is_recalled_for_its_user_alone(memorist: Command) -> None:
+    assert memorist("remember", "Prefers homestays when travelling", "--user", "alice").code == 0
+    memorist("remember", "Prefers quiet hotels when travelling", "--user", "bob")
+
+    found = memorist("recall", "homestays or hotels when travelling?", "--user", "alice", "--json").json
+    assert [hit["record"]["content"] for hit in found] == ["Prefers homestays when travelling"]
+    assert 0 < found[0]["similarity"] <= 1 and 0 < found[0]["score"] <= 1
+    assert memorist("recall", "homestays?").out == "Nothing found.\n"
+
+
+def test_hits_are_a_table_for_people(memorist: Command) -> None:
+    memorist("remember", "Prefers [bold]homestays[/bold] \x1b[31m when travelling", "-u", "alice", "--id", "stay")
+    shown = memorist("recall", "homestays", "-u", "alice", "--explain").out
+    assert "Score" in shown and "Similarity" in shown and "stay" in shown
+    assert "[bold]homestays[/bold]" in shown, "what was remembered is text, not markup"
+    assert "\x1b" not in shown, "neither colours in a pipe nor what would steer a terminal"
+
+
+def test_recall_narrows_by_kind_session_and_time(memorist: Command) -> None:
+    memorist("remember", "tea in May", "--kind", "fact", "--at", "2024-05-01", "--session", "s")
+    memorist("remember", "tea in June", "--at", "2024-06-01")
+
+    def contents(*options: str) -> list[str]:
+        return [hit["record"]["content"] for hit in memorist("recall", "tea", "--json", *options).json]
+
+    assert len(contents()) == 2 and len(contents("--limit", "1")) == 1
+    assert (
+        contents("--kind", "fact") == contents("--session", "s") == contents("--until", "2024-05-15") == ["tea in May"]
+    )
+    assert contents("--since", "2024-05-15") == ["tea in June"]
+    assert len(contents("--kind", "fact", "--kind", "note")) == 2
+
+
+def test_shared_memories_are_added_when_asked_for(memorist: Command) -> None:
+    memorist("remember", "The office closes at six")
+    assert memorist("recall", "when does the office close?", "-u", "alice", "--json").json == []
+    assert len(memorist("recall", "when does the office close?", "-u", "alice", "--shared", "--json").json) == 1
+    assert len(memorist("recent", "-u", "alice", "--shared", "--json").json) == 1
+
+
+def test_the_standard_input_can_be_remembered(memorist: Command) -> None:
+    assert memorist("remember", "-", "--id", "piped", stdin="Größe: 7\n".encode()).out == "Remembered as piped\n"
+    assert memorist("recent", "--json").json[0]["content"] == "Größe: 7"
+    assert "not UTF-8" in memorist("remember", "-", stdin=b"\xff").err
+
+
+def test_recent_goes_from_the_newest_back(memorist: Command) -> None:
+    assert memorist("recent").out == "Nothing here yet.\n"
+    for day in (1, 3, 2):
+        memorist("remember", f"day {day}", "--at", f"2024-05-0{day}")
+    assert [record["content"] for record in memorist("recent", "--json").json] == ["day 3", "day 2", "day 1"]
+    shown = memorist("recent", "-n", "1").out
+    assert "day 3" in shown and "2024-05-03" in shown and "day 2" not in shown
+
+
+def test_count_is_of_all_users_unless_one_is_named(memorist: Command) -> None:
+    for user in ("alice", "bob", "bob"):
+        memorist("remember", "hello", "--user", user)
+    memorist("remember", "hello")
+    assert memorist("count", "--json").out == "4\n"
+    assert memorist("count", "--user", "bob", "--json").out == "2\n"
+    assert memorist("count", "--user", "alice").out == "1 record\n"
+    assert memorist("--tenant", "acme", "count", "--json").out == "0\n"
+
+
+def test_history_shows_every_change_and_forget_takes_the_text_out(memorist: Command) -> None:
+    memorist("remember", "Likes tea", "-u", "alice", "--id", "tea")
+    assert [change["action"] for change in memorist("history", "tea", "-u", "alice", "--json").json] == ["remembered"]
+    assert memorist("forget", "tea", "nothing", "-u", "alice").out == "Forgot 1; 1 not found\n"
+    shown = memorist("history", "tea", "-u", "alice").out
+    assert "forgotten" in shown and "Likes tea" not in shown
+    assert memorist("history", "tea", "-u", "bob").code == 1
+
+
+def test_purge_leaves_nothing_of_a_user_and_all_of_the_others(memorist: Command, db: Path) -> None:
+    memorist("remember", "a secret of alice", "-u", "alice")
+    memorist("remember", "hello", "-u", "bob")
+    refused = memorist("purge", "--user", "alice")
+    assert refused.code == 2 and "--yes" in refused.err
+    assert memorist("count", "-u", "alice", "--json").json == 1
+
+    assert memorist("purge", "--user", "alice", "--yes").out == "Purged 1 record of 'alice'\n"
+    assert memorist("count", "--json").out == "1\n"
+    assert all(b"a secret" not in path.read_bytes() for path in db.parent.glob("memory.db*"))
+    assert memorist("purge", "--yes").code == 2, "whose is not guessed"
+
+
+def test_topics_are_set_shown_and_deleted_by_their_exact_name(memorist: Command) -> None:
+    assert memorist("topics", "set", "user.language", "Elixir", "-u", "alice").code == 0
+    memorist("topics", "set", "user.language", "Rust", "-u", "alice")
+    memorist("topics", "set", "team", "blue", "-u", "alice")
+    assert memorist("topics", "get", "user.language", "-u", "alice").out == "Rust\n"
+    assert memorist("topics", "list", "-u", "alice", "--json").json == {"team": "blue", "user.language": "Rust"}
+    assert memorist("topics", "list", "user.", "-u", "alice", "--json").json == {"user.language": "Rust"}
+    assert "Rust" in memorist("topics", "list", "-u", "alice").out
+    assert memorist("topics", "get", "user.language").code == 1
+    assert memorist("topics", "delete", "team", "-u", "alice").code == 0
+    assert memorist("topics", "delete", "team", "-u", "alice").code == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["recall", "x", "--kind", "memo"], "unknown kind 'memo'"),
+        (["recall", "x", "--since", "soon"], "not a point in time"),
+        (["remember", " "], "blank"),
+        (["remember", "x", "--user", "u" * 600], "512"),
+        (["--tenant", " ", "count"], "tenant"),
+        (["--db", "/dev/null/x.db", "count"], "/dev/null"),
+        (["--db", "nostore://x", "count"], "nostore"),
+        (["--embedder", "nosuch", "count"], "nosuch"),
+        (["history", "none"], "there was never"),
+    ],
+)
+def test_what_fails_says_so_in_one_line(memorist: Command, arguments: list[str], reason: str) -> None:
+    result = memorist(*arguments)
+    assert result.code == 1 and result.out == ""
+    assert result.err.startswith("error: ") and reason in result.err and result.err.count("\n") == 1
+
+
+def test_a_damaged_database_is_an_error_and_is_left_alone(memorist: Command, db: Path) -> None:
+    db.write_bytes(b"not a database at all" * 100)
+    result = memorist("count")
+    assert result.code == 1 and result.err.startswith("error: ") and "Traceback" not in result.err
+    assert db.read_bytes().startswith(b"not a database")
+
+
+def test_a_bad_setting_names_its_variable(memorist: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMORIST_BUSY_TIMEOUT", "soon")
+    assert memorist("count").err == "error: MEMORIST_BUSY_TIMEOUT must be a number, not 'soon'\n"
+
+
+@pytest.mark.parametrize(
+    "arguments", [["nosuch"], ["recall"], ["recall", "x", "--limit", "0"], ["recall", "x", "--nosuch"], ["forget"]]
+)
+def test_wrong_usage_is_exit_code_two(memorist: Command, arguments: list[str]) -> None:
+    assert memorist(*arguments).code == 2
+
+
+def test_help_and_version_need_no_database(memorist: Command, db: Path) -> None:
+    assert "remember" in memorist("--help").out
+    assert memorist("--version").out.startswith("memorist ")
+    assert "3" in memorist("load", "--help").out
+    assert not db.exists()
