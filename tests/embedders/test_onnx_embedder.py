@@ -5,7 +5,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -87,13 +86,13 @@ def test_the_event_loop_goes_on_while_a_batch_is_embedded(bundled):
     async def scenario():
         await bundled.embed(["warm"])
         work = asyncio.create_task(bundled.embed([f"{text} {n}" for n in range(20) for text in TEXTS]))
-        longest, last = 0.0, time.perf_counter()
+        turns = 0
         while not work.done():
-            await asyncio.sleep(0.001)
-            longest, last = max(longest, time.perf_counter() - last), time.perf_counter()
-        return longest
+            await asyncio.sleep(0)
+            turns += 1
+        return turns
 
-    assert asyncio.run(scenario()) < 0.25
+    assert asyncio.run(scenario()) > 20
 
 
 def test_a_question_does_not_wait_for_a_long_import(bundled):

@@ -15,11 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 from memorist.embedders.base import Role, Vectors
 from memorist.embedders.blocking import BlockingEmbedder, Workers
 from memorist.embedders.folder import ModelFolder, read_folder
+from memorist.embedders.tokenizing import Tokenizer
 from memorist.errors import EmbedderError
 
 if TYPE_CHECKING:
     import onnxruntime
-    import tokenizers
 
 BUNDLED = Path(__file__).parent / "model"
 
@@ -106,7 +106,7 @@ class _Model:
     def __init__(self, card: ModelFolder) -> None:
         self._pooling = card.pooling
         self._most_characters = card.max_tokens * _CHARACTERS_PER_TOKEN
-        self._tokenizer = _open_tokenizer(card)
+        self._tokenizer = Tokenizer(card.tokenizer, card.max_tokens)
         self._session = _open_session(card.weights)
         kinds = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
         self._inputs: dict[str, type[Any]] = {}
@@ -117,7 +117,7 @@ class _Model:
 
     def run(self, text: str) -> Vectors:
         """One vector, not yet of unit length."""
-        ids = self._tokenizer.encode(text[: self._most_characters]).ids
+        ids = self._tokenizer.encode(text[: self._most_characters])
         if not ids:
             raise EmbedderError("the tokenizer found no token in a text")
         values = {
@@ -139,18 +139,6 @@ def _pool(states: NDArray[np.float32], pooling: str) -> Vectors:
     if pooling == "last":
         return np.asarray(states[-1])
     return np.asarray(states.max(axis=0) if pooling == "max" else states.mean(axis=0, dtype=np.float32))
-
-
-def _open_tokenizer(card: ModelFolder) -> tokenizers.Tokenizer:
-    import tokenizers
-
-    try:
-        tokenizer = tokenizers.Tokenizer.from_file(str(card.tokenizer))
-    except Exception as error:  # the library raises nothing narrower
-        raise EmbedderError(f"cannot read {card.tokenizer}: {error}") from error
-    tokenizer.no_padding()
-    tokenizer.enable_truncation(card.max_tokens)
-    return tokenizer
 
 
 def _open_session(weights: Path) -> onnxruntime.InferenceSession:

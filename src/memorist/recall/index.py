@@ -2,7 +2,7 @@
 
 import threading
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,15 +22,16 @@ Rows = NDArray[np.intp]
 
 _NEVER = np.iinfo(np.int64).max
 _KINDS = {kind: code for code, kind in enumerate(Kind)}
-_COLUMNS = np.dtype(
-    [
-        ("number", "i8"), ("at", "i8"), ("expires_at", "i8"), ("superseded_at", "i8"), ("rating", "f4"),
-        ("length", "i4"), ("agent", "i4"), ("session", "i4"), ("speaker", "i4"), ("before", "i4"),
-        ("after", "i4"), ("kind", "i1"), ("alive", "?"),
-    ]
-)  # fmt: skip
+_COLUMNS: Mapping[str, tuple[str, int]] = {
+    "number": ("i8", 0), "at": ("i8", 0), "expires_at": ("i8", 0), "superseded_at": ("i8", 0), "rating": ("f4", 0),
+    "length": ("i4", 0), "agent": ("i4", -1), "session": ("i4", -1), "speaker": ("i4", -1), "before": ("i4", -1),
+    "after": ("i4", -1), "kind": ("i1", 0), "alive": ("?", 0),
+}  # fmt: skip
+"""The fields of a row: their type, and what they hold until they are set."""
 _BYTES_A_POSTING = 8
 _BYTES_A_TERM = 250
+_BYTES_A_ROW = 110
+"""Of what finds a row by its number."""
 
 
 class Codes(dict[str | None, int]):
@@ -57,12 +58,14 @@ class WallIndex:
         self.rated = False
         self.vectors = VectorTable(dimensions)
         self.agents, self.sessions, self.speakers = Codes(), Codes(), Codes()
-        self._columns = np.zeros(256, _COLUMNS)
+        self._columns = {name: np.full(256, empty, form) for name, (form, empty) in _COLUMNS.items()}
         self._blend = np.full(256, np.nan, np.float32)
         self._row_of: dict[int, int] = {}
         self._terms: list[str] | None = []
         self._postings: dict[str, tuple[array[int], array[int]]] | None = {}
-        self._posted = 0
+        self._posted = self._posted_rows = 0
+        self._years: set[int] | None = None
+        self._may_expire = False
         self._last_in: dict[int, int] = {}
         self._in_order = True
         self._voice: dict[int, int] = {}
@@ -71,9 +74,11 @@ class WallIndex:
     @property
     def nbytes(self) -> int:
         """About how many bytes this holds."""
-        terms = len(self._postings) if self._postings is not None else 0
-        words = terms * _BYTES_A_TERM + self._posted * _BYTES_A_POSTING
-        return self.vectors.nbytes + self._columns.nbytes + words + 200 * len(self._row_of)
+        words = 0
+        if self._postings is not None and self._terms is not None:
+            words = len(self._postings) * _BYTES_A_TERM + self._posted * _BYTES_A_POSTING + _BYTES_A_TERM * self.rows
+        columns = sum(column.nbytes for column in self._columns.values())
+        return self.vectors.nbytes + columns + words + _BYTES_A_ROW * len(self._row_of)
 
     @property
     def has_postings(self) -> bool:
@@ -93,8 +98,10 @@ class WallIndex:
 
     def update(self, changed: Entries) -> None:
         """Take in what changed behind the wall."""
-        for entry in changed.entries:
-            self._put(entry)
+        known = [entry for entry in changed.entries if entry.number in self._row_of]
+        self._add([entry for entry in changed.entries if entry.number not in self._row_of])
+        for entry in known:
+            self._revise(entry)
         for number in changed.gone:
             row = self._row_of.pop(number, None)
             if row is not None:
@@ -106,65 +113,93 @@ class WallIndex:
         """Whether it would be worth reading everything anew."""
         return self.rows > 1024 and len(self._row_of) < self.rows / 2
 
-    def _put(self, entry: Entry) -> None:
-        row = self._row_of.get(entry.number)
-        if row is not None and self._terms is not None and self._terms[row] != entry.terms:
+    def _revise(self, entry: Entry) -> None:
+        """Take in what became of a record that is here."""
+        row = self._row_of[entry.number]
+        if self._terms is not None and self._terms[row] != entry.terms:
             self._kill(row)
-            row = None
-        if row is None:
-            row = self._add(entry)
-        elif self._columns["at"][row] != entry.at:
-            self._in_order = False
-        self._columns[row] = (
-            entry.number, entry.at, _NEVER if entry.expires_at is None else entry.expires_at,
-            _NEVER if entry.superseded_at is None else entry.superseded_at, entry.rating or 0.0,
-            entry.terms.count(" ") + 1 if entry.terms else 0, self.agents.of(entry.agent),
-            self.sessions.of(entry.session), self.speakers.of(entry.speaker),
-            self._columns["before"][row], self._columns["after"][row], _KINDS[entry.kind], True,
-        )  # fmt: skip
-        self.rated |= bool(entry.rating)
+            self._add([entry])
+            return
+        if self._columns["at"][row] != entry.at:
+            self._in_order, self._years = False, None
+        self._fill(slice(row, row + 1), [entry])
         self.vectors.put(row, entry.vector)
         self._blend[row] = np.nan
 
-    def _add(self, entry: Entry) -> int:
-        row = self.rows
-        if row == len(self._columns):
-            self._columns = np.concatenate([self._columns, np.zeros(len(self._columns), _COLUMNS)])
-            self._blend = np.concatenate([self._blend, np.full(len(self._blend), np.nan, np.float32)])
-        self.rows += 1
-        self._row_of[entry.number] = row
-        self._columns[row]["before"] = self._columns[row]["after"] = -1
-        self._columns[row]["at"] = entry.at
-        self._follow(row, entry)
-        if row >= BLOCK_ROWS:
+    def _add(self, entries: Sequence[Entry]) -> None:
+        """Take in records that are not here, all at once: by the thousand when a wall is read."""
+        if not entries:
+            return
+        first, self.rows = self.rows, self.rows + len(entries)
+        self._grow()
+        self._row_of.update(zip((entry.number for entry in entries), range(first, self.rows), strict=True))
+        self._fill(slice(first, self.rows), entries)
+        self.vectors.extend([entry.vector for entry in entries])
+        if self._terms is not None:
+            self._terms += [entry.terms for entry in entries]
+        if self.rows > BLOCK_ROWS:
             self._postings = self._terms = None
-        if self._postings is not None and self._terms is not None:
-            self._terms.append(entry.terms)
-            self._post(row, entry.terms.split())
-        return row
+        if self._years is not None:
+            self._years |= _years_of(self._columns["at"][first : self.rows])
+        for row, entry in enumerate(entries, first):
+            if entry.kind is Kind.MESSAGE and entry.session is not None:
+                self._follow(row, entry)
 
-    def _post(self, row: int, terms: list[str]) -> None:
-        assert self._postings is not None
-        counts: dict[str, int] = {}
-        for term in terms:
-            counts[term] = counts.get(term, 0) + 1
-        for term, count in counts.items():
-            rows, times = self._postings.setdefault(term, (array("i"), array("i")))
-            rows.append(row)
-            times.append(count)
-        self._posted += len(counts)
+    def _grow(self) -> None:
+        room = len(self._blend)
+        if self.rows > room:
+            more = max(room, self.rows - room)
+            for name, column in self._columns.items():
+                self._columns[name] = np.concatenate([column, np.full(more, _COLUMNS[name][1], column.dtype)])
+            self._blend = np.concatenate([self._blend, np.full(more, np.nan, np.float32)])
+
+    def _fill(self, rows: slice, entries: Sequence[Entry]) -> None:
+        """Set all fields of some rows but their neighbours."""
+        number, _, kind, agent, session, speaker, at, expires_at, superseded_at, rating, terms, _ = zip(
+            *entries, strict=True
+        )
+        columns = self._columns
+        columns["number"][rows] = number
+        columns["at"][rows] = at
+        columns["expires_at"][rows] = [_NEVER if each is None else each for each in expires_at]
+        columns["superseded_at"][rows] = [_NEVER if each is None else each for each in superseded_at]
+        columns["rating"][rows] = [each or 0.0 for each in rating]
+        columns["length"][rows] = [each.count(" ") + 1 if each else 0 for each in terms]
+        columns["agent"][rows] = [self.agents.of(each) for each in agent]
+        columns["session"][rows] = [self.sessions.of(each) for each in session]
+        columns["speaker"][rows] = [self.speakers.of(each) for each in speaker]
+        columns["kind"][rows] = [_KINDS[each] for each in kind]
+        columns["alive"][rows] = True
+        self.rated |= any(rating)
+        self._may_expire |= any(each is not None for each in expires_at)
+
+    def _post(self) -> "dict[str, tuple[array[int], array[int]]]":
+        """Return the postings of all rows; those that came since the last call are added first."""
+        if self._postings is None or self._terms is None:
+            return {}
+        for row in range(self._posted_rows, self.rows):
+            counts: dict[str, int] = {}
+            for term in self._terms[row].split():
+                counts[term] = counts.get(term, 0) + 1
+            for term, count in counts.items():
+                posting = self._postings.get(term)
+                if posting is None:
+                    posting = self._postings[term] = (array("i"), array("i"))
+                posting[0].append(row)
+                posting[1].append(count)
+            self._posted += len(counts)
+        self._posted_rows = self.rows
+        return self._postings
 
     def _kill(self, row: int) -> None:
-        self._columns[row]["alive"] = False
-        self._in_order = False
+        self._columns["alive"][row] = False
+        self._in_order, self._years = False, None
 
     def _follow(self, row: int, entry: Entry) -> None:
         """Link a message to the one before it in its conversation, if it is the newest there.
 
         What one voice says alone is no conversation: there the neighbours tell little of a message.
         """
-        if entry.kind is not Kind.MESSAGE or entry.session is None:
-            return
         session, voice = self.sessions.of(entry.session), self.speakers.of(entry.speaker)
         if session not in self._dialogues:
             if self._voice.setdefault(session, voice) != voice:
@@ -175,15 +210,16 @@ class WallIndex:
             if (self._columns["at"][last], self._columns["number"][last]) > (entry.at, entry.number):
                 self._in_order = False
                 return
-            self._columns[row]["before"] = last
-            self._columns[last]["after"] = row
+            self._columns["before"][row] = last
+            self._columns["after"][last] = row
             self._blend[last] = np.nan
         self._last_in[session] = row
 
     def years(self) -> list[int]:
         """Return the years that the records are of."""
-        at = self.column("at")[self.alive]
-        return (np.unique(at.astype("datetime64[us]").astype("datetime64[Y]").astype(int)) + 1970).tolist()  # type: ignore[no-any-return]
+        if self._years is None:
+            self._years = _years_of(self.column("at")[self.alive])
+        return sorted(self._years)
 
     def neighbours(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return for each row the rows before and after it in its conversation, -1 for none."""
@@ -192,8 +228,8 @@ class WallIndex:
         return self._columns["before"][: self.rows], self._columns["after"][: self.rows]
 
     def _link_anew(self) -> None:
-        table = self._columns[: self.rows]
-        table["before"] = table["after"] = -1
+        table = {name: self.column(name) for name in _COLUMNS}
+        table["before"][:] = table["after"][:] = -1
         talk = np.flatnonzero(table["alive"] & (table["session"] >= 0) & (table["kind"] == _KINDS[Kind.MESSAGE]))
         pairs = np.unique(np.stack([table["session"][talk], table["speaker"][talk]]), axis=1)
         sessions, voices = np.unique(pairs[0], return_counts=True)
@@ -226,14 +262,14 @@ class WallIndex:
 
     def postings(self, term: str) -> tuple[Rows, Floats]:
         """Return the rows that hold a term, dead ones included, and how often each does."""
-        found = (self._postings or {}).get(term)
+        found = self._post().get(term)
         if found is None:
             return np.zeros(0, np.intp), np.zeros(0, np.float32)
         return np.array(found[0], np.intp), np.array(found[1], np.float32)
 
     def vocabulary(self) -> Iterable[str]:
         """Return every term that some row holds or held."""
-        return self._postings or ()
+        return self._post()
 
     def rows_of(self, numbers: Iterable[int]) -> Rows:
         """Return the rows of those numbers that are here."""
@@ -242,21 +278,28 @@ class WallIndex:
 
     def allowed(self, filter: Filter, now: int) -> Bools:
         """Return which rows pass the parts of a filter that the rows themselves can tell; now in microseconds."""
-        table = self._columns[: self.rows]
-        mask: Bools = table["alive"] & (table["expires_at"] > now)
+        column = self.column
+        mask: Bools = self.alive.copy()
+        if self._may_expire:
+            mask &= column("expires_at") > now
         if filter.as_of is not None:
             moment = to_micros(filter.as_of)
-            mask &= (table["at"] <= moment) & (table["superseded_at"] > moment)
+            mask &= (column("at") <= moment) & (column("superseded_at") > moment)
         elif not filter.superseded:
-            mask &= table["superseded_at"] == _NEVER
+            mask &= column("superseded_at") == _NEVER
         if filter.kinds is not None:
-            mask &= np.isin(table["kind"], [_KINDS[kind] for kind in filter.kinds])
+            mask &= np.isin(column("kind"), [_KINDS[kind] for kind in filter.kinds])
         if filter.agent is not None:
-            mask &= table["agent"] == self.agents.get(filter.agent, -2)
+            mask &= column("agent") == self.agents.get(filter.agent, -2)
         if filter.session is not None:
-            mask &= table["session"] == self.sessions.get(filter.session, -2)
+            mask &= column("session") == self.sessions.get(filter.session, -2)
         if filter.since is not None:
-            mask &= table["at"] >= to_micros(filter.since)
+            mask &= column("at") >= to_micros(filter.since)
         if filter.until is not None:
-            mask &= table["at"] < to_micros(filter.until)
+            mask &= column("at") < to_micros(filter.until)
         return mask
+
+
+def _years_of(at: NDArray[np.int64]) -> set[int]:
+    years = np.unique(at.astype("datetime64[us]").astype("datetime64[Y]").astype(int)) + 1970
+    return set(years.tolist())

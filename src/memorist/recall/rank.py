@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from memorist.recall.calibration import calibrated
+from memorist.recall.calibration import calibrated, shared_out
 from memorist.recall.index import Bools, Floats, Rows, WallIndex
 from memorist.recall.query import Query
 from memorist.recall.question import Question
 from memorist.recall.temporal import time_fit
-from memorist.recall.words import WordScores, score_words
+from memorist.recall.words import K1, WordScores, score_words
 
 __all__ = ["Asked", "Ranked", "rank"]
 
@@ -28,9 +28,9 @@ WEIGHTS: Mapping[str, float] = {
 """What each signal counts: learned listwise on all the data sets together, then rounded; see docs/recall.md."""
 RATING = 1.0
 """What a rating of 1 counts: as much as 0.05 of similarity, so it decides only among like records."""
+_MOST_BY_WORDS = (WEIGHTS["words"] + WEIGHTS["words_around"]) * (K1 + 1)
 CANDIDATES = 1000
 """Rows ranked behind a wall too large to rank whole: the nearest by vector, and those that hold the words."""
-_DAY = 86_400e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +73,12 @@ class Ranked:
     def scores(self, query: Query) -> Floats:
         """Return what the order goes by, 0 to 1."""
         if query.mode == "dense":
-            raw = WEIGHTS["meaning"] * self.similarities + RATING * self.ratings
-            scores: Floats = np.clip(raw / WEIGHTS["meaning"], 0, 1).astype(np.float32)
-            return scores
+            return shared_out(WEIGHTS["meaning"] * self.similarities + RATING * self.ratings, WEIGHTS["meaning"])
         total = np.zeros(len(self.numbers), np.float32)
         for name, values in self.signals.items():
             total += np.float32(WEIGHTS[name]) * values
-        return calibrated(total + RATING * self.ratings, self.signals, query.mode)
+        total += RATING * self.ratings
+        return calibrated(total) if query.mode == "hybrid" else shared_out(total, _MOST_BY_WORDS)
 
     def best(self, query: Query, count: int) -> "Ranked":
         """Return the best `count` that reach the query's thresholds, best first, the newer of equals first."""

@@ -1,6 +1,7 @@
 """One wall's vectors in memory: whole while they are few, as one-byte codes once they are many."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ __all__ = ["BLOCK_ROWS", "VectorTable"]
 BLOCK_ROWS = 32_768
 """Rows in a block. One block is scanned whole in 2 ms; from the second on, codes are faster (bench/vectors)."""
 _STEPS = 127
+_AT_ONCE = 4096
 
 
 class VectorTable:
@@ -42,37 +44,47 @@ class VectorTable:
         return sum(each.nbytes for each in held)
 
     def put(self, row: int, vector: NDArray[np.float32] | None) -> None:
-        """Set a row, at most one past the last. None is the zero vector, similar to nothing."""
+        """Set a row that is there. None is the zero vector, similar to nothing."""
         if vector is None:
             vector = np.zeros(self.dimensions, np.float32)
-        if self.exact and row >= BLOCK_ROWS:
-            self._encode_all()
-        self.rows = max(self.rows, row + 1)
         if self.exact:
-            if row >= len(self._exact):
-                grown = np.zeros((min(2 * len(self._exact), BLOCK_ROWS), self.dimensions), np.float32)
-                grown[: len(self._exact)] = self._exact
-                self._exact = grown
             self._exact[row] = vector
         else:
             self._encode(row, vector[None])
 
-    def _encode_all(self) -> None:
-        whole, self._exact = self._exact[: self.rows], np.zeros((0, self.dimensions), np.float32)
-        self._codes.append(np.zeros((BLOCK_ROWS, self.dimensions), np.int8))
-        self._scales.append(np.zeros(BLOCK_ROWS, np.float32))
-        self._encode(0, whole)
+    def extend(self, vectors: Sequence[NDArray[np.float32] | None]) -> None:
+        """Add rows after the last."""
+        added = np.zeros((len(vectors), self.dimensions), np.float32)
+        for row, vector in zip(added, vectors, strict=True):
+            if vector is not None:
+                row[:] = vector
+        first, self.rows = self.rows, self.rows + len(added)
+        if self.exact and self.rows > BLOCK_ROWS:
+            whole, self._exact = self._exact[:first], np.zeros((0, self.dimensions), np.float32)
+            self._encode(0, whole)
+        if not self.exact:
+            self._encode(first, added)
+            return
+        if self.rows > len(self._exact):
+            room = min(max(2 * len(self._exact), self.rows), BLOCK_ROWS)
+            grown = np.zeros((room, self.dimensions), np.float32)
+            grown[:first] = self._exact[:first]
+            self._exact = grown
+        self._exact[first : self.rows] = added
 
     def _encode(self, start: int, vectors: NDArray[np.float32]) -> None:
-        """Encode consecutive rows of one block."""
-        block, offset = divmod(start, BLOCK_ROWS)
-        if block == len(self._codes):
-            self._codes.append(np.zeros((BLOCK_ROWS, self.dimensions), np.int8))
-            self._scales.append(np.zeros(BLOCK_ROWS, np.float32))
-        codes, scales, residual = _quantize(vectors)
-        self._codes[block][offset : offset + len(vectors)] = codes
-        self._scales[block][offset : offset + len(vectors)] = scales
-        self._residual = max(self._residual, residual)
+        """Encode consecutive rows, some at a time."""
+        done = 0
+        while done < len(vectors):
+            block, offset = divmod(start + done, BLOCK_ROWS)
+            if block == len(self._codes):
+                self._codes.append(np.zeros((BLOCK_ROWS, self.dimensions), np.int8))
+                self._scales.append(np.zeros(BLOCK_ROWS, np.float32))
+            some = vectors[done : done + min(_AT_ONCE, BLOCK_ROWS - offset)]
+            place = slice(offset, offset + len(some))
+            self._codes[block][place], self._scales[block][place], residual = _quantize(some)
+            self._residual = max(self._residual, residual)
+            done += len(some)
 
     def scores(self, query: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the cosine of the query, a unit vector, with every row; shape (rows,)."""
@@ -81,8 +93,9 @@ class VectorTable:
         from simsimd import cdist
 
         if self.exact:
-            exact: NDArray[Any] = np.asarray(cdist(query[None], self._exact[: self.rows], metric="dot"))
-            return exact[0].astype(np.float32)
+            exact: Any = np.asarray(cdist(query[None], self._exact[: self.rows], metric="dot"))
+            whole: NDArray[np.float32] = exact[0].astype(np.float32)
+            return whole
         codes, scale, _ = _quantize(query[None])
         scores = np.empty(self.rows, np.float32)
         for block, (rows, scales) in enumerate(zip(self._codes, self._scales, strict=True)):
@@ -105,9 +118,11 @@ class VectorTable:
             exact: NDArray[np.float32] = self._exact[rows]
             return exact
         taken = np.empty((len(rows), self.dimensions), np.float32)
-        for place, row in enumerate(rows):
-            block, offset = divmod(int(row), BLOCK_ROWS)
-            taken[place] = self._codes[block][offset] * self._scales[block][offset]
+        blocks, offsets = np.divmod(rows, BLOCK_ROWS)
+        for block in np.unique(blocks).tolist():
+            here = blocks == block
+            some = offsets[here]
+            taken[here] = self._codes[block][some] * self._scales[block][some, None]
         return taken
 
 
