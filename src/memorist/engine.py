@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from memorist.config import Settings
-from memorist.embedders import BatchedEmbedder, Role, open_embedder
-from memorist.errors import ClosedError, EmbedderMismatchError, InvalidInputError
+from memorist.embedders import BatchedEmbedder, Role, Vectors, open_embedder, unit_rows
+from memorist.errors import ClosedError, EmbedderError, EmbedderMismatchError, InvalidInputError
 from memorist.recall import Recaller, given_vector, terms_of
 from memorist.records import Action, Draft, Record
 from memorist.scope import Scope, Wall
@@ -85,9 +85,10 @@ class Engine:
         if not wanted:
             return vectors
         await self.embedder.ready()
-        for place in wanted:
-            if given[place] is not None:
-                vectors[place] = given_vector(given[place], self.embedder.dimensions)[0]
+        brought = [place for place in wanted if given[place] is not None]
+        rows = _unit_rows([given[place] for place in brought], self.embedder.dimensions)
+        for place, row in zip(brought, rows, strict=True):
+            vectors[place] = row
         missing = [place for place in wanted if vectors[place] is None]
         if missing:
             rows = await self.embedder.embed([records[place].text for place in missing], Role.DOCUMENT)
@@ -177,6 +178,14 @@ class Engine:
             if await self.store.adopt(fingerprint, self.embedder.dimensions):
                 return done
             await asyncio.sleep(0)
+
+
+def _unit_rows(given: Sequence[Any], dimensions: int) -> Vectors:
+    """Check and normalise vectors all at once; one by one where that fails, for the error to name the one."""
+    try:
+        return unit_rows(given, len(given), dimensions, "the vectors given")
+    except EmbedderError:
+        return np.concatenate([given_vector(each, dimensions) for each in given])
 
 
 class _Clock:

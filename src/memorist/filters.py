@@ -1,5 +1,6 @@
 """Which records a verb is about: one filter, the same for every verb and every store."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,14 +14,16 @@ __all__ = ["All", "Any_", "Condition", "Filter", "Not", "Test", "make_filter", "
 
 OPERATORS = ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin", "$exists")
 MAX_DEPTH = 32
+MAX_TESTS = 500
+"""Most comparisons in one filter: SQLite nests no expression deeper than twice that."""
 
 
 @dataclass(frozen=True, slots=True)
 class Test:
     """One comparison: the value at `path` against `value`. `operator` is eq, gt, gte, lt, lte, in or exists.
 
-    A list in the metadata passes if one of its elements does. Numbers compare with numbers and texts with
-    texts; a comparison of anything else is false.
+    A list in the metadata passes if one of its elements does. Numbers compare with numbers, whole ones of
+    more than 64 bits as floats, and texts with texts; a comparison of anything else is false.
     """
 
     path: tuple[str, ...]
@@ -135,12 +138,17 @@ def make_filter(
     Raises:
         InvalidInputError: an argument is wrong.
     """
+    if kind is not None and not isinstance(kind, Iterable):
+        raise InvalidInputError(f"kind must be one kind or several, not {kind!r}")
     kinds = None if kind is None else [kind] if isinstance(kind, str) else list(kind)
+    for name, form in (("key", str), ("key_prefix", str), ("verified", bool)):
+        if not isinstance(rest.get(name), form | None):
+            raise InvalidInputError(f"{name} must be a {form.__name__}, not {rest[name]!r}")
     return Filter(
         ids=None if ids is None else frozenset(ids),
         kinds=None if kinds is None else frozenset(map(parse_kind, kinds)),
-        where=None if where is None else parse_where(where),
-        payload=None if payload is None else parse_where(payload),
+        where=None if where is None else _checked(parse_where(where)),
+        payload=None if payload is None else _checked(parse_where(payload)),
         since=None if since is None else parse_time(since),
         until=None if until is None else parse_time(until),
         as_of=None if as_of is None else parse_time(as_of),
@@ -177,9 +185,27 @@ def parse_where(where: Mapping[str, Any], depth: int = 0) -> Condition:
     return parts[0] if len(parts) == 1 else All(tuple(parts))
 
 
+def _checked(condition: Condition) -> Condition:
+    """Return `condition`, or refuse one that is too large for a store."""
+    if (size := _size(condition)) > MAX_TESTS:
+        raise InvalidInputError(f"a filter of {size} comparisons is too large; the most is {MAX_TESTS}")
+    return condition
+
+
+def _size(condition: Condition) -> int:
+    match condition:
+        case All(parts) | Any_(parts):
+            return 1 + sum(map(_size, parts))
+        case Not(inner):
+            return _size(inner)
+        case _:
+            return 1
+
+
 def _parse_field(name: object, value: Any) -> list[Condition]:
-    if not isinstance(name, str) or not name or name.startswith("$") or '"' in name or "\0" in name:
+    if not isinstance(name, str) or not name or name.startswith("$") or "\0" in name:
         raise InvalidInputError(f"{name!r} is neither a field nor one of $and, $or, $not")
+    _check_utf8("a field's name", name)
     path = tuple(name.split("."))
     if not isinstance(value, Mapping):
         return [_parse_test(path, "$eq", value)]
@@ -217,12 +243,16 @@ def _check_scalar(operator: str, value: object) -> None:
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         raise InvalidInputError(f"{operator} compares with numbers of at most 64 bits")
     if isinstance(value, str):
-        try:
-            value.encode("utf-8")
-        except UnicodeEncodeError as error:
-            raise InvalidInputError(f"{operator} cannot compare with a lone surrogate") from error
+        _check_utf8(f"the value of {operator}", value)
     elif value is not None and not isinstance(value, int | float | bool):
         raise InvalidInputError(f"{operator} compares with a text, a number, true, false or null")
+
+
+def _check_utf8(what: str, text: str) -> None:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InvalidInputError(f"{what} holds a lone surrogate, which no store can keep") from error
 
 
 def holds(condition: Condition, fields: Mapping[str, Any]) -> bool:
@@ -243,7 +273,18 @@ def holds(condition: Condition, fields: Mapping[str, Any]) -> bool:
             if operator == "exists":
                 return True
             compare = _COMPARE[operator]
-            return any(compare(each, operand) for each in (found if isinstance(found, list) else [found]))
+            each_found = found if isinstance(found, list) else [found]
+            return any(compare(_as_stored(each), operand) for each in each_found)
+
+
+def _as_stored(value: Any) -> Any:
+    """Return a number as a database has it: whole with 64 bits, else a float."""
+    if not isinstance(value, int) or -(2**63) <= value < 2**63:
+        return value
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def _family(value: object) -> str:

@@ -107,7 +107,7 @@ class Memory:
     def __repr__(self) -> str:
         names = {label: getattr(self._scope, label) for label in ("tenant", "user", "agent", "session")}
         given = ", ".join(f"{label}={name!r}" for label, name in names.items() if name is not None)
-        return f"Memory({self._engine.settings.url!r}, {given})"
+        return f"Memory({given})"  # not the URL, which may hold a password
 
     # --- scope -------------------------------------------------------------------------------------
 
@@ -338,10 +338,10 @@ class Memory:
         if not ids and all(each is None for each in given):
             raise InvalidInputError("name ids or a filter; to delete everything of a scope there is purge")
         for each in ids:
-            _check_id(each)
+            _check_handle(each)
         chosen = self._filter(
-            ids=ids or None, kind=kind, where=where, payload=payload, since=since, until=until, agent=agent, session=session,
-            key=key, key_prefix=key_prefix, superseded=True,
+            ids=ids or None, kind=kind, where=where, payload=payload, since=since, until=until, agent=agent,
+            session=session, key=key, key_prefix=key_prefix, superseded=True,
         )  # fmt: skip
         engine, wall, gone = self._engine.opened(), self._scope.wall, 0
         while found := await engine.store.select(self._scope.reach(), chosen, order="oldest", limit=1000):
@@ -463,7 +463,7 @@ class Memory:
 
         With `shared`, the user's own record goes before the tenant's shared one.
         """
-        chosen = make_filter(kind=parse_kind(kind), key=key)
+        chosen = make_filter(kind=parse_kind(kind), key=_check_handle(key))
         for wall in self._scope.reach(shared=shared).walls():
             reach = self._scope.reach() if wall == self._scope.wall else Scope(wall.tenant).reach()
             found = await self._engine.opened().store.select(reach, chosen, order="newest", limit=1)
@@ -473,7 +473,7 @@ class Memory:
 
     async def get(self, id: str) -> Record | None:
         """Return the record with this id in this scope, superseded or not, or None."""
-        found = await self._engine.opened().store.get(self._scope.wall, [_check_id(id)])
+        found = await self._engine.opened().store.get(self._scope.wall, [_check_handle(id)])
         return found[0] if found and self._scope.sees(found[0].scope) else None
 
     async def browse(
@@ -561,7 +561,7 @@ class Memory:
 
         A forgotten record's texts are gone, its changes are not. [] for one that never was.
         """
-        changes = await self._engine.opened().store.history(self._scope.wall, _check_id(id))
+        changes = await self._engine.opened().store.history(self._scope.wall, _check_handle(id))
         return changes if all(each.record is None or self._scope.sees(each.record.scope) for each in changes) else []
 
     # --- the whole -----------------------------------------------------------------------------------
@@ -576,7 +576,7 @@ class Memory:
         async for line in transfer.export_lines(self, everyone=everyone):
             yield line
 
-    async def load(self, lines: Iterable[str] | AsyncIterator[str]) -> "transfer.LoadReport":
+    async def load(self, lines: Iterable[str | bytes] | AsyncIterator[str | bytes]) -> "transfer.LoadReport":
         """Store what `export` wrote, each record under its own user; records already there are left alone.
 
         Returns:
@@ -621,9 +621,9 @@ class Memory:
         return make_filter(agent=scope.agent, session=scope.session, **rest)
 
 
-def _check_id(id: str) -> str:
+def _check_handle(id: str) -> str:
     if not isinstance(id, str):
-        raise InvalidInputError(f"an id is a string, not {id!r}")
+        raise InvalidInputError(f"an id or a key is a string, not {id!r}")
     return id
 
 

@@ -17,6 +17,8 @@ __all__ = ["Action", "Change", "Draft", "Fields", "Hit", "Kind", "Page", "Record
 MAX_CONTENT = 10_000_000
 """Longest content or cue, in characters."""
 MAX_ID = 512
+MAX_DEPTH = 200
+"""Deepest nesting of metadata and payload: databases read no more than a thousand levels."""
 
 
 class Kind(StrEnum):
@@ -115,7 +117,7 @@ class Record:
             InvalidInputError: a field is missing, unknown or wrong.
         """
         values = dict(plain)
-        unknown = set(values) - set(_RECORD_FIELDS) - {"tenant", "user", "agent", "session"}
+        unknown = set(values) - _PLAIN_FIELDS
         if unknown:
             raise InvalidInputError(f"unknown field {min(unknown)!r} in a record")
         names = {label: values.pop(label, None) for label in ("tenant", "user", "agent", "session")}
@@ -123,6 +125,8 @@ class Record:
         for name in ("created_at", "updated_at", "happened_at", "expires_at", "superseded_at"):
             if values.get(name) is not None:
                 values[name] = parse_time(values[name])
+            elif name in ("created_at", "updated_at"):
+                raise InvalidInputError(f"a record lacks {name}")
         try:
             values["kind"] = Kind(values["kind"])
             record = cls(**values)
@@ -132,6 +136,7 @@ class Record:
 
 
 _RECORD_FIELDS = tuple(each.name for each in fields(Record))
+_PLAIN_FIELDS = {*_RECORD_FIELDS, "tenant", "user", "agent", "session"} - {"scope"}
 
 
 class Fields(TypedDict, total=False):
@@ -278,6 +283,12 @@ def check_fields(record: Record) -> dict[str, Any]:
     for name, limit in (("cue", MAX_CONTENT), ("key", MAX_ID), ("source", MAX_ID)):
         if (text := getattr(record, name)) is not None:
             _check_text(name, text, limit)
+    if record.superseded_by is not None:
+        _check_text("superseded_by", record.superseded_by, MAX_ID)
+    if not isinstance(record.verified, bool):
+        raise InvalidInputError(f"verified must be true or false, not {record.verified!r}")
+    if type(record.version) is not int or not 1 <= record.version < 2**63:
+        raise InvalidInputError(f"version must be a whole number from 1, not {record.version!r}")
     if record.rating is not None and not (isinstance(record.rating, int | float) and -1 <= record.rating <= 1):
         raise InvalidInputError(f"rating must be a number from -1 to 1, not {record.rating!r}")
     return {name: _plain_json(name, getattr(record, name)) for name in ("metadata", "payload")}
@@ -308,4 +319,13 @@ def _plain_json(name: str, value: object) -> dict[str, Any]:
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInputError(f"{name} is not JSON: {error}") from error
     plain: dict[str, Any] = json.loads(text)
+    if not _is_shallow(plain, MAX_DEPTH):
+        raise InvalidInputError(f"{name} nests deeper than {MAX_DEPTH}")
     return plain
+
+
+def _is_shallow(value: object, depth: int) -> bool:
+    if not isinstance(value, dict | list):
+        return True
+    inner = value.values() if isinstance(value, dict) else value
+    return depth > 0 and all(_is_shallow(each, depth - 1) for each in inner)

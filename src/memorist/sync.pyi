@@ -418,7 +418,7 @@ class Memory:
         embedder: EmbedderSpec = None,
         settings: Settings | None = None,
     ) -> Memory:
-        """Return a memory to be opened by ``async with`` or ``await``.
+        """Return a memory; ``async with`` or ``await`` opens it. The blocking twin's is open already.
 
         Args:
             url: a file, ``sqlite:PATH``, ``:memory:``, or another store's URL; by default what
@@ -782,7 +782,7 @@ class Memory:
         """
         ...
 
-    def load(self, lines: Iterable[str] | AsyncIterator[str]) -> transfer.LoadReport:
+    def load(self, lines: Iterable[str | bytes] | AsyncIterator[str | bytes]) -> transfer.LoadReport:
         """Store what `export` wrote, each record under its own user; records already there are left alone.
 
         Returns:

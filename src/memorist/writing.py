@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from random import random
 from typing import Literal, TypeAlias, TypeVar
 
 from memorist.engine import Engine
@@ -66,16 +67,16 @@ async def change(
         await engine.store.write(scope.wall, [engine.put(new, action, vector, keep_index=same, source=source)])
         return new
 
-    return await _until_undisturbed(attempt)
+    return await _until_undisturbed(attempt, 20 * _ATTEMPTS)  # only another change can be in the way: it will pass
 
 
-async def _until_undisturbed(attempt: Callable[[], Awaitable[_T]]) -> _T:
+async def _until_undisturbed(attempt: Callable[[], Awaitable[_T]], attempts: int = _ATTEMPTS) -> _T:
     """Repeat a read and a write that builds on it, until no other writer comes between."""
-    for turn in range(_ATTEMPTS - 1):
+    for turn in range(attempts - 1):
         try:
             return await attempt()
-        except ConflictError:
-            await asyncio.sleep(0.001 * turn)
+        except ConflictError:  # all who were disturbed must not come back together
+            await asyncio.sleep(random() * min(0.001 * turn, 0.1))
     return await attempt()
 
 
@@ -108,7 +109,7 @@ class _Batch:
 
     async def place(self, draft: Draft, record: Record, vector: Vector | None) -> Record:
         """Add what stores `record`, and return the record as it will be stored."""
-        old = None if self._if_exists == "error" else await self._taken(record)
+        old = None if self._if_exists == "error" else await self._taken(record, draft.supersedes)
         if old is not None and self._if_exists == "ignore":
             return old
         if old is not None:
@@ -120,17 +121,19 @@ class _Batch:
         self._add(self._engine.put(record, action, vector))
         return record
 
-    async def _taken(self, record: Record) -> Record | None:
+    async def _taken(self, record: Record, supersedes: str | None) -> Record | None:
+        """Return the record that has the id or the key; the one to be superseded gives its key up."""
         if record.id in self._known:
             return self._known[record.id]
         if record.key is None:
             return None
         for known in self._known.values():
             if known.current and (known.kind, known.key) == (record.kind, record.key):
-                return known
+                return None if known.id == supersedes else known
         chosen = make_filter(kind=record.kind, key=record.key)
         same = await self._engine.store.select(self._scope.reach(), chosen, order="newest", limit=1)
-        return same[0] if same and same[0].id not in self._gone else None
+        given_up = self._gone.union(self._known)
+        return same[0] if same and same[0].id not in given_up else None
 
     def _supersede(self, id: str, by: Record) -> None:
         old = self._known.get(id)

@@ -120,11 +120,17 @@ class WallIndex:
             self._kill(row)
             self._add([entry])
             return
-        if self._columns["at"][row] != entry.at:
-            self._in_order, self._years = False, None
+        before = self._place_in_talk(row)
         self._fill(slice(row, row + 1), [entry])
+        if self._place_in_talk(row) != before:
+            self._in_order, self._years = False, None
         self.vectors.put(row, entry.vector)
-        self._blend[row] = np.nan
+        for mixed in (row, self._columns["before"][row], self._columns["after"][row]):
+            if mixed >= 0:
+                self._blend[mixed] = np.nan
+
+    def _place_in_talk(self, row: int) -> tuple[Any, ...]:
+        return tuple(self._columns[name][row] for name in ("at", "kind", "session", "speaker"))
 
     def _add(self, entries: Sequence[Entry]) -> None:
         """Take in records that are not here, all at once: by the thousand when a wall is read."""

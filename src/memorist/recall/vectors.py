@@ -28,6 +28,7 @@ class VectorTable:
         self.dimensions = dimensions
         self.rows = 0
         self._exact: NDArray[np.float32] = np.zeros((256, dimensions), np.float32)
+        self._coded = False
         self._codes: list[NDArray[np.int8]] = []
         self._scales: list[NDArray[np.float32]] = []
         self._residual = 0.0
@@ -35,7 +36,7 @@ class VectorTable:
     @property
     def exact(self) -> bool:
         """Whether the vectors are held whole."""
-        return not self._codes
+        return not self._coded
 
     @property
     def nbytes(self) -> int:
@@ -61,6 +62,7 @@ class VectorTable:
         first, self.rows = self.rows, self.rows + len(added)
         if self.exact and self.rows > BLOCK_ROWS:
             whole, self._exact = self._exact[:first], np.zeros((0, self.dimensions), np.float32)
+            self._coded = True
             self._encode(0, whole)
         if not self.exact:
             self._encode(first, added)

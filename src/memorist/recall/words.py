@@ -42,7 +42,7 @@ def score_words(index: WallIndex, terms: Iterable[str]) -> WordScores:
     if total <= 0:
         return WordScores(alone, around)
     lengths = index.column("length")
-    shorten = 1 / (1 - B + B * lengths / max(float(lengths[alive].mean()), 1.0))
+    shorten = 1 / (1 - B + B * lengths / max(float(lengths[alive].sum()) / max(count, 1), 1.0))
     near = _neighbours(index)
     for term, (rows, times) in found.items():
         gain = np.float32(information[term] / total * (K1 + 1))

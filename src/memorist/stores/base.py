@@ -18,8 +18,8 @@ __all__ = ["Cursor", "Entries", "Entry", "Order", "Put", "Remove", "Store", "Vec
 
 Vector: TypeAlias = NDArray[np.float32]
 Order: TypeAlias = Literal["newest", "oldest", "key"]
-Cursor: TypeAlias = tuple[int | str, int, str]
-"""Where a page ended: the last record's time in microseconds (or its key), when it was stored, and its id."""
+Cursor: TypeAlias = tuple[int | str, int, str, str | None]
+"""Where a page ended: the last record's time in microseconds (or its key), when it was stored, its id, its user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,8 @@ class Store(ABC):
     ) -> list[Record]:
         """Return up to `limit` records in order, beginning after the cursor.
 
-        "newest" and "oldest" go by `Record.at`, then by when it was stored, then by id; "key" by the key,
+        "newest" and "oldest" go by `Record.at`, then by when it was stored, then by id, and where users have
+        records alike in all that, by user in an order of the store's own; "key" by the key, then likewise,
         and leaves out those that have none.
         """
 

@@ -1,5 +1,6 @@
 """A filter as SQL: the same meaning as `Filter.matches`, evaluated where the rows are."""
 
+import json
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
@@ -12,6 +13,7 @@ __all__ = ["Bindings", "sql_of"]
 Bindings = list[Any]
 
 _TRUTH = {True: "true", False: "false"}
+_ONE_OF = "IN (SELECT value FROM json_each(?))"
 _OPERATORS = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 
 
@@ -25,9 +27,9 @@ def sql_of(filter: Filter, now: datetime) -> tuple[str, Bindings]:
         bindings.extend(values)
 
     if filter.ids is not None:
-        add(*_one_of("id", filter.ids))
+        add(f"id {_ONE_OF}", _listed(filter.ids))
     if filter.kinds is not None:
-        add(*_one_of("kind", sorted(filter.kinds)))
+        add(f"kind {_ONE_OF}", _listed(sorted(filter.kinds)))
     for column in ("agent", "session", "key"):
         if (value := getattr(filter, column)) is not None:
             add(f"{column} = ?", value)
@@ -51,9 +53,9 @@ def sql_of(filter: Filter, now: datetime) -> tuple[str, Bindings]:
     return " AND ".join(parts), bindings
 
 
-def _one_of(column: str, values: Iterable[str]) -> tuple[Any, ...]:
-    chosen = list(values)
-    return (f"{column} IN ({','.join('?' * len(chosen))})", *chosen)
+def _listed(values: Iterable[Any]) -> str:
+    """Return values for `_ONE_OF`: as one JSON text, for there may be more of them than question marks."""
+    return json.dumps(list(values), ensure_ascii=False)
 
 
 def _condition(condition: Condition, column: str) -> tuple[str, Bindings]:
@@ -75,14 +77,13 @@ def _joined(parts: list[tuple[str, Bindings]], word: str, empty: str) -> tuple[s
 
 
 def _test(test: Test, column: str) -> tuple[str, Bindings]:
-    path = "$" + "".join(f'."{name}"' for name in test.path)
+    path = "$" + "".join("." + json.dumps(name, ensure_ascii=False) for name in test.path)
     if test.operator == "exists":
         return f"(json_type({column}, ?) IS NOT NULL)", [path]
     if test.operator in _OPERATORS:
         sql, values = _compared(_OPERATORS[test.operator], test.value)
     else:
-        operands = test.value if test.operator == "in" else (test.value,)
-        sql, values = _joined([_equal(each) for each in operands], " OR ", "0")
+        sql, values = _equal(test.value if test.operator == "in" else (test.value,))
     # json_each gives a list's elements, or the one value itself; a mapping's members are not meant.
     return (
         f"(ifnull(json_type({column}, ?), 'object') <> 'object'"
@@ -91,10 +92,26 @@ def _test(test: Test, column: str) -> tuple[str, Bindings]:
     )
 
 
-def _equal(value: Any) -> tuple[str, Bindings]:
-    if value is None or isinstance(value, bool):
-        return "found.type = ?", ["null" if value is None else _TRUTH[value]]
-    return _compared("=", value)
+def _equal(values: Iterable[Any]) -> tuple[str, Bindings]:
+    """Return the condition that what was found is one of `values`, each among its like."""
+    plain: list[str] = []
+    texts: list[str] = []
+    numbers: list[float] = []
+    for value in values:
+        if value is None or isinstance(value, bool):
+            plain.append("null" if value is None else _TRUTH[value])
+        elif isinstance(value, str):
+            texts.append(value)
+        else:
+            numbers.append(value)
+    listed = _listed(numbers).replace("Infinity", "9e999")  # JSON has no infinity, but numbers that large
+    parts = [
+        (f"found.type {_ONE_OF}", [_listed(plain)]),
+        (f"(found.type = 'text' AND found.atom {_ONE_OF})", [_listed(texts)]),
+        (f"(found.type IN ('integer', 'real') AND found.atom {_ONE_OF})", [listed]),
+    ]
+    chosen = [part for part, some in zip(parts, (plain, texts, numbers), strict=True) if some]
+    return _joined(chosen, " OR ", "0")
 
 
 def _compared(operator: str, value: Any) -> tuple[str, Bindings]:

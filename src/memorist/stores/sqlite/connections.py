@@ -4,20 +4,23 @@ Durable writes cost a flush of the disk each. The writer takes all that wait, ca
 savepoint of its own, and commits them together: whoever waits alone pays one flush, many share one.
 """
 
+import os
 import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from time import perf_counter
 from typing import Any, TypeVar
 
 import apsw
 
 from memorist.errors import (
     ClosedError,
+    InvalidInputError,
     MemoristError,
     StoreBusyError,
     StoreCorruptError,
@@ -25,15 +28,22 @@ from memorist.errors import (
     StoreFullError,
     StoreUnavailableError,
 )
-from memorist.stores.sqlite.schema import configure, migrate
+from memorist.stores.sqlite.schema import check, configure, migrate
 
-__all__ = ["Connections"]
+__all__ = ["Connections", "TooLong", "translated"]
 
 _T = TypeVar("_T")
 _Work = Callable[[apsw.Connection], _T]
 _READERS = 4
+_LOG_PAGES = 1000
+_STEPS_BETWEEN = 1000
+"""Steps of SQLite's machine, some ten microseconds, from one look at the clock to the next."""
 _MOST_SHARED = 256
 """Writes in one commit: more would make the first of them wait."""
+
+
+class TooLong(Exception):
+    """A read was broken off, for it takes longer than its caller can wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +66,16 @@ class Connections:
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._gate = threading.Lock()
         self._closed = False
-        with _translated(path):
+        self._process = os.getpid()
+        with translated(path):
             self._writing = self._connect()
             try:
                 migrate(self._writing, path)
             except BaseException:
                 self._writing.close()
                 raise
+        self._log_pages = 0
+        self._writing.set_wal_hook(self._note_log)
         self._workers = ThreadPoolExecutor(_READERS, "memorist-read")
         self._writer = threading.Thread(target=self._write_for_all, name="memorist-write", daemon=True)
         self._writer.start()
@@ -70,25 +83,37 @@ class Connections:
     def _connect(self) -> apsw.Connection:
         connection = apsw.Connection(":memory:" if self.path is None else str(self.path))
         try:
-            configure(connection, self._busy_timeout)
+            connection.set_busy_timeout(int(self._busy_timeout * 1000))
+            check(connection, self.path)
+            configure(connection)
         except BaseException:
             connection.close()
             raise
         return connection
 
-    def read(self, work: _Work[_T]) -> _T:
-        """Run a short read here and now; in a memory of this process it waits its turn."""
+    def read(self, work: _Work[_T], *, most_seconds: float | None = None) -> _T:
+        """Run a short read here and now; in a memory of this process it waits its turn.
+
+        Raises:
+            TooLong: it takes SQLite more than `most_seconds`, where that is given.
+        """
         if self.path is None:
             return self.submit_write(work).result()
-        if self._closed:
-            raise ClosedError("the store is closed")
-        with _translated(self.path):
+        self._check_open()
+        with translated(self.path):
             try:
                 connection = self._idle.pop()
             except IndexError:
                 connection = self._connect()
             try:
+                if most_seconds is not None:
+                    end = perf_counter() + most_seconds
+                    connection.set_progress_handler(lambda: perf_counter() > end, _STEPS_BETWEEN)
+                else:
+                    connection.set_progress_handler(None)
                 return work(connection)
+            except apsw.InterruptError as error:
+                raise TooLong from error
             finally:
                 self._idle.append(connection)
                 if self._closed:
@@ -98,6 +123,7 @@ class Connections:
         """Run a read on a worker thread."""
         if self.path is None:
             return self.submit_write(work)
+        self._check_open()
         try:
             return self._workers.submit(self.read, work)
         except RuntimeError as error:
@@ -109,16 +135,23 @@ class Connections:
         `alone` runs it outside of any transaction, for what SQLite does only there.
         """
         result: Future[_T] = Future()
+        self._check_open()
         with self._gate:
             if self._closed:
                 raise ClosedError("the store is closed")
             self._jobs.put(_Job(work, result, alone))
         return result
 
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ClosedError("the store is closed")
+        if self._process != os.getpid():  # the writer stayed in the parent, and SQLite does not survive a fork
+            raise ClosedError("the store was opened before this process was forked; open it anew in the child")
+
     def close(self) -> None:
         """Finish what was submitted and close every connection."""
         with self._gate:
-            if self._closed:
+            if self._closed or self._process != os.getpid():
                 return
             self._closed = True
             self._jobs.put(None)
@@ -143,8 +176,19 @@ class Connections:
             for each in batch:
                 if each.alone:
                     self._settle(each, each.work)
+            self._checkpoint()
             if last:
                 return
+
+    def _note_log(self, _connection: apsw.Connection, _database: str, pages: int) -> int:
+        self._log_pages = pages
+        return apsw.SQLITE_OK
+
+    def _checkpoint(self) -> None:
+        """Copy a log grown long into the file: after those whose writes are in it were answered, not before."""
+        if self._log_pages >= _LOG_PAGES:
+            with suppress(apsw.Error):  # nothing is lost, and the next commit tries again
+                self._writing.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
 
     def _take_waiting(self, first: _Job) -> tuple[list[_Job], bool]:
         """Return the jobs that wait, up to one that must run alone, and whether the end was among them."""
@@ -161,20 +205,16 @@ class Connections:
 
     def _commit(self, jobs: list[_Job]) -> None:
         """Carry out all jobs in one transaction. One that raises is undone alone."""
-        outcomes: list[tuple[_Job, Any, BaseException | None]] = []
+        jobs = [job for job in jobs if job.result.set_running_or_notify_cancel()]  # from here on none is cancelled
         try:
-            with _translated(self.path):
+            with translated(self.path):
                 self._writing.execute("BEGIN IMMEDIATE")
-                for job in jobs:
-                    if job.result.set_running_or_notify_cancel():
-                        outcomes.append((job, *self._attempt(job)))
+                outcomes = [(job, *self._attempt(job)) for job in jobs]
                 self._writing.execute("COMMIT")
         except BaseException as error:
-            if self._writing.in_transaction:
-                self._writing.execute("ROLLBACK")
+            self._roll_back()
             for job in jobs:
-                if not job.result.cancelled():
-                    job.result.set_exception(error)
+                job.result.set_exception(error)
             return
         for job, value, failure in outcomes:
             if failure is None:
@@ -185,7 +225,7 @@ class Connections:
     def _attempt(self, job: _Job) -> tuple[Any, BaseException | None]:
         self._writing.execute("SAVEPOINT job")
         try:
-            with _translated(self.path):
+            with translated(self.path):
                 value = job.work(self._writing)
         except BaseException as error:
             if not self._writing.in_transaction:
@@ -199,18 +239,23 @@ class Connections:
         if not job.result.set_running_or_notify_cancel():
             return
         try:
-            with _translated(self.path):
+            with translated(self.path):
                 value = work(self._writing)
         except BaseException as error:
-            if self._writing.in_transaction:
-                self._writing.execute("ROLLBACK")
+            self._roll_back()
             job.result.set_exception(error)
         else:
             job.result.set_result(value)
 
+    def _roll_back(self) -> None:
+        """Leave the transaction, if SQLite has not done so itself. The writer must outlive any failure."""
+        with suppress(apsw.Error):
+            if self._writing.in_transaction:
+                self._writing.execute("ROLLBACK")
+
 
 @contextmanager
-def _translated(path: Path | None) -> Iterator[None]:
+def translated(path: Path | None) -> Iterator[None]:
     """Turn SQLite's errors into this package's."""
     try:
         yield
@@ -228,5 +273,9 @@ def _translated(path: Path | None) -> Iterator[None]:
         raise StoreUnavailableError(
             f"{path} cannot be opened for writing ({error}); check that its folder exists and may be written"
         ) from error
+    except apsw.IOError as error:
+        raise StoreError(f"the disk did not do as {path} needs ({error}); check it, then repeat the call") from error
     except apsw.Error as error:
         raise StoreError(f"SQLite could not do it on {path}: {error}") from error
+    except UnicodeEncodeError as error:
+        raise InvalidInputError("a text holds a lone surrogate, which no store can keep") from error

@@ -35,9 +35,11 @@ def missing(connection: apsw.Connection, fingerprint: str, limit: int) -> list[t
     return []
 
 
-def count_missing(connection: apsw.Connection) -> int:
-    """Return how many records have no staged vector yet."""
-    return connection.execute(f"SELECT count(*) {_MISSING}").get  # type: ignore[no-any-return]
+def count_missing(connection: apsw.Connection, fingerprint: str) -> int:
+    """Return how many records have no staged vector of `fingerprint` yet."""
+    under_way = connection.execute("SELECT value FROM meta WHERE name = 'staged'").get
+    missing = _MISSING if under_way == fingerprint else "FROM indexed"
+    return connection.execute(f"SELECT count(*) {missing}").get  # type: ignore[no-any-return]
 
 
 _WITH_NAMES = " JOIN partitions AS p ON p.id = r.partition WHERE"

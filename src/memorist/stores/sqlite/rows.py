@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 import apsw
@@ -75,12 +76,12 @@ def record_of(row: Sequence[Any], wall: Wall) -> Record:
     return Record(
         id=id,
         kind=Kind(kind),
-        scope=Scope(wall.tenant, wall.user, agent, session),
+        scope=_scope(wall.tenant, wall.user, agent, session),
         content=content,
         cue=cue,
         key=key,
-        metadata=json.loads(metadata),
-        payload=json.loads(payload),
+        metadata=_mapping(metadata),
+        payload=_mapping(payload),
         source=source,
         verified=bool(verified),
         rating=rating,
@@ -104,9 +105,19 @@ def load_record(text: str | None, wall: Wall) -> Record | None:
     return None if text is None else record_of(json.loads(text), wall)
 
 
+_scope = lru_cache(maxsize=1024)(Scope)  # its names are checked each time one is made
+
+
+def _mapping(text: str) -> dict[str, Any]:
+    return {} if text == "{}" else json.loads(text)
+
+
 def _moment(value: int | None) -> datetime | None:
     return None if value is None else from_micros(value)
 
 
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # dumps would make one each time
+
+
 def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return "{}" if value == {} else _encode(value)

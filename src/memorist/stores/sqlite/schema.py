@@ -7,7 +7,7 @@ import apsw
 
 from memorist.errors import SchemaError, StoreCorruptError
 
-__all__ = ["APPLICATION_ID", "MIGRATIONS", "configure", "migrate"]
+__all__ = ["APPLICATION_ID", "MIGRATIONS", "check", "configure", "migrate"]
 
 APPLICATION_ID = 0x4D454D4F
 """"MEMO", at byte 68 of every file, so that no other SQLite file is taken for a memory."""
@@ -80,16 +80,20 @@ MIGRATIONS: Sequence[Migration] = (_create,)
 """Step n leads from version n to version n + 1. A step that was released is never changed."""
 
 
-def configure(connection: apsw.Connection, busy_timeout: float) -> None:
-    """Set what every connection needs; `busy_timeout` is in seconds.
+def check(connection: apsw.Connection, path: Path | None) -> None:
+    """Refuse what is not ours, before anything is changed in it; raises as `migrate`."""
+    _version(connection, path, len(MIGRATIONS))
+
+
+def configure(connection: apsw.Connection) -> None:
+    """Set what every connection needs.
 
     FULL means that a commit is on disk when it returns; secure_delete that freed bytes are zeroed.
     """
-    connection.set_busy_timeout(int(busy_timeout * 1000))
     connection.execute(
         "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
         "PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY; PRAGMA journal_size_limit = 67108864;"
-    )
+    ).fetchall()  # apsw goes no further than the first row that nobody fetches
 
 
 def migrate(connection: apsw.Connection, path: Path | None, steps: Sequence[Migration] = MIGRATIONS) -> None:

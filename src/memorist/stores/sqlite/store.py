@@ -1,8 +1,9 @@
 """The SQLite store: one file is the truth, and several processes may use it at once."""
 
 import asyncio
-import os
+import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,14 +12,15 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from memorist.errors import ClosedError, InvalidInputError, StoreBusyError, StoreUnavailableError
+from memorist.errors import ClosedError, StoreBusyError, StoreUnavailableError
 from memorist.filters import Filter
 from memorist.records import Action, Change, Kind, Record
 from memorist.scope import Reach, Wall
 from memorist.stores.base import Cursor, Entries, Entry, Order, Put, Store, Vector, Write
 from memorist.stores.sqlite import reindexing, writes
 from memorist.stores.sqlite.conditions import sql_of
-from memorist.stores.sqlite.connections import Connections
+from memorist.stores.sqlite.connections import Connections, TooLong
+from memorist.stores.sqlite.copying import copy_to
 from memorist.stores.sqlite.rows import (
     COLUMNS,
     load_record,
@@ -34,8 +36,12 @@ __all__ = ["SQLiteStore"]
 
 _T = TypeVar("_T")
 _ENTRIES_AT_ONCE = 4000
+_BRIEF_ROWS = 64
+_BRIEF = 0.001
+"""Seconds that a read of a few rows may take of the caller's event loop before a worker takes over."""
 _VARIABLES = 30_000
 """Question marks in one statement; SQLite takes 32,766."""
+_REWRITTEN_IN_MEMORY = 256 * 1024 * 1024
 _ORDERS: dict[str, tuple[str, str]] = {
     "newest": ("at", "DESC"),
     "oldest": ("at", "ASC"),
@@ -55,6 +61,7 @@ class SQLiteStore(Store):
         self.path = path
         self._busy_timeout = busy_timeout
         self._open: Connections | None = None
+        self._opening = threading.Lock()
         self._bound: str | None = None
 
     def __repr__(self) -> str:
@@ -66,17 +73,25 @@ class SQLiteStore(Store):
             raise ClosedError("the store is not open")
         return self._open
 
-    async def _read(self, work: Callable[[apsw.Connection], _T]) -> _T:
+    async def _read(self, work: Callable[[apsw.Connection], _T], *, brief: bool = False) -> _T:
+        """Run a read on a worker; a `brief` one here and now, which is quicker, unless it proves to be long."""
+        if brief and self.path is not None:
+            with suppress(TooLong):
+                return self._connections.read(work, most_seconds=_BRIEF)
         return await asyncio.wrap_future(self._connections.submit_read(work))
 
     async def _write(self, work: Callable[[apsw.Connection], _T], *, alone: bool = False) -> _T:
         return await asyncio.wrap_future(self._connections.submit_write(work, alone=alone))
 
     async def open(self) -> None:
-        if self._open is None:
-            self._open = await asyncio.to_thread(self._connect)
+        await asyncio.to_thread(self._connect)
 
-    def _connect(self) -> Connections:
+    def _connect(self) -> None:
+        with self._opening:
+            if self._open is None:
+                self._open = self._connected()
+
+    def _connected(self) -> Connections:
         if self.path is not None:
             if self.path.is_dir():
                 raise StoreUnavailableError(f"{self.path} is a folder; name a file")
@@ -95,8 +110,9 @@ class SQLiteStore(Store):
         def work(connection: apsw.Connection) -> list[bool]:
             if any(isinstance(each, Put) and each.vector is not None for each in writes_):
                 writes.check_fingerprint(connection, self._bound)
+            place = writes.find_partition(connection, wall, create=any(isinstance(each, Put) for each in writes_))
             return [
-                writes.put(connection, wall, each) if isinstance(each, Put) else writes.remove(connection, wall, each)
+                writes.put(connection, place, each) if isinstance(each, Put) else writes.remove(connection, place, each)
                 for each in writes_
             ]
 
@@ -108,14 +124,15 @@ class SQLiteStore(Store):
             found = {row[0]: record_of(row, wall) for row in rows}
             return [found[id] for id in dict.fromkeys(ids) if id in found]
 
-        return await self._read(work)
+        return await self._read(work, brief=len(ids) <= _BRIEF_ROWS)
 
     async def fetch(self, wall: Wall, numbers: Sequence[int]) -> dict[int, Record]:
         def work(connection: apsw.Connection) -> dict[int, Record]:
-            rows = _rows_in(connection, wall, "number", f"number, {COLUMNS}", numbers)
+            alive = (f" AND {_ALIVE}", [to_micros(now())])
+            rows = _rows_in(connection, wall, "number", f"number, {COLUMNS}", numbers, *alive)
             return {row[0]: record_of(row[1:], wall) for row in rows}
 
-        return await self._read(work)
+        return await self._read(work, brief=len(numbers) <= _BRIEF_ROWS)
 
     async def select(
         self, reach: Reach, filter: Filter, *, order: Order, limit: int, after: Cursor | None = None
@@ -127,25 +144,28 @@ class SQLiteStore(Store):
         if order == "key":
             condition += " AND key IS NOT NULL"
         if after is not None:
-            condition += f" AND ({column}, created_at, id) {'<' if direction == 'DESC' else '>'} (?, ?, ?)"
-            bindings += after
+            beyond = "<" if direction == "DESC" else ">"
+            condition += f" AND ({column}, created_at, id, partition) {beyond} (?, ?, ?, ?)"
         query = (
-            f"SELECT {column}, created_at, id, partition, {COLUMNS} FROM records WHERE %s AND {condition}"
-            f" ORDER BY {column} {direction}, created_at {direction}, id {direction} LIMIT {limit}"
+            f"SELECT {column}, created_at, id, partition, {COLUMNS} FROM records WHERE {{}} AND {condition} ORDER BY"
+            f" {column} {direction}, created_at {direction}, id {direction}, partition {direction} LIMIT {limit}"
         )
 
         def work(connection: apsw.Connection) -> list[Record]:
             walls = _walls(connection, reach)
+            cursor: tuple[Any, ...] = ()
+            if after is not None:
+                cursor = (*after[:3], writes.find_partition(connection, Wall(reach.tenant, after[3])) or 0)
             rows = [
                 row
                 for place, values in _places(walls, reach)
-                for row in connection.execute(query % place, (*values, *bindings))
+                for row in connection.execute(query.format(place), (*values, *bindings, *cursor))
             ]
             if len(walls) > 1:
-                rows.sort(key=lambda row: row[:3], reverse=direction == "DESC")
+                rows.sort(key=lambda row: row[:4], reverse=direction == "DESC")
             return [record_of(row[4:], walls[row[3]]) for row in rows[:limit]]
 
-        return await self._read(work)
+        return await self._read(work, brief=limit <= _BRIEF_ROWS)
 
     async def count(self, reach: Reach, filter: Filter) -> int:
         condition, bindings = sql_of(filter, now())
@@ -180,9 +200,11 @@ class SQLiteStore(Store):
                 place,
             )
             now_there = query_one(connection, f"SELECT {COLUMNS} FROM records WHERE partition = ? AND id = ?", place)
+            record = None if now_there is None else record_of(now_there, wall)
+            if record is not None and record.expires_at is not None and record.expires_at <= now():
+                record, rows = None, [(*row[:3], None) for row in rows]  # as it will be after the next sweep
             # What came of a change is what stood before the next one; of the last, what stands now.
-            after = [load_record(row[3], wall) for row in rows[1:]]
-            after.append(None if now_there is None else record_of(now_there, wall))
+            after = [*(load_record(row[3], wall) for row in rows[1:]), record]
             return [
                 Change(id, Action(action), from_micros(at), source, record)
                 for (action, at, source, _), record in zip(rows, after, strict=False)
@@ -192,7 +214,7 @@ class SQLiteStore(Store):
 
     async def entries(self, wall: Wall, generation: str | None, epoch: int) -> Entries:
         # Most calls find nothing new; that takes some microseconds, less than a worker's wake-up.
-        place, current, latest = self._connections.read(lambda connection: _state(connection, wall))
+        _, current, latest = self._connections.read(lambda connection: _state(connection, wall))
         if current == generation and latest == epoch:
             return Entries(current, epoch, [], [])
         return await self._read(lambda connection: _changed(connection, wall, generation, epoch))
@@ -230,7 +252,7 @@ class SQLiteStore(Store):
 
     async def sweep(self, now: datetime) -> int:
         due = "SELECT EXISTS (SELECT 1 FROM records WHERE expires_at <= ?)"
-        if not await self._read(lambda connection: connection.execute(due, (to_micros(now),)).get):
+        if not await self._read(lambda connection: connection.execute(due, (to_micros(now),)).get, brief=True):
             return 0
         return await self._write(lambda connection: writes.remove_expired(connection, now))
 
@@ -240,9 +262,18 @@ class SQLiteStore(Store):
         return count
 
     def _scrub(self, connection: apsw.Connection) -> None:
-        """Leave no old page behind, neither in the text index nor in the file nor in the log."""
+        """Leave no old page behind, neither in the text index nor in the file nor in the log.
+
+        `secure_delete` alone does not: where SQLite splits or packs a page anew, copies of rows stay in free space.
+        """
         connection.execute("INSERT INTO words (words) VALUES ('optimize')")
-        connection.execute("VACUUM")
+        # What is rewritten goes through a temporary database: what is left, without the records just deleted.
+        size = connection.pragma("page_count") * connection.pragma("page_size")
+        connection.execute(f"PRAGMA temp_store = {'FILE' if size > _REWRITTEN_IN_MEMORY else 'MEMORY'}")
+        try:
+            connection.execute("VACUUM")
+        finally:
+            connection.execute("PRAGMA temp_store = MEMORY")
         [(busy, _, _)] = query_all(connection, "PRAGMA wal_checkpoint(TRUNCATE)")
         if busy:
             raise StoreBusyError(
@@ -250,29 +281,14 @@ class SQLiteStore(Store):
             )
 
     async def backup(self, target: Path) -> None:
-        part = target.with_name(target.name + ".part")
-
-        def work(connection: apsw.Connection) -> None:
-            part.unlink(missing_ok=True)
-            try:
-                with apsw.Connection(str(part)) as copy:
-                    with copy.backup("main", connection, "main") as pages:
-                        pages.step()
-                    if copy.pragma("quick_check") != "ok":
-                        raise StoreUnavailableError(f"the copy at {target} came out damaged; nothing was kept")
-                    copy.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-                os.link(part, target)  # unlike a rename, never over an existing file
-            except FileExistsError as error:
-                raise InvalidInputError(f"{target} exists; choose another path for the backup") from error
-            finally:
-                for leftover in part.parent.glob(part.name + "*"):
-                    leftover.unlink()
-
-        await self._read(work)
+        if self.path is None:
+            await self._write(lambda connection: copy_to(connection, target), alone=True)
+        else:
+            await self._read(lambda connection: copy_to(connection, target))
 
     async def fingerprint(self) -> str | None:
         query = "SELECT value FROM meta WHERE name = 'fingerprint'"
-        return await self._read(lambda connection: connection.execute(query).get)
+        return await self._read(lambda connection: connection.execute(query).get, brief=True)
 
     async def bind(self, fingerprint: str, dimensions: int) -> None:
         if self._bound == fingerprint:
@@ -290,7 +306,7 @@ class SQLiteStore(Store):
         return await self._write(lambda connection: reindexing.missing(connection, fingerprint, limit))
 
     async def left_to_reembed(self, fingerprint: str) -> int:
-        return await self._read(reindexing.count_missing)
+        return await self._read(lambda connection: reindexing.count_missing(connection, fingerprint))
 
     async def stage(self, fingerprint: str, rows: Sequence[tuple[int, int, Vector, str]]) -> None:
         await self._write(lambda connection: reindexing.stage(connection, fingerprint, rows))
@@ -334,7 +350,8 @@ def _rows_in(
     for start in range(0, len(values), _VARIABLES):
         some = values[start : start + _VARIABLES]
         rows += connection.execute(
-            f"SELECT {columns} FROM {table} WHERE partition = ? AND {column} IN ({','.join('?' * len(some))}){condition}",
+            f"SELECT {columns} FROM {table} WHERE partition = ?"
+            f" AND {column} IN ({','.join('?' * len(some))}){condition}",
             (place, *some, *bindings),
         )
     return rows
@@ -361,7 +378,7 @@ def _changed(connection: apsw.Connection, wall: Wall, generation: str | None, ep
             "SELECT epoch, r.number, id, kind, agent, session,"
             " ifnull(json_extract(payload, '$.speaker'), json_extract(payload, '$.role')),"
             " at, expires_at, superseded_at, rating, terms, vector"
-            " FROM records AS r JOIN indexed AS i ON i.partition = r.partition AND i.number = r.number"
+            " FROM records AS r LEFT JOIN indexed AS i ON i.partition = r.partition AND i.number = r.number"
             " WHERE r.partition = ? AND epoch > ? ORDER BY epoch LIMIT ?",
             (place, since, _ENTRIES_AT_ONCE),
         )
@@ -373,7 +390,13 @@ def _changed(connection: apsw.Connection, wall: Wall, generation: str | None, ep
             " AND action IN ('forgotten', 'expired')",
             (place, since, reached),
         )
-    return Entries(current, reached, [_entry(row) for row in rows], [number for (number,) in gone], more)
+    # Another record in its place may be of a kind that recall does not find: then its entry is gone, too.
+    found = [_entry(row) for row in rows if row[_TERMS] is not None]
+    unfindable = [row[1] for row in rows if row[_TERMS] is None]
+    return Entries(current, reached, found, [*unfindable, *(number for (number,) in gone)], more)
+
+
+_TERMS = -2
 
 
 def _entry(row: tuple[Any, ...]) -> Entry:

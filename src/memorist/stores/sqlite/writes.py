@@ -9,7 +9,7 @@ from memorist.records import Action, Record
 from memorist.scope import Wall
 from memorist.stores.base import Put, Remove, Vector
 from memorist.stores.sqlite.rows import COLUMNS, dump_record, query_all, query_one, shared_name, values_of
-from memorist.times import to_micros
+from memorist.times import now, to_micros
 
 __all__ = [
     "check_fingerprint",
@@ -26,6 +26,11 @@ __all__ = [
 _ALL = f"partition, number, {COLUMNS}, at, epoch"
 _MARKS = ",".join("?" * (COLUMNS.count(",") + 5))
 _ASSIGN = ", ".join(f"{name.strip()} = ?" for name in COLUMNS.split(","))
+_CHANGED = (
+    "INSERT INTO changes (epoch, partition, number, id, action, at, source, before)"
+    " SELECT next, ?, ifnull(?, next), ?, ?, ?, ?, ?"
+    " FROM (SELECT ifnull(max(seq), 0) + 1 AS next FROM sqlite_sequence WHERE name = 'changes')"
+)
 _UNINVERT = "INSERT INTO words (words, rowid, wall, terms) VALUES ('delete', ?, ?, ?)"
 
 
@@ -49,17 +54,16 @@ def check_fingerprint(connection: apsw.Connection, fingerprint: str | None) -> N
         )
 
 
-def put(connection: apsw.Connection, wall: Wall, write: Put) -> bool:
+def put(connection: apsw.Connection, partition: int | None, write: Put) -> bool:
     """Store a record whole, if what is there is what the write expects."""
-    partition = find_partition(connection, wall, create=True)
     record = write.record
     old = query_one(
         connection,
         f"SELECT number, expires_at, {COLUMNS} FROM records WHERE partition = ? AND id = ?",
         (partition, record.id),
     )
-    if old is not None and old[1] is not None and old[1] <= to_micros(record.updated_at):
-        _remove(connection, partition, old[0], record.id, Action.EXPIRED, record.updated_at, None)
+    if old is not None and _is_over(old[1]):
+        _remove(connection, partition, old[0], record.id, Action.EXPIRED, now(), None)
         old = None
     _check_expected(write, None if old is None else old[-1])
     _make_way(connection, partition, record)
@@ -67,14 +71,13 @@ def put(connection: apsw.Connection, wall: Wall, write: Put) -> bool:
     before = None if old is None else dump_record(old[2:])
     source = write.source or record.source
     connection.execute(
-        "INSERT INTO changes (partition, number, id, action, at, source, before) VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (partition, 0 if old is None else old[0], record.id, str(write.action), to_micros(record.updated_at),
+        _CHANGED,
+        (partition, None if old is None else old[0], record.id, str(write.action), to_micros(record.updated_at),
          source, before),
     )  # fmt: skip
     epoch = connection.last_insert_rowid()
     if old is None:
         number = epoch
-        connection.execute("UPDATE changes SET number = ? WHERE epoch = ?", (number, epoch))
         row = (partition, number, *values_of(record), to_micros(record.at), epoch)
         connection.execute(f"INSERT INTO records ({_ALL}) VALUES ({_MARKS})", row)
     else:
@@ -112,16 +115,25 @@ def _make_way(connection: apsw.Connection, partition: int | None, record: Record
     if holder is None:
         return
     number, id, expires_at = holder
-    if expires_at is None or expires_at > to_micros(record.updated_at):
+    if not _is_over(expires_at):
         raise ConflictError(f"the key {record.key!r} of kind {record.kind} is taken by the record {id!r}")
-    _remove(connection, partition, number, id, Action.EXPIRED, record.updated_at, None)
+    _remove(connection, partition, number, id, Action.EXPIRED, now(), None)
 
 
-def remove(connection: apsw.Connection, wall: Wall, write: Remove) -> bool:
+def _is_over(expires_at: int | None) -> bool:
+    return expires_at is not None and expires_at <= to_micros(now())
+
+
+def remove(connection: apsw.Connection, partition: int | None, write: Remove) -> bool:
     """Take one record out; tell whether it was there."""
-    partition = find_partition(connection, wall)
-    number = connection.execute("SELECT number FROM records WHERE partition = ? AND id = ?", (partition, write.id)).get
-    if number is None:
+    found = query_one(
+        connection, "SELECT number, expires_at FROM records WHERE partition = ? AND id = ?", (partition, write.id)
+    )
+    if found is None:
+        return False
+    number, expires_at = found
+    if _is_over(expires_at):
+        _remove(connection, partition, number, write.id, Action.EXPIRED, write.at, None)
         return False
     _remove(connection, partition, number, write.id, write.action, write.at, write.source)
     return True
@@ -140,11 +152,12 @@ def _remove(
     )
 
 
-def remove_expired(connection: apsw.Connection, now: datetime) -> int:
+def remove_expired(connection: apsw.Connection, moment: datetime) -> int:
     """Take out every record whose time is over; return how many."""
-    over = query_all(connection, "SELECT partition, number, id FROM records WHERE expires_at <= ?", (to_micros(now),))
+    query = "SELECT partition, number, id FROM records WHERE expires_at <= ?"
+    over = query_all(connection, query, (to_micros(moment),))
     for partition, number, id in over:
-        _remove(connection, partition, number, id, Action.EXPIRED, now, None)
+        _remove(connection, partition, number, id, Action.EXPIRED, moment, None)
     return len(over)
 
 

@@ -1,0 +1,50 @@
+"""A consistent copy of the whole file, made while it is in use."""
+
+import os
+from pathlib import Path
+from uuid import uuid4
+
+import apsw
+
+from memorist.errors import InvalidInputError, StoreCorruptError, StoreUnavailableError
+from memorist.stores.sqlite.connections import translated
+
+__all__ = ["copy_to"]
+
+
+def copy_to(connection: apsw.Connection, target: Path) -> None:
+    """Copy the database to a new file, which appears whole and checked, or not at all.
+
+    Raises:
+        InvalidInputError: the file exists.
+        StoreFullError, StoreUnavailableError: it cannot be written.
+    """
+    part = target.with_name(f".{target.name[:100]}.{uuid4().hex}.part")
+    try:
+        with translated(target), apsw.Connection(str(part)) as copy:
+            with copy.backup("main", connection, "main") as pages:
+                pages.step()
+            copy.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            if copy.pragma("quick_check") != "ok":
+                raise StoreCorruptError(f"the copy for {target} came out damaged; nothing was kept")
+        _publish(part, target)
+    finally:
+        for suffix in ("", "-wal", "-shm", "-journal"):
+            part.with_name(part.name + suffix).unlink(missing_ok=True)
+
+
+def _publish(part: Path, target: Path) -> None:
+    """Give the finished copy its name, which must be free."""
+    try:
+        try:
+            os.link(part, target)  # unlike a rename, never over an existing file
+        except FileExistsError:
+            raise
+        except OSError:  # a file system without links
+            if target.exists():
+                raise FileExistsError(target) from None
+            part.rename(target)
+    except FileExistsError as error:
+        raise InvalidInputError(f"{target} exists; choose another path for the backup") from error
+    except OSError as error:
+        raise StoreUnavailableError(f"the backup {target} cannot be made: {error}") from error
