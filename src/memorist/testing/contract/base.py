@@ -1,0 +1,118 @@
+"""What the parts of the contract share: a store for each test, and records to put in."""
+
+import asyncio
+import zlib
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar
+
+import numpy as np
+
+from memorist.filters import Filter
+from memorist.records import Action, Kind, Record, check_fields
+from memorist.scope import Reach, Scope, Wall
+from memorist.stores.base import Entry, Put, Remove, Store, Vector
+from memorist.times import now
+
+__all__ = [
+    "ALICE", "ALL", "BOB", "DIMENSIONS", "FINGERPRINT", "NOON", "SHARED", "Contract", "everything", "forgotten",
+    "ids_of", "make_record", "only", "put", "revised", "scenario", "vector_of",
+]  # fmt: skip
+
+ALICE, BOB, SHARED = Wall("acme", "alice"), Wall("acme", "bob"), Wall("acme", None)
+NOON = datetime(2024, 5, 8, 12, tzinfo=UTC)
+ALL = Filter(superseded=True)
+FINGERPRINT = "contract-v1"
+DIMENSIONS = 8
+_C = TypeVar("_C", bound="Contract")
+
+
+class Contract:
+    """Gives every test a store of its own."""
+
+    async def make_store(self) -> Store:
+        """Return a new, empty store, not opened yet."""
+        raise NotImplementedError("say how to make a store")
+
+    async def another(self, store: Store) -> Store | None:
+        """Return a second store on the same data, not opened yet, as another process would open it.
+
+        None where there is no such thing; the tests that need one then have nothing to prove.
+        """
+        return None
+
+
+def scenario(test: Callable[[_C, Store], Awaitable[None]]) -> Callable[[_C], None]:
+    """Run a test on an event loop of its own, with an open store that knows its embedder."""
+
+    async def whole(contract: _C) -> None:
+        store = await contract.make_store()
+        await store.open()
+        try:
+            await store.bind(FINGERPRINT, DIMENSIONS)
+            await test(contract, store)
+        finally:
+            await store.close()
+
+    def run(self: _C) -> None:
+        asyncio.run(whole(self))
+
+    for name in ("__name__", "__qualname__", "__doc__", "__module__"):
+        setattr(run, name, getattr(test, name))
+    return run
+
+
+def make_record(id: str, wall: Wall = ALICE, *, after: float = 0, **fields: Any) -> Record:
+    """Return a record stored `after` seconds past noon."""
+    labels = {name: fields.pop(name, None) for name in ("agent", "session")}
+    moment = NOON + timedelta(seconds=after)
+    given = {"content": f"about {id}", "kind": Kind.NOTE, "created_at": moment, "updated_at": moment, **fields}
+    record = Record(id=id, scope=Scope(wall.tenant, wall.user, **labels), **given)
+    return replace(record, **check_fields(record))
+
+
+def revised(old: Record, **changes: Any) -> Record:
+    """Return the version after `old`."""
+    return replace(old, **{"version": old.version + 1, "updated_at": old.updated_at + timedelta(seconds=1), **changes})
+
+
+def put(record: Record, **given: Any) -> Put:
+    """Return the write that stores `record` after the version before it, as recall would find it."""
+    found = record.kind.recallable and not given.get("keep_index")
+    index = {"terms": record.text.lower(), "vector": vector_of(record.text)} if found else {}
+    return Put(record, **{"expected": record.version - 1, **index, **given})
+
+
+def forgotten(*ids: str) -> list[Remove]:
+    """Return the writes that take records out."""
+    return [Remove(id, Action.FORGOTTEN, now(), "a test") for id in ids]
+
+
+def vector_of(text: str, dimensions: int = DIMENSIONS) -> Vector:
+    """Return a unit vector, always the same for the same text."""
+    row = np.random.default_rng(zlib.crc32(text.encode())).normal(size=dimensions)
+    return np.asarray(row / np.linalg.norm(row), np.float32)
+
+
+def only(wall: Wall) -> Reach:
+    """Return the reach of one wall."""
+    return Reach(wall.tenant, (wall.user,))
+
+
+async def everything(store: Store, wall: Wall) -> dict[str, Entry]:
+    """Return all entries behind a wall, by id, as one that starts with nothing gets them."""
+    found: dict[int, Entry] = {}
+    generation, epoch, more = None, 0, True
+    while more:
+        got = await store.entries(wall, generation, epoch)
+        found.update({entry.number: entry for entry in got.entries})
+        for number in got.gone:
+            found.pop(number, None)
+        generation, epoch, more = got.generation, got.epoch, got.more
+    return {entry.id: entry for entry in found.values()}
+
+
+def ids_of(records: Iterable[Record]) -> list[str]:
+    """Return the ids, in order."""
+    return [record.id for record in records]

@@ -1,0 +1,238 @@
+"""The contract, part two: what is selected, counted and told of the past."""
+
+from datetime import timedelta
+from typing import Any
+
+from memorist.filters import Filter, make_filter
+from memorist.pages import decode, make_page
+from memorist.records import Action, Kind, Record
+from memorist.scope import Reach, Wall
+from memorist.stores.base import Order, Store
+from memorist.testing.contract.base import (
+    ALICE,
+    ALL,
+    BOB,
+    NOON,
+    SHARED,
+    Contract,
+    everything,
+    forgotten,
+    ids_of,
+    make_record,
+    only,
+    put,
+    revised,
+    scenario,
+)  # fmt: skip
+from memorist.times import now
+
+__all__ = ["ReadingContract"]
+
+EVERYONE = Reach("acme", None)
+_FIELDS: dict[str, dict[str, Any]] = {
+    "oslo": {"city": "Oslo", "age": 18, "tags": ["vip", 3, None], "plan": {"level": 2, "name": "pro"}},
+    "bergen": {"city": "Bergen", "age": 17.5, "tags": [], "plan": {"level": "2"}, "ok": True},
+    "odd": {"city": None, "age": "18", "tags": "vip", "plan": [{"level": 2}], "ok": False, 'q"u\\o': 1, "": {"": 0}},
+    "big": {"age": 2**63, "small": -(2**80), "float": 1e300, "text": "Ωmega\0"},
+    "none": {},
+}
+_CONDITIONS: list[dict[str, Any]] = [
+    {}, {"city": "Oslo"}, {"city": None}, {"city": {"$ne": "Oslo"}}, {"age": 18}, {"age": 18.0}, {"age": "18"},
+    {"age": {"$gt": 17.5}}, {"age": {"$gte": 17.5, "$lt": 18}}, {"age": {"$lte": 18}}, {"age": {"$gt": "17"}},
+    {"age": {"$gt": 2**62}}, {"age": 2.0**63}, {"small": {"$lt": -(2**63)}}, {"float": {"$lt": float("inf")}},
+    {"tags": "vip"}, {"tags": 3}, {"tags": None}, {"tags": {"$ne": "vip"}}, {"tags": {"$in": ["vip", 4]}},
+    {"tags": {"$nin": [3]}}, {"tags": {"$in": []}}, {"tags": {"$exists": True}}, {"tags": {"$exists": False}},
+    {"plan.level": 2}, {"plan.level": "2"}, {"plan.level": {"$gte": 2}}, {"plan": {"$exists": True}}, {"plan": 2},
+    {"ok": True}, {"ok": False}, {"ok": 1}, {"ok": {"$in": [True, None]}}, {".": 0},
+    {'q"u\\o': 1}, {"text": "Ωmega\0"}, {"text": {"$gt": "Z"}}, {"a.b.c": 1}, {"city": {"$gt": "B", "$lt": "C"}},
+    {"$and": []}, {"$or": []}, {"$not": {}}, {"$not": {"city": "Oslo"}}, {"$or": [{"city": "Oslo"}, {"ok": True}]},
+    {"$and": [{"age": {"$gt": 1}}, {"$not": {"$or": [{"ok": True}, {"tags": 3}]}}]},
+    {"age": {"$in": [*range(3000), 17.5]}}, {"city": {"$nin": ["Oslo", None, *map(str, range(3000))]}},
+]  # fmt: skip
+
+
+class ReadingContract(Contract):
+    """What `select`, `count`, `users`, `matching` and `history` promise."""
+
+    @scenario
+    async def test_the_orders(self, store: Store) -> None:
+        await store.write(ALICE, [
+            put(make_record("b", after=1, key="m")),
+            put(make_record("a", after=1)),
+            put(make_record("c", after=0, key="z")),
+            put(make_record("d", after=9, happened_at=NOON - timedelta(days=1), key="Z")),
+        ])  # fmt: skip
+
+        async def ordered(order: Order) -> list[str]:
+            return ids_of(await store.select(only(ALICE), ALL, order=order, limit=9))
+
+        assert await ordered("oldest") == ["d", "c", "a", "b"]
+        assert await ordered("newest") == ["b", "a", "c", "d"]
+        assert await ordered("key") == ["d", "b", "c"]
+        assert ids_of(await store.select(only(ALICE), ALL, order="oldest", limit=2)) == ["d", "c"]
+        assert await store.select(only(ALICE), ALL, order="oldest", limit=0) == []
+
+    @scenario
+    async def test_pages_go_through_everything_once(self, store: Store) -> None:
+        walls = (ALICE, BOB, SHARED)
+        for wall in walls:  # alike in times and ids, so that only the users tell them apart
+            await store.write(
+                wall, [put(make_record(f"n{n}", wall, after=n // 3, key=f"k{n // 2}.{n}")) for n in range(7)]
+            )
+        reaches = [only(ALICE), Reach("acme", ("alice", None)), EVERYONE]
+
+        for reach, count in zip(reaches, (7, 14, 21), strict=True):
+            for order in ("newest", "oldest", "key"):
+                whole = await store.select(reach, ALL, order=order, limit=99)
+                for size in (1, 2, 5):
+                    assert await _paged(store, reach, order, size) == [(each.scope.user, each.id) for each in whole]
+                assert len({(each.scope.user, each.id) for each in whole}) == count
+
+    @scenario
+    async def test_a_page_goes_on_where_the_last_ended_whatever_was_stored_meanwhile(self, store: Store) -> None:
+        await store.write(ALICE, [put(make_record(f"n{n}", after=n)) for n in range(4)])
+        page = make_page(await store.select(only(ALICE), ALL, order="oldest", limit=3), 2, "oldest")
+        assert page.next is not None
+        await store.write(
+            ALICE, [*forgotten("n1"), put(make_record("early", after=0.5)), put(make_record("late", after=9))]
+        )
+
+        after = decode(page.next, "oldest")
+        assert ids_of(await store.select(only(ALICE), ALL, order="oldest", limit=9, after=after)) == [
+            "n2",
+            "n3",
+            "late",
+        ]
+
+    @scenario
+    async def test_reach_is_never_overstepped(self, store: Store) -> None:
+        other = Wall("other", "alice")
+        for wall, ids in ((ALICE, "ab"), (BOB, "c"), (SHARED, "d"), (other, "efg")):
+            await store.write(wall, [put(make_record(id, wall)) for id in ids])
+
+        for reach, ids in (
+            (only(ALICE), "ab"), (Reach("acme", ("alice", None)), "abd"), (only(SHARED), "d"), (EVERYONE, "abcd"),
+            (Reach("other", None), "efg"), (Reach("other", (None,)), ""), (Reach("nobody", None), ""),
+        ):  # fmt: skip
+            assert sorted(ids_of(await store.select(reach, ALL, order="newest", limit=99))) == list(ids)
+            assert await store.count(reach, ALL) == len(ids)
+        assert await store.users("acme") == {"alice": 2, "bob": 1, None: 1}
+        assert await store.users("nobody") == {}
+
+    @scenario
+    async def test_a_filter_means_the_same_here_as_in_python(self, store: Store) -> None:
+        records = [make_record(id, metadata=fields, payload=fields) for id, fields in _FIELDS.items()]
+        await store.write(ALICE, [put(record) for record in records])
+
+        for where in _CONDITIONS:
+            for name in ("where", "payload"):
+                await _check(store, records, make_filter(**{name: where}))  # type: ignore[arg-type]
+
+    @scenario
+    async def test_every_part_of_a_filter(self, store: Store) -> None:
+        ended = make_record("ended", after=2, superseded_by="new", superseded_at=NOON + timedelta(seconds=5), key="k.1")
+        records = [
+            ended, make_record("new", after=5, key="k.1", verified=True),
+            make_record("talk", after=3, kind=Kind.MESSAGE, agent="planner", session="s1"),
+            make_record("told", after=4, kind=Kind.MESSAGE, agent="planner", session="s2", key="K.1"),
+            make_record("topic", kind=Kind.TOPIC, key="k.%", happened_at=NOON + timedelta(microseconds=1)),
+            make_record("fact", kind=Kind.FACT, key="kä", session="s1", verified=True, after=9),
+        ]  # fmt: skip
+        await store.write(ALICE, [put(record) for record in records])
+
+        for chosen in (
+            Filter(), ALL, Filter(ids=frozenset(("new", "talk", "none"))), Filter(ids=frozenset()),
+            Filter(ids=frozenset(map(str, range(40_000))) | {"fact"}),
+            Filter(kinds=frozenset((Kind.MESSAGE, Kind.FACT))), Filter(kinds=frozenset()), Filter(agent="planner"),
+            Filter(session="s1"), Filter(agent="planner", session="s1"), Filter(agent="Planner"), Filter(key="k.1"),
+            Filter(key="k.1", superseded=True), Filter(key_prefix="k."), Filter(key_prefix="k.%"),
+            Filter(key_prefix=""), Filter(key_prefix="kä"), Filter(verified=True), Filter(verified=False),
+            *(Filter(since=NOON + timedelta(seconds=n)) for n in (0, 3, 9, 10)),
+            *(Filter(until=NOON + timedelta(seconds=n)) for n in (0, 3, 9, 10)),
+            *(Filter(as_of=NOON + timedelta(seconds=n)) for n in (-1, 0, 1, 2, 4.999999, 5, 99)),
+            Filter(since=NOON + timedelta(microseconds=1), until=NOON + timedelta(microseconds=2)),
+        ):  # fmt: skip
+            await _check(store, records, chosen)
+
+    @scenario
+    async def test_history_tells_every_change_and_what_came_of_it(self, store: Store) -> None:
+        first = make_record("one", source="alice")
+        second = revised(first, content="second")
+        third = revised(second, rating=1.0)
+        await store.write(ALICE, [put(first)])
+        await store.write(ALICE, [put(second, action=Action.REVISED, source="bob")])
+        await store.write(ALICE, [put(third, action=Action.RATED, keep_index=True)])
+        await store.write(ALICE, [put(make_record("two"))])
+
+        changes = await store.history(ALICE, "one")
+
+        assert [(each.action, each.source, each.record) for each in changes] == [
+            (Action.REMEMBERED, "alice", first), (Action.REVISED, "bob", second), (Action.RATED, "alice", third),
+        ]  # fmt: skip
+        assert [each.at for each in changes] == [first.updated_at, second.updated_at, third.updated_at]
+        assert all(each.id == "one" for each in changes)
+        assert await store.history(BOB, "one") == await store.history(ALICE, "none") == []
+
+    @scenario
+    async def test_forgetting_takes_the_texts_and_keeps_the_changes(self, store: Store) -> None:
+        first = make_record("one")
+        await store.write(ALICE, [put(first)])
+        await store.write(ALICE, [put(revised(first, content="second"), action=Action.REVISED)])
+        await store.write(ALICE, forgotten("one"))
+
+        changes = await store.history(ALICE, "one")
+        assert [each.action for each in changes] == [Action.REMEMBERED, Action.REVISED, Action.FORGOTTEN]
+        assert [each.record for each in changes] == [None, None, None]
+        assert changes[-1].source == "a test"
+
+        again = make_record("one", content="another")  # the id may be used anew
+        await store.write(ALICE, [put(again)])
+        changes = await store.history(ALICE, "one")
+        assert [each.record for each in changes] == [None, None, None, again]
+
+    @scenario
+    async def test_purge_leaves_nothing_behind_one_wall_and_everything_behind_the_others(self, store: Store) -> None:
+        for wall in (ALICE, BOB, SHARED):
+            first = make_record("one", wall, key="k")
+            await store.write(wall, [put(first), put(make_record("two", wall))])
+            await store.write(wall, [put(revised(first, content="second"), action=Action.REVISED)])
+        entries = await everything(store, ALICE)
+        seen = await store.entries(ALICE, None, 0)
+        numbers = [entry.number for entry in entries.values()]
+
+        assert await store.purge(ALICE) == 2
+        assert await store.purge(ALICE) == 0
+
+        assert await store.get(ALICE, ["one", "two"]) == []
+        assert await store.history(ALICE, "one") == []
+        assert await store.fetch(ALICE, numbers) == await store.vectors(ALICE, numbers) == {}
+        assert await store.search_words(ALICE, ["about", "second"], 9) == []
+        assert await everything(store, ALICE) == {}
+        assert (await store.entries(ALICE, seen.generation, seen.epoch)).generation != seen.generation
+        assert await store.users("acme") == {"bob": 2, None: 2}
+        assert len(await store.history(BOB, "one")) == 2
+        assert len(await everything(store, BOB)) == len(await store.search_words(SHARED, ["about", "second"], 9)) == 2
+        await store.write(ALICE, [put(make_record("one", key="k"))])
+        [entry] = (await everything(store, ALICE)).values()
+        assert entry.number not in numbers
+
+
+async def _paged(store: Store, reach: Reach, order: Order, size: int) -> list[tuple[str | None, str]]:
+    seen: list[tuple[str | None, str]] = []
+    cursor = None
+    while True:
+        found = await store.select(reach, ALL, order=order, limit=size + 1, after=decode(cursor, order))
+        page = make_page(found, size, order)
+        seen += [(each.scope.user, each.id) for each in page.records]
+        if (cursor := page.next) is None:
+            return seen
+
+
+async def _check(store: Store, records: list[Record], chosen: Filter) -> None:
+    expected = sorted(record.id for record in records if chosen.matches(record, now()))
+    found = await store.select(only(ALICE), chosen, order="oldest", limit=99)
+    assert sorted(ids_of(found)) == expected, chosen
+    assert await store.count(only(ALICE), chosen) == len(expected), chosen
+    numbers = (await store.matching(ALICE, chosen)).tolist()
+    fetched = await store.fetch(ALICE, numbers)
+    assert sorted(record.id for record in fetched.values()) == expected, chosen

@@ -1,0 +1,289 @@
+"""The contract, part one: writes are whole, and what was written comes back as it was."""
+
+import asyncio
+import threading
+from datetime import timedelta
+
+import pytest
+
+from memorist.errors import ClosedError, ConflictError, EmbedderMismatchError
+from memorist.filters import Filter
+from memorist.records import Action, Kind
+from memorist.stores.base import Store
+from memorist.testing.contract.base import (
+    ALICE,
+    ALL,
+    BOB,
+    DIMENSIONS,
+    FINGERPRINT,
+    NOON,
+    SHARED,
+    Contract,
+    everything,
+    forgotten,
+    ids_of,
+    make_record,
+    only,
+    put,
+    revised,
+    scenario,
+    vector_of,
+)  # fmt: skip
+from memorist.times import now
+
+__all__ = ["WritingContract"]
+
+
+class WritingContract(Contract):
+    """What `write`, `get`, `bind`, `open` and `close` promise."""
+
+    @scenario
+    async def test_every_field_comes_back_as_it_was(self, store: Store) -> None:
+        full = make_record(
+            "full", kind=Kind.EPISODE, content="Line\nbreak, \0 NUL, 𝕌nicode 🙂 ñ, 'quote' \"and\" \\", cue="when?",
+            key="a.b", agent="planner", session="s1", metadata={"": [1, 2.5, None, True, {"ä": "\0"}], "n": 2**70},
+            payload={"deep": {"er": [[]]}}, source="a test", verified=True, rating=-0.25,
+            happened_at=NOON - timedelta(days=9, microseconds=1), expires_at=now() + timedelta(days=1),
+        )  # fmt: skip
+        bare = make_record("bare", SHARED, content="x" * 100_000, after=0.000001)
+
+        assert await store.write(ALICE, [put(full)]) == [True]
+        assert await store.write(SHARED, [put(bare)]) == [True]
+
+        assert await store.get(ALICE, ["full"]) == [full]
+        assert await store.get(SHARED, ["bare"]) == [bare]
+
+    @scenario
+    async def test_records_come_in_the_order_asked_and_missing_ones_are_left_out(self, store: Store) -> None:
+        await store.write(ALICE, [put(make_record(id)) for id in "abc"])
+
+        assert ids_of(await store.get(ALICE, ["c", "none", "a", "c"])) == ["c", "a"]
+        assert await store.get(ALICE, []) == []
+
+    @scenario
+    async def test_a_wall_hides_what_is_behind_it(self, store: Store) -> None:
+        for wall in (ALICE, BOB, SHARED, ALICE._replace(tenant="other")):
+            await store.write(wall, [put(make_record("same", wall, content=f"of {wall}", key="k", kind=Kind.TOPIC))])
+
+        for wall in (ALICE, BOB, SHARED, ALICE._replace(tenant="other")):
+            [record] = await store.get(wall, ["same"])
+            assert (record.content, record.scope.wall) == (f"of {wall}", wall)
+        assert await store.write(ALICE, forgotten("same")) == [True]
+        assert await store.get(ALICE, ["same"]) == []
+        assert len(await store.get(BOB, ["same"])) == len(await store.get(SHARED, ["same"])) == 1
+
+    @scenario
+    async def test_a_batch_is_stored_whole_or_not_at_all(self, store: Store) -> None:
+        await store.write(ALICE, [put(make_record("old"))])
+
+        with pytest.raises(ConflictError):
+            await store.write(ALICE, [put(make_record("new")), *forgotten("old"), put(make_record("new"))])
+
+        assert ids_of(await store.select(only(ALICE), ALL, order="oldest", limit=9)) == ["old"]
+        assert list(await everything(store, ALICE)) == ["old"]
+        assert await store.history(ALICE, "new") == []
+
+    @scenario
+    async def test_a_version_is_expected_and_checked(self, store: Store) -> None:
+        first = make_record("one")
+        await store.write(ALICE, [put(first)])
+        second = revised(first, content="second")
+
+        with pytest.raises(ConflictError):  # the id is taken
+            await store.write(ALICE, [put(first)])
+        assert await store.write(ALICE, [put(second, action=Action.REVISED)]) == [True]
+        with pytest.raises(ConflictError):  # someone else was faster
+            await store.write(ALICE, [put(revised(first, content="lost"), action=Action.REVISED)])
+        with pytest.raises(ConflictError):  # what is to be changed is gone
+            await store.write(ALICE, [put(revised(make_record("gone")), action=Action.REVISED)])
+
+        assert await store.get(ALICE, ["one"]) == [second]
+
+    @scenario
+    async def test_a_batch_may_change_what_it_stored(self, store: Store) -> None:
+        first = make_record("one")
+        second = revised(first, content="second")
+
+        assert await store.write(ALICE, [put(first), put(second), *forgotten("none")]) == [True, True, False]
+
+        assert await store.get(ALICE, ["one"]) == [second]
+
+    @scenario
+    async def test_a_key_is_unique_among_current_records_of_a_kind(self, store: Store) -> None:
+        holder = make_record("holder", key="k")
+        await store.write(ALICE, [put(holder)])
+
+        with pytest.raises(ConflictError):
+            await store.write(ALICE, [put(make_record("second", key="k"))])
+        await store.write(ALICE, [put(make_record("other kind", key="k", kind=Kind.TOPIC))])
+        await store.write(BOB, [put(make_record("other wall", BOB, key="k"))])
+        ended = revised(holder, superseded_by="next", superseded_at=NOON)
+        await store.write(ALICE, [put(ended, keep_index=True), put(make_record("next", key="k"))])
+
+        found = await store.select(only(ALICE), Filter(key="k"), order="key", limit=9)
+        assert sorted(ids_of(found)) == ["next", "other kind"]
+        await store.write(ALICE, forgotten("next"))
+        await store.write(ALICE, [put(make_record("again", key="k"))])
+
+    @scenario
+    async def test_an_expired_record_is_as_good_as_gone(self, store: Store) -> None:
+        over = make_record("over", key="k", kind=Kind.TOPIC, expires_at=now() - timedelta(seconds=1))
+        noted = make_record("noted", expires_at=now() - timedelta(seconds=1))
+        await store.write(ALICE, [put(over), put(noted)])
+        numbers = [entry.number for entry in (await everything(store, ALICE)).values()]
+
+        assert await store.get(ALICE, ["over", "noted"]) == []
+        assert await store.fetch(ALICE, numbers) == {}
+        assert await store.select(only(ALICE), ALL, order="oldest", limit=9) == []
+        assert await store.count(only(ALICE), ALL) == 0
+        assert await store.users("acme") == {}
+        assert (await store.matching(ALICE, ALL)).tolist() == []
+        assert [change.record for change in await store.history(ALICE, "over")] == [None]
+        assert await store.write(ALICE, forgotten("over")) == [False]
+        # Its id and its key are free again.
+        await store.write(ALICE, [put(make_record("new", key="k", kind=Kind.TOPIC)), put(make_record("noted"))])
+        assert ids_of(await store.get(ALICE, ["new", "noted"])) == ["new", "noted"]
+
+    @scenario
+    async def test_sweep_takes_expired_records_out_for_real(self, store: Store) -> None:
+        soon = now() + timedelta(hours=1)
+        await store.write(ALICE, [put(make_record("a", expires_at=soon)), put(make_record("b"))])
+        await store.write(BOB, [put(make_record("c", BOB, expires_at=soon))])
+
+        assert await store.sweep(now()) == 0
+        assert await store.sweep(soon) == 2
+        assert await store.sweep(soon) == 0
+
+        assert list(await everything(store, ALICE)) == ["b"]
+        actions = [(change.action, change.record) for change in await store.history(BOB, "c")]
+        assert actions == [(Action.REMEMBERED, None), (Action.EXPIRED, None)]
+
+    @scenario
+    async def test_callers_on_several_loops_in_several_threads(self, store: Store) -> None:
+        failures: list[BaseException] = []
+
+        async def use(name: str) -> None:
+            await asyncio.gather(*(store.write(ALICE, [put(make_record(f"{name}.{n}"))]) for n in range(10)))
+            assert await store.count(only(ALICE), ALL) >= 10
+
+        def thread(name: str) -> None:
+            try:
+                asyncio.run(use(name))
+            except BaseException as error:
+                failures.append(error)
+
+        threads = [threading.Thread(target=thread, args=(name,)) for name in "abcd"]
+        for each in threads:
+            each.start()
+        await use("here")
+        for each in threads:
+            await asyncio.to_thread(each.join)
+
+        assert failures == []
+        assert await store.count(only(ALICE), ALL) == 50
+
+    @scenario
+    async def test_of_writes_made_at_once_a_wrong_one_fails_alone(self, store: Store) -> None:
+        await store.write(ALICE, [put(make_record("taken"))])
+        writes = [store.write(ALICE, [put(make_record("taken" if n == 7 else f"n{n}"))]) for n in range(20)]
+
+        outcomes = await asyncio.gather(*writes, return_exceptions=True)
+
+        assert [n for n, outcome in enumerate(outcomes) if outcome != [True]] == [7]
+        assert isinstance(outcomes[7], ConflictError)
+        assert await store.count(only(ALICE), ALL) == 20
+
+    @scenario
+    async def test_of_changes_made_at_once_one_wins(self, store: Store) -> None:
+        first = make_record("one")
+        await store.write(ALICE, [put(first)])
+        changes = [store.write(ALICE, [put(revised(first, content=f"by {n}"))]) for n in range(10)]
+
+        outcomes = await asyncio.gather(*changes, return_exceptions=True)
+
+        assert sum(outcome == [True] for outcome in outcomes) == 1
+        assert sum(isinstance(outcome, ConflictError) for outcome in outcomes) == 9
+
+    @scenario
+    async def test_a_cancelled_caller_harms_no_other(self, store: Store) -> None:
+        tasks = [asyncio.create_task(store.write(ALICE, [put(make_record(f"n{n}"))])) for n in range(40)]
+        await asyncio.sleep(0)
+        for task in tasks[::2]:
+            task.cancel()
+
+        outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+
+        assert all(outcome == [True] for outcome in outcomes[1::2])
+        stored = set(ids_of(await store.get(ALICE, [f"n{n}" for n in range(40)])))
+        assert stored >= {f"n{n}" for n in range(1, 40, 2)}
+        assert await store.write(ALICE, [put(make_record("after"))]) == [True]
+
+    @scenario
+    async def test_the_first_embedder_binds_the_store(self, store: Store) -> None:
+        assert await store.fingerprint() == FINGERPRINT
+        await store.bind(FINGERPRINT, DIMENSIONS)
+        with pytest.raises(EmbedderMismatchError, match="another-v1"):
+            await store.bind("another-v1", DIMENSIONS)
+        assert await store.fingerprint() == FINGERPRINT
+
+    @scenario
+    async def test_a_closed_store_says_so(self, store: Store) -> None:
+        await store.write(ALICE, [put(make_record("a"))])
+        await store.close()
+        await store.close()
+
+        for call in (
+            store.write(ALICE, [put(make_record("b"))]), store.get(ALICE, ["a"]), store.fetch(ALICE, [1]),
+            store.select(only(ALICE), ALL, order="oldest", limit=1), store.count(only(ALICE), ALL),
+            store.users("acme"), store.history(ALICE, "a"), store.entries(ALICE, None, 0), store.matching(ALICE, ALL),
+            store.vectors(ALICE, [1]), store.search_words(ALICE, ["a"], 1), store.sweep(now()), store.purge(ALICE),
+            store.fingerprint(), store.bind("new-v1", 3), store.to_reembed("new-v1", 1),
+            store.left_to_reembed("new-v1"), store.stage("new-v1", [(1, 1, vector_of("a"), "a")]),
+            store.adopt("new-v1", 3),
+        ):  # fmt: skip
+            with pytest.raises(ClosedError):
+                await call
+
+    @scenario
+    async def test_everything_is_there_when_opened_again(self, store: Store) -> None:
+        other = await self.another(store)
+        if other is None:
+            return
+        first = make_record("one", key="k")
+        await store.write(ALICE, [put(first)])
+        await store.write(ALICE, [put(revised(first, content="second"), action=Action.REVISED)])
+        before = await store.history(ALICE, "one"), await everything(store, ALICE)
+        await store.close()
+
+        await other.open()
+        try:
+            after = await other.history(ALICE, "one"), await everything(other, ALICE)
+            assert after[0] == before[0]
+            assert list(after[1]) == list(before[1])
+            assert await other.fingerprint() == FINGERPRINT
+        finally:
+            await other.close()
+
+    @scenario
+    async def test_two_stores_on_the_same_data_see_each_other(self, store: Store) -> None:
+        other = await self.another(store)
+        if other is None:
+            return
+        await other.open()
+        try:
+            await other.bind(FINGERPRINT, DIMENSIONS)
+            seen = await store.entries(ALICE, None, 0)
+            await other.write(ALICE, [put(make_record("theirs"))])
+            news = await store.entries(ALICE, seen.generation, seen.epoch)
+            if news.generation != seen.generation:  # the first record behind a wall may begin a generation
+                news = await store.entries(ALICE, news.generation, 0)
+            assert [entry.id for entry in news.entries] == ["theirs"]
+            with pytest.raises(ConflictError):
+                await store.write(ALICE, [put(make_record("theirs"))])
+            outcomes = await asyncio.gather(
+                *(each.write(ALICE, [put(make_record(f"{n}"))]) for n in range(20) for each in (store, other)),
+                return_exceptions=True,
+            )
+            assert sum(outcome == [True] for outcome in outcomes) == 20
+        finally:
+            await other.close()

@@ -1,0 +1,161 @@
+"""Programs that tests run in processes of their own: each takes a file's path and what it needs."""
+
+import asyncio
+import resource
+import signal
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from subprocess import PIPE, Popen
+from typing import Any
+
+from memorist.errors import StoreError
+from memorist.memory import Memory
+from memorist.records import Draft
+from memorist.testing import HashEmbedder
+
+BATCH = 7
+Program = Callable[..., Awaitable[None]]
+
+
+def start(program: Program, path: Path, *arguments: object) -> "Popen[str]":
+    """Run one of these programs; it says what it does line by line."""
+    command = [sys.executable, __file__, program.__name__, str(path), *map(str, arguments)]
+    return Popen(command, stdin=PIPE, stdout=PIPE, text=True)
+
+
+def finish(process: "Popen[str]") -> list[str]:
+    """Wait for a program's end and return what it said."""
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 0, f"exit status {process.returncode}"
+    return out.splitlines()
+
+
+def open_memory(path: str | Path, **given: Any) -> Memory:
+    return Memory.open(path, embedder=HashEmbedder(), **given)
+
+
+def say(*words: object) -> None:
+    print(*words, flush=True)
+
+
+async def write_for_ever(path: str, name: str) -> None:
+    """Store singles, batches and revisions, and say each as it is acknowledged."""
+    async with open_memory(path) as memory:
+        say("open")
+
+        async def singles(lane: int) -> None:
+            n = 0
+            while True:
+                record = await memory.remember(f"{name} {lane} {n} " + "x" * (n % 50) ** 2)
+                say("single", record.id)
+                if n % 3 == 0:
+                    await memory.revise(record.id, content=f"revised {name} {lane} {n}")
+                    say("revised", record.id)
+                if n % 5 == 0:
+                    await memory.forget(record.id)
+                    say("forgotten", record.id)
+                n += 1
+
+        async def batches() -> None:
+            n = 0
+            while True:
+                drafts = [Draft(content=f"{name} batch {n}.{m}", key=f"{name}.{n}.{m}") for m in range(BATCH)]
+                await memory.remember(drafts)
+                say("batch", f"{name}.{n}")
+                n += 1
+
+        await asyncio.gather(singles(0), singles(1), batches())
+
+
+async def write_and_read(path: str, name: str, count: str) -> None:
+    """Store notes and find each again at once, while others do likewise."""
+    async with open_memory(path) as memory:
+        say("open")
+        sys.stdin.readline()
+        for n in range(int(count)):
+            record = await memory.remember(f"{name} note {n}")
+            hits = await memory.recall(f"{name} note {n}", limit=1000)
+            assert record.id in {hit.record.id for hit in hits}
+    say("done")
+
+
+async def revise_often(path: str, id: str, name: str, count: str) -> None:
+    """Revise one record again and again."""
+    async with open_memory(path) as memory:
+        say("open")
+        sys.stdin.readline()
+        for n in range(int(count)):
+            await memory.revise(id, content=f"{name} {n}", source=f"{name}.{n}")
+    say("done")
+
+
+async def hold_open(path: str, user: str) -> None:
+    """Keep the file open and what was read of it in mind; tell on demand what is to be found."""
+    async with open_memory(path, user=user) as memory:
+        hits = await memory.recall("secret", limit=100)
+        say(len(hits))
+        while line := sys.stdin.readline():
+            hits = await memory.recall(line, limit=100)
+            say(len(hits))
+
+
+async def purge_user(path: str, user: str) -> None:
+    async with open_memory(path) as memory:
+        say(await memory.purge(user=user))
+
+
+async def reindex(path: str, dimensions: str) -> None:
+    from memorist.config import Settings
+
+    settings = Settings(url=path, embedder=HashEmbedder(int(dimensions)), reindexing=True)
+    async with Memory.open(settings=settings) as memory:
+        say(await memory.reindex())
+
+
+async def open_and_store(path: str) -> None:
+    """Wait for the word, and then open a file that is not there yet."""
+    say("ready")
+    sys.stdin.readline()
+    async with open_memory(path) as memory:
+        await memory.remember("Tea")
+    say("done")
+
+
+async def grow(path: str, most: str) -> None:
+    """Store until no file may grow any more, then be allowed to and go on."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    async with open_memory(path) as memory:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (int(most), resource.RLIM_INFINITY))
+        try:
+            while True:
+                say("stored", (await memory.remember("x" * 20_000)).id)
+        except StoreError as error:
+            say("refused", type(error).__name__)
+        assert await memory.count() > 0
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        say("stored", (await memory.remember("y" * 20_000)).id)
+
+
+async def migrate_slowly(path: str) -> None:
+    import time
+
+    import apsw
+
+    from memorist.stores.sqlite.schema import MIGRATIONS, migrate
+
+    def add(connection: apsw.Connection) -> None:
+        connection.execute("CREATE TABLE added (x)")
+        time.sleep(0.3)
+
+    connection = apsw.Connection(path)
+    connection.set_busy_timeout(10_000)
+    say("ready")
+    sys.stdin.readline()
+    migrate(connection, Path(path), [*MIGRATIONS, add])
+    say(connection.pragma("user_version"))
+    connection.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(globals()[sys.argv[1]](*sys.argv[2:]))

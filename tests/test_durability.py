@@ -1,0 +1,282 @@
+import asyncio
+import contextlib
+import os
+import random
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from children import BATCH, finish, grow, migrate_slowly, open_memory, start, write_for_ever
+from memorist.errors import (
+    MemoristError,
+    SchemaError,
+    StoreCorruptError,
+    StoreFullError,
+    StoreUnavailableError,
+)
+from memorist.memory import Memory
+from memorist.stores.sqlite import SQLiteStore
+from memorist.stores.sqlite.schema import MIGRATIONS, migrate
+
+pytestmark = pytest.mark.anyio
+
+KILLS = 8
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "memory.db"
+
+
+def sound(path: Path) -> bool:
+    with contextlib.closing(apsw.Connection(str(path))) as connection:
+        check = connection.pragma("integrity_check")
+        connection.execute("INSERT INTO words (words) VALUES ('integrity-check')")
+        return bool(check == "ok")
+
+
+async def test_a_kill_loses_nothing_acknowledged_and_leaves_nothing_half(path: Path) -> None:
+    chance = random.Random(7)
+    promised: list[str] = []
+    gone: list[str] = []
+    batches: list[str] = []
+    ignored: list[str] = []
+    for turn in range(KILLS):
+        process = start(write_for_ever, path, f"t{turn}")
+        assert process.stdout is not None
+        assert process.stdout.readline() == "open\n"
+        await asyncio.sleep(chance.uniform(0.0, 0.4))
+        process.kill()
+        out, _ = process.communicate()
+        for line in out.splitlines(keepends=True):
+            if line.endswith("\n"):  # the last may be torn
+                word, name = line.split()
+                {"single": promised, "forgotten": gone, "batch": batches}.get(word, ignored).append(name)
+
+    assert sound(path)
+    async with open_memory(path) as memory:
+        missing = [id for id in set(promised).difference(gone) if await memory.get(id) is None]
+        # A forgetting that was not acknowledged may have come to be, once for each kill and lane.
+        assert len(missing) <= 2 * KILLS
+        assert {(await memory.history(id))[-1].action for id in missing} <= {"forgotten"}
+        assert [id for id in gone if await memory.get(id) is not None] == []
+        parts = [await memory.count(key_prefix=f"{batch}.") for batch in batches]
+        assert parts == [BATCH] * len(batches)
+        keys = [record.key for record in (await memory.browse(order="key", limit=10_000)).records if record.key]
+        assert len(keys) % BATCH == 0
+        assert len(promised) > 50
+        assert len(batches) > 20
+
+
+async def test_a_file_that_may_not_grow(path: Path) -> None:
+    said = [line.split(maxsplit=1) for line in finish(start(grow, path, 3_000_000))]
+
+    assert ["refused", "StoreError"] in said  # a limit is no full disk to SQLite, but an error of the disk
+    assert said[-1][0] == "stored"
+    stored = [words[1] for words in said if words[0] == "stored"]
+    assert sound(path)
+    async with open_memory(path) as memory:
+        assert [id for id in stored if await memory.get(id) is None] == []
+        assert await memory.count() == len(stored)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    if os.system(f"mount -t tmpfs -o size=3m tmpfs '{folder}' 2> /dev/null"):
+        pytest.skip("no small disk can be mounted here")
+    yield folder
+    os.system(f"umount -l '{folder}'")
+
+
+async def test_a_disk_that_is_full(small_disk: Path) -> None:
+    path = small_disk / "memory.db"
+    filler = small_disk / "filler"
+    filler.write_bytes(b"x" * 500_000)
+    async with open_memory(path) as memory:
+        ids = []
+        with pytest.raises(StoreFullError, match="no space left"):
+            while True:
+                ids.append((await memory.remember("x" * 20_000)).id)
+        with pytest.raises(StoreFullError):
+            await memory.remember(["y" * 100_000] * 10)
+        assert await memory.count() == len(ids)
+        filler.unlink()
+        ids.append((await memory.remember("Tea")).id)
+    assert sound(path)
+    async with open_memory(path) as memory:
+        assert await memory.count() == len(ids)
+        assert [id for id in ids if await memory.get(id) is None] == []
+
+
+async def test_a_database_that_is_full(path: Path) -> None:
+    async with open_memory(path) as memory:
+        await memory.remember("Tea")
+        store = memory._engine.store
+        assert isinstance(store, SQLiteStore)
+        pages = await store._write(lambda connection: connection.pragma("page_count"))
+        await store._write(lambda connection: connection.pragma("max_page_count", pages + 20))
+        stored = ["Tea"]
+        with pytest.raises(StoreFullError):
+            while True:
+                await memory.remember(f"{len(stored)} " + "x" * 50_000)
+                stored.append("x")
+        outcomes = await asyncio.gather(
+            *(memory.remember("y" * 100_000) for _ in range(3)), memory.remember("Milk"), return_exceptions=True
+        )
+        assert all(isinstance(outcome, StoreFullError) for outcome in outcomes[:3])
+        stored += ["Milk"] * (not isinstance(outcomes[3], BaseException))
+        assert await memory.count() == len(stored)
+        await store._write(lambda connection: connection.pragma("max_page_count", 2**31))
+        await memory.remember("More tea")
+        assert await memory.count() == len(stored) + 1
+    assert sound(path)
+
+
+# --- files that are none of ours ----------------------------------------------------------------------
+
+
+async def opened(path: Path) -> None:
+    async with open_memory(path) as memory:
+        await memory.count()
+
+
+@pytest.mark.parametrize("content", [b"hello", b"hello" * 1000, b"\0" * 5000, b"SQLite format 3\0" + b"\xff" * 5000])
+async def test_a_file_of_something_else_is_refused_and_left_as_it_was(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    with pytest.raises(StoreCorruptError, match="memory"):
+        await opened(path)
+    assert path.read_bytes() == content
+    assert [each.name for each in path.parent.iterdir()] == ["memory.db"]
+
+
+async def test_another_programs_database_is_refused_and_left_as_it_was(path: Path) -> None:
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE theirs (x)")
+        connection.commit()
+    before = path.read_bytes()
+    with pytest.raises(StoreCorruptError, match="another program"):
+        await opened(path)
+    assert path.read_bytes() == before
+
+
+async def test_an_empty_file_becomes_a_memory(path: Path) -> None:
+    path.touch()
+    await opened(path)
+    assert sound(path)
+
+
+async def test_a_damaged_file_says_so(path: Path) -> None:
+    async with open_memory(path) as memory:
+        await memory.remember(f"note {n} " + "x" * 3000 for n in range(200))
+    content = bytearray(path.read_bytes())
+    for start_ in range(8192 * 3, len(content), 8192):
+        content[start_ : start_ + 4000] = b"\xa5" * 4000
+    path.write_bytes(content)
+
+    with pytest.raises(StoreCorruptError, match="damaged"):
+        async with open_memory(path) as memory:
+            await memory.recent(1000)
+            await memory.recall("note")
+
+
+async def test_a_folder_and_a_place_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(StoreUnavailableError, match="folder"):
+        await opened(tmp_path)
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreUnavailableError):
+        await opened(tmp_path / "file" / "memory.db")
+    with pytest.raises(StoreUnavailableError):
+        await opened(Path("/proc/memory.db"))
+    await opened(tmp_path / "new" / "folders" / "memory.db")
+
+
+async def test_a_backup_to_a_place_that_cannot_be_written(path: Path) -> None:
+    async with open_memory(path) as memory:
+        for target in (Path("/proc/backup.db"), path.parent / "none" / "backup.db"):
+            with pytest.raises(StoreUnavailableError, match="backup"):
+                await memory.backup(target)
+
+
+async def test_a_file_of_a_newer_version_is_refused_and_left_as_it_was(path: Path) -> None:
+    await opened(path)
+    with contextlib.closing(apsw.Connection(str(path))) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    before = path.read_bytes()
+    with pytest.raises(SchemaError, match="upgrade memorist"):
+        await opened(path)
+    assert path.read_bytes() == before
+
+
+# --- migrations ----------------------------------------------------------------------------------------
+
+
+def add_table(connection: apsw.Connection) -> None:
+    connection.execute("CREATE TABLE added (x); INSERT INTO added SELECT content FROM records")
+
+
+def fail(connection: apsw.Connection) -> None:
+    connection.execute("DELETE FROM records")
+    raise RuntimeError("a step went wrong")
+
+
+async def test_a_migration_backs_up_and_keeps_everything(path: Path) -> None:
+    async with open_memory(path) as memory:
+        record = await memory.remember("Tea")
+    with contextlib.closing(apsw.Connection(str(path))) as connection:
+        migrate(connection, path, [*MIGRATIONS, add_table])
+        migrate(connection, path, [*MIGRATIONS, add_table])
+        assert connection.execute("SELECT x FROM added").get == "Tea"
+        assert connection.pragma("user_version") == len(MIGRATIONS) + 1
+
+    backup = path.with_name(f"memory.db.v{len(MIGRATIONS)}.bak")
+    with pytest.raises(SchemaError):
+        await opened(path)
+    shutil.copy(backup, path.with_name("old.db"))
+    async with open_memory(path.with_name("old.db")) as memory:
+        assert await memory.get(record.id) == record
+
+
+async def test_a_migration_that_fails_leaves_the_file_as_it_was(path: Path) -> None:
+    async with open_memory(path) as memory:
+        record = await memory.remember("Tea")
+    with contextlib.closing(apsw.Connection(str(path))) as connection:
+        with pytest.raises(RuntimeError):
+            migrate(connection, path, [*MIGRATIONS, add_table, fail])
+        assert connection.pragma("user_version") == len(MIGRATIONS)
+    assert sound(path)
+    async with open_memory(path) as memory:
+        assert await memory.get(record.id) == record
+
+
+async def test_two_processes_migrate_once(path: Path) -> None:
+    async with open_memory(path) as memory:
+        await memory.remember("Tea")
+    processes = [start(migrate_slowly, path) for _ in range(2)]
+    for process in processes:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    assert [finish(process) for process in processes] == [[str(len(MIGRATIONS) + 1)]] * 2
+    assert sound(path)
+
+
+async def test_closing_leaves_one_file(path: Path) -> None:
+    async with open_memory(path) as memory:
+        await memory.remember("Tea")
+        await memory.recall("tea")
+    assert [each.name for each in path.parent.iterdir()] == ["memory.db"]
+
+
+async def test_every_error_is_of_one_tree(path: Path) -> None:
+    path.write_bytes(b"x" * 10_000)
+    with pytest.raises(MemoristError):
+        await Memory.open(path)

@@ -1,0 +1,147 @@
+from pathlib import Path
+from subprocess import Popen
+
+import pytest
+
+from children import (
+    Program,
+    finish,
+    hold_open,
+    open_and_store,
+    open_memory,
+    purge_user,
+    reindex,
+    revise_often,
+    start,
+    write_and_read,
+)
+from memorist.errors import EmbedderMismatchError
+from memorist.memory import Memory
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "memory.db"
+
+
+def together(count: int, program: Program, path: Path, *arguments: object) -> list[list[str]]:
+    """Run a program several times at once, each with a name of its own, from when all are ready."""
+    named = [(f"p{n}", *arguments) for n in range(count)] if arguments else [()] * count
+    processes = [start(program, path, *given) for given in named]
+    for process in processes:
+        assert process.stdout is not None
+        process.stdout.readline()
+    for process in processes:
+        tell(process, "go")
+    return [finish(process) for process in processes]
+
+
+def tell(process: "Popen[str]", line: str) -> None:
+    assert process.stdin is not None
+    process.stdin.write(line + "\n")
+    process.stdin.flush()
+
+
+def answer(process: "Popen[str]") -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
+async def test_processes_write_and_read_at_once(path: Path) -> None:
+    assert together(3, write_and_read, path, 40) == [["done"]] * 3
+    async with open_memory(path) as memory:
+        assert await memory.count() == 120
+
+
+async def test_processes_open_a_new_file_at_once(path: Path) -> None:
+    for turn in range(2):
+        new = path.with_name(f"{turn}.db")
+        assert together(4, open_and_store, new) == [["done"]] * 4
+        async with open_memory(new) as memory:
+            assert await memory.count() == 4
+
+
+async def test_processes_revise_one_record_at_once(path: Path) -> None:
+    async with open_memory(path) as memory:
+        record = await memory.remember("Tea")
+        processes = [start(revise_often, path, record.id, f"p{n}", 40) for n in range(3)]
+        for process in processes:
+            answer(process)
+        for process in processes:
+            tell(process, "go")
+        for n in range(20):
+            await memory.revise(record.id, metadata={"n": n}, source=f"here.{n}")
+        assert [finish(process) for process in processes] == [["done"]] * 3
+
+        last = await memory.get(record.id)
+        assert last is not None
+        assert last.version == 1 + 3 * 40 + 20
+        assert last.metadata == {"n": 19}
+        sources = {change.source for change in await memory.history(record.id)}
+        assert sources >= {f"p{n}.{m}" for n in range(3) for m in range(40)} | {f"here.{n}" for n in range(20)}
+
+
+async def test_one_process_sees_at_once_what_another_wrote(path: Path) -> None:
+    async with open_memory(path) as memory:
+        alice = memory.scoped(user="alice")
+        process = start(hold_open, path, "alice")
+        assert answer(process) == "0"
+        for n in range(5):
+            record = await alice.remember(f"secret {n}")
+            tell(process, "secret")
+            assert answer(process) == str(n + 1)
+        await alice.forget(record.id)
+        tell(process, "secret")
+        assert answer(process) == "4"
+        process.communicate()
+
+
+async def test_a_purge_empties_the_caches_of_other_processes(path: Path) -> None:
+    async with open_memory(path) as memory:
+        alice = memory.scoped(user="alice")
+        await alice.remember(["secret one", "secret two"])
+        assert len(await alice.recall("secret")) == 2
+        held = start(hold_open, path, "alice")
+        assert answer(held) == "2"
+
+        assert finish(start(purge_user, path, "alice")) == ["2"]
+
+        assert await alice.recall("secret") == []
+        tell(held, "secret")
+        assert answer(held) == "0"
+        await alice.remember("secret three")
+        tell(held, "secret")
+        assert answer(held) == "1"
+        held.communicate()
+
+
+async def test_after_a_reindex_elsewhere_the_old_embedder_is_refused(path: Path) -> None:
+    async with open_memory(path) as memory:
+        record = await memory.remember("secret")
+        assert len(await memory.recall("secret")) == 1
+
+        assert finish(start(reindex, path, 32)) == ["1"]
+
+        for call in (memory.remember("another"), memory.recall("secret"), memory.revise(record.id, content="other")):
+            with pytest.raises(EmbedderMismatchError, match="hash-32"):
+                await call
+        assert await memory.get(record.id) == record
+        assert await memory.count() == 1
+        await memory.rate(record.id, 1)  # needs no vector
+    with pytest.raises(EmbedderMismatchError):
+        async with open_memory(path):
+            pass
+
+
+async def test_two_memories_on_one_file_in_one_process(path: Path) -> None:
+    async with open_memory(path) as one, open_memory(path) as two:
+        record = await one.remember("Tea")
+        assert [hit.record for hit in await two.recall("tea")] == [record]
+        await two.revise(record.id, content="Milk")
+        [hit] = await one.recall("milk")
+        assert hit.record.content == "Milk"
+        await one.forget(record.id)
+        assert await two.recall("milk") == []
+        assert isinstance(one, Memory)

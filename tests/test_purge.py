@@ -1,0 +1,211 @@
+"""Forgetting, down to the bytes of the files.
+
+What was measured: `secure_delete` zeroes a deleted cell where it lies, but when a page splits or is packed
+anew SQLite leaves copies of cells behind in the free space of pages, where nothing finds them again to zero
+them. So a purge rewrites the file (VACUUM) and truncates the log; without the rewrite, tens of thousands of
+words of the purged user were still in the file. `forget` does not rewrite it: the texts leave every table and
+the text index at once, and on closing the log goes too, but copies may lie in free space until a purge.
+"""
+
+import random
+from pathlib import Path
+
+import apsw
+import numpy as np
+import pytest
+
+from children import finish, hold_open, open_memory, purge_user, start
+from memorist.errors import StoreBusyError
+from memorist.memory import Memory
+from memorist.records import Draft, Record
+from memorist.scope import Wall
+from memorist.stores.sqlite import SQLiteStore
+
+pytestmark = pytest.mark.anyio
+
+VICTIM, MARK = "qvictimz", "qmarkz"
+"""In the name and in every text of the user to be purged, and nowhere else. Also what the analyser keeps."""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "memory.db"
+
+
+def traces(path: Path, *words: str) -> dict[str, int]:
+    """Return how often the words are in the bytes of each file beside `path`, where they are at all."""
+    counts = {
+        each.name: sum(each.read_bytes().lower().count(word.encode()) for word in words)
+        for each in path.parent.iterdir()
+    }
+    return {name: count for name, count in counts.items() if count}
+
+
+class Life:
+    """Users who store, revise, supersede, rate and forget texts of all sizes, one in turn with the other."""
+
+    def __init__(self, memory: Memory, seed: int) -> None:
+        self.memory = memory
+        self.chance = random.Random(seed)
+        self.ids: dict[str, list[str]] = {}
+
+    def text(self, mark: str, words: int) -> str:
+        def word(n: int) -> str:
+            return (mark if n % 3 == 0 else "") + "".join(self.chance.choices("abcdefgh", k=5))
+
+        return " ".join(word(n) for n in range(words))
+
+    def draft(self, mark: str) -> Draft:
+        name = self.text(mark, 1) + str(self.chance.random())
+        return Draft(
+            content=self.text(mark, self.chance.choice([3, 10, 40, 40, 300, 2000])),
+            kind=self.chance.choice(["note", "message", "topic", "fact"]),
+            id=f"id-{name}",
+            key=f"key-{name}" if self.chance.random() < 0.5 else None,
+            cue=self.text(mark, 5) if self.chance.random() < 0.3 else None,
+            metadata={self.text(mark, 1): self.text(mark, 4)},
+            payload={"deep": [self.text(mark, self.chance.choice([2, 400]))]},
+            source=self.text(mark, 1),
+            agent=self.text(mark, 1),
+            session=f"session-{mark}-{self.chance.randrange(4)}",
+            expires_at=-1 if self.chance.random() < 0.05 else None,
+        )
+
+    async def step(self, user: str, mark: str) -> None:
+        memory, ids = self.memory.scoped(user=user), self.ids.setdefault(user, [])
+        chosen = self.chance.random()
+        if chosen < 0.35 or len(ids) < 5:
+            made = await memory.remember([self.draft(mark) for _ in range(self.chance.randrange(1, 8))])
+            ids += [record.id for record in made if record.expires_at is None]
+        elif chosen < 0.7:
+            words = self.chance.choice([3, 30, 300, 2000])
+            await memory.revise(self.chance.choice(ids), content=self.text(mark, words), source=self.text(mark, 1))
+        elif chosen < 0.8:
+            old = ids.pop(self.chance.randrange(len(ids)))
+            ids.append((await memory.remember(Draft(content=self.text(mark, 9), supersedes=old))).id)
+        elif chosen < 0.9:
+            await memory.rate(self.chance.choice(ids), self.chance.random(), source=self.text(mark, 1))
+        else:
+            await memory.forget(ids.pop(self.chance.randrange(len(ids))), source=self.text(mark, 1))
+
+    async def pass_by(self, steps: int, *users: str) -> None:
+        for _ in range(steps):
+            await self.step(VICTIM, MARK)
+            await self.step(self.chance.choice(users), "zneighbourq")
+
+
+async def everything(memory: Memory) -> list[Record]:
+    return (await memory.browse(superseded=True, order="oldest", limit=10_000)).records
+
+
+@pytest.mark.parametrize(("seed", "size"), [(1, 2**30), (2, 0)])
+async def test_a_purge_leaves_no_byte_of_the_user_and_every_byte_of_the_others(
+    path: Path, seed: int, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memorist.stores.sqlite.store._REWRITTEN_IN_MEMORY", size)
+    async with open_memory(path) as memory:
+        life = Life(memory, seed)
+        await life.pass_by(40, "anna", "bert", "carl")
+        held = start(hold_open, path, VICTIM)
+        assert held.stdout is not None
+        held.stdout.readline()
+        await life.pass_by(40, "anna", "bert", "carl")
+        others = {user: await everything(memory.scoped(user=user)) for user in ("anna", "bert", "carl")}
+        assert traces(path, VICTIM, MARK)
+
+        assert await memory.purge(user=VICTIM) > 0
+
+        assert traces(path, VICTIM, MARK) == {}
+        assert {user: await everything(memory.scoped(user=user)) for user in others} == others
+        held.communicate()
+    assert traces(path, VICTIM, MARK) == {}
+
+
+async def test_a_purge_by_another_process(path: Path) -> None:
+    async with open_memory(path) as memory:
+        await Life(memory, 3).pass_by(30, "anna")
+        assert await memory.scoped(user=VICTIM).recall(MARK)
+        finish(start(purge_user, path, VICTIM))
+        assert traces(path, VICTIM, MARK) == {}
+        await memory.scoped(user="anna").remember("Tea")
+        assert await memory.scoped(user=VICTIM).recall(MARK) == []
+    assert traces(path, VICTIM, MARK) == {}
+
+
+async def test_a_purge_during_a_reindex(path: Path) -> None:
+    async with open_memory(path) as memory:
+        await Life(memory, 4).pass_by(20, "anna")
+        store = memory._engine.store
+        rows = await store.to_reembed("next-v1", 1000)
+        await store.stage("next-v1", [(n, version, np.ones(3, np.float32), record.text) for n, version, record in rows])
+        await memory.purge(user=VICTIM)
+        assert traces(path, VICTIM, MARK) == {}
+
+
+async def test_a_purge_is_told_when_another_keeps_old_pages(path: Path) -> None:
+    store = SQLiteStore(path, busy_timeout=0.1)
+    async with open_memory(path) as memory:
+        await memory.scoped(user=VICTIM).remember(MARK)
+    await store.open()
+    reader = apsw.Connection(str(path))
+    reader.execute("BEGIN; SELECT count(*) FROM records")
+    with pytest.raises(StoreBusyError, match="again"):
+        await store.purge(Wall("default", VICTIM))
+    reader.execute("ROLLBACK")
+    reader.close()
+    assert await store.purge(Wall("default", VICTIM)) == 0
+    assert traces(path, VICTIM, MARK) == {}
+    await store.close()
+
+
+def _tables(path: Path) -> str:
+    with_everything = []
+    connection = apsw.Connection(str(path))
+    for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'"):
+        if name != "words":
+            with_everything += [repr(row) for row in connection.execute(f"SELECT * FROM {name}")]
+    connection.close()
+    return "\n".join(with_everything)
+
+
+async def test_what_is_forgotten_leaves_every_table_at_once(path: Path) -> None:
+    async with open_memory(path) as memory:
+        alice = memory.scoped(user="alice")
+        await alice.remember(f"neighbour {n}" for n in range(50))
+        record = await alice.remember(
+            f"{MARK} one", metadata={MARK: 1}, payload={"a": MARK}, cue=f"cue {MARK}", key=MARK
+        )
+        await alice.revise(record.id, content=f"{MARK} two", metadata={})
+        await alice.rate(record.id, 1)
+        assert MARK in _tables(path)
+
+        await alice.forget(record.id)
+
+        assert MARK not in _tables(path)
+        assert len(await alice.history(record.id)) == 4
+    assert traces(path, MARK) == {}
+
+
+async def test_what_expired_leaves_every_table_when_swept(path: Path) -> None:
+    async with open_memory(path) as memory:
+        await memory.remember(f"{MARK} {n}" for n in range(3))
+        await memory.remember(MARK, expires_at=-1)
+        await memory.forget(kind="note")
+    async with open_memory(path):  # opening sweeps
+        pass
+    assert MARK not in _tables(path)
+    assert traces(path, MARK) == {}
+
+
+async def test_the_rewrite_is_what_makes_a_purge_complete(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The day this fails, SQLite zeroes what it leaves behind, and a purge may become cheap."""
+
+    def without_rewrite(store: SQLiteStore, connection: apsw.Connection) -> None:
+        connection.execute("INSERT INTO words (words) VALUES ('optimize')")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    monkeypatch.setattr(SQLiteStore, "_scrub", without_rewrite)
+    async with open_memory(path) as memory:
+        await Life(memory, 1).pass_by(60, "anna")
+        await memory.purge(user=VICTIM)
+        assert traces(path, MARK)

@@ -1,0 +1,176 @@
+import base64
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memorist.errors import InvalidInputError
+from memorist.pages import check_order, decode, make_page
+from memorist.records import Draft, Kind, Record, make_id
+from memorist.scope import Scope
+
+NOON = datetime(2024, 5, 8, 12, tzinfo=UTC)
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+TEXT = st.text(alphabet=st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip)
+NAMES = TEXT.filter(lambda name: "\0" not in name)
+PLAIN = st.dictionaries(
+    TEXT,
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT,
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+        max_leaves=8,
+    ),
+    max_size=3,
+)
+MOMENTS = st.datetimes(timezones=st.just(UTC))
+RECORDS = st.builds(
+    Record, id=NAMES, kind=st.sampled_from(Kind),
+    scope=st.builds(Scope, NAMES, st.none() | NAMES, st.none() | NAMES, st.none() | NAMES), content=TEXT,
+    cue=st.none() | NAMES, key=st.none() | NAMES, metadata=PLAIN, payload=PLAIN, source=st.none() | NAMES,
+    verified=st.booleans(), rating=st.none() | st.floats(-1, 1), created_at=MOMENTS, updated_at=MOMENTS,
+    happened_at=st.none() | MOMENTS, expires_at=st.none() | MOMENTS, superseded_by=st.none() | NAMES,
+    superseded_at=st.none() | MOMENTS, version=st.integers(1, 2**63 - 1),
+)  # fmt: skip
+
+
+def a_record(**fields: Any) -> Record:
+    return Draft(content="Tea", id="one").to_record(Scope(), NOON) if not fields else replace(a_record(), **fields)
+
+
+@given(RECORDS)
+def test_a_record_survives_plain_values_and_json(record: Record) -> None:
+    assert Record.from_dict(record.to_dict()) == record
+    assert Record.from_dict(json.loads(json.dumps(record.to_dict()))) == record
+
+
+def test_plain_values_are_flat_and_readable() -> None:
+    plain = a_record().to_dict()
+
+    assert (plain["tenant"], plain["user"], plain["kind"]) == ("default", None, "note")
+    assert plain["created_at"] == "2024-05-08T12:00:00.000000Z"
+    assert "scope" not in plain
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"id": None}, {"id": ""}, {"id": 5}, {"kind": "dream"}, {"kind": None}, {"content": None}, {"content": " "},
+        {"created_at": None}, {"updated_at": None}, {"created_at": "soon"}, {"happened_at": []}, {"version": 0},
+        {"version": "1"}, {"version": True}, {"version": 2**63}, {"verified": "yes"}, {"verified": None},
+        {"superseded_by": 7}, {"superseded_at": "x"}, {"rating": 2}, {"rating": "1"}, {"metadata": None},
+        {"metadata": []}, {"payload": "x"}, {"tenant": ""}, {"user": 5}, {"agent": " "}, {"mood": 1}, {"scope": {}},
+    ],
+)  # fmt: skip
+def test_a_plain_record_that_is_none_is_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInputError):
+        Record.from_dict({**a_record().to_dict(), **changes})
+
+
+@pytest.mark.parametrize("name", ["id", "kind", "content", "created_at", "updated_at"])
+def test_a_plain_record_that_lacks_a_field_is_refused(name: str) -> None:
+    plain = a_record().to_dict()
+    del plain[name]
+    with pytest.raises(InvalidInputError):
+        Record.from_dict(plain)
+
+
+def nested(depth: int) -> dict[str, Any]:
+    plain: dict[str, Any] = {}
+    for _ in range(depth):
+        plain = {"in": [plain]}
+    return plain
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"content": ""}, {"content": " \n"}, {"content": "\ud800"}, {"content": None}, {"content": b"x"},
+        {"content": "x" * 10_000_001}, {"id": ""}, {"id": "x" * 513}, {"id": "a\0"}, {"cue": " "}, {"cue": "a\0"},
+        {"key": ""}, {"key": "a\0"}, {"key": 5}, {"source": ""}, {"source": "\udfff"}, {"rating": 1.1},
+        {"rating": "good"}, {"rating": float("nan")}, {"metadata": {"a": float("nan")}},
+        {"metadata": {"a": float("inf")}}, {"metadata": {"a": {1, 2}}}, {"metadata": {"a": "\ud800"}}, {"metadata": {"\ud800": 1}},
+        {"metadata": "x"},
+        {"metadata": [("a", 1)]}, {"metadata": {(1,): 2}}, {"payload": {"a": b"x"}}, {"payload": nested(101)},
+        {"metadata": nested(100_000)}, {"happened_at": "someday"}, {"expires_at": "someday"}, {"expires_at": 1e300},
+        {"kind": "dream"}, {"kind": None}, {"kind": []}, {"agent": ""}, {"session": "a\0"},
+    ],
+)  # fmt: skip
+def test_a_draft_with_a_wrong_field_is_refused(fields: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInputError):
+        Draft(**{"content": "Tea", **fields}).to_record(Scope(), NOON)
+
+
+def test_fields_are_copied_as_json_would() -> None:
+    inner = {"b": [1, (2, 3)]}
+    record = Draft(content="Tea", metadata={"a": inner, 1: None}).to_record(Scope(), NOON)  # type: ignore[dict-item]
+    inner["b"].append(4)
+
+    assert record.metadata == {"a": {"b": [1, [2, 3]]}, "1": None}
+    assert Draft(content="Tea", payload=nested(99)).to_record(Scope(), NOON).payload == nested(99)
+
+
+def test_what_a_record_goes_by() -> None:
+    record = a_record()
+    assert (record.at, record.text, record.current) == (NOON, "Tea", True)
+
+    earlier = NOON - timedelta(days=1)
+    other = a_record(happened_at=earlier, cue="What to drink?", superseded_at=NOON, superseded_by="two")
+    assert (other.at, other.text, other.current) == (earlier, "What to drink?", False)
+
+
+def test_ids_are_random() -> None:
+    assert len({make_id() for _ in range(1000)}) == 1000
+
+
+@given(RECORDS, st.sampled_from(["newest", "oldest", "key"]))
+def test_a_cursor_tells_where_a_page_ended(record: Record, order: str) -> None:
+    record = replace(record, key=record.key or "k")
+    page = make_page([record, record], 1, check_order(order))
+
+    place = (
+        record.key
+        if order == "key"
+        else int((record.at - datetime(1970, 1, 1, tzinfo=UTC)) / timedelta(microseconds=1))
+    )
+    cursor = decode(page.next, order)
+    assert cursor is not None
+    assert (cursor[0] == place or order != "key") and cursor[2:] == (record.id, record.scope.user)
+    assert page.records == [record]
+    for other in {"newest", "oldest", "key"} - {order}:
+        with pytest.raises(InvalidInputError, match=order):
+            decode(page.next, other)
+
+
+def test_the_last_page_has_no_cursor() -> None:
+    assert make_page([a_record()], 1, "newest").next is None
+    assert make_page([], 1, "newest").next is None
+    assert make_page([a_record()], 0, "newest").next is None
+
+
+def tampered(*parts: Any) -> str:
+    return base64.urlsafe_b64encode(json.dumps(parts).encode()).decode()
+
+
+@pytest.mark.parametrize(
+    "cursor",
+    [
+        "", "x", "🙂", 5, b"x", "bm90IGpzb24=", tampered(), tampered("newest", 1, 1, "id"),
+        tampered("newest", "1", 1, "id", None),
+        tampered("newest", 2**63, 1, "id", None), tampered("newest", 1, True, "id", None),
+        tampered("newest", 1, 1, 5, None),
+        tampered("newest", 1, 1, "id", 5), tampered([], 1, 1, "id", None), tampered("sideways", 1, 1, "id", None),
+        base64.urlsafe_b64encode(b"[" * 100_000).decode(),
+    ],
+)  # fmt: skip
+def test_a_cursor_of_someone_elses_is_refused(cursor: Any) -> None:
+    with pytest.raises(InvalidInputError, match="cursor"):
+        decode(cursor, "newest")
+
+
+def test_an_unknown_order_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="newest, oldest, key"):
+        check_order("sideways")
