@@ -77,7 +77,8 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """What changed behind one wall since an epoch: entries to add or replace, and numbers that are gone.
+    """What changed behind one wall since an epoch: entries to add or replace, and numbers that are gone
+    or stand for what recall must no longer find.
 
     `epoch` is where the next call goes on from; `more` tells that there is more to fetch right now.
     `generation` changes when all that was read before is void (after a purge, or with new vectors).
