@@ -544,7 +544,6 @@ async def test_one_memory_in_several_threads_with_loops_of_their_own(alice: Memo
     assert await alice.count() == await bob.count() == 30
 
 
-@pytest.mark.xfail(reason="of two recalls that read the changes at once, the later one may go without its part")
 async def test_recalls_at_once_each_see_what_was_stored_before_them(
     alice: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -119,10 +119,13 @@ class Recaller:
             elif changed.generation != index.generation:  # a purge, or new vectors: begin anew
                 self.drop(wall)
                 continue
-            if changed.entries or changed.gone or index.generation is None or changed.epoch != index.epoch:
+            if (changed.generation, changed.epoch) != since:
                 with index.lock:
-                    if (index.generation, index.epoch) == since:  # else another call was faster
+                    undisturbed = (index.generation, index.epoch) == since
+                    if undisturbed:
                         index.update(changed)
+                if not undisturbed:  # another call took in changes meanwhile, though perhaps not all of these
+                    continue
                 self._bound(wall)
             if not changed.more:
                 if index.mostly_dead:

@@ -234,7 +234,7 @@ class SQLiteStore(Store):
             rows = _rows_in(connection, wall, "number", "number, vector", numbers, table="indexed")
             return {number: np.frombuffer(blob, np.float32) for number, blob in rows if blob is not None}
 
-        return await self._read(work)
+        return await self._read(work, brief=len(numbers) <= _BRIEF_ROWS)
 
     async def search_words(self, wall: Wall, terms: Sequence[str], limit: int) -> list[tuple[int, float]]:
         def work(connection: apsw.Connection) -> list[tuple[int, float]]:
