@@ -99,7 +99,8 @@ class Scope:
         if tenant not in (None, self.tenant) and (self.user is not None or self.tenant != DEFAULT_TENANT):
             raise ScopeError(f"the memory of tenant {self.tenant!r} cannot be turned into that of {tenant!r}")
         given = {"tenant": tenant, "user": user, "agent": agent, "session": session}
-        return replace(self, **{name: value for name, value in given.items() if value is not None})
+        changed = {name: value for name, value in given.items() if value is not None}
+        return replace(self, **changed) if changed else self
 
 
 def _check_name(label: str, name: object) -> None:

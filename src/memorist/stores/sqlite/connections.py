@@ -7,6 +7,7 @@ savepoint of its own, and commits them together: whoever waits alone pays one fl
 import os
 import queue
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -40,6 +41,8 @@ _STEPS_BETWEEN = 1000
 """Steps of SQLite's machine, some ten microseconds, from one look at the clock to the next."""
 _MOST_SHARED = 256
 """Writes in one commit: more would make the first of them wait."""
+_PATIENCE = 0.002
+"""Seconds to wait for those who shared the last commit: about what a flush takes. A lone writer never waits."""
 
 
 class TooLong(Exception):
@@ -66,6 +69,7 @@ class Connections:
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._gate = threading.Lock()
         self._closed = False
+        self._shared = 1
         self._process = os.getpid()
         with translated(path):
             self._writing = self._connect()
@@ -191,17 +195,26 @@ class Connections:
                 self._writing.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
 
     def _take_waiting(self, first: _Job) -> tuple[list[_Job], bool]:
-        """Return the jobs that wait, up to one that must run alone, and whether the end was among them."""
+        """Return the jobs that wait, up to one that must run alone, and whether the end was among them.
+
+        Whoever shared the last commit was answered together and comes back together: for as many jobs as
+        then it waits a moment, or the first of them would have a flush of the disk for itself.
+        """
         batch = [first]
+        expected, until = self._shared, time.monotonic() + _PATIENCE
+        last = False
         while not batch[-1].alone and len(batch) < _MOST_SHARED:
+            left = until - time.monotonic() if len(batch) < expected else 0
             try:
-                job = self._jobs.get_nowait()
+                job = self._jobs.get(timeout=left) if left > 0 else self._jobs.get_nowait()
             except queue.Empty:
                 break
             if job is None:
-                return batch, True
+                last = True
+                break
             batch.append(job)
-        return batch, False
+        self._shared = len(batch)
+        return batch, last
 
     def _commit(self, jobs: list[_Job]) -> None:
         """Carry out all jobs in one transaction. One that raises is undone alone."""
