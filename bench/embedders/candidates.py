@@ -47,7 +47,7 @@ class Candidate(ABC):
 
 
 class Onnx(Candidate):
-    packages = ("onnxruntime", "kitoken")
+    packages = ("onnxruntime",)
 
     def open(self, cache: Path) -> None:
         folder = self.folder(cache)

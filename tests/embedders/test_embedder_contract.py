@@ -96,7 +96,7 @@ def test_one_string_in_place_of_a_list_is_refused():
 
 
 def test_importing_embedders_loads_no_model_library():
-    heavy = "onnxruntime", "kitoken", "openai", "fastembed", "sentence_transformers"
+    heavy = "onnxruntime", "tokenizers", "openai", "fastembed", "sentence_transformers"
     code = f"import sys, memorist.embedders; print([m for m in {heavy!r} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.embedders.onnx import BUNDLED
-from memorist.embedders.tokenizing import Tokenizer
+from memorist.embedders.tokenizing import open_tokenizer
 from memorist.errors import EmbedderError
 
 FILE = BUNDLED / "tokenizer.json"
-OURS = Tokenizer(FILE, 512)
+OURS = open_tokenizer(FILE, 512)
 THEIRS = tokenizers.Tokenizer.from_file(str(FILE))
 THEIRS.enable_truncation(512)
 
@@ -47,7 +47,7 @@ def test_a_special_token_in_a_text_is_plain_text() -> None:
 
 
 def test_a_long_text_is_cut_within_its_frame() -> None:
-    ids = Tokenizer(FILE, 8).encode("one two three four five six seven eight nine")
+    ids = open_tokenizer(FILE, 8).encode("one two three four five six seven eight nine")
     assert len(ids) == 8
     assert (ids[0], ids[-1]) == (101, 102)
 
@@ -65,7 +65,7 @@ def test_each_way_of_framing_is_understood(
     path = tmp_path / "tokenizer.json"
     path.write_text(json.dumps(json.loads(FILE.read_text()) | {"post_processor": processor}))
     before, after = frame
-    assert Tokenizer(path, 512).encode("hello") == [*before, 7592, *after]
+    assert open_tokenizer(path, 512).encode("hello") == [*before, 7592, *after]
 
 
 @pytest.mark.parametrize("content", ["", "{}", "not json", '{"post_processor": {"type": "Magic"}}'])
@@ -73,4 +73,4 @@ def test_a_file_that_is_no_tokenizer_is_named(tmp_path: Path, content: str) -> N
     path = tmp_path / "tokenizer.json"
     path.write_text(content)
     with pytest.raises(EmbedderError, match=r"tokenizer\.json"):
-        Tokenizer(path, 512)
+        open_tokenizer(path, 512)

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from memorist.embedders.base import Role, Vectors
 from memorist.embedders.blocking import BlockingEmbedder, Workers
 from memorist.embedders.folder import ModelFolder, read_folder
-from memorist.embedders.tokenizing import Tokenizer
+from memorist.embedders.tokenizing import open_tokenizer
 from memorist.errors import EmbedderError
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class _Model:
     def __init__(self, card: ModelFolder) -> None:
         self._pooling = card.pooling
         self._most_characters = card.max_tokens * _CHARACTERS_PER_TOKEN
-        self._tokenizer = Tokenizer(card.tokenizer, card.max_tokens)
+        self._tokenizer = open_tokenizer(card.tokenizer, card.max_tokens)
         self._session = _open_session(card.weights)
         kinds = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
         self._inputs: dict[str, type[Any]] = {}
