@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from memorist.config import Settings
-from memorist.embedders import BatchedEmbedder, Role, Vectors, open_embedder, unit_rows
+from memorist.embedders import BatchedEmbedder, OnnxEmbedder, Role, Vectors, open_embedder, unit_rows
 from memorist.errors import ClosedError, EmbedderError, EmbedderMismatchError, InvalidInputError
 from memorist.recall import Recaller, given_vector, terms_of
 from memorist.records import Action, Draft, Record
@@ -42,6 +43,9 @@ class Engine:
         await self.store.open()
         try:
             stored = await self.store.fingerprint()
+            if stored is not None and isinstance(self.embedder.inner, OnnxEmbedder):
+                with suppress(EmbedderError):  # it names itself without being loaded; a broken one is told when used
+                    await self.embedder.ready()
             # An embedder that must ask for its fingerprint is asked at the first vector, not here.
             if stored is not None and self.embedder.fingerprint not in ("", stored) and not self.settings.reindexing:
                 raise EmbedderMismatchError(
