@@ -1,4 +1,4 @@
-"""One thread for NumPy's linear algebra; imported before NumPy, for that reads it once. See README.md, "Threads"."""
+"""One thread for NumPy's linear algebra; imported before NumPy, which reads it once. See README.md, "Threads"."""
 
 import os
 
