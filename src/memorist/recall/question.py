@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 
 from memorist.recall.analysis import STOPWORDS, fold, terms, words
 from memorist.recall.temporal import Span, spans
@@ -32,6 +33,8 @@ class Question:
     """The text to embed: speakers' names replaced by "I" and "my", as they would speak of themselves."""
     terms: Mapping[str, int]
     """Index terms with counts, without speakers' names."""
+    pairs: Sequence[tuple[str, str]]
+    """Terms that follow one another in the question, each pair once."""
     speakers: frozenset[str]
     """The scope's speakers that are asked about."""
     first_person: bool
@@ -69,11 +72,12 @@ def read_question(text: str, *, speakers: Iterable[str] = (), now: datetime, yea
     named = {speaker: found for speaker in speakers if (found := _asks_for(text, speaker))}
     spellings = {s for found in named.values() for s in found}
     gone = {t for s in spellings for t in terms(s)}
-    counted = Counter(t for t in terms(text) if t not in gone)
+    asked = [t for t in terms(text) if t not in gone]
     return Question(
         text=text,
         embed=_first_person(text, spellings) if spellings else text,
-        terms=counted,
+        terms=Counter(asked),
+        pairs=tuple(dict.fromkeys(pairwise(asked))),
         speakers=frozenset(named),
         first_person=bool(_FIRST_PERSON.search(text)),
         spans=tuple(spans(text, now, years)),

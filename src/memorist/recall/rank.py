@@ -18,6 +18,7 @@ __all__ = ["Asked", "Ranked", "rank"]
 WEIGHTS: Mapping[str, float] = {
     "words": 2.4,
     "words_around": 3.8,
+    "pairs": 1.5,
     "meaning": 12.8,
     "meaning_around": 6.6,
     "speaker": 3.2,
@@ -28,7 +29,7 @@ WEIGHTS: Mapping[str, float] = {
 """What each signal counts: learned listwise on all the data sets together, then rounded; see docs/recall.md."""
 RATING = 1.0
 """What a rating of 1 counts: as much as 0.05 of similarity, so it decides only among like records."""
-_MOST_BY_WORDS = (WEIGHTS["words"] + WEIGHTS["words_around"]) * (K1 + 1)
+_MOST_BY_WORDS = (WEIGHTS["words"] + WEIGHTS["words_around"]) * (K1 + 1) + WEIGHTS["pairs"]
 CANDIDATES = 1000
 """Rows ranked behind a wall too large to rank whole: the nearest by vector, and those that hold the words."""
 
@@ -112,17 +113,18 @@ def rank(index: WallIndex, asked: Asked) -> Ranked:
     cosines = np.zeros(index.rows, np.float32) if asked.vector is None else index.vectors.scores(asked.vector)
     if asked.query.mode == "dense":
         return _ranked(index, _nearest(index, asked, allowed, cosines), cosines, {})
-    words = score_words(index, asked.question.terms) if index.has_postings else _found(index, asked)
+    question = asked.question
+    words = score_words(index, question.terms, question.pairs) if index.has_postings else _found(index, asked)
     rows = _candidates(index, allowed, cosines, words)
-    signals = {"words": words.alone[rows], "words_around": words.around[rows]}
+    signals = {"words": words.alone[rows], "words_around": words.around[rows], "pairs": words.pairs[rows]}
     if asked.vector is not None:
         signals["meaning"] = cosines[rows]
         signals["meaning_around"] = _around(index, rows, cosines)
     else:
         rows, signals = _matching(rows, signals)
-    signals |= _who(index, asked.question, rows)
-    if asked.question.spans:
-        signals["time"] = time_fit(index.column("at")[rows] / 1e6, asked.question.spans)
+    signals |= _who(index, question, rows)
+    if question.spans:
+        signals["time"] = time_fit(index.column("at")[rows] / 1e6, question.spans)
     signals |= _conversation(index, rows, signals)
     return _ranked(index, rows, cosines, signals)
 
@@ -154,7 +156,7 @@ def _found(index: WallIndex, asked: Asked) -> WordScores:
     best = max((score for _, score in asked.found or ()), default=0.0) or 1.0
     for number, score in asked.found or ():
         alone[index.rows_of([number])] = score / best
-    return WordScores(alone, alone)
+    return WordScores(alone, alone, np.zeros_like(alone))
 
 
 def _matching(rows: Rows, signals: dict[str, Floats]) -> tuple[Rows, dict[str, Floats]]:

@@ -22,25 +22,27 @@ PULL = (0.5, 0.25)
 class WordScores:
     """Scores of every row, as a share of the information in the question's words.
 
-    `alone` counts a record's own words, `around` those of its neighbours in the conversation too.
+    `alone` counts a record's own words, `around` those of its neighbours in the conversation too, `pairs`
+    those that follow one another in the record as in the question.
     """
 
     alone: Floats
     around: Floats
+    pairs: Floats
 
 
-def score_words(index: WallIndex, terms: Iterable[str]) -> WordScores:
-    """Return how well each row's words answer to the analysed terms."""
+def score_words(index: WallIndex, terms: Iterable[str], pairs: Iterable[tuple[str, str]] = ()) -> WordScores:
+    """Return how well each row's words answer to the analysed terms, and to pairs of them."""
     alive = index.alive
     count = int(alive.sum())
-    alone, around = np.zeros(index.rows, np.float32), np.zeros(index.rows, np.float32)
+    alone, around, paired = (np.zeros(index.rows, np.float32) for _ in range(3))
     found = {term: _living(index.postings(term), alive) for term in dict.fromkeys(terms)}
     information = {
         term: float(np.log1p((count - len(rows) + 0.5) / (len(rows) + 0.5))) for term, (rows, _) in found.items()
     }
     total = sum(information.values())
     if total <= 0:
-        return WordScores(alone, around)
+        return WordScores(alone, around, paired)
     lengths = index.column("length")
     shorten = 1 / (1 - B + B * lengths / max(float(lengths[alive].sum()) / max(count, 1), 1.0))
     near = _neighbours(index)
@@ -50,7 +52,11 @@ def score_words(index: WallIndex, terms: Iterable[str]) -> WordScores:
         alone[rows] += gain * amount / (amount + K1)
         touched, reached = _spread(rows, amount, near)
         around[touched] += gain * reached / (reached + K1)
-    return WordScores(alone, around)
+    for first, second in pairs:
+        together = np.intersect1d(found[first][0], found[second][0])
+        adjacent = [row for row in together.tolist() if f" {first} {second} " in f" {index.terms(row)} "]
+        paired[adjacent] += (information[first] + information[second]) / (2 * total)
+    return WordScores(alone, around, paired)
 
 
 def _living(posting: tuple[Rows, Floats], alive: NDArray[np.bool_]) -> tuple[Rows, Floats]:
