@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memorist.config import Settings, default_url
+from memorist.config import Settings, config_file, default_url
 from memorist.errors import InvalidInputError
 
 
@@ -88,3 +88,18 @@ def test_a_database_that_names_nothing_is_refused(url: object) -> None:
 def test_settings_do_not_change() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         Settings().url = "b.db"  # type: ignore[misc]
+
+
+def test_a_file_fills_in_what_the_environment_leaves_open(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text('db = "~/agent.db"\nmodel = "~/e5"\nbusy_timeout = 2\ncache_bytes = 1000\n')
+    settings = Settings.load({"MEMORIST_BUSY_TIMEOUT": "3"}, file)
+    assert settings.url == str(Path("~/agent.db").expanduser()) and settings.embedder == Path("~/e5").expanduser()
+    assert (settings.busy_timeout, settings.cache_bytes) == (3.0, 1000)
+    assert Settings.load({"MEMORIST_EMBEDDER": "hash"}, file).embedder == "hash"
+    assert Settings.load({}, tmp_path / "none.toml") == Settings()
+
+
+def test_the_file_can_be_named_by_a_variable() -> None:
+    assert config_file({"MEMORIST_CONFIG": "~/m.toml"}) == Path("~/m.toml").expanduser()
+    assert config_file({}).name == "config.toml"

@@ -1,9 +1,10 @@
-"""Settings: what is given in code or as a flag comes first, then the environment, then the defaults."""
+"""Settings: what is given in code or as a flag comes first, then the environment, then a file, then the defaults."""
 
 from __future__ import annotations
 
 import math
 import os
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from memorist.errors import InvalidInputError
 if TYPE_CHECKING:
     from memorist.embedders.registry import EmbedderSpec
 
-__all__ = ["Settings", "default_url"]
+__all__ = ["NAMES", "Settings", "config_file", "default_url", "from_environment", "from_file"]
 
 _Number = TypeVar("_Number", int, float)
 
@@ -60,24 +61,22 @@ class Settings:
         _check_number("cache_bytes", self.cache_bytes, int)
 
     @classmethod
-    def load(cls, env: Mapping[str, str] | None = None) -> Settings:
-        """Return the settings that the environment describes.
+    def load(cls, env: Mapping[str, str] | None = None, file: Path | None = None) -> Settings:
+        """Return the settings that the environment describes, and what it leaves open, a TOML file.
 
         Args:
             env: the variables; by default those of this process.
+            file: holds any of `NAMES`; by default none is read. The command reads `config_file()`.
 
         Raises:
-            InvalidInputError: a variable holds something else than it should; the text names it.
+            InvalidInputError: a variable or the file holds something else than it should; the text names it.
         """
-        env = os.environ if env is None else env
-        given: dict[str, Any] = {
-            "embedder": _text(env, "MEMORIST_EMBEDDER") or _folder(env, "MEMORIST_MODEL"),
-            "busy_timeout": _number(env, "MEMORIST_BUSY_TIMEOUT", float),
-            "cache_bytes": _number(env, "MEMORIST_CACHE_BYTES", int),
-        }
-        if (url := _text(env, "MEMORIST_DB")) is not None:
-            given["url"] = _expanded(url)
-        return cls(**{name: value for name, value in given.items() if value is not None})
+        given = dict(from_file(file)) if file is not None else {}
+        said = from_environment(os.environ if env is None else env)
+        if "embedder" in said or "model" in said:  # what an outer layer says of the embedder is all that counts
+            given.pop("embedder", None)
+            given.pop("model", None)
+        return cls(**_fields({**given, **said}))
 
     def with_given(self, url: str | os.PathLike[str] | None = None, embedder: EmbedderSpec = None) -> Settings:
         """Return these settings with what is given (not None) put in."""
@@ -87,6 +86,57 @@ class Settings:
         if embedder is not None:
             settings = replace(settings, embedder=embedder)
         return settings
+
+
+def config_file(env: Mapping[str, str] | None = None) -> Path:
+    """Return the TOML file of the command's settings, there or not: MEMORIST_CONFIG, else ``config.toml`` in the
+    folder where this system keeps a user's configuration."""
+    from platformdirs import user_config_path
+
+    named = _text(os.environ if env is None else env, "MEMORIST_CONFIG")
+    return Path(named).expanduser() if named else user_config_path("memorist", appauthor=False) / "config.toml"
+
+
+def from_environment(env: Mapping[str, str]) -> dict[str, Any]:
+    """Return what the environment sets, by name.
+
+    Raises:
+        InvalidInputError: a variable does not hold what it should.
+    """
+    given = {}
+    for name, read in NAMES.items():
+        variable = f"MEMORIST_{name.upper()}"
+        if (text := _text(env, variable)) is not None:
+            given[name] = read(variable, text)
+    return given
+
+
+def from_file(path: Path) -> dict[str, Any]:
+    """Return what a TOML file sets, by name; nothing where there is no file.
+
+    Raises:
+        InvalidInputError: it is no TOML, or sets what is no setting.
+    """
+    try:
+        read = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InvalidInputError(f"the settings in {path} cannot be read: {error}") from error
+    if unknown := sorted(read.keys() - NAMES.keys()):
+        raise InvalidInputError(f"{path} sets {', '.join(unknown)}; there are {', '.join(NAMES)}")
+    return {name: NAMES[name](f"{name} in {path}", value) for name, value in read.items()}
+
+
+def _fields(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings by name as the fields of `Settings`."""
+    fields = dict(given)
+    model = fields.pop("model", None)
+    if "db" in fields:
+        fields["url"] = fields.pop("db")
+    if model is not None:
+        fields.setdefault("embedder", model)
+    return fields
 
 
 def _expanded(url: str | os.PathLike[str]) -> str:
@@ -104,25 +154,45 @@ def _text(env: Mapping[str, str], variable: str) -> str | None:
     return env.get(variable, "").strip() or None
 
 
-def _folder(env: Mapping[str, str], variable: str) -> Path | None:
-    text = _text(env, variable)
-    return None if text is None else Path(text).expanduser()
+def _word(name: str, value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise InvalidInputError(f"{name} must be a text, not {value!r}")
+    return value.strip()
 
 
-def _number(env: Mapping[str, str], variable: str, read: Callable[[str], _Number]) -> _Number | None:
-    text = _text(env, variable)
-    if text is None:
-        return None
+def _db(name: str, value: object) -> str:
+    return _expanded(_word(name, value))
+
+
+def _folder(name: str, value: object) -> Path:
+    return Path(_word(name, value)).expanduser()
+
+
+def _seconds(name: str, value: object) -> float:
+    return _number(name, value, float)
+
+
+def _bytes(name: str, value: object) -> int:
+    return _number(name, value, int)
+
+
+def _number(name: str, value: object, read: Callable[[str], _Number]) -> _Number:
     try:
-        number = read(text)
+        number: Any = read(value) if isinstance(value, str) else value
     except ValueError as error:
         what = "a whole number" if read is int else "a number"
-        raise InvalidInputError(f"{variable} must be {what}, not {text!r}") from error
-    _check_number(variable, number, type(number))
-    return number
+        raise InvalidInputError(f"{name} must be {what}, not {value!r}") from error
+    _check_number(name, number, int if read is int else float)
+    return read(number)
 
 
 def _check_number(name: str, number: object, form: type) -> None:
     fits = isinstance(number, int if form is int else int | float) and not isinstance(number, bool)
     if not fits or not math.isfinite(number) or number < 0:  # type: ignore[arg-type, operator]
         raise InvalidInputError(f"{name} must be a number of 0 or more, not {number!r}")
+
+
+NAMES: Mapping[str, Callable[[str, object], Any]] = {
+    "db": _db, "embedder": _word, "model": _folder, "busy_timeout": _seconds, "cache_bytes": _bytes,
+}  # fmt: skip
+"""What can be set from outside, and what reads it: in a file by this name, in the environment as MEMORIST_NAME."""

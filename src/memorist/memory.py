@@ -600,6 +600,15 @@ class Memory:
         self._scope.reach(everyone=True)
         return await self._engine.opened().backup(Path(target))
 
+    async def check(self) -> list[str]:
+        """Read the whole store and return what is damaged, in sentences; [] where all is sound.
+
+        Raises:
+            ScopeError: behind a user's wall.
+        """
+        self._scope.reach(everyone=True)
+        return await self._engine.opened().store.check()
+
     async def reindex(self, progress: Callable[[int, int], None] | None = None) -> int:
         """Embed every record anew with the embedder this memory was opened with.
 

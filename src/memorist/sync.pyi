@@ -803,6 +803,14 @@ class Memory:
         """
         ...
 
+    def check(self) -> list[str]:
+        """Read the whole store and return what is damaged, in sentences; [] where all is sound.
+
+        Raises:
+            ScopeError: behind a user's wall.
+        """
+        ...
+
     def reindex(self, progress: Callable[[int, int], None] | None = None) -> int:
         """Embed every record anew with the embedder this memory was opened with.
 

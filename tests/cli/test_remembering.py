@@ -153,3 +153,44 @@ def test_help_and_version_need_no_database(memorist: Command, db: Path) -> None:
     assert memorist("--version").out.startswith("memorist ")
     assert "3" in memorist("load", "--help").out
     assert not db.exists()
+
+
+def test_a_memory_can_be_looked_at_changed_and_rated(memorist: Command) -> None:
+    memorist("remember", "Lives in Lisbon", "-u", "alice", "--id", "home")
+    assert (
+        memorist("revise", "home", "Lives in Porto", "-u", "alice", "--expires", "2090-01-01").out == "Revised home\n"
+    )
+    assert memorist("rate", "home", "0.5", "-u", "alice").out == "Rated home: 0.5\n"
+    record = memorist("get", "home", "-u", "alice", "--json").json
+    assert (record["content"], record["rating"], record["expires_at"][:4]) == ("Lives in Porto", 0.5, "2090")
+    assert "Lives in Porto" in memorist("get", "home", "-u", "alice").out
+    assert memorist("rate", "home", "none", "-u", "alice", "--json").json["rating"] is None
+    assert [change["action"] for change in memorist("history", "home", "-u", "alice", "--json").json] == [
+        "remembered", "revised", "rated", "rated",
+    ]  # fmt: skip
+
+
+def test_what_another_user_has_can_neither_be_looked_at_nor_changed(memorist: Command) -> None:
+    memorist("remember", "Lives in Lisbon", "-u", "alice", "--id", "home")
+    for command in (("get", "home"), ("revise", "home", "gone"), ("rate", "home", "1")):
+        result = memorist(*command, "-u", "bob")
+        assert result.code == 1 and "home" in result.err
+    assert memorist("get", "home", "-u", "alice", "--json").json["version"] == 1
+
+
+def test_wrong_changes_are_refused(memorist: Command) -> None:
+    memorist("remember", "Lives in Lisbon", "--id", "home")
+    assert memorist("rate", "home", "good").code == 2
+    assert "from -1 to 1" in memorist("rate", "home", "2").err
+    assert "name a field" in memorist("revise", "home").err
+
+
+def test_browsing_goes_page_by_page(memorist: Command) -> None:
+    for day in range(1, 6):
+        memorist("remember", f"day {day}", "--at", f"2024-05-0{day}", "-u", "alice" if day % 2 else "bob")
+    first = memorist("browse", "--everyone", "-n", "2", "--order", "oldest", "--json").json
+    assert [record["content"] for record in first["records"]] == ["day 1", "day 2"]
+    rest = memorist("browse", "--everyone", "--order", "oldest", "--cursor", first["next"], "--json").json
+    assert [record["content"] for record in rest["records"]] == ["day 3", "day 4", "day 5"] and rest["next"] is None
+    assert "--cursor" in memorist("browse", "-n", "1", "-u", "alice").out
+    assert "order" in memorist("browse", "--order", "sideways").err

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from memorist.cli import demo, files, reading, topics, upkeep, writing
+from memorist.cli import checking, demo, files, reading, topics, upkeep, writing
 from memorist.cli.running import Options
 from memorist.scope import DEFAULT_TENANT
 
@@ -19,7 +19,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for subject in (demo, writing, reading, files, upkeep):
+for subject in (demo, writing, reading, files, upkeep, checking):
     subject.register(app)
 app.add_typer(topics.app, name="topics")
 
@@ -40,6 +40,13 @@ def options(
         str | None,
         typer.Option(help="What turns texts to vectors. By default MEMORIST_EMBEDDER, else the bundled model."),
     ] = None,
+    config: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="A TOML file of settings. By default MEMORIST_CONFIG, else config.toml in your configuration folder.",
+        ),
+    ] = None,
     version: Annotated[
         bool,
         typer.Option(
@@ -51,7 +58,7 @@ def options(
     ] = False,
 ) -> None:
     """Long-term memory for LLM agents, on this machine."""
-    context.obj = Options(db, tenant, embedder)
+    context.obj = Options(db, tenant, embedder, config)
 
 
 def _print_version() -> None:

@@ -5,6 +5,7 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 import typer
@@ -36,12 +37,22 @@ class Options:
     db: str | None
     tenant: str
     embedder: str | None
+    config: str | None = None
+
+    @property
+    def file(self) -> Path:
+        """The file of settings, there or not."""
+        from memorist.config import config_file
+
+        return config_file() if self.config is None else Path(self.config).expanduser()
 
     def settings(self) -> "Settings":
-        """Return the settings: these options, then the environment, then the defaults."""
+        """Return the settings: these options, then the environment, then the file, then the defaults."""
         from memorist.config import Settings
 
-        return Settings.load().with_given(url=self.db, embedder=self.embedder)
+        if self.config is not None and not self.file.is_file():
+            raise InvalidInputError(f"there is no file {self.file}")
+        return Settings.load(file=self.file).with_given(url=self.db, embedder=self.embedder)
 
 
 @asynccontextmanager

@@ -1,4 +1,4 @@
-"""Commands that change: remember, forget, purge."""
+"""Commands that change: remember, revise, rate, forget, purge."""
 
 import sys
 from typing import Annotated
@@ -13,7 +13,7 @@ __all__ = ["register"]
 
 def register(app: typer.Typer) -> None:
     """Add the commands to `app`."""
-    for command in (remember, forget, purge):
+    for command in (remember, revise, rate, forget, purge):
         app.command()(command)
 
 
@@ -36,6 +36,48 @@ def remember(
         async with opened(context, user) as memory:
             record = await memory.remember(content, kind=kind, **fields)
         print_json(record.to_dict()) if json else typer.echo(f"Remembered as {record.id}")
+
+    run(work)
+
+
+def revise(
+    context: typer.Context,
+    id: Annotated[str, typer.Argument(metavar="ID", help="The id of a memory.")],
+    text: Annotated[str | None, typer.Argument(help="Its new text; - reads the standard input.")] = None,
+    user: User = None,
+    cue: Annotated[str | None, typer.Option(help="What recall matches instead: a question, a situation.")] = None,
+    happened_at: Annotated[str | None, typer.Option("--at", help="When it happened.")] = None,
+    expires_at: Annotated[str | None, typer.Option("--expires", help="When it goes by itself.")] = None,
+    json: AsJson = False,
+) -> None:
+    """Change a memory; what it was stays in its history."""
+    content = None if text is None else text_or_stdin(text)
+
+    async def work() -> None:
+        async with opened(context, user) as memory:
+            record = await memory.revise(id, content=content, cue=cue, happened_at=happened_at, expires_at=expires_at)
+        print_json(record.to_dict()) if json else typer.echo(f"Revised {record.id}")
+
+    run(work)
+
+
+def rate(
+    context: typer.Context,
+    id: Annotated[str, typer.Argument(metavar="ID", help="The id of a memory.")],
+    rating: Annotated[str, typer.Argument(help="From -1 (bad) to 1 (good), or none to take it back.")],
+    user: User = None,
+    json: AsJson = False,
+) -> None:
+    """Give a memory feedback: among similar ones the well-rated rank first."""
+    try:
+        value = None if rating.casefold() == "none" else float(rating)
+    except ValueError as error:
+        raise typer.BadParameter(f"a number from -1 to 1, or none, not {rating!r}", param_hint="RATING") from error
+
+    async def work() -> None:
+        async with opened(context, user) as memory:
+            record = await memory.rate(id, value)
+        print_json(record.to_dict()) if json else typer.echo(f"Rated {record.id}: {record.rating}")
 
     run(work)
 

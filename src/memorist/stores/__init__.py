@@ -1,5 +1,7 @@
 """Stores: where records live, one back end a file, opened by URL."""
 
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -10,26 +12,40 @@ from memorist.stores.base import Store
 __all__ = ["Store", "open_store"]
 
 ENTRY_POINTS = "memorist.stores"
+_OURS: Mapping[str, str] = {
+    "chroma": "memorist.stores.chroma:ChromaStore",
+    "postgresql": "memorist.stores.postgres:PostgresStore",
+    "postgres": "memorist.stores.postgres:PostgresStore",
+    "qdrant": "memorist.stores.qdrant:QdrantStore",
+}
+"""The stores beside SQLite, each an extra: its scheme, and where its class is."""
 
 
 def open_store(settings: Settings) -> Store:
     """Return the store that `settings.url` names, not yet opened.
 
-    A path, ``sqlite:PATH`` or ``:memory:`` is SQLite; any other scheme is looked up among the entry points
+    A path, ``sqlite:PATH`` or ``:memory:`` is SQLite; ``postgresql://``, ``qdrant:`` and ``chroma:`` are ours too
+    (what follows a ``+`` in the scheme is the store's own to read); any other is looked up among the entry points
     of the group "memorist.stores", whose objects take the settings and return a `Store`.
 
     Raises:
         InvalidInputError: no store of that scheme is installed.
+        ImportError: the store's library is not; the text names the command that installs it.
     """
     scheme, separator, rest = settings.url.partition(":")
     if settings.url == ":memory:" or not separator or len(scheme) < 2:  # a letter before a colon is a drive
         return _sqlite(settings.url, settings)
     if scheme == "sqlite":
         return _sqlite(rest.removeprefix("//"), settings)
-    for entry in entry_points(group=ENTRY_POINTS, name=scheme.partition("+")[0]):
+    name = scheme.partition("+")[0]
+    if name in _OURS:
+        module, _, function = _OURS[name].partition(":")
+        make: Callable[[Settings], Store] = getattr(import_module(module), function)
+        return make(settings)
+    for entry in entry_points(group=ENTRY_POINTS, name=name):
         store: Store = entry.load()(settings)
         return store
-    known = sorted({"sqlite", *(entry.name for entry in entry_points(group=ENTRY_POINTS))})
+    known = sorted({"sqlite", *_OURS, *(entry.name for entry in entry_points(group=ENTRY_POINTS))})
     raise InvalidInputError(
         f"no store is installed for {scheme!r}:…; give a file's path, or one of: {', '.join(known)}"
     )

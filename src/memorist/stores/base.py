@@ -183,6 +183,10 @@ class Store(ABC):
     async def backup(self, target: Path) -> None:
         """Copy everything, consistently and while in use, to a file that `open` can open."""
 
+    async def check(self) -> list[str]:
+        """Look for damage, reading everything; return what was found, in sentences. Servers check themselves."""
+        return []
+
     @abstractmethod
     async def fingerprint(self) -> str | None:
         """Return the fingerprint of the embedder whose vectors are stored; None before the first."""

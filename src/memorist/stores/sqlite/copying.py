@@ -1,4 +1,4 @@
-"""A consistent copy of the whole file, made while it is in use."""
+"""A consistent copy of the whole file, made while it is in use, and a look at whether it is sound."""
 
 import os
 from pathlib import Path
@@ -9,7 +9,9 @@ import apsw
 from memorist.errors import InvalidInputError, StoreCorruptError, StoreUnavailableError
 from memorist.stores.sqlite.connections import translated
 
-__all__ = ["copy_to"]
+__all__ = ["copy_to", "damage"]
+
+_ORPHANS = "SELECT count(*) FROM indexed LEFT JOIN records USING (partition, number) WHERE id IS NULL"
 
 
 def copy_to(connection: apsw.Connection, target: Path) -> None:
@@ -31,6 +33,13 @@ def copy_to(connection: apsw.Connection, target: Path) -> None:
     finally:
         for suffix in ("", "-wal", "-shm", "-journal"):
             part.with_name(part.name + suffix).unlink(missing_ok=True)
+
+
+def damage(connection: apsw.Connection) -> list[str]:
+    """Return what is wrong with the file, in sentences: its pages, its indexes, the text index, lost rows."""
+    found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check") if row[0] != "ok"]
+    orphans = connection.execute(_ORPHANS).get
+    return found + ([f"{orphans:,} entries of the index belong to no record"] if orphans else [])
 
 
 def _publish(part: Path, target: Path) -> None:

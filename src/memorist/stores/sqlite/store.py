@@ -20,7 +20,7 @@ from memorist.stores.base import Cursor, Entries, Entry, Order, Put, Store, Vect
 from memorist.stores.sqlite import reindexing, writes
 from memorist.stores.sqlite.conditions import sql_of
 from memorist.stores.sqlite.connections import Connections, TooLong
-from memorist.stores.sqlite.copying import copy_to
+from memorist.stores.sqlite.copying import copy_to, damage
 from memorist.stores.sqlite.rows import (
     COLUMNS,
     load_record,
@@ -285,6 +285,9 @@ class SQLiteStore(Store):
             await self._write(lambda connection: copy_to(connection, target), alone=True)
         else:
             await self._read(lambda connection: copy_to(connection, target))
+
+    async def check(self) -> list[str]:
+        return await self._read(damage)
 
     async def fingerprint(self) -> str | None:
         query = "SELECT value FROM meta WHERE name = 'fingerprint'"

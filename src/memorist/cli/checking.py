@@ -1,0 +1,246 @@
+"""Commands that tell how things stand: stats, doctor, config."""
+
+import platform
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
+
+import typer
+
+from memorist.cli.running import AsJson, Options, fail, opened, run
+from memorist.cli.showing import clean, console, print_json, table
+from memorist.errors import MemoristError
+from memorist.records import Kind
+from memorist.times import iso
+
+if TYPE_CHECKING:
+    from memorist.config import Settings
+    from memorist.memory import Memory
+
+__all__ = ["register"]
+
+EXTRAS: Mapping[str, str] = {
+    "models": "tokenizers", "openai": "openai", "fastembed": "fastembed",
+    "sentence-transformers": "sentence-transformers", "llm": "json-repair", "chroma": "chromadb",
+    "qdrant": "qdrant-client", "postgres": "psycopg", "mem0": "mem0ai", "agentscope": "agentscope",
+    "langgraph": "langgraph", "nats": "nats-py", "local2": "pyyaml", "mcp": "mcp", "rest": "fastapi",
+}  # fmt: skip
+"""Each extra, and the package by which to tell that it is installed."""
+_LEAST_FREE = 100 * 1024 * 1024
+_MOST_USERS = 10
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to `app`."""
+    for command in (stats, doctor, config):
+        app.command()(command)
+
+
+def stats(context: typer.Context, json: AsJson = False) -> None:
+    """Tell what is stored: how much, of what kind, whose, from when to when."""
+
+    async def work() -> None:
+        async with opened(context) as memory:
+            found = await _stats(memory)
+        if json:
+            print_json(found)
+            return
+        shown = table("What", "How much")
+        for name, value in ((name, value) for name, value in found.items() if value not in (None, {})):
+            lines = [f"{key}: {each:,}" for key, each in value.items()] if isinstance(value, dict) else None
+            text = "\n".join(lines) if lines is not None else f"{value:,}" if isinstance(value, int) else str(value)
+            shown.add_row(name.replace("_", " "), clean(text or "none"))
+        console().print(shown)
+
+    run(work)
+
+
+async def _stats(memory: "Memory") -> dict[str, Any]:
+    users = await memory.users()
+    most = sorted(users.items(), key=lambda each: -each[1])[:_MOST_USERS]
+    kinds = {str(kind): await memory.count(kind=kind, everyone=True) for kind in Kind}
+    ends = {}
+    for name, order in (("oldest", "oldest"), ("newest", "newest")):
+        page = await memory.browse(order=order, limit=1, everyone=True)  # type: ignore[arg-type]
+        ends[name] = iso(page.records[0].at) if page.records else None
+    current = await memory.count(everyone=True)
+    return {
+        "records": current,
+        "superseded": await memory.count(everyone=True, superseded=True) - current,
+        "kinds": {kind: number for kind, number in kinds.items() if number},
+        "users": sum(user is not None for user in users),
+        "most": {"(shared)" if user is None else user: number for user, number in most},
+        **ends,
+    }
+
+
+class Check(NamedTuple):
+    """One thing that was looked at: whether it is well, what was found, and how to mend it."""
+
+    name: str
+    well: bool
+    found: str
+    mend: str = ""
+
+
+def doctor(context: typer.Context, json: AsJson = False) -> None:
+    """Check the settings, the database, the embedder and the extras, and say how to mend what is broken.
+
+    Exits with 1 where something is broken.
+    """
+    checks = [_system()]
+    settings, check = _attempt("settings", lambda: (loaded := context.obj.settings(), shown_url(loaded.url)))
+    checks.append(check)
+    if settings is not None:
+        checks += _disk(settings.url)
+        file = file_of(settings.url)
+        if file is not None and not file.exists():
+            checks.append(Check("database", True, "not there yet; the first write makes it"))
+        else:
+            checks += run(lambda: _store(context))
+        checks.append(run(lambda: _embedder(settings)))
+    checks.append(_extras())
+    if json:
+        print_json([check._asdict() for check in checks])
+    else:
+        shown = table("Check", "", "Found")
+        for each in checks:
+            text = each.found if each.well or not each.mend else f"{each.found}\n→ {each.mend}"
+            shown.add_row(each.name, "ok" if each.well else "broken", clean(text))
+        console().print(shown)
+    if not all(check.well for check in checks):
+        raise fail("something is broken; see above")
+
+
+def _system() -> Check:
+    import apsw
+
+    from memorist import __version__
+
+    found = f"Memorist {__version__}, Python {platform.python_version()}, SQLite {apsw.sqlite_lib_version()}"
+    return Check("system", True, f"{found}, {platform.system()} {platform.machine()}")
+
+
+def _attempt(name: str, work: Callable[[], tuple[Any, str]]) -> tuple[Any, Check]:
+    """Return what `work` gives and the check that it passed, or None and how it failed."""
+    try:
+        value, found = work()
+    except (MemoristError, ImportError, OSError) as error:
+        return None, Check(name, False, str(error))
+    return value, Check(name, True, found)
+
+
+def _disk(url: str) -> Iterator[Check]:
+    """Tell how much room is left where the database file is, or will be."""
+    place = file_of(url)
+    if place is None:
+        return
+    while not place.exists():
+        place = place.parent
+    free = shutil.disk_usage(place).free
+    yield Check("disk", free >= _LEAST_FREE, f"{free / 1e9:,.1f} GB free", "make room, or move the database: --db PATH")
+
+
+def file_of(url: str) -> Path | None:
+    """Return the file that a SQLite URL names; None for memory and for other stores."""
+    scheme, separator, rest = url.partition(":")
+    if url in (":memory:", "sqlite::memory:") or (separator and len(scheme) > 1 and scheme != "sqlite"):
+        return None
+    return Path(rest.removeprefix("//") if scheme == "sqlite" else url).expanduser().absolute()
+
+
+async def _store(context: typer.Context) -> list[Check]:
+    """Open the store, if there is one, and look for damage in it."""
+    try:
+        async with opened(context) as memory:
+            number = await memory.count(everyone=True)
+            checks = [Check("database", True, f"opened; {number:,} records of this tenant")]
+            damage = await memory.check()
+            mend = "copy what can be read: memorist export, then load it into a new file; or go back to a backup"
+            checks.append(Check("integrity", not damage, "; ".join(damage) or "nothing damaged", mend))
+            return checks
+    except (MemoristError, ImportError, OSError) as error:
+        return [Check("database", False, str(error))]
+
+
+async def _embedder(settings: "Settings") -> Check:
+    from memorist.embedders import Role, open_embedder
+
+    try:
+        embedder = open_embedder(settings.embedder)
+        [vector] = await embedder.embed(["Does the embedder answer?"], Role.QUERY)
+        await embedder.close()
+    except (MemoristError, ImportError) as error:
+        return Check("embedder", False, str(error))
+    return Check("embedder", True, f"{settings.embedder or 'the bundled model'} answers, {len(vector)} dimensions")
+
+
+def _extras() -> Check:
+    """Tell which extras are installed; lacking one is no fault."""
+    found = {}
+    for extra, package in EXTRAS.items():
+        try:
+            found[extra] = version(package)
+        except PackageNotFoundError:
+            continue
+    missing = ", ".join(extra for extra in EXTRAS if extra not in found)
+    here = ", ".join(f"{extra} ({number})" for extra, number in found.items())
+    return Check("extras", True, f"installed: {here or 'none'}\nnot installed: {missing or 'none'}")
+
+
+def config(context: typer.Context, json: AsJson = False) -> None:
+    """Show every setting, and whether a flag, the environment, the file or the default says so."""
+
+    async def work() -> None:
+        options: Options = context.obj
+        rows = [{"setting": name, "value": value, "from": source} for name, value, source in _layers(options)]
+        if json:
+            print_json(rows)
+            return
+        shown = table("Setting", "From", "Value")
+        for row in rows:
+            shown.add_row(row["setting"], row["from"], clean(str(row["value"])))
+        console().print(shown)
+        typer.echo(f"File: {options.file}" + ("" if options.file.is_file() else " (not there)"))
+
+    run(work)
+
+
+def _layers(options: Options) -> Iterator[tuple[str, Any, str]]:
+    """Return each setting, its value, and the first layer that says it."""
+    import os
+
+    from memorist.config import NAMES, from_environment, from_file
+
+    settings = options.settings()
+    flags = {"db": options.db, "embedder": options.embedder}
+    said = {
+        "flag": {name: value for name, value in flags.items() if value is not None},
+        "environment": from_environment(os.environ),
+        "file": from_file(options.file),
+    }
+    yield "tenant", options.tenant, "flag or default"
+    for name in NAMES:
+        source = next((layer for layer, values in said.items() if name in values), "default")
+        yield name, _value(settings, name, said.get(source, {})), source
+
+
+def _value(settings: "Settings", name: str, said: Mapping[str, Any]) -> Any:
+    if name == "db":
+        return shown_url(settings.url)
+    if name == "model":
+        return str(said.get("model", ""))
+    if name == "embedder":
+        return str(said.get("embedder", "the bundled model"))
+    return getattr(settings, name)
+
+
+def shown_url(url: str) -> str:
+    """Return a URL without the password it may hold."""
+    parts = urlsplit(url) if "://" in url else None
+    if parts is None or parts.password is None:
+        return url
+    return url.replace(f":{parts.password}@", ":…@", 1)

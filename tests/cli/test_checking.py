@@ -1,0 +1,125 @@
+"""stats, doctor, config: how things stand, and how to mend them."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+Command: TypeAlias = Callable[..., Any]
+
+
+def checks(result: Any) -> dict[str, dict[str, Any]]:
+    return {check["name"]: check for check in result.json}
+
+
+def test_stats_count_by_kind_and_user(memorist: Command) -> None:
+    memorist("remember", "likes tea", "-u", "alice", "--kind", "fact", "--at", "2024-05-01")
+    memorist("remember", "likes coffee", "-u", "bob", "--at", "2024-06-01")
+    memorist("remember", "closes at six", "--at", "2024-07-01")
+    assert memorist("stats", "--json").json == {
+        "records": 3,
+        "superseded": 0,
+        "kinds": {"note": 2, "fact": 1},
+        "users": 2,
+        "most": {"alice": 1, "bob": 1, "(shared)": 1},
+        "oldest": "2024-05-01T00:00:00.000000Z",
+        "newest": "2024-07-01T00:00:00.000000Z",
+    }
+    shown = memorist("stats").out
+    assert "note: 2" in shown and "alice: 1" in shown
+
+
+def test_stats_of_nothing(memorist: Command) -> None:
+    assert memorist("stats", "--json").json["records"] == 0
+    assert "oldest" not in memorist("stats").out
+
+
+def test_doctor_finds_a_sound_memory_sound(memorist: Command) -> None:
+    memorist("remember", "anything")
+    result = memorist("doctor", "--json")
+    assert result.code == 0 and all(check["well"] for check in result.json)
+    assert checks(result)["database"]["found"] == "opened; 1 records of this tenant"
+    assert "dimensions" in checks(result)["embedder"]["found"]
+    assert "openai" in checks(result)["extras"]["found"]
+
+
+def test_doctor_makes_no_file(memorist: Command, db: Path) -> None:
+    result = memorist("doctor", "--json")
+    assert result.code == 0 and "not there yet" in checks(result)["database"]["found"]
+    assert not db.exists()
+
+
+def test_doctor_finds_a_damaged_file_and_says_how_to_mend_it(memorist: Command, db: Path) -> None:
+    memorist("remember", "a text " * 2000)
+    pages = bytearray(db.read_bytes())
+    pages[3 * 8192 : 5 * 8192] = b"\xff" * (2 * 8192)
+    db.write_bytes(pages)
+    result = memorist("doctor", "--json")
+    assert result.code == 1
+    assert not all(check["well"] for check in result.json)
+    assert "broken" in memorist("doctor").out
+
+
+def test_doctor_tells_another_programs_file(memorist: Command, db: Path) -> None:
+    db.write_bytes(b"this is no database " * 1000)
+    result = memorist("doctor", "--json")
+    assert result.code == 1 and not checks(result)["database"]["well"]
+
+
+def test_doctor_tells_another_embedder(memorist: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    memorist("remember", "anything")
+    monkeypatch.setenv("MEMORIST_EMBEDDER", "hash:32")
+    result = memorist("doctor", "--json")
+    assert result.code == 1 and "memorist reindex" in checks(result)["database"]["found"]
+
+
+def test_doctor_tells_wrong_settings(memorist: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMORIST_BUSY_TIMEOUT", "soon")
+    result = memorist("doctor", "--json")
+    assert result.code == 1 and "MEMORIST_BUSY_TIMEOUT" in checks(result)["settings"]["found"]
+
+
+def test_config_tells_which_layer_says_what(memorist: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "memorist.toml"
+    file.write_text('db = "file.db"\ncache_bytes = 1000\nbusy_timeout = 5\n')
+    monkeypatch.setenv("MEMORIST_CONFIG", str(file))
+    monkeypatch.setenv("MEMORIST_BUSY_TIMEOUT", "7")
+    rows = {row["setting"]: (row["value"], row["from"]) for row in memorist("--db", "flag.db", "config", "--json").json}
+    assert rows["db"] == ("flag.db", "flag")
+    assert rows["busy_timeout"] == (7.0, "environment")
+    assert rows["cache_bytes"] == (1000, "file")
+    assert rows["embedder"] == ("hash", "environment")
+    assert str(file) in memorist("config").out.replace("\n", "")
+
+
+def test_a_file_of_settings_can_be_named(memorist: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MEMORIST_DB")
+    file = tmp_path / "memorist.toml"
+    file.write_text(f"db = {json.dumps(str(tmp_path / 'other.db'))}\n")
+    assert memorist("--config", file, "remember", "anything").code == 0
+    assert (tmp_path / "other.db").exists()
+    assert "there is no file" in memorist("--config", tmp_path / "none.toml", "count").err
+
+
+def test_config_never_shows_a_password(memorist: Command) -> None:
+    shown = memorist("--db", "postgresql://me:secret@host/db", "config", "--json").out
+    assert "secret" not in shown and "postgresql://me:…@host/db" in shown
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("db = ", "cannot be read"),
+        ("data = 1", "sets data; there are db"),
+        ("cache_bytes = 1.5", "cache_bytes"),
+        ("db = 5", "must be a text"),
+        ('busy_timeout = "soon"', "must be a number"),
+    ],
+)
+def test_a_wrong_file_of_settings_is_told(memorist: Command, tmp_path: Path, text: str, complaint: str) -> None:
+    file = tmp_path / "wrong.toml"
+    file.write_text(text)
+    result = memorist("--config", file, "count")
+    assert result.code == 1 and complaint in result.err
