@@ -241,6 +241,16 @@ class Hit:
     matched: tuple[str, ...] = ()
     signals: Mapping[str, float] = field(default_factory=dict)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {
+            "record": self.record.to_dict(),
+            "similarity": self.similarity,
+            "score": self.score,
+            "matched": list(self.matched),
+            "signals": dict(self.signals),
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Change:
@@ -254,6 +264,16 @@ class Change:
     at: datetime
     source: str | None
     record: Record | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values, the time in ISO 8601."""
+        return {
+            "id": self.id,
+            "action": str(self.action),
+            "at": iso(self.at),
+            "source": self.source,
+            "record": None if self.record is None else self.record.to_dict(),
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-__all__ = ["clean", "console", "marked", "print_changes", "print_hits", "print_json", "print_records", "table"]
+__all__ = ["clean", "console", "marked", "print_changes", "print_hits", "print_json", "print_record",
+           "print_records", "table"]  # fmt: skip
 
 _LONGEST = 600
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -35,7 +36,7 @@ def print_json(value: Any) -> None:
 def print_hits(hits: Sequence[Hit], *, as_json: bool, explain: bool) -> None:
     """Print what recall found."""
     if as_json:
-        print_json([_plain_hit(hit) for hit in hits])
+        print_json([hit.to_dict() for hit in hits])
         return
     if not hits:
         typer.echo("Nothing found.")
@@ -65,12 +66,22 @@ def print_records(records: Sequence[Record], *, as_json: bool) -> None:
     console().print(shown)
 
 
+def print_record(record: Record) -> None:
+    """Print one record, a field a line."""
+    shown = table("Field", "Value")
+    for name, value in record.to_dict().items():
+        if value is not None and value != {}:
+            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+            shown.add_row(name, clean(text))
+    console().print(shown)
+
+
 def print_changes(changes: Sequence[Change], *, as_json: bool) -> None:
     """Print the history of a record, oldest change first."""
     from rich.text import Text
 
     if as_json:
-        print_json([_plain_change(change) for change in changes])
+        print_json([change.to_dict() for change in changes])
         return
     shown = table("At", "What happened", "By", "The record after it")
     for change in changes:
@@ -124,25 +135,3 @@ def _described(record: Record, words: Iterable[str] = ()) -> "Text":
 
 def _when(record: Record) -> str:
     return f"{record.at:%Y-%m-%d %H:%M}"
-
-
-def _plain_hit(hit: Hit) -> dict[str, Any]:
-    return {
-        "score": hit.score,
-        "similarity": hit.similarity,
-        "matched": list(hit.matched),
-        "signals": dict(hit.signals),
-        "record": hit.record.to_dict(),
-    }
-
-
-def _plain_change(change: Change) -> dict[str, Any]:
-    from memorist.times import iso
-
-    return {
-        "id": change.id,
-        "action": str(change.action),
-        "at": iso(change.at),
-        "source": change.source,
-        "record": None if change.record is None else change.record.to_dict(),
-    }
