@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from memorist.cli import checking, demo, files, reading, topics, upkeep, writing
+from memorist.cli import checking, demo, files, moving, reading, topics, upkeep, writing
 from memorist.cli.running import Options
 from memorist.scope import DEFAULT_TENANT
 
@@ -19,7 +19,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for subject in (demo, writing, reading, files, upkeep, checking):
+for subject in (demo, writing, reading, files, upkeep, checking, moving):
     subject.register(app)
 app.add_typer(topics.app, name="topics")
 

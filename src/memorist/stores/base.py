@@ -146,6 +146,10 @@ class Store(ABC):
         """Return how many records each user of a tenant has; None stands for the shared ones."""
 
     @abstractmethod
+    async def tenants(self) -> list[str]:
+        """Return the tenants that have records, in order."""
+
+    @abstractmethod
     async def history(self, wall: Wall, id: str) -> list[Change]:
         """Return every change of a record, oldest first; [] for one that never was."""
 

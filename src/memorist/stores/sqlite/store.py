@@ -191,6 +191,17 @@ class SQLiteStore(Store):
 
         return await self._read(work)
 
+    async def tenants(self) -> list[str]:
+        def work(connection: apsw.Connection) -> list[str]:
+            rows = connection.execute(
+                f"SELECT DISTINCT tenant FROM partitions JOIN records ON partition = partitions.id WHERE {_ALIVE}"
+                " ORDER BY tenant",
+                (to_micros(now()),),
+            )
+            return [tenant for (tenant,) in rows]
+
+        return await self._read(work)
+
     async def history(self, wall: Wall, id: str) -> list[Change]:
         def work(connection: apsw.Connection) -> list[Change]:
             place = (writes.find_partition(connection, wall), id)

@@ -57,7 +57,7 @@ class RankingContract(Contract):
         assert entry.superseded_at == to_micros(NOON + timedelta(seconds=1))
         assert (entry.rating, entry.terms) == (0.5, "tea with ann")
         assert entry.vector is not None
-        assert np.array_equal(entry.vector, vector_of("Tea with Ann"))
+        assert np.allclose(entry.vector, vector_of("Tea with Ann"))
         bare = found["bare"]
         assert bare[3:6] + bare[7:10] == (None,) * 6
         assert bare.number > entry.number
@@ -99,7 +99,7 @@ class RankingContract(Contract):
 
         assert (entry.rating, entry.terms) == (1.0, "about one")
         assert entry.vector is not None
-        assert np.array_equal(entry.vector, vector_of("about one"))
+        assert np.allclose(entry.vector, vector_of("about one"))
         assert len(await store.search_words(ALICE, ["one"], 9)) == 1
 
     @scenario
@@ -147,7 +147,7 @@ class RankingContract(Contract):
         assert await store.fetch(ALICE, [entry.number, entry.number + 99, -1]) == {entry.number: record}
         found = await store.vectors(ALICE, [entry.number, entry.number + 99])
         assert list(found) == [entry.number]
-        assert np.array_equal(found[entry.number], vector_of("about one"))
+        assert np.allclose(found[entry.number], vector_of("about one"))
         assert await store.fetch(BOB, [entry.number]) == await store.vectors(BOB, [entry.number]) == {}
         assert await store.fetch(ALICE, []) == await store.vectors(ALICE, []) == {}
 
@@ -200,7 +200,7 @@ class RankingContract(Contract):
         assert {id: entry.terms for id, entry in found.items()} == {"a": "new a", "b": "new b", "c": "new c"}
         for id, entry in found.items():
             assert entry.vector is not None
-            assert np.array_equal(entry.vector, vector_of(f"about {id}", 3))
+            assert np.allclose(entry.vector, vector_of(f"about {id}", 3))
         assert len(await store.search_words(ALICE, ["new"], 9)) == 2
         assert await store.search_words(ALICE, ["about"], 9) == []
         new = make_record("later")

@@ -118,6 +118,7 @@ class ReadingContract(Contract):
             assert await store.count(reach, ALL) == len(ids)
         assert await store.users("acme") == {"alice": 2, "bob": 1, None: 1}
         assert await store.users("nobody") == {}
+        assert await store.tenants() == ["acme", "other"]
 
     @scenario
     async def test_a_filter_means_the_same_here_as_in_python(self, store: Store) -> None:

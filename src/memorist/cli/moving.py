@@ -1,0 +1,120 @@
+"""The command that moves: migrate, from any store to any other."""
+
+import sys
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from memorist.cli.checking import file_of, shown_url
+from memorist.cli.progress import records_bar
+from memorist.cli.running import AsJson, fail, run
+from memorist.cli.showing import clean, console, print_json, table
+from memorist.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from memorist.migration import MigrationReport
+    from memorist.scope import Wall
+    from memorist.stores import Store
+
+__all__ = ["register"]
+
+_MOST_SHOWN = 20
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to `app`."""
+    app.command()(migrate)
+
+
+def migrate(
+    context: typer.Context,
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="The store to copy from: a file or a URL.")],
+    target: Annotated[str, typer.Argument(metavar="TARGET", help="The store to copy to: a file or a URL.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would be copied.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    json: AsJson = False,
+) -> None:
+    """Copy everything from one store to another: all tenants, users and records, with their vectors.
+
+    The source is not changed. What is in the target already is left alone, so a migration that was interrupted
+    goes on when it is run again. At the end both are compared by count and checksum; where they differ the
+    exit code is 1. The log of changes begins anew in the target.
+    """
+    if (file := file_of(_url(context, source))) is not None and not file.exists():
+        raise fail(f"there is no file {file}")
+    sizes = run(lambda: _survey(context, source))
+    if dry_run or not (yes or json):
+        _show(source, target, sizes, as_json=json)
+    if dry_run:
+        return
+    if not yes:
+        if not sys.stdin.isatty():
+            raise typer.BadParameter("nobody is here to be asked; give --yes, or --dry-run", param_hint="--yes")
+        typer.confirm("Copy these?", abort=True)
+    report = run(lambda: _migrate(context, source, target))
+    if json:
+        print_json(
+            {
+                "records": report.records, "copied": report.copied, "existing": report.existing,
+                "verified": report.verified, "differing": [[wall.tenant, wall.user] for wall in report.differing],
+            }
+        )  # fmt: skip
+    else:
+        typer.echo(f"{report.copied:,} copied, {report.existing:,} there already, of {report.records:,}")
+    if not report.verified:
+        names = ", ".join(f"{wall.tenant}/{wall.user or '(shared)'}" for wall in report.differing[:_MOST_SHOWN])
+        raise fail(
+            f"source and target differ in {len(report.differing):,} of {report.walls:,} scopes ({names}): somebody "
+            "wrote meanwhile, or the target had records of its own; run it again, with no writer"
+        )
+    if not json:
+        typer.echo("Verified: both hold the same, by count and checksum")
+
+
+def _url(context: typer.Context, url: str) -> str:
+    settings = context.obj.settings().with_given(url=url)
+    return str(settings.url)
+
+
+def _store(context: typer.Context, url: str) -> "Store":
+    from memorist.stores import open_store
+
+    return open_store(context.obj.settings().with_given(url=url))
+
+
+async def _survey(context: typer.Context, source: str) -> "dict[Wall, int]":
+    from memorist.migration import survey
+
+    store = _store(context, source)
+    await store.open()
+    try:
+        return await survey(store)
+    finally:
+        await store.close()
+
+
+async def _migrate(context: typer.Context, source: str, target: str) -> "MigrationReport":
+    from memorist.migration import migrate
+
+    if _url(context, source) == _url(context, target):
+        raise InvalidInputError("source and target are the same store")
+    async with AsyncExitStack() as stack:
+        stores = [_store(context, url) for url in (source, target)]
+        for store in stores:
+            await store.open()
+            stack.push_async_callback(store.close)
+        with records_bar("Copying and comparing") as progress:
+            return await migrate(stores[0], stores[1], progress)
+
+
+def _show(source: str, target: str, sizes: "dict[Wall, int]", *, as_json: bool) -> None:
+    if as_json:
+        print_json([{"tenant": wall.tenant, "user": wall.user, "records": size} for wall, size in sizes.items()])
+        return
+    shown = table("Tenant", "User", "Records")
+    for wall, size in list(sizes.items())[:_MOST_SHOWN]:
+        shown.add_row(clean(wall.tenant), clean(wall.user or "(shared)"), f"{size:,}")
+    console().print(shown)
+    more = f", {len(sizes) - _MOST_SHOWN:,} scopes not shown" if len(sizes) > _MOST_SHOWN else ""
+    typer.echo(f"{sum(sizes.values()):,} records from {shown_url(source)} to {shown_url(target)}{more}")

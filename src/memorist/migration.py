@@ -1,0 +1,174 @@
+"""From one store to another: every tenant, user and record, with its vector, checked at the end."""
+
+import hashlib
+import json
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memorist.errors import EmbedderMismatchError, InvalidInputError
+from memorist.filters import Filter
+from memorist.recall import terms_of
+from memorist.records import Action, Record
+from memorist.scope import Wall
+from memorist.stores.base import Put, Store, Vector
+
+__all__ = ["MigrationReport", "migrate", "survey"]
+
+Progress = Callable[[int, int], None]
+
+_BATCH = 500
+_EVERY = Filter(superseded=True)
+_SAME = 1e-5
+"""How far two stores may round a vector's numbers apart."""
+
+
+@dataclass(slots=True)
+class MigrationReport:
+    """What came of a migration: how many records were copied, were there before, and differ at the end.
+
+    `walls` counts the users, shared records included, over all tenants. `differing` names the walls whose
+    records are not the same in both stores: somebody wrote meanwhile, or the target had others before.
+    """
+
+    walls: int = 0
+    records: int = 0
+    copied: int = 0
+    existing: int = 0
+    differing: list[Wall] = field(default_factory=list)
+
+    @property
+    def verified(self) -> bool:
+        """Whether both stores hold the same, by count and checksum."""
+        return not self.differing
+
+
+async def survey(source: Store) -> dict[Wall, int]:
+    """Return how many records are behind each wall of a store, superseded ones included."""
+    walls = [Wall(tenant, user) for tenant in await source.tenants() for user in await source.users(tenant)]
+    return {wall: len(await source.matching(wall, _EVERY)) for wall in walls}
+
+
+async def migrate(source: Store, target: Store, progress: Progress | None = None) -> MigrationReport:
+    """Copy every record of an open store into another, and compare both afterwards.
+
+    A record that is there already is left alone, so an interrupted migration is repeated to go on. The records
+    are copied as they are, superseded ones too, with their vectors; the log of their changes begins anew.
+
+    Args:
+        progress: called with (done, total) after every batch, copying and comparing each counted once.
+
+    Raises:
+        EmbedderMismatchError: the target holds vectors of another embedder.
+        InvalidInputError: a record of the same id and another content is in the target already.
+    """
+    fingerprint = await _agree(source, target)
+    sizes = await survey(source)
+    report = MigrationReport(walls=len(sizes), records=sum(sizes.values()))
+    done = 0
+
+    def step(count: int) -> None:
+        nonlocal done
+        done += count
+        if progress is not None:
+            progress(done, 2 * report.records)
+
+    for wall in sizes:
+        async for records, vectors in _batches(source, wall):
+            await _bind(target, fingerprint, vectors)
+            copied = await _copy(target, wall, records, vectors)
+            report.copied += copied
+            report.existing += len(records) - copied
+            step(len(records))
+    for wall in sizes:
+        if not (await _checksum(source, wall, step)).agrees(await _checksum(target, wall)):
+            report.differing.append(wall)
+    return report
+
+
+async def _agree(source: Store, target: Store) -> str | None:
+    """Return whose vectors will be copied; make sure that the target's are of the same embedder."""
+    mine, theirs = await source.fingerprint(), await target.fingerprint()
+    if mine is not None and theirs is not None and mine != theirs:
+        raise EmbedderMismatchError(
+            f"the source holds vectors of the embedder {mine!r}, the target of {theirs!r}; "
+            "choose an empty target, or first reindex one of them: memorist reindex"
+        )
+    return mine
+
+
+async def _bind(target: Store, fingerprint: str | None, vectors: Sequence[Vector | None]) -> None:
+    first = next((vector for vector in vectors if vector is not None), None)
+    if fingerprint is not None and first is not None:
+        await target.bind(fingerprint, len(first))
+
+
+async def _batches(store: Store, wall: Wall) -> AsyncIterator[tuple[list[Record], list[Vector | None]]]:
+    """Yield the records behind a wall in the order of storing, with their vectors."""
+    numbers = np.sort(await store.matching(wall, _EVERY)).tolist()
+    for start in range(0, len(numbers), _BATCH):
+        some = numbers[start : start + _BATCH]
+        records, vectors = await store.fetch(wall, some), await store.vectors(wall, some)
+        there = [number for number in some if number in records]
+        yield [records[number] for number in there], [vectors.get(number) for number in there]
+
+
+async def _copy(target: Store, wall: Wall, records: Sequence[Record], vectors: Sequence[Vector | None]) -> int:
+    """Store those of the records that are not there; return how many."""
+    there = {record.id: record for record in await target.get(wall, [record.id for record in records])}
+    for record in records:
+        if record.id in there and there[record.id].content != record.content:
+            raise InvalidInputError(
+                f"the target has another record {record.id!r} behind {wall}; choose an empty target, or forget that one"
+            )
+    new = [(record, vector) for record, vector in zip(records, vectors, strict=True) if record.id not in there]
+    if new:
+        await target.write(wall, [_put(record, vector) for record, vector in new])
+    return len(new)
+
+
+def _put(record: Record, vector: Vector | None) -> Put:
+    findable = record.kind.recallable
+    return Put(record, Action.REMEMBERED, 0, vector if findable else None, terms_of(record) if findable else None)
+
+
+@dataclass(slots=True)
+class _Checksum:
+    """What a wall holds, whatever the order: how many records and vectors, and sums over them.
+
+    `signature` adds up the vectors, each with a sign of its record's hash, so that a vector that is changed,
+    lost or at the wrong record shows, and rounding does not.
+    """
+
+    records: int = 0
+    vectors: int = 0
+    hashes: int = 0
+    signature: NDArray[np.float64] | None = None
+
+    def add(self, record: Record, vector: Vector | None) -> None:
+        text = json.dumps(record.to_dict(), sort_keys=True, ensure_ascii=False)
+        digest = hashlib.sha256(text.encode()).digest()
+        self.records += 1
+        self.hashes = (self.hashes + int.from_bytes(digest[:16], "big")) % (1 << 128)
+        if vector is not None:
+            signed = vector.astype(np.float64) * (1 if digest[16] & 1 else -1)
+            self.signature = signed if self.signature is None else self.signature + signed
+            self.vectors += 1
+
+    def agrees(self, other: "_Checksum") -> bool:
+        counted = (self.records, self.vectors, self.hashes) == (other.records, other.vectors, other.hashes)
+        if not counted or self.signature is None or other.signature is None:
+            return counted
+        same_size = self.signature.shape == other.signature.shape
+        return same_size and bool(np.abs(self.signature - other.signature).max() <= _SAME * self.vectors)
+
+
+async def _checksum(store: Store, wall: Wall, step: Callable[[int], None] = lambda count: None) -> _Checksum:
+    checksum = _Checksum()
+    async for records, vectors in _batches(store, wall):
+        for record, vector in zip(records, vectors, strict=True):
+            checksum.add(record, vector)
+        step(len(records))
+    return checksum
