@@ -10,6 +10,7 @@ from memorist.recall.calibration import calibrated, shared_out
 from memorist.recall.index import Bools, Floats, Rows, WallIndex
 from memorist.recall.query import Query
 from memorist.recall.question import Question
+from memorist.recall.scale import Scale
 from memorist.recall.temporal import time_fit
 from memorist.recall.words import K1, WordScores, score_words
 
@@ -30,6 +31,7 @@ WEIGHTS: Mapping[str, float] = {
 RATING = 1.0
 """What a rating of 1 counts: as much as 0.05 of similarity, so it decides only among like records."""
 _MOST_BY_WORDS = (WEIGHTS["words"] + WEIGHTS["words_around"]) * (K1 + 1) + WEIGHTS["pairs"]
+_AS_IT_IS = Scale()
 CANDIDATES = 1000
 """Rows ranked behind a wall too large to rank whole: the nearest by vector, and those that hold the words."""
 
@@ -39,7 +41,7 @@ class Asked:
     """What `rank` is asked.
 
     `chosen` are the numbers that pass a filter only the store can tell, `found` the store's word scores where
-    the index has none; `now` is in microseconds since 1970.
+    the index has none; `now` is in microseconds since 1970; `scale` is that of the embedder's cosines.
     """
 
     query: Query
@@ -48,13 +50,14 @@ class Asked:
     chosen: NDArray[np.int64] | None
     found: Sequence[tuple[int, float]] | None
     now: int
+    scale: Scale = _AS_IT_IS
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
     """Rows of the index and their records' numbers, in no order yet, with what each signal says of them.
 
-    `similarities` are cosines; `unsure` tells that they are approximate.
+    `similarities` are cosines; `unsure` tells that they are approximate. `scale` is theirs.
     """
 
     rows: Rows
@@ -63,12 +66,15 @@ class Ranked:
     signals: Mapping[str, Floats]
     ratings: Floats
     unsure: bool = False
+    scale: Scale = _AS_IT_IS
 
     def with_exact(self, vectors: Mapping[int, Floats], vector: Floats) -> "Ranked":
         """Return the same with similarities computed from the whole vectors."""
         exact = [float(vectors[number] @ vector) if number in vectors else 0.0 for number in self.numbers.tolist()]
         similarities = np.array(exact, np.float32)
-        signals = {**self.signals, "meaning": similarities} if "meaning" in self.signals else self.signals
+        signals = (
+            {**self.signals, "meaning": self.scale.fit(similarities)} if "meaning" in self.signals else self.signals
+        )
         return replace(self, similarities=similarities, signals=signals, unsure=False)
 
     def scores(self, query: Query) -> Floats:
@@ -118,15 +124,15 @@ def rank(index: WallIndex, asked: Asked) -> Ranked:
     rows = _candidates(index, allowed, cosines, words)
     signals = {"words": words.alone[rows], "words_around": words.around[rows], "pairs": words.pairs[rows]}
     if asked.vector is not None:
-        signals["meaning"] = cosines[rows]
-        signals["meaning_around"] = _around(index, rows, cosines)
+        signals["meaning"] = asked.scale.fit(cosines[rows])
+        signals["meaning_around"] = asked.scale.fit(_around(index, rows, cosines))
     else:
         rows, signals = _matching(rows, signals)
     signals |= _who(index, question, rows)
     if question.spans:
         signals["time"] = time_fit(index.column("at")[rows] / 1e6, question.spans)
     signals |= _conversation(index, rows, signals)
-    return _ranked(index, rows, cosines, signals)
+    return _ranked(index, rows, cosines, signals, asked.scale)
 
 
 def _nearest(index: WallIndex, asked: Asked, allowed: Bools, cosines: Floats) -> Rows:
@@ -201,7 +207,9 @@ def _conversation(index: WallIndex, rows: Rows, signals: Mapping[str, Floats]) -
     return {"conversation": np.where(inside, best[session], total) - total.max()}
 
 
-def _ranked(index: WallIndex, rows: Rows, cosines: Floats, signals: Mapping[str, Floats]) -> Ranked:
+def _ranked(
+    index: WallIndex, rows: Rows, cosines: Floats, signals: Mapping[str, Floats], scale: Scale = _AS_IT_IS
+) -> Ranked:
     return Ranked(
         rows=rows,
         numbers=index.column("number")[rows].astype(np.int64),
@@ -209,4 +217,5 @@ def _ranked(index: WallIndex, rows: Rows, cosines: Floats, signals: Mapping[str,
         signals=signals,
         ratings=index.column("rating")[rows].astype(np.float32),
         unsure=not index.vectors.exact and index.rows > 0,
+        scale=scale,
     )

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from memorist.embedders import BatchedEmbedder, Role
-from memorist.errors import EmbedderMismatchError
+from memorist.errors import EmbedderError, EmbedderMismatchError
 from memorist.recall.analysis import terms, words
 from memorist.recall.index import Floats, WallIndex
 from memorist.recall.query import Query, given_vector
 from memorist.recall.question import Question, read_question
 from memorist.recall.rank import Asked, Ranked, rank
+from memorist.recall.scale import Scale, measure
 from memorist.records import Hit, Record
 from memorist.scope import Wall
 from memorist.stores.base import Store
@@ -48,6 +49,7 @@ class Recaller:
         self._cache_bytes = cache_bytes
         self._indexes: OrderedDict[Wall, WallIndex] = OrderedDict()
         self._lock = threading.Lock()
+        self._scale: Scale | None = None
 
     def drop(self, wall: Wall | None = None) -> None:
         """Forget the index of a wall, or all of them. They are only caches."""
@@ -82,6 +84,20 @@ class Recaller:
         vector: Floats = rows[0]
         return vector
 
+    async def _measured(self, query: Query) -> Scale:
+        """Return the scale of the embedder's cosines, measured once.
+
+        Where the caller brought the vector the embedder may be out of reach; then its cosines count as they are.
+        """
+        if self._scale is None:
+            try:
+                self._scale = await measure(self._embedder)
+            except EmbedderError:
+                if query.vector is None:
+                    raise
+                return Scale()
+        return self._scale
+
     async def _behind(
         self, wall: Wall, index: WallIndex, query: Query, question: Question, vector: Floats | None
     ) -> list[Hit]:
@@ -90,7 +106,8 @@ class Recaller:
         found = None
         if query.mode != "dense" and not index.has_postings:
             found = await self._store.search_words(wall, list(question.terms), _WORD_CANDIDATES)
-        asked = Asked(query, question, vector, chosen, found, to_micros(now()))
+        scale = await self._measured(query) if query.mode == "hybrid" else Scale()
+        asked = Asked(query, question, vector, chosen, found, to_micros(now()), scale)
         ranked = await self._run(index, lambda: rank(index, asked))
         if ranked.unsure and vector is not None:
             if query.mode == "hybrid":

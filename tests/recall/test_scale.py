@@ -1,0 +1,80 @@
+"""An embedder's cosines are brought to the scale that the weights were chosen on."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from memorist import Memory
+from memorist.embedders import BatchedEmbedder, Embedder, OnnxEmbedder, Role
+from memorist.errors import EmbedderError
+from memorist.recall.scale import FLOOR, QUESTIONS, SPREAD, TEXTS, Scale, measure
+from memorist.testing import HashEmbedder
+
+pytestmark = pytest.mark.anyio
+
+
+class Squeezed(Embedder):
+    """Another embedder's vectors with a common part, so that every cosine c becomes 0.8 + 0.2 c."""
+
+    fingerprint = "squeezed"
+
+    def __init__(self) -> None:
+        self.inner = HashEmbedder(64)
+        self.dimensions = 65
+
+    async def embed(self, texts: Sequence[str], role: Role = Role.DOCUMENT) -> np.ndarray:
+        rows = np.asarray(await self.inner.embed(texts, role))
+        return np.hstack([np.full((len(rows), 1), 0.8**0.5), 0.2**0.5 * rows]).astype(np.float32)
+
+
+class OutOfReach(Squeezed):
+    """Embeds documents, but no question."""
+
+    async def embed(self, texts: Sequence[str], role: Role = Role.DOCUMENT) -> np.ndarray:
+        if role is Role.QUERY:
+            raise EmbedderError("no network")
+        return await super().embed(texts, role)
+
+
+NOTES = ["the cat sat on the mat", "the dog ate the cat's food", "tax returns are due in May", "a mat for the gym"]
+
+
+async def scores(embedder: Embedder) -> list[tuple[str, float]]:
+    async with Memory.open(":memory:", embedder=embedder) as memory:
+        await memory.remember(NOTES)
+        return [(hit.record.content, hit.score) for hit in await memory.recall("where is the cat's mat?")]
+
+
+async def test_squeezed_cosines_rank_and_score_as_before() -> None:
+    plain, squeezed = await scores(HashEmbedder(64)), await scores(Squeezed())
+    assert [text for text, _ in squeezed] == [text for text, _ in plain]
+    assert [score for _, score in squeezed] == pytest.approx([score for _, score in plain], abs=1e-3)
+
+
+async def test_the_scale_puts_unrelated_texts_where_the_bundled_model_does() -> None:
+    scale = await measure(BatchedEmbedder(Squeezed()))
+    inner = HashEmbedder(64)
+    cosines = np.asarray(await inner.embed(QUESTIONS, Role.QUERY)) @ np.asarray(await inner.embed(TEXTS)).T
+    fitted = scale.fit((0.8 + 0.2 * cosines).astype(np.float32))
+    assert (fitted.mean(), fitted.std()) == pytest.approx((FLOOR, SPREAD), abs=1e-3)
+
+
+async def test_the_bundled_model_is_the_reference() -> None:
+    embedder = BatchedEmbedder(OnnxEmbedder())
+    assert await measure(embedder) == Scale()
+    questions, texts = await embedder.embed(list(QUESTIONS), Role.QUERY), await embedder.embed(list(TEXTS))
+    cosines = questions @ texts.T
+    assert (cosines.mean(), cosines.std()) == pytest.approx((FLOOR, SPREAD), abs=0.01)
+    await embedder.close()
+
+
+async def test_a_given_vector_needs_no_embedder(tmp_path: Path) -> None:
+    embedder = OutOfReach()
+    async with Memory.open(tmp_path / "m.db", embedder=embedder) as memory:
+        await memory.remember(NOTES)
+        [vector] = await embedder.embed(["tax"])
+        assert await memory.recall("tax", vector=vector)
+        with pytest.raises(EmbedderError, match="no network"):
+            await memory.recall("tax")
