@@ -27,7 +27,7 @@ STOPWORDS = frozenset(
         "those to too us was we were what when where which while who whom whose why will with would you",
         "your yours yourself am im ive id ill youre youve hes shes theyre weve dont didnt doesnt isnt",
         "wasnt werent cant couldnt wont wouldnt havent hasnt hadnt thats whats theres lets",
-        "please tell may might should shall must ll ve re t d m",
+        "please tell like may might should shall must ll ve re t d m",
     )
     for word in line.split()
 )
