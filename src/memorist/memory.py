@@ -88,6 +88,38 @@ class Memory:
         settings = (settings or Settings.load()).with_given(url=url, embedder=embedder)
         return cls(Engine(settings), Scope(tenant, user, agent, session))
 
+    @classmethod
+    def connect(
+        cls,
+        url: str,
+        *,
+        token: str | None = None,
+        tenant: str = DEFAULT_TENANT,
+        user: str | None = None,
+        agent: str | None = None,
+        session: str | None = None,
+        timeout: float = 60.0,
+    ) -> "Memory":
+        """Return a memory at a server of ``memorist serve``; everything else is as after `open`.
+
+        Args:
+            url: the server's, as ``http://127.0.0.1:8765``.
+            token: what lets one in; a server on this machine may need none.
+            tenant: for an operator's token: which. Any other token says itself.
+            user: the second wall, where the token is not bound to a user.
+            agent: a label.
+            session: a label.
+            timeout: seconds to wait for an answer.
+
+        Raises (on entering):
+            StoreUnavailableError: there is no server there.
+            ScopeError: the token does not hold, or is of another tenant or user.
+        """
+        from memorist.remote import RemoteMemory
+        from memorist.remote.connection import Connection
+
+        return RemoteMemory(Connection(url, token, timeout), Scope(tenant, user, agent, session))
+
     async def __aenter__(self) -> "Memory":
         await self._engine.open()
         return self
@@ -555,6 +587,17 @@ class Memory:
         """
         self._scope.reach(everyone=True)
         return await self._engine.opened().store.users(self._scope.tenant)
+
+    async def vectors(self, ids: Iterable[str]) -> dict[str, Any]:
+        """Return the stored embeddings of records by id: unit vectors, float32, of the embedder's dimensions.
+
+        Ids that do not exist here, and records that have no embedding, are left out.
+        """
+        store, wall = self._engine.opened().store, self._scope.wall
+        chosen = self._filter(ids=[_check_handle(each) for each in ids], superseded=True)
+        numbers = (await store.matching(wall, chosen)).tolist()
+        records, found = await store.fetch(wall, numbers), await store.vectors(wall, numbers)
+        return {records[number].id: vector for number, vector in found.items() if number in records}
 
     async def history(self, id: str) -> list[Change]:
         """Return every change of a record: what, when, by which source; oldest first.

@@ -436,6 +436,35 @@ class Memory:
         """
         ...
 
+    @classmethod
+    def connect(
+        cls,
+        url: str,
+        *,
+        token: str | None = None,
+        tenant: str = ...,
+        user: str | None = None,
+        agent: str | None = None,
+        session: str | None = None,
+        timeout: float = 60.0,
+    ) -> Memory:
+        """Return a memory at a server of ``memorist serve``; everything else is as after `open`.
+
+        Args:
+            url: the server's, as ``http://127.0.0.1:8765``.
+            token: what lets one in; a server on this machine may need none.
+            tenant: for an operator's token: which. Any other token says itself.
+            user: the second wall, where the token is not bound to a user.
+            agent: a label.
+            session: a label.
+            timeout: seconds to wait for an answer.
+
+        Raises (on entering):
+            StoreUnavailableError: there is no server there.
+            ScopeError: the token does not hold, or is of another tenant or user.
+        """
+        ...
+
     def __enter__(self) -> Memory: ...
 
     def __exit__(
@@ -765,6 +794,13 @@ class Memory:
 
         Raises:
             ScopeError: behind a user's wall.
+        """
+        ...
+
+    def vectors(self, ids: Iterable[str]) -> dict[str, Any]:
+        """Return the stored embeddings of records by id: unit vectors, float32, of the embedder's dimensions.
+
+        Ids that do not exist here, and records that have no embedding, are left out.
         """
         ...
 

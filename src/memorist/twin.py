@@ -186,10 +186,10 @@ def _blocking(name: str, member: Any) -> Any:
 
 def _blocking_constructor(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
-    def constructor(cls: type[Twin], /, *args: Any, **kwargs: Any) -> Twin:
+    def constructor(cls: type[Twin], /, *args: Any, **kwargs: Any) -> Any:
         made = function(cls._of, *map(_inward, args), **kwargs)
         run(made.__aenter__)
-        return cls(made)
+        return cls(made) if type(made) is cls._of else _outward(made)
 
     return constructor
 

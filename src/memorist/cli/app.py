@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from memorist.cli import checking, demo, files, moving, reading, topics, upkeep, writing
+from memorist.cli import checking, demo, files, moving, reading, serve, token, topics, upkeep, writing
 from memorist.cli.running import Options
 from memorist.scope import DEFAULT_TENANT
 
@@ -19,9 +19,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for subject in (demo, writing, reading, files, upkeep, checking, moving):
+for subject in (demo, writing, reading, files, upkeep, checking, moving, serve):
     subject.register(app)
 app.add_typer(topics.app, name="topics")
+app.add_typer(token.app, name="token")
 
 
 @app.callback()
@@ -35,7 +36,9 @@ def options(
             "By default MEMORIST_DB, else memorist.db in your data folder.",
         ),
     ] = None,
-    tenant: Annotated[str, typer.Option(help="Whose memory: an organisation, an application.")] = DEFAULT_TENANT,
+    tenant: Annotated[
+        str, typer.Option(envvar="MEMORIST_TENANT", help="Whose memory: an organisation, an application.")
+    ] = DEFAULT_TENANT,
     embedder: Annotated[
         str | None,
         typer.Option(help="What turns texts to vectors. By default MEMORIST_EMBEDDER, else the bundled model."),

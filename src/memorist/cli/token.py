@@ -1,0 +1,107 @@
+"""Commands on the tokens that let programs in: create, list, revoke."""
+
+import re
+from typing import Annotated
+
+import typer
+
+from memorist.cli.running import AsJson, Options, run
+from memorist.cli.showing import clean, console, print_json, table
+
+__all__ = ["app"]
+
+app = typer.Typer(help="Tokens for `memorist serve`.", no_args_is_help=True)
+
+_UNITS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+
+
+@app.command()
+def create(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="A name for it, to revoke it by.")],
+    user: Annotated[
+        str | None,
+        typer.Option("--user", "-u", help="The one user it is for. Without it, a request names the user."),
+    ] = None,
+    right: Annotated[str, typer.Option("--right", "-r", help="read, write or admin.")] = "write",
+    expires: Annotated[
+        str | None, typer.Option(help="Until when it holds: 90d, 12h, or a date. Without it, until it is revoked.")
+    ] = None,
+    all_tenants: Annotated[
+        bool, typer.Option("--all-tenants", help="For an operator: every tenant, and the store as a whole.")
+    ] = False,
+    json: AsJson = False,
+) -> None:
+    """Make a token and print it, this once. It is of the tenant that `--tenant` before the command names."""
+
+    async def work() -> None:
+        from memorist.memory import Memory
+        from memorist.serve.auth import Tokens
+
+        options: Options = context.obj
+        tenant = None if all_tenants else options.tenant
+        until = None if expires is None else _lifetime(expires)
+        async with Memory.open(settings=options.settings()) as memory:
+            secret, token = await Tokens(memory).create(name, tenant=tenant, user=user, right=right, expires_at=until)
+        if json:
+            print_json({"token": secret, **token.to_dict()})
+            return
+        typer.echo(secret)
+        typer.echo("This is shown once; only its hash is kept.", err=True)
+
+    run(work)
+
+
+@app.command(name="list")
+def list_(context: typer.Context, json: AsJson = False) -> None:
+    """Show the tokens of this database, without what is secret."""
+
+    async def work() -> None:
+        from memorist.memory import Memory
+        from memorist.serve.auth import Tokens
+
+        options: Options = context.obj
+        async with Memory.open(settings=options.settings()) as memory:
+            tokens = await Tokens(memory).list()
+        if json:
+            print_json([token.to_dict() for token in tokens])
+            return
+        if not tokens:
+            typer.echo("No tokens here.")
+            return
+        shown = table("Name", "Right", "Tenant", "User", "Expires")
+        for token in tokens:
+            grant = token.grant
+            until = "never" if token.expires_at is None else f"{token.expires_at:%Y-%m-%d %H:%M}"
+            shown.add_row(
+                clean(grant.name),
+                str(grant.right),
+                clean(grant.tenant or "all tenants"),
+                clean(grant.user or "all users"),
+                f"{until} (expired)" if token.expired else until,
+            )
+        console().print(shown)
+
+    run(work)
+
+
+@app.command()
+def revoke(context: typer.Context, name: Annotated[str, typer.Argument(help="The token's name, or its id.")]) -> None:
+    """Make a token worthless, at once."""
+
+    async def work() -> None:
+        from memorist.memory import Memory
+        from memorist.serve.auth import Tokens
+
+        options: Options = context.obj
+        async with Memory.open(settings=options.settings()) as memory:
+            token = await Tokens(memory).revoke(name)
+        typer.echo(f"Revoked {token.grant.name}")
+
+    run(work)
+
+
+def _lifetime(text: str) -> str | float:
+    """Return a time as `parse_expiry` takes it; ``90d`` is so many seconds from now."""
+    found = re.fullmatch(r"(\d+)([mhdw])", text.strip())
+    return text if found is None else float(int(found[1]) * _UNITS[found[2]])

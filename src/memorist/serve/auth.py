@@ -1,0 +1,238 @@
+"""Bearer tokens: who may do what, in which tenant, as which user.
+
+A token is shown once, when it is created; only its sha256 is kept, as a topic of a tenant that no token
+reaches. So tokens live in the store itself: every process that serves it sees one created or revoked at once.
+"""
+
+import hashlib
+import ipaddress
+import json
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from memorist.errors import ConflictError, InvalidInputError, NotFoundError, ScopeError
+from memorist.memory import Memory
+from memorist.records import Kind, Record
+from memorist.scope import DEFAULT_TENANT, Scope
+from memorist.times import TimeLike, iso, now, parse_expiry, parse_time
+
+__all__ = ["LOCAL", "SERVER_TENANT", "Grant", "Right", "Token", "Tokens", "is_loopback"]
+
+SERVER_TENANT = "memorist:server"
+"""Where the server keeps what is its own; no request gets there."""
+_PREFIX = "mem_"
+_KEY = "token/"
+
+
+class Right(StrEnum):
+    """What a token allows; each includes the ones before it."""
+
+    READ = "read"
+    WRITE = "write"
+    ADMIN = "admin"
+
+    def includes(self, other: "Right") -> bool:
+        """Whether who has this right has the other too."""
+        order = list(Right)
+        return order.index(self) >= order.index(other)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """What a caller may do.
+
+    Args:
+        name: who it is, for people and logs.
+        tenant: its tenant; None for an operator, who names one with each request.
+        user: its user; None for one who speaks for all users of the tenant and names one with each request.
+        right: the most it may do.
+    """
+
+    name: str
+    tenant: str | None
+    user: str | None
+    right: Right
+
+    def check(self, right: Right) -> None:
+        """Raise ScopeError where this right is not granted."""
+        if not self.right.includes(right):
+            raise ScopeError(f"this needs the right {str(right)!r}; the token has {str(self.right)!r}")
+
+    def scope(
+        self,
+        *,
+        tenant: str | None = None,
+        user: str | None = None,
+        agent: str | None = None,
+        session: str | None = None,
+    ) -> Scope:
+        """Return the scope of a request that names these; what the token is bound to cannot be changed.
+
+        Raises:
+            ScopeError: another tenant or user than the token's.
+            InvalidInputError: a name is blank or too long.
+        """
+        if self.tenant is not None and tenant not in (None, self.tenant):
+            raise ScopeError("the token is of another tenant than the one named")
+        if self.user is not None and user not in (None, self.user):
+            raise ScopeError("the token is of another user than the one named")
+        scope = Scope(self.tenant or tenant or DEFAULT_TENANT, self.user or user, agent, session)
+        _check_tenant(scope.tenant)
+        return scope
+
+
+LOCAL = Grant(name="local", tenant=None, user=None, right=Right.ADMIN)
+"""Whoever is on this machine, where the server asks for no token."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """A token as it is kept: everything but itself.
+
+    `id` is the beginning of its sha256. `expires_at` is None for one that holds until it is revoked.
+    """
+
+    id: str
+    grant: Grant
+    created_at: datetime
+    expires_at: datetime | None
+
+    @property
+    def expired(self) -> bool:
+        """Whether its time is over."""
+        return self.expires_at is not None and self.expires_at <= now()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {
+            "id": self.id,
+            "name": self.grant.name,
+            "tenant": self.grant.tenant,
+            "user": self.grant.user,
+            "right": str(self.grant.right),
+            "created_at": iso(self.created_at),
+            "expires_at": None if self.expires_at is None else iso(self.expires_at),
+        }
+
+
+class Tokens:
+    """The tokens of a store.
+
+    Args:
+        memory: any memory of the store that is bound to no tenant or user.
+    """
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory.scoped(tenant=SERVER_TENANT)
+
+    async def create(
+        self,
+        name: str,
+        *,
+        tenant: str | None = DEFAULT_TENANT,
+        user: str | None = None,
+        right: Right | str = Right.WRITE,
+        expires_at: TimeLike | None = None,
+    ) -> tuple[str, Token]:
+        """Return a new token, which is shown this once, and how it is kept.
+
+        Args:
+            name: for people; unique among the tokens.
+            tenant: its tenant; None for an operator's token, for every tenant.
+            user: its user; None for all users of the tenant.
+            right: "read", "write" or "admin".
+            expires_at: until when it holds: a point in time, or seconds from now.
+
+        Raises:
+            InvalidInputError: an argument is wrong.
+            ConflictError: the name is taken.
+        """
+        grant = Grant(name=name, tenant=tenant, user=user, right=_parse_right(right))
+        if not isinstance(name, str) or not name.strip() or len(name) > 100:
+            raise InvalidInputError("a token's name must be a text of 1 to 100 characters")
+        if tenant is None and user is not None:
+            raise InvalidInputError("a token for every tenant cannot be of one user")
+        grant.scope()
+        created = now()
+        expires = None if expires_at is None else parse_expiry(expires_at, created)
+        if any(token.grant.name == name for token in await self.list()):
+            raise ConflictError(f"there is a token named {name!r}; revoke it, or choose another name")
+        secret = _PREFIX + secrets.token_urlsafe(32)
+        digest = _digest(secret)
+        token = Token(id=digest[:12], grant=grant, created_at=created, expires_at=expires)
+        # Not the record's own expires_at: a caller whose token has expired is to be told so.
+        await self._memory.remember(json.dumps(token.to_dict()), kind=Kind.TOPIC, key=_KEY + digest, id=digest)
+        return secret, token
+
+    async def find(self, secret: str) -> Token | None:
+        """Return the token that this is, expired or not, or None."""
+        record = await self._memory.lookup(_KEY + _digest(secret), kind=Kind.TOPIC)
+        return None if record is None else _read(record)
+
+    async def list(self) -> list[Token]:
+        """Return every token, by name."""
+        return sorted([_read(each) for each in await self._records()], key=lambda token: token.grant.name)
+
+    async def revoke(self, name: str) -> Token:
+        """Make a token worthless at once, and return what it was.
+
+        Args:
+            name: its name, or its id.
+
+        Raises:
+            NotFoundError: there is no such token.
+        """
+        for record in await self._records():
+            token = _read(record)
+            if name in (token.grant.name, token.id):
+                await self._memory.forget(record.id)
+                return token
+        raise NotFoundError(f"there is no token named {name!r}; `memorist token list` shows all")
+
+    async def _records(self) -> Sequence[Record]:
+        found: list[Record] = []
+        cursor = None
+        while True:
+            page = await self._memory.browse(kind=Kind.TOPIC, key_prefix=_KEY, order="key", limit=500, cursor=cursor)
+            found += page.records
+            if (cursor := page.next) is None:
+                return found
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether a host's name or address is this machine's own."""
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _read(record: Record) -> Token:
+    plain = json.loads(record.content)
+    until = plain["expires_at"]
+    return Token(
+        id=plain["id"],
+        grant=Grant(name=plain["name"], tenant=plain["tenant"], user=plain["user"], right=Right(plain["right"])),
+        created_at=parse_time(plain["created_at"]),
+        expires_at=None if until is None else parse_time(until),
+    )
+
+
+def _parse_right(right: Right | str) -> Right:
+    try:
+        return Right(right)
+    except ValueError as error:
+        raise InvalidInputError(f"unknown right {right!r}; there are: {', '.join(Right)}") from error
+
+
+def _check_tenant(tenant: str) -> None:
+    if tenant == SERVER_TENANT:
+        raise ScopeError(f"the tenant {SERVER_TENANT!r} is the server's own")

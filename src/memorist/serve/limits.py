@@ -1,0 +1,151 @@
+"""What a request may cost: its body's size, its time, and how many go at once. Plain ASGI, around the app."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from starlette.exceptions import HTTPException
+
+from memorist.errors import InvalidInputError, StoreBusyError
+
+__all__ = ["BodyTooLargeError", "Limiter", "Limits", "OverloadedError", "RequestTimeoutError"]
+
+Message: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[Message]]
+Send: TypeAlias = Callable[[Message], Awaitable[None]]
+App: TypeAlias = Callable[[Message, Receive, Send], Awaitable[None]]
+
+MIB = 1024 * 1024
+
+
+class BodyTooLargeError(InvalidInputError):
+    """The body has more bytes than the server takes."""
+
+
+class OverloadedError(StoreBusyError):
+    """The server has as much to do as it takes on; the call can be repeated."""
+
+
+class RequestTimeoutError(StoreBusyError):
+    """The call took longer than the server allows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one request may cost.
+
+    Args:
+        body_bytes: most bytes of a body.
+        load_bytes: most bytes of what `load` reads, which is never held whole.
+        concurrency: most requests at once; more are refused, to be repeated.
+        seconds: longest time of a request; of a streaming one, longest wait for the other side.
+    """
+
+    body_bytes: int = 10 * MIB
+    load_bytes: int = 10 * 1024 * MIB
+    concurrency: int = 256
+    seconds: float = 60.0
+
+
+class Limiter:
+    """An app that keeps another within limits.
+
+    Args:
+        app: what it protects.
+        limits: the limits.
+        streaming: the paths of which the time is not limited as a whole.
+        free: the paths that are answered however busy the server is.
+        refuse: how an error becomes a status, headers and a body.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        limits: Limits,
+        *,
+        streaming: Iterable[str],
+        free: Iterable[str],
+        refuse: Callable[[Exception], tuple[int, dict[str, str], Any]],
+    ) -> None:
+        self._app = app
+        self._limits = limits
+        self._streaming = frozenset(streaming)
+        self._free = frozenset(free)
+        self._refuse = refuse
+        self._active = 0
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Answer one request, or refuse it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        answer = _Answer(send)
+        streaming = scope["path"] in self._streaming
+        counted = scope["path"] not in self._free
+        try:
+            if counted and self._active >= self._limits.concurrency:
+                raise OverloadedError("the server is busy with as many requests as it takes; try again in a second")
+            self._active += counted
+            try:
+                body = _Body(scope, receive, self._limits, streaming=streaming)
+                async with asyncio.timeout(None if streaming else self._limits.seconds):
+                    await self._app(scope, body, answer)
+            finally:
+                self._active -= counted
+        except (OverloadedError, BodyTooLargeError) as error:
+            await answer.refuse(*self._refuse(error))
+        except TimeoutError:
+            late = RequestTimeoutError(
+                f"the call took longer than {self._limits.seconds:g} seconds; whether it was done is not known"
+            )
+            await answer.refuse(*self._refuse(late))
+
+
+class _Body:
+    """Receives a body and stops where it grows too large or does not go on."""
+
+    def __init__(self, scope: Message, receive: Receive, limits: Limits, *, streaming: bool) -> None:
+        self._receive = receive
+        self._most = limits.load_bytes if streaming else limits.body_bytes
+        self._patience = limits.seconds if streaming else None
+        self._read = 0
+        self._ended = False
+        for name, value in scope["headers"]:
+            if name == b"content-length" and value.isdigit() and int(value) > self._most:
+                raise self._too_large()
+
+    async def __call__(self) -> Message:
+        async with asyncio.timeout(None if self._ended else self._patience):
+            message = await self._receive()
+        self._read += len(message.get("body", b""))
+        self._ended = not message.get("more_body", False)
+        if self._read > self._most:  # the app is reading: let it answer
+            raise HTTPException(413, str(self._too_large()))
+        return message
+
+    def _too_large(self) -> BodyTooLargeError:
+        return BodyTooLargeError(f"the body is larger than the {self._most:,} bytes that the server takes")
+
+
+class _Answer:
+    """Sends an answer, and knows whether it has begun."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._begun = False
+
+    async def __call__(self, message: Message) -> None:
+        self._begun = True
+        await self._send(message)
+
+    async def refuse(self, status: int, headers: dict[str, str], body: Any) -> None:
+        """Answer with an error; an answer that has begun can only be broken off."""
+        if self._begun:
+            raise ConnectionAbortedError("the answer was broken off")
+        content = json.dumps(body).encode()
+        lines = {**headers, "content-length": str(len(content)), "connection": "close"}
+        encoded = [(name.lower().encode(), value.encode()) for name, value in lines.items()]
+        await self._send({"type": "http.response.start", "status": status, "headers": encoded})
+        await self._send({"type": "http.response.body", "body": content})

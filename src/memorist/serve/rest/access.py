@@ -1,0 +1,157 @@
+"""From a request to the memory that it may see: its token, what it names, and the right it needs."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, TypeAlias, cast
+
+from fastapi import Depends, Header, Query, Request
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from memorist.errors import InvalidInputError
+from memorist.memory import Memory
+from memorist.serve.auth import LOCAL, Grant, Right, Tokens, is_loopback
+from memorist.serve.rest.idempotency import Ledger, Outcome, fingerprint
+from memorist.serve.rest.problems import UnauthorizedError
+
+__all__ = ["Access", "Admin", "KeyedAdmin", "Reader", "Server", "Writer", "server_of"]
+
+_bearer = HTTPBearer(auto_error=False, description="A token made by `memorist token create`.")
+_PROXIES = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """What all requests share.
+
+    `open` is whether callers on this machine need no token.
+    """
+
+    memory: Memory
+    tokens: Tokens
+    ledger: Ledger
+    open: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One request's way in: what it is granted, and the memory in the scope that it names."""
+
+    grant: Grant
+    memory: Memory
+    server: Server
+    idempotency_key: str | None
+
+    async def once(self, asked: tuple[Any, ...], work: Callable[[], Awaitable[Outcome]]) -> tuple[Outcome, bool]:
+        """Do the work, or, where it was done under the request's idempotency key, return what came of it then.
+
+        Args:
+            asked: what is asked, as plain JSON values.
+            work: does it, and returns the numbers to keep.
+
+        Returns:
+            The numbers, and whether the work was done now.
+        """
+        if self.idempotency_key is None:
+            return await work(), True
+        return await self.server.ledger.once(self.idempotency_key, self.memory, fingerprint(*asked), work)
+
+
+def server_of(request: Request) -> Server:
+    """Return what the app was made with."""
+    return cast(Server, request.app.state.server)
+
+
+async def authorized(request: Request, server: Server, secret: str | None) -> Grant:
+    """Return what the caller is granted.
+
+    Raises:
+        UnauthorizedError: it brought no token, or one that is unknown or expired.
+    """
+    if secret is None:
+        if server.open and _is_local(request):
+            return LOCAL
+        raise UnauthorizedError("a token is needed: send the header `Authorization: Bearer TOKEN`")
+    token = await server.tokens.find(secret)
+    if token is None:
+        raise UnauthorizedError("the token is not known here, or was revoked")
+    if token.expired:
+        raise UnauthorizedError("the token has expired")
+    return token.grant
+
+
+def _is_local(request: Request) -> bool:
+    """Whether a person on this machine asks: no proxy, no other site's page, no name that a page made up."""
+    host = request.url.hostname
+    origin = request.headers.get("origin")
+    same = origin is None or origin == f"{request.url.scheme}://{request.headers.get('host', '')}"
+    near = request.client is None or is_loopback(request.client.host)
+    return near and same and is_loopback(host or "") and not any(each in request.headers for each in _PROXIES)
+
+
+def _needing(right: Right) -> Callable[..., Awaitable[Access]]:
+    """Return a dependency that lets those in who have the right."""
+
+    async def access(
+        request: Request,
+        credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
+        user: Annotated[
+            str | None,
+            Query(description="Whose records: for a token that is not bound to a user. Without it, the shared ones."),
+        ] = None,
+        agent: Annotated[str | None, Query(description="The label; narrows reads, and is written.")] = None,
+        session: Annotated[str | None, Query(description="The label; narrows reads, and is written.")] = None,
+        tenant: Annotated[str | None, Query(description="For an operator's token: which tenant.")] = None,
+        named_user: Annotated[str | None, Header(alias="Memorist-User", description="The same as `user`.")] = None,
+    ) -> Access:
+        server = server_of(request)
+        grant = await authorized(request, server, _secret(request, credentials))
+        request.scope["memorist.grant"] = grant
+        grant.check(right)
+        scope = grant.scope(tenant=tenant, user=_one(user, named_user), agent=agent, session=session)
+        memory = server.memory.scoped(tenant=scope.tenant, user=scope.user, agent=scope.agent, session=scope.session)
+        return Access(grant, memory, server, None)
+
+    return access
+
+
+def _secret(request: Request, credentials: HTTPAuthorizationCredentials | None) -> str | None:
+    if credentials is not None:
+        return credentials.credentials
+    if "authorization" in request.headers:
+        raise UnauthorizedError("the header must be `Authorization: Bearer TOKEN`")
+    return None
+
+
+def _one(user: str | None, named: str | None) -> str | None:
+    if user is not None and named is not None and user != named:
+        raise InvalidInputError("the header Memorist-User and the parameter `user` name different users")
+    return user if named is None else named
+
+
+_read = _needing(Right.READ)
+_write = _needing(Right.WRITE)
+_admin = _needing(Right.ADMIN)
+
+
+def _keyed(grown: Callable[..., Awaitable[Access]]) -> Callable[..., Any]:
+    async def access(
+        access: Annotated[Access, Depends(grown)],
+        key: Annotated[
+            str | None,
+            Header(
+                alias="Idempotency-Key",
+                min_length=1,
+                max_length=255,
+                description="A text of the caller's own: the same request sent again is answered, not done again.",
+            ),
+        ] = None,
+    ) -> Access:
+        return replace(access, idempotency_key=key)
+
+    return access
+
+
+Reader: TypeAlias = Annotated[Access, Depends(_read)]
+Writer: TypeAlias = Annotated[Access, Depends(_keyed(_write))]
+Admin: TypeAlias = Annotated[Access, Depends(_admin)]
+KeyedAdmin: TypeAlias = Annotated[Access, Depends(_keyed(_admin))]

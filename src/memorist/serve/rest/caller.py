@@ -1,0 +1,18 @@
+"""The route that tells a caller what it may do."""
+
+from fastapi import APIRouter
+from fastapi.responses import JSONResponse
+
+from memorist.serve.rest import models
+from memorist.serve.rest.access import Reader
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["server"])
+
+
+@router.get("/caller", response_model=models.Caller)
+async def caller(access: Reader) -> JSONResponse:
+    """Return what the token allows."""
+    grant = access.grant
+    return JSONResponse({"name": grant.name, "tenant": grant.tenant, "user": grant.user, "right": str(grant.right)})

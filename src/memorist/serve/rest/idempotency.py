@@ -1,0 +1,155 @@
+"""Idempotency keys: a request that comes again, because its answer was lost, is not done again.
+
+What is stored holds no text and no name, only hashes, versions and numbers, so that nothing of a user is left
+here after a purge; an answer is made again from the records' own history. It is stored as a topic of the
+server's tenant, in the same store as the records, and goes after a day.
+
+`remember` leaves its mark in the records themselves: their ids are made from the key. So there is no moment at
+which a crash could leave records without a trace of the request that stored them.
+"""
+
+import hashlib
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from memorist.errors import ConflictError
+from memorist.memory import IfExists, Memory
+from memorist.records import Draft, Kind, Record
+from memorist.serve.auth import SERVER_TENANT
+from memorist.serve.rest.problems import KeyReusedError
+
+__all__ = ["Ledger", "fingerprint", "original", "remember_once"]
+
+_KEEP = 24 * 3600.0
+_RUNNING = 120.0
+"""After this many seconds a call that never ended was cut off by a crash, and may be made again."""
+_REUSED = "the Idempotency-Key came before with another request; take a new one for each"
+_COMPARED = ("content", "kind", "cue", "key", "metadata", "payload", "happened_at")
+
+Outcome: TypeAlias = dict[str, int]
+
+
+class Ledger:
+    """What became of the requests that had a key.
+
+    Args:
+        memory: any memory of the store that is bound to no tenant or user.
+    """
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory.scoped(tenant=SERVER_TENANT)
+
+    async def once(
+        self, key: str, memory: Memory, request: str, work: Callable[[], Awaitable[Outcome]]
+    ) -> tuple[Outcome, bool]:
+        """Do the work, unless it was done before under this key; return what came of it and whether it was new.
+
+        Args:
+            key: the caller's.
+            memory: whose request it is; two users may have the same key.
+            request: the fingerprint of what is asked.
+            work: does it and returns the numbers to keep. If it raises, nothing is kept.
+
+        Raises:
+            KeyReusedError: the key came before with another request.
+            ConflictError: the same request is being worked on.
+        """
+        name = f"call/{_mark(memory, key)}"
+        begun = json.dumps({"request": request})
+        try:
+            entry = await self._memory.lookup(name)
+            if entry is None:
+                entry = await self._memory.remember(begun, kind=Kind.TOPIC, key=name, expires_at=_RUNNING)
+            else:
+                return _outcome(entry, request), False
+        except ConflictError as error:
+            raise ConflictError("the same request is being worked on; try again in a second") from error
+        try:
+            outcome = await work()
+        except BaseException:
+            await self._memory.forget(entry.id)
+            raise
+        done = json.dumps({"request": request, "outcome": outcome})
+        await self._memory.revise(entry.id, content=done, expires_at=_KEEP)
+        return outcome, True
+
+
+def _outcome(entry: Record, request: str) -> Outcome:
+    plain = json.loads(entry.content)
+    if plain["request"] != request:
+        raise KeyReusedError(_REUSED)
+    if "outcome" not in plain:
+        raise ConflictError("the same request is being worked on; try again in a second")
+    found: Outcome = plain["outcome"]
+    return found
+
+
+def fingerprint(*parts: Any) -> str:
+    """Return what tells one request from another: a hash, so that nothing can be read off it."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+async def original(memory: Memory, id: str, version: int) -> Record:
+    """Return a record as it was at a version, for the answer that was lost.
+
+    Raises:
+        ConflictError: it has been forgotten since.
+    """
+    for change in await memory.history(id):
+        if change.record is not None and change.record.version == version:
+            return change.record
+    raise ConflictError("the call was done, and its record has been forgotten since")
+
+
+async def remember_once(
+    memory: Memory, key: str, drafts: Sequence[Draft], if_exists: IfExists, forgetting: Sequence[str]
+) -> list[Record]:
+    """Remember the drafts under ids made from the key, or return what they became when they came before.
+
+    Raises:
+        KeyReusedError: the key came before with other records.
+        ConflictError: what came before has been forgotten since.
+    """
+    mark = _mark(memory, key)
+    named = [
+        replace(draft, id=f"{mark[:24]}{place:08x}") if draft.id is None else draft
+        for place, draft in enumerate(drafts)
+    ]
+    if (before := await _remembered(memory, drafts, named)) is not None:
+        return before
+    try:
+        return await memory.remember(named, if_exists=if_exists, forgetting=forgetting)
+    except ConflictError:  # perhaps the same request, a moment earlier
+        if (before := await _remembered(memory, drafts, named)) is not None:
+            return before
+        raise
+
+
+async def _remembered(memory: Memory, given: Sequence[Draft], named: Sequence[Draft]) -> list[Record] | None:
+    """Return the records as they were first stored, or None where there are none of this request."""
+    first: list[Record] = []
+    for draft, asked in zip(named, given, strict=True):
+        changes = await memory.history(draft.id or "")
+        if not changes:
+            if not first:
+                return None
+            raise KeyReusedError(_REUSED)
+        record = changes[0].record
+        if record is None and asked.id is not None:
+            return None  # an id of the caller's own is free again
+        if record is None:
+            raise ConflictError("what this Idempotency-Key stored has been forgotten since")
+        wanted = draft.to_record(memory.scope, record.created_at)
+        if any(getattr(record, name) != getattr(wanted, name) for name in _COMPARED):
+            if asked.id is None:
+                raise KeyReusedError(_REUSED)
+            return None  # an id of the caller's own, taken by something else: let the verb say so
+        first.append(record)
+    return first
+
+
+def _mark(memory: Memory, key: str) -> str:
+    scope = memory.scope
+    return fingerprint(scope.tenant, scope.user, scope.agent, scope.session, key)

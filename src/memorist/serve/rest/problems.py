@@ -1,0 +1,141 @@
+"""Errors as answers: one status for each class, and a body as RFC 9457 has it."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from memorist import errors
+from memorist.serve.limits import BodyTooLargeError, OverloadedError, RequestTimeoutError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["KeyReusedError", "UnauthorizedError", "add_handlers", "problem_of"]
+
+log = logging.getLogger("memorist.serve")
+
+MEDIA_TYPE = "application/problem+json"
+
+
+class UnauthorizedError(errors.ScopeError):
+    """The caller brought no token, or one that does not hold."""
+
+
+class KeyReusedError(errors.InvalidInputError):
+    """An Idempotency-Key came again with another request."""
+
+
+STATUS: dict[type[Exception], int] = {
+    errors.InvalidInputError: 422,
+    BodyTooLargeError: 413,
+    UnauthorizedError: 401,
+    errors.ScopeError: 403,
+    errors.NotFoundError: 404,
+    errors.ConflictError: 409,
+    errors.ClosedError: 503,
+    errors.StoreError: 500,
+    errors.StoreBusyError: 503,
+    OverloadedError: 503,
+    RequestTimeoutError: 504,
+    errors.StoreFullError: 507,
+    errors.StoreUnavailableError: 503,
+    errors.EmbedderError: 502,
+    errors.EmbedderUnavailableError: 503,
+    errors.EmbedderMismatchError: 500,
+    errors.MissingExtraError: 501,
+    errors.MemoristError: 500,
+}
+_TITLES = {
+    400: "Malformed request", 401: "No valid token", 403: "Not allowed", 404: "Not found", 405: "Wrong method",
+    409: "Conflict", 413: "Too large", 415: "Wrong media type", 422: "Invalid input", 500: "Failed",
+    501: "Not installed", 502: "Embedder failed", 503: "Not available now", 504: "Took too long", 507: "Disk full",
+}  # fmt: skip
+_OF_STATUS = {
+    400: "FormatError",
+    404: "NotFoundError",
+    405: "InvalidInputError",
+    413: "InvalidInputError",
+    415: "FormatError",
+}
+
+
+def problem_of(error: Exception) -> tuple[int, dict[str, str], dict[str, Any]]:
+    """Return the status, the headers and the body that stand for an error of ours.
+
+    `error` in the body names the class in `memorist.errors` that says the same.
+    """
+    status = next(STATUS[each] for each in type(error).__mro__ if each in STATUS)
+    name = next(each.__name__ for each in type(error).__mro__ if each.__name__ in errors.__all__)
+    headers = {"content-type": MEDIA_TYPE}
+    if status == 401:
+        headers["www-authenticate"] = "Bearer"
+    if status == 503:
+        headers["retry-after"] = "1"
+    return status, headers, _body(status, str(error), name)
+
+
+def add_handlers(app: FastAPI) -> None:
+    """Make every error of the app a problem."""
+
+    @app.exception_handler(errors.MemoristError)
+    async def ours(request: Request, error: errors.MemoristError) -> JSONResponse:
+        status, headers, body = problem_of(error)
+        if status >= 500:
+            log.error("%s %s: %s", request.method, request.scope["path"], type(error).__name__)
+        return JSONResponse(body, status, headers)
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
+        status, detail = _explained(error.errors())
+        return _answer(status, detail, "InvalidInputError" if status == 422 else "FormatError")
+
+    @app.exception_handler(HTTPException)
+    async def http(request: Request, error: HTTPException) -> JSONResponse:
+        details = {404: "there is no such route", 405: f"this route does not take {request.method}"}
+        detail = details.get(error.status_code, str(error.detail))
+        name = _OF_STATUS.get(error.status_code, "MemoristError")
+        return _answer(error.status_code, detail, name, dict(error.headers or {}))
+
+    @app.exception_handler(Exception)
+    async def unforeseen(request: Request, error: Exception) -> JSONResponse:
+        # Starlette logs the traceback; what it says may hold a memory's text, so the caller does not get it.
+        return _answer(500, "the server failed; its log says more", "MemoristError")
+
+
+def _answer(status: int, detail: str, name: str, headers: dict[str, str] | None = None) -> JSONResponse:
+    return JSONResponse(_body(status, detail, name), status, {**(headers or {}), "content-type": MEDIA_TYPE})
+
+
+def _body(status: int, detail: str, name: str) -> dict[str, Any]:
+    detail = detail.encode("utf-8", "replace").decode()
+    return {
+        "type": f"urn:memorist:{name}",
+        "title": _TITLES.get(status, "Failed"),
+        "status": status,
+        "detail": detail,
+        "error": name,
+    }
+
+
+def _explained(found: Sequence[Any]) -> tuple[int, str]:
+    """Return the status and one sentence for what is wrong with a request's form."""
+    first = found[0]
+    if first["type"] == "json_invalid":
+        return 400, f"the body is not JSON: {first['ctx']['error']} at character {first['loc'][-1] + 1}"
+    where = [str(part) for part in first["loc"] if part != "body"]
+    if not where:
+        if first["type"] == "missing":
+            return 422, "the body is missing; it must be a JSON object"
+        return 422, "the body must be a JSON object, sent as application/json"
+    name = ".".join(where[1:] if where[0] in ("query", "header", "path") and len(where) > 1 else where)
+    if first["type"] == "extra_forbidden":
+        return 422, f"there is no field {name!r} here"
+    if first["type"] == "missing":
+        return 422, f"{name} is missing"
+    return 422, f"{name}: {first['msg'][:1].lower()}{first['msg'][1:]}"

@@ -1,0 +1,167 @@
+"""Routes on records: remember, get, revise, rate, forget, history, browse, lookup."""
+
+from typing import Annotated, Any
+from urllib.parse import unquote
+
+from fastapi import APIRouter, Path, Query
+from fastapi.responses import JSONResponse
+
+from memorist.errors import InvalidInputError, NotFoundError
+from memorist.records import Draft, Page, Record
+from memorist.serve.auth import Right
+from memorist.serve.rest import models
+from memorist.serve.rest.access import Access, Reader, Writer
+from memorist.serve.rest.idempotency import Outcome, original, remember_once
+from memorist.serve.rest.routing import StrictRoute
+
+__all__ = ["check_everyone", "page_answer", "records_answer", "router"]
+
+router = APIRouter(route_class=StrictRoute, tags=["records"])
+
+Id = Annotated[str, Path(description="The record's id, percent-encoded whole: a slash in it is %2F.")]
+
+
+@router.post("/records", status_code=201, response_model=models.Records)
+async def remember(access: Writer, body: models.RememberBody) -> JSONResponse:
+    """Store records: all of them or none. On disk when it returns; in the order given."""
+    drafts = [Draft(**draft.given()) for draft in body.records]
+    key, memory = access.idempotency_key, access.memory
+    if key is None:
+        stored = await memory.remember(drafts, if_exists=body.if_exists, forgetting=body.forgetting)
+    elif body.if_exists != "replace":
+        stored = await remember_once(memory, key, drafts, body.if_exists, body.forgetting)
+    else:
+        stored = await _replace_once(access, drafts, body)
+    return records_answer(stored, 201)
+
+
+async def _replace_once(access: Access, drafts: list[Draft], body: models.RememberBody) -> list[Record]:
+    memory, stored = access.memory, list[Record]()
+
+    async def work() -> Outcome:
+        stored[:] = await memory.remember(drafts, if_exists="replace", forgetting=body.forgetting)
+        return {str(place): record.version for place, record in enumerate(stored)}
+
+    if any(draft.id is None and draft.key is None for draft in drafts):
+        raise InvalidInputError("to replace records under an Idempotency-Key, give each an id or a key")
+    versions, new = await access.once(("remember", body.model_dump()), work)
+    if new:
+        return stored
+    for place, draft in enumerate(drafts):
+        id = draft.id
+        if draft.key is not None and not (id and await memory.history(id)):
+            held = await memory.lookup(draft.key, kind=draft.kind)
+            id = held.id if held is not None else id
+        stored.append(await original(memory, id or "", versions[str(place)]))
+    return stored
+
+
+@router.get("/records", response_model=models.PageBody)
+async def list_records(
+    access: Reader,
+    kind: Annotated[list[models.KindName] | None, Query(description="Only these kinds.")] = None,
+    since: str | None = None,
+    until: str | None = None,
+    key_prefix: str | None = None,
+    superseded: bool = False,
+    order: Annotated[str, Query(pattern="^(newest|oldest|key)$")] = "newest",
+    limit: models.Limit = 50,
+    cursor: Annotated[str | None, Query(description="The `next` of the page before.")] = None,
+    shared: bool = False,
+    everyone: bool = False,
+) -> JSONResponse:
+    """Return a page of records; `POST /v1/browse` takes conditions on their fields too."""
+    check_everyone(access, everyone)
+    page = await access.memory.browse(
+        kind=kind, since=since, until=until, key_prefix=key_prefix, superseded=superseded,
+        order=order, limit=limit, cursor=cursor, shared=shared, everyone=everyone,  # type: ignore[arg-type]
+    )  # fmt: skip
+    return page_answer(page)
+
+
+@router.get("/records/{id}", response_model=models.RecordBody)
+async def get(access: Reader, id: Id) -> JSONResponse:
+    """Return one record, superseded or not."""
+    record = await access.memory.get(_unquoted(id))
+    if record is None:
+        raise NotFoundError(f"there is no record {_unquoted(id)!r} in this scope")
+    return JSONResponse(record.to_dict())
+
+
+@router.patch("/records/{id}", response_model=models.RecordBody)
+async def revise(access: Writer, id: Id, body: models.ReviseBody) -> JSONResponse:
+    """Change the fields given; the record as it was stays in its history."""
+    name, fields = _unquoted(id), body.given()
+    return await _changed(access, name, ("revise", fields), lambda: access.memory.revise(name, **fields))
+
+
+@router.put("/records/{id}/rating", response_model=models.RecordBody)
+async def rate(access: Writer, id: Id, body: models.RateBody) -> JSONResponse:
+    """Give a record feedback from -1 to 1, or take it back with null."""
+    name, asked = _unquoted(id), ("rate", body.rating, body.source)
+    return await _changed(access, name, asked, lambda: access.memory.rate(name, body.rating, source=body.source))
+
+
+@router.get("/records/{id}/history", response_model=models.Changes)
+async def history(access: Reader, id: Id) -> JSONResponse:
+    """Return every change of a record, oldest first; empty for one that never was."""
+    changes = await access.memory.history(_unquoted(id))
+    return JSONResponse({"changes": [each.to_dict() for each in changes]})
+
+
+@router.delete("/records/{id}", response_model=models.Forgotten)
+async def forget_one(access: Writer, id: Id, source: str | None = None) -> JSONResponse:
+    """Delete one record, its texts in the history included. An id that does not exist is passed over."""
+    name = _unquoted(id)
+
+    async def work() -> Outcome:
+        return {"forgotten": await access.memory.forget(name, source=source)}
+
+    outcome, _ = await access.once(("forget", [name], {"source": source}), work)
+    return JSONResponse(outcome)
+
+
+@router.get("/lookup", response_model=models.RecordBody)
+async def lookup(access: Reader, key: str, kind: models.KindName = "topic", shared: bool = False) -> JSONResponse:
+    """Return the current record with exactly this key."""
+    record = await access.memory.lookup(key, kind=kind, shared=shared)
+    if record is None:
+        raise NotFoundError(f"there is no {kind} with the key {key!r} in this scope")
+    return JSONResponse(record.to_dict())
+
+
+async def _changed(access: Access, id: str, asked: tuple[Any, ...], change: Any) -> JSONResponse:
+    """Change a record, once for each idempotency key, and answer with it."""
+    changed = list[Record]()
+
+    async def work() -> Outcome:
+        changed.append(await change())
+        return {"version": changed[0].version}
+
+    outcome, new = await access.once((id, *asked), work)
+    if not new:
+        changed.append(await original(access.memory, id, outcome["version"]))
+    return JSONResponse(changed[0].to_dict())
+
+
+def records_answer(records: list[Record], status: int = 200) -> JSONResponse:
+    """Return records as an answer."""
+    return JSONResponse({"records": [record.to_dict() for record in records]}, status)
+
+
+def page_answer(page: Page) -> JSONResponse:
+    """Return a page as an answer."""
+    return JSONResponse({"records": [record.to_dict() for record in page.records], "next": page.next})
+
+
+def check_everyone(access: Access, everyone: bool) -> None:
+    """Let only administrators look at all users' records."""
+    if everyone:
+        access.grant.check(Right.ADMIN)
+
+
+def _unquoted(id: str) -> str:
+    try:
+        return unquote(id, errors="strict")
+    except UnicodeDecodeError as error:
+        raise InvalidInputError("the id in the path is not UTF-8") from error

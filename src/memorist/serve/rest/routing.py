@@ -1,0 +1,76 @@
+"""How paths and bodies are read: ids may hold any character, and JSON is taken at its word."""
+
+import json
+import re
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from fastapi import Request, Response
+from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
+
+from memorist.serve.limits import App, Message, Receive, Send
+
+__all__ = ["RawPaths", "StrictRoute"]
+
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
+class RawPaths:
+    """An app that matches paths as they were sent: a slash within an id stays what it is, ``%2F``."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Hand a request on with its path still encoded."""
+        if scope["type"] == "http" and scope.get("raw_path") is not None:
+            raw = scope["raw_path"].partition(b"?")[0]
+            scope = {**scope, "path": raw.decode("ascii", "replace")}
+        await self._app(scope, receive, send)
+
+
+class StrictRequest(Request):
+    """A request whose JSON is exactly JSON."""
+
+    async def json(self) -> Any:
+        """Return the body's value.
+
+        Raises:
+            JSONDecodeError: it is none.
+        """
+        body = await self.body()
+        try:
+            value = json.loads(body.decode("utf-8"), parse_constant=_refuse)
+            if _SURROGATE.search(body):
+                json.dumps(value, ensure_ascii=False).encode("utf-8")
+            return value
+        except json.JSONDecodeError:
+            raise
+        except UnicodeEncodeError as error:
+            raise json.JSONDecodeError("a lone surrogate is no character", "", 0) from error
+        except UnicodeDecodeError as error:
+            raise json.JSONDecodeError(f"not UTF-8, {error.reason}", "", error.start) from error
+        except (ValueError, RecursionError) as error:
+            raise json.JSONDecodeError(str(error), "", 0) from error
+
+
+class StrictRoute(APIRoute):
+    """A route that takes its body as `StrictRequest` does, and no other media type than JSON."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return what answers a request."""
+        inner = super().get_route_handler()
+        takes_json = self.body_field is not None
+
+        async def handle(request: Request) -> Response:
+            media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+            if takes_json and media != "application/json":
+                raise HTTPException(415, "send the body as application/json")
+            return await inner(StrictRequest(request.scope, request.receive))
+
+        return handle
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not a JSON number")

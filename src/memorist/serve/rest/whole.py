@@ -1,0 +1,159 @@
+"""Routes on all of a scope, or all of the store: export, load, purge, backup, reindex."""
+
+import asyncio
+import json
+import tempfile
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import FileResponse, JSONResponse, StreamingResponse
+from starlette.background import BackgroundTask
+from starlette.requests import ClientDisconnect
+
+from memorist.errors import FormatError, MemoristError, ScopeError
+from memorist.serve.rest import models
+from memorist.serve.rest.access import Access, Admin, KeyedAdmin, Reader, Writer
+from memorist.serve.rest.idempotency import Outcome
+from memorist.serve.rest.problems import problem_of
+from memorist.serve.rest.records import check_everyone
+from memorist.serve.rest.routing import StrictRoute
+
+__all__ = ["STREAMING", "router"]
+
+router = APIRouter(route_class=StrictRoute, tags=["the whole"])
+
+STREAMING = ("/v1/export", "/v1/load", "/v1/backup", "/v1/check", "/v1/reindex", "/v1/purge")
+"""What may take as long as it takes."""
+LINES = "application/x-ndjson"
+_LONGEST_LINE = 64 * 1024 * 1024
+_LINES: dict[str, Any] = {"content": {LINES: {"schema": {"type": "string"}}}}
+
+
+@router.get("/export", response_class=StreamingResponse, responses={200: _LINES})
+async def export(access: Reader, everyone: Annotated[bool, Query()] = False) -> StreamingResponse:
+    """Return every record of the scope as lines of JSON, as they are read; `load` takes them."""
+    check_everyone(access, everyone)
+    lines = access.memory.export(everyone=everyone)
+    first = await anext(lines)  # what is refused is refused before the answer begins
+    if everyone:
+        await access.memory.count(everyone=True)
+    return StreamingResponse(_lines(first, lines), media_type=LINES)
+
+
+async def _lines(first: str, rest: AsyncIterator[str]) -> AsyncIterator[bytes]:
+    yield f"{first}\n".encode()
+    some: list[str] = []
+    async for line in rest:
+        some.append(line)
+        if len(some) == 100:
+            yield ("\n".join(some) + "\n").encode()
+            some = []
+    if some:
+        yield ("\n".join(some) + "\n").encode()
+
+
+@router.post(
+    "/load",
+    response_model=models.LoadReportBody,
+    openapi_extra={"requestBody": {"required": True, **_LINES}},
+)
+async def load(access: Writer, request: Request) -> JSONResponse:
+    """Store what `export` wrote, each record under its own user; records already there are left alone.
+
+    The lines are stored as they come, in batches: what was stored before a line went missing stays, and sending
+    all of them again adds the rest.
+    """
+    report = await access.memory.load(_lines_of(request))
+    bad = [{"number": each.number, "reason": each.reason} for each in report.bad]
+    return JSONResponse({"added": report.added, "existing": report.existing, "bad": bad})
+
+
+async def _lines_of(request: Request) -> AsyncIterator[bytes]:
+    """Yield the lines of a body as it comes in."""
+    rest = b""
+    try:
+        async for chunk in request.stream():
+            *lines, rest = (rest + chunk).split(b"\n")
+            for line in lines:
+                yield line
+            if len(rest) > _LONGEST_LINE:
+                raise FormatError(f"a line is longer than {_LONGEST_LINE:,} bytes")
+    except ClientDisconnect as error:
+        raise FormatError("the lines broke off") from error
+    if rest:
+        yield rest
+
+
+@router.post("/purge", response_model=models.Purged)
+async def purge(access: KeyedAdmin) -> JSONResponse:
+    """Delete everything of a user, history and name included, and leave no byte of it in the store."""
+
+    async def work() -> Outcome:
+        return {"purged": await access.memory.purge()}
+
+    outcome, _ = await access.once(("purge",), work)
+    return JSONResponse(outcome)
+
+
+@router.get(
+    "/backup",
+    response_class=FileResponse,
+    responses={200: {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}},
+)
+async def backup(access: Admin) -> FileResponse:
+    """Return a checked copy of the whole store, of every tenant: for an operator's token."""
+    _check_operator(access)
+    folder = tempfile.TemporaryDirectory(prefix="memorist-backup-")
+    try:
+        copy = await access.memory.backup(Path(folder.name) / "memorist.db")
+    except BaseException:
+        folder.cleanup()
+        raise
+    done = BackgroundTask(folder.cleanup)
+    return FileResponse(copy, media_type="application/octet-stream", filename="memorist.db", background=done)
+
+
+@router.get("/check", response_model=models.Faults)
+async def check(access: Admin) -> JSONResponse:
+    """Look whether the store is whole: for an operator's token."""
+    _check_operator(access)
+    return JSONResponse({"faults": await access.memory.check()})
+
+
+@router.post("/reindex", response_class=StreamingResponse, responses={200: _LINES})
+async def reindex(access: Admin) -> StreamingResponse:
+    """Embed every record of the store anew: for an operator's token.
+
+    Answers with lines of JSON: `{"done": 256, "total": 1000}` on the way, `{"embedded": 1000}` at the end.
+    """
+    _check_operator(access)
+    access.memory.scope.reach(everyone=True)
+    return StreamingResponse(_reindexed(access), media_type=LINES)
+
+
+async def _reindexed(access: Access) -> AsyncIterator[str]:
+    steps: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
+
+    async def work() -> int:
+        try:
+            return await access.memory.reindex(lambda done, total: steps.put_nowait({"done": done, "total": total}))
+        finally:
+            steps.put_nowait(None)
+
+    running = asyncio.create_task(work())
+    try:
+        while (step := await steps.get()) is not None:
+            yield json.dumps(step) + "\n"
+        try:
+            yield json.dumps({"embedded": await running}) + "\n"
+        except MemoristError as error:
+            yield json.dumps(problem_of(error)[2]) + "\n"
+    finally:
+        running.cancel()
+
+
+def _check_operator(access: Access) -> None:
+    if access.grant.tenant is not None:
+        raise ScopeError("this is about every tenant's records; it needs an operator's token")

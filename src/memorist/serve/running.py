@@ -1,0 +1,99 @@
+"""A server on a socket: from binding it to a clean end."""
+
+import asyncio
+import os
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from memorist.errors import InvalidInputError, missing_extra
+from memorist.serve.auth import is_loopback
+
+try:
+    import uvicorn
+except ImportError as error:
+    raise missing_extra("uvicorn", "rest") from error
+
+__all__ = ["Server", "bind", "check_open", "serve"]
+
+_GRACE = 10
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """Return a socket that listens on a host's address.
+
+    Raises:
+        OSError: the address is not here, or the port is taken.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # The protocol is named because asyncio looks at it: without, it would leave Nagle's algorithm on, and every
+    # answer would wait 40 ms for the acknowledgement of its first half.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        if os.name == "posix":
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host.strip("[]"), port))
+        listening.listen(1024)
+    except BaseException:
+        listening.close()
+        raise
+    return listening
+
+
+def check_open(host: str, *, tokens: bool) -> bool:
+    """Return whether a server there may let callers in without a token.
+
+    Raises:
+        InvalidInputError: it may not, and there is no token that would let anyone in.
+    """
+    if is_loopback(host):
+        return True
+    if not tokens:
+        raise InvalidInputError(
+            f"{host} can be reached from other machines, and there is no token yet; "
+            "make one with: memorist token create NAME"
+        )
+    return False
+
+
+class Server(uvicorn.Server):
+    """A server that ends when it is told to, and lets what is around it end too.
+
+    `answering` is set once it answers; `should_exit` ends it.
+    """
+
+    def __init__(self, app: Any) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                timeout_graceful_shutdown=_GRACE,
+            )
+        )
+        self.answering = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to answer."""
+        await super().startup(sockets)
+        self.answering.set()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """End on Ctrl-C or SIGTERM, without the signal going on: the memory is to be closed after."""
+        before = {each: signal.signal(each, self.handle_exit) for each in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for each, handler in before.items():
+                signal.signal(each, handler)
+
+
+async def serve(app: Any, listening: socket.socket) -> None:
+    """Answer on a socket until the process is told to end; then finish what was begun."""
+    await Server(app).serve(sockets=[listening])

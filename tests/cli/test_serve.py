@@ -1,0 +1,87 @@
+"""serve and token: a server of its own process, and what lets others in."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+from memorist.sync import Memory
+
+Command: TypeAlias = Callable[..., Any]
+
+
+@contextmanager
+def serving(*options: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    command = [sys.executable, "-c", "from memorist.cli import main; main()", "serve", "--port", "0", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stderr is not None
+        try:
+            line = process.stdout.readline()
+            assert line.startswith("Serving at http://"), line + process.stderr.read()
+            yield line.split()[2], process
+        finally:
+            process.kill()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_a_server_answers_until_it_is_told_to_end(db: Path, ending: signal.Signals) -> None:
+    with serving() as (url, process):
+        with Memory.connect(url, user="alice") as alice:
+            alice.remember("Tea")
+        process.send_signal(ending)
+        out, err = process.communicate(timeout=30)
+        assert (process.returncode, err) == (0, "") and "everything acknowledged is stored" in out
+    with Memory.open(db, user="alice", embedder="hash") as alice:
+        assert alice.count() == 1
+
+
+def test_a_token_is_asked_for_where_it_is_required(memorist: Command) -> None:
+    secret = memorist("token", "create", "laptop", "--user", "alice").out.strip()
+    with serving("--require-token") as (url, _), Memory.connect(url, token=secret) as alice:
+        assert alice.scope.user == "alice"
+        alice.remember("Tea")
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])
+def test_a_server_for_other_machines_without_a_token_is_refused_at_start(memorist: Command, host: str) -> None:
+    result = memorist("serve", "--host", host, "--port", "0")
+    assert result.code == 1
+    assert "there is no token yet; make one with: memorist token create NAME" in result.err
+
+
+def test_a_port_that_is_taken_is_told(memorist: Command) -> None:
+    with serving() as (url, _):
+        result = memorist("serve", "--port", url.rpartition(":")[2])
+    assert result.code == 1 and "in use" in result.err
+
+
+def test_tokens_are_listed_and_revoked_without_their_secrets(memorist: Command) -> None:
+    assert "No tokens here" in memorist("token", "list").out
+    made = memorist("--tenant", "acme", "token", "create", "agent", "--right", "read", "--expires", "90d", "--json")
+    assert made.json["token"].startswith("mem_")
+    assert (made.json["tenant"], made.json["user"], made.json["right"]) == ("acme", None, "read")
+    listed = memorist("token", "list", "--json")
+    assert made.json["token"] not in listed.out
+    assert [each["name"] for each in json.loads(listed.out)] == ["agent"]
+    assert "agent" in memorist("token", "list").out
+    assert memorist("token", "revoke", "agent").out == "Revoked agent\n"
+    again = memorist("token", "revoke", "agent")
+    assert again.code == 1 and "no token named 'agent'" in again.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("x", "--right", "all"), ("x", "--expires", "soon"), ("",), ("x", "--all-tenants", "--user", "alice")],
+)
+def test_a_token_that_makes_no_sense_is_refused(memorist: Command, arguments: tuple[str, ...]) -> None:
+    result = memorist("token", "create", *arguments)
+    assert result.code == 1 and result.err.startswith("error: ")
+    assert memorist("token", "list", "--json").json == []

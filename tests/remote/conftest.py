@@ -1,0 +1,30 @@
+"""The memory of these tests is at a server of their own, on this machine."""
+
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+
+from memorist.memory import Memory
+from memorist.serve.rest import create_app
+from memorist.testing import HashEmbedder
+from servers import running
+
+
+@pytest.fixture
+async def stored(tmp_path: Path) -> AsyncIterator[Memory]:
+    """The memory that the server has."""
+    async with Memory.open(tmp_path / "memory.db", embedder=HashEmbedder()) as memory:
+        yield memory
+
+
+@pytest.fixture
+async def url(stored: Memory) -> AsyncIterator[str]:
+    """A server that asks for no token here."""
+    async with running(create_app(stored, open=True)) as url:
+        yield url
+
+
+@pytest.fixture
+def reopen(url: str) -> Callable[..., Memory]:
+    return lambda **scope: Memory.connect(url, **scope)

@@ -1,0 +1,232 @@
+"""What only a memory at a server has: tokens, a network in between, and what becomes of a call when it fails."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memorist.errors import (
+    ClosedError,
+    InvalidInputError,
+    NotFoundError,
+    ScopeError,
+    StoreUnavailableError,
+)
+from memorist.memory import Memory
+from memorist.serve.auth import Tokens
+from memorist.serve.rest import create_app
+from servers import running
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def guarded(stored: Memory) -> AsyncIterator[str]:
+    """A server that asks for a token."""
+    async with running(create_app(stored)) as url:
+        yield url
+
+
+async def test_code_moves_to_a_server_by_one_line(url: str, stored: Memory) -> None:
+    async with Memory.connect(url, user="alice") as alice:
+        await alice.remember("Prefers homestays when she travels")
+        await alice.topics.set("language", "Elixir")
+        [hit] = await alice.recall("homestays", limit=1)
+        assert hit.record.content == "Prefers homestays when she travels"
+    assert await stored.scoped(user="alice").topics.get("language") == "Elixir"
+
+
+async def test_a_users_token_makes_the_memory_that_users(guarded: str, stored: Memory) -> None:
+    secret, _ = await Tokens(stored).create("hers", tenant="acme", user="alice")
+    async with Memory.connect(guarded, token=secret) as memory:
+        assert (memory.scope.tenant, memory.scope.user) == ("acme", "alice")
+        await memory.remember("Tea")
+        with pytest.raises(ScopeError):
+            memory.scoped(user="bob")
+        with pytest.raises(ScopeError):
+            await memory.users()
+    with pytest.raises(ScopeError):
+        await Memory.connect(guarded, token=secret, user="bob")
+    with pytest.raises(ScopeError):
+        await Memory.connect(guarded, token=secret, tenant="other")
+    assert await stored.scoped(tenant="acme", user="alice").count() == 1
+
+
+@pytest.mark.parametrize("token", [None, "mem_wrong"])
+async def test_without_a_valid_token_there_is_no_memory(guarded: str, token: Any) -> None:
+    with pytest.raises(ScopeError, match="token"):
+        await Memory.connect(guarded, token=token)
+
+
+async def test_a_token_that_is_revoked_is_told_at_the_next_call(guarded: str, stored: Memory) -> None:
+    secret, _ = await Tokens(stored).create("brief")
+    async with Memory.connect(guarded, token=secret) as memory:
+        await memory.count()
+        await Tokens(stored).revoke("brief")
+        with pytest.raises(ScopeError, match="revoked"):
+            await memory.count()
+
+
+async def test_where_there_is_no_server_the_error_says_so() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with pytest.raises(StoreUnavailableError, match=f"http://127.0.0.1:{port} cannot be reached"):
+        await Memory.connect(f"http://127.0.0.1:{port}")
+
+
+@pytest.mark.parametrize("wrong", ["", "agent.db", "ftp://host", None])
+async def test_what_is_no_url_is_refused(wrong: Any) -> None:
+    with pytest.raises(InvalidInputError, match="http://"):
+        await Memory.connect(wrong)
+
+
+async def test_a_server_of_another_kind_is_told_apart() -> None:
+    async def other(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"Hello"})
+
+    async with running(other) as url:
+        with pytest.raises(StoreUnavailableError, match="no Memorist server"):
+            await Memory.connect(url)
+
+
+async def test_a_memory_that_is_not_open_says_so(url: str) -> None:
+    memory = Memory.connect(url)
+    with pytest.raises(ClosedError):
+        await memory.count()
+    await memory.__aenter__()
+    await memory.close()
+    await memory.close()
+    with pytest.raises(ClosedError):
+        await memory.remember("Tea")
+
+
+class _Breaking:
+    """An app whose answers get lost, the first so many times: the connection is cut once the work is done."""
+
+    def __init__(self, app: Any, path: str, times: int) -> None:
+        self.app, self.path, self.left, self.seen = app, path, times, 0
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["path"] != self.path:
+            await self.app(scope, receive, send)
+            return
+        self.seen += 1
+        if self.left == 0:
+            await self.app(scope, receive, send)
+            return
+        self.left -= 1
+
+        async def head_alone(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                await send(message)
+
+        await self.app(scope, receive, head_alone)  # and the server breaks the connection off
+
+
+@asynccontextmanager
+async def breaking(stored: Memory, path: str, times: int = 1) -> AsyncIterator[tuple[str, _Breaking]]:
+    app = _Breaking(create_app(stored, open=True), path, times)
+    async with running(app) as url:
+        yield url, app
+
+
+async def test_a_remember_whose_answer_was_lost_is_stored_once(stored: Memory) -> None:
+    async with breaking(stored, "/v1/records", 2) as (url, app), Memory.connect(url, user="alice") as alice:
+        record = await alice.remember("Tea", metadata={"cups": 2})
+        assert app.seen == 3
+        assert await alice.get(record.id) == record
+        assert await alice.count() == 1
+
+
+async def test_a_change_whose_answer_was_lost_is_not_made_again(stored: Memory) -> None:
+    await stored.scoped(user="alice").remember("Tea", id="r")
+    async with breaking(stored, "/v1/records/r") as (url, app), Memory.connect(url, user="alice") as alice:
+        with pytest.raises(StoreUnavailableError, match="whether the call was done is not known"):
+            await alice.revise("r", content="Coffee")
+        assert app.seen == 1
+        assert (await alice.get("r")).version == 2  # type: ignore[union-attr]
+
+
+async def test_a_read_is_repeated(stored: Memory) -> None:
+    async with breaking(stored, "/v1/count", 3) as (url, app), Memory.connect(url) as memory:
+        assert await memory.count() == 0
+        assert app.seen == 4
+
+
+async def test_errors_are_of_the_same_classes_and_texts(url: str, stored: Memory) -> None:
+    async with Memory.connect(url) as memory:
+        for call in (
+            lambda memory: memory.revise("none", content="x"),
+            lambda memory: memory.remember(" "),
+            lambda memory: memory.recall("x", where={"a": {"$near": 1}}),
+            lambda memory: memory.browse(cursor="nonsense"),
+            lambda memory: memory.forget(),
+            lambda memory: memory.rate("none", 0.5),
+        ):
+            texts = []
+            for each in (stored, memory):
+                with pytest.raises((InvalidInputError, NotFoundError)) as raised:
+                    await call(each)
+                texts.append((type(raised.value), str(raised.value)))
+            assert texts[0] == texts[1]
+
+
+async def test_an_argument_that_no_verb_has_is_a_type_error(url: str) -> None:
+    async with Memory.connect(url) as memory:
+        with pytest.raises(TypeError, match="unexpected keyword argument 'usr'"):
+            await memory.recall("x", usr="alice")  # type: ignore[call-arg]
+
+
+async def test_a_client_that_hangs_up_leaves_nothing_half_done(url: str, stored: Memory) -> None:
+    host, port = url.removeprefix("http://").split(":")
+    body = b'{"records": [{"content": "Tea"}]}'
+    head = b"POST /v1/records HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: "
+    _, writer = await asyncio.open_connection(host, int(port))
+    writer.write(head + str(len(body)).encode() + b"\r\n\r\n" + body[:10])
+    await writer.drain()
+    writer.close()
+    await writer.wait_closed()
+    async with Memory.connect(url) as memory:
+        assert await memory.count() == 0
+
+
+async def test_an_export_that_is_left_early_lets_the_connection_go(url: str, stored: Memory) -> None:
+    await stored.remember([f"Note {n}" for n in range(3000)])
+    async with Memory.connect(url) as memory:
+        lines = memory.export()
+        assert '"format"' in await anext(lines)
+        await lines.aclose()  # type: ignore[attr-defined]
+        assert await memory.count() == 3000
+
+
+async def test_a_backup_comes_over_the_network(url: str, stored: Memory, tmp_path: Path) -> None:
+    await stored.remember("Tea")
+    async with Memory.connect(url) as memory:
+        copy = await memory.backup(tmp_path / "copy.db")
+        with pytest.raises(InvalidInputError, match="exists"):
+            await memory.backup(copy)
+        assert await memory.check() == []
+    async with Memory.open(copy, embedder="hash") as restored:
+        assert await restored.count() == 1
+
+
+async def test_the_blocking_twin_connects_too(url: str) -> None:
+    def use() -> None:
+        from memorist.sync import Memory, Notes
+
+        with Memory.connect(url, user="alice") as memory:
+            monday = memory.scoped(session="monday")
+            assert isinstance(monday, Memory) and isinstance(monday.notes, Notes)
+            monday.notes.add("Tea with milk")
+            assert [hit.record.content for hit in memory.recall("tea")] == ["Tea with milk"]
+            lines = list(memory.export())
+            memory.purge()
+            assert memory.load(iter(lines)).added == 1
+            assert [message.content for message in monday.conversation().window(5)] == []
+
+    await asyncio.to_thread(use)

@@ -1,0 +1,152 @@
+"""What is wrong with a request is told in one sentence, with the right status; nothing is changed."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from memorist.memory import Memory
+
+pytestmark = pytest.mark.anyio
+
+JSON = {"Content-Type": "application/json"}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "detail"),
+    [
+        ("POST", "/v1/recall", b"{", 400, "the body is not JSON: "),
+        ("POST", "/v1/recall", b'{"query": NaN}', 400, "the body is not JSON: NaN is not a JSON number"),
+        ("POST", "/v1/recall", b'{"query": "\xff"}', 400, "the body is not JSON: not UTF-8"),
+        ("POST", "/v1/recall", b"[" * 100_000, 400, "the body is not JSON: "),
+        ("POST", "/v1/recall", b'{"limit": ' + b"9" * 5000 + b"}", 400, "the body is not JSON: "),
+        ("POST", "/v1/recall", b"[]", 422, "the body must be a JSON object"),
+        ("POST", "/v1/recall", b"", 422, "the body is missing"),
+        ("POST", "/v1/recall", b"{}", 422, "query is missing"),
+        ("POST", "/v1/recall", b'{"query": 3}', 422, "query: input should be a valid string"),
+        ("POST", "/v1/recall", b'{"query": "\\ud800"}', 400, "the body is not JSON: a lone"),
+        ("POST", "/v1/recall", b'{"query": "x", "limit": "5"}', 422, "limit: input should be a valid integer"),
+        ("POST", "/v1/recall", b'{"query": "x", "limit": 10001}', 422, "limit: "),
+        ("POST", "/v1/recall", b'{"query": "x", "user": "bob"}', 422, "there is no field 'user' here"),
+        ("POST", "/v1/recall", b'{"query": "x", "kind": "secret"}', 422, "kind"),
+        ("POST", "/v1/recall", b'{"query": "x", "where": {"a": {"$near": 1}}}', 422, "unknown operator '$near'"),
+        ("POST", "/v1/recall", b'{"query": "x", "since": "May 2023"}', 422, "'May 2023' is not a point in time"),
+        ("POST", "/v1/recall", b'{"query": "x", "vector": [1.0]}', 422, ""),
+        ("POST", "/v1/browse", b'{"cursor": "nonsense"}', 422, "the cursor is not the `next` of a page"),
+        ("POST", "/v1/forget", b"{}", 422, "name ids or a filter"),
+        ("POST", "/v1/records", b'{"records": [{"content": "x", "user": "bob"}]}', 422, "there is no field"),
+        ("POST", "/v1/records", b'{"records": [{"content": "x", "rating": 2}]}', 422, "records.0.rating: "),
+        ("PATCH", "/v1/records/none", b'{"content": "x"}', 404, "there is no record 'none'"),
+        ("PATCH", "/v1/records/none", b"{}", 422, "name a field to revise"),
+        ("GET", "/v1/records/%FF", b"", 422, "the id in the path is not UTF-8"),
+        ("GET", "/v1/nothing", b"", 404, "there is no such route"),
+        ("GET", "/v1/records/../../etc/passwd", b"", 404, "there is no"),
+        ("GET", "/v1/records/%2e%2e%2f%2e%2e%2fetc%2fpasswd", b"", 404, "there is no record '../../etc/passwd'"),
+        ("GET", "/etc/passwd", b"", 404, "there is no such route"),
+        ("DELETE", "/v1/recall", b"", 405, "this route does not take DELETE"),
+        ("GET", "/v1/records?limit=x", b"", 422, "limit: "),
+        ("GET", "/v1/records?user=", b"", 422, "user must not be blank"),
+    ],
+)  # fmt: skip
+async def test_a_bad_request_is_told_what_is_wrong(
+    http: Any, everyone: Memory, method: str, path: str, body: bytes, status: int, detail: str
+) -> None:
+    await everyone.remember("Something")
+    answer = await http.request(method, path, content=body, headers=JSON)
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    problem = answer.json()
+    assert problem["status"] == status and problem["detail"].startswith(detail)
+    assert "\n" not in problem["detail"]
+
+
+async def test_nothing_is_changed_by_a_bad_request(http: Any, everyone: Memory) -> None:
+    record = await everyone.remember("Stays", id="r")
+    for answer in (
+        await http.patch("/v1/records/r", json={"content": " "}),
+        await http.patch("/v1/records/r", json={"rating": 1}),
+        await http.put("/v1/records/r/rating", json={"rating": 7}),
+        await http.post("/v1/forget", json={"ids": "r"}),
+        await http.post("/v1/records", json={"records": [{"content": "x"}, {"content": "y", "id": "r"}]}),
+    ):
+        assert answer.status_code in (409, 422)
+    assert await everyone.history("r") and await everyone.get("r") == record
+    assert await everyone.count() == 1
+
+
+async def test_other_media_types_are_refused(http: Any, everyone: Memory) -> None:
+    """A page of another site can send a form without asking, but not JSON."""
+    for media in ("text/plain", "application/x-www-form-urlencoded", ""):
+        answer = await http.post("/v1/records", content=b'{"records": []}', headers={"Content-Type": media})
+        assert (answer.status_code, answer.json()["error"]) == (415, "FormatError")
+
+
+async def test_a_body_that_is_too_large_is_refused_whether_or_not_it_says_so(client: Any, everyone: Memory) -> None:
+    http = await client(body_bytes=1000)
+    body = b'{"records": [{"content": "' + b"x" * 1000 + b'"}]}'
+
+    async def unannounced() -> Any:
+        yield body
+
+    for content in (body, unannounced()):
+        answer = await http.post("/v1/records", content=content, headers=JSON)
+        assert (answer.status_code, answer.json()["error"]) == (413, "InvalidInputError")
+        assert "1,000 bytes" in answer.json()["detail"]
+    assert await everyone.count() == 0
+
+
+async def test_more_requests_than_the_server_takes_are_sent_away(
+    client: Any, everyone: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    http = await client(concurrency=1)
+    begun, go_on = asyncio.Event(), asyncio.Event()
+    count = Memory.count
+
+    async def slow(self: Memory, **options: Any) -> int:
+        begun.set()
+        await go_on.wait()
+        return await count(self, **options)
+
+    monkeypatch.setattr(Memory, "count", slow)
+    first = asyncio.create_task(http.post("/v1/count", json={}))
+    await begun.wait()
+    second = await http.post("/v1/count", json={})
+    assert (second.status_code, second.headers["retry-after"]) == (503, "1")
+    assert (await http.get("/health")).status_code == 200
+    go_on.set()
+    assert (await first).status_code == 200
+    assert (await http.post("/v1/count", json={})).status_code == 200
+
+
+async def test_a_request_that_takes_too_long_is_ended(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def never(self: Memory, **options: Any) -> int:
+        await asyncio.Event().wait()
+        return 0
+
+    monkeypatch.setattr(Memory, "count", never)
+    answer = await (await client(seconds=0.01)).post("/v1/count", json={})
+    assert answer.status_code == 504
+
+
+async def test_an_unforeseen_error_does_not_tell_what_is_stored(
+    http: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken(self: Memory, **options: Any) -> int:
+        raise RuntimeError("a memory's own text")
+
+    monkeypatch.setattr(Memory, "count", broken)
+    answer = await http.post("/v1/count", json={})
+    assert (answer.status_code, answer.json()["detail"]) == (500, "the server failed; its log says more")
+
+
+async def test_a_load_that_breaks_off_keeps_whole_records_alone(http: Any, everyone: Memory, alice: Memory) -> None:
+    await alice.remember(["One", "Two"])
+    lines = "\n".join([line async for line in alice.export()]).encode()
+    await alice.purge()
+
+    async def broken() -> Any:
+        yield lines[: len(lines) - 10]
+
+    answer = await http.post("/v1/load", content=broken(), params={"user": "alice"})
+    assert answer.json()["added"] == 1 and len(answer.json()["bad"]) == 1
+    assert (await http.post("/v1/load", content=lines, params={"user": "alice"})).json()["added"] == 1

@@ -1,0 +1,123 @@
+"""A request that comes again under its Idempotency-Key is answered as the first time, and not done again."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memorist.memory import Memory
+
+pytestmark = pytest.mark.anyio
+
+KEY = {"Idempotency-Key": "k-1"}
+OTHER = {"Idempotency-Key": "k-2"}
+ALICE = {"user": "alice"}
+BODY = {"records": [{"content": "One", "metadata": {"n": 1}}, {"content": "Two"}]}
+
+
+async def test_records_are_stored_once(http: Any, alice: Memory) -> None:
+    first = await http.post("/v1/records", json=BODY, headers=KEY, params=ALICE)
+    again = await http.post("/v1/records", json=BODY, headers=KEY, params=ALICE)
+    assert (again.status_code, again.json()) == (201, first.json())
+    assert await alice.count() == 2
+    await http.post("/v1/records", json=BODY, headers=OTHER, params=ALICE)
+    assert await alice.count() == 4
+
+
+async def test_the_answer_is_the_first_ones_even_after_later_changes(http: Any, alice: Memory) -> None:
+    first = (await http.post("/v1/records", json=BODY, headers=KEY, params=ALICE)).json()
+    await alice.revise(first["records"][0]["id"], content="Changed since")
+    assert (await http.post("/v1/records", json=BODY, headers=KEY, params=ALICE)).json() == first
+
+
+async def test_ten_at_once_store_one(http: Any, alice: Memory) -> None:
+    sent = [http.post("/v1/records", json=BODY, headers=KEY, params=ALICE) for _ in range(10)]
+    answers = await asyncio.gather(*sent)
+    assert {answer.status_code for answer in answers} == {201}
+    assert len({answer.text for answer in answers}) == 1 and await alice.count() == 2
+
+
+async def test_a_key_is_for_one_request(http: Any, alice: Memory) -> None:
+    await http.post("/v1/records", json=BODY, headers=KEY, params=ALICE)
+    for body in ({"records": [{"content": "Other"}]}, {"records": [*BODY["records"], {"content": "Three"}]}):
+        answer = await http.post("/v1/records", json=body, headers=KEY, params=ALICE)
+        assert answer.status_code == 422 and "Idempotency-Key" in answer.json()["detail"]
+    assert await alice.count() == 2
+
+
+async def test_two_users_may_have_the_same_key(http: Any, alice: Memory, bob: Memory) -> None:
+    for user in ("alice", "bob"):
+        await http.post("/v1/records", json=BODY, headers=KEY, params={"user": user})
+    assert (await alice.count(), await bob.count()) == (2, 2)
+
+
+async def test_an_id_of_the_callers_own_that_is_taken_stays_a_conflict(http: Any, alice: Memory) -> None:
+    await alice.remember("Old", id="mine")
+    body = {"records": [{"content": "New", "id": "mine"}]}
+    assert (await http.post("/v1/records", json=body, headers=KEY, params=ALICE)).status_code == 409
+    other = {"records": [{"content": "New", "id": "other"}]}
+    for _ in range(2):
+        assert (await http.post("/v1/records", json=other, headers=KEY, params=ALICE)).status_code == 201
+
+
+async def test_what_was_forgotten_since_does_not_come_back(http: Any, alice: Memory) -> None:
+    stored = (await http.post("/v1/records", json=BODY, headers=KEY, params=ALICE)).json()["records"]
+    await alice.forget(*(each["id"] for each in stored))
+    again = await http.post("/v1/records", json=BODY, headers=KEY, params=ALICE)
+    assert again.status_code == 409 and "forgotten since" in again.json()["detail"]
+    assert await alice.count() == 0
+
+
+async def test_a_change_is_made_once(http: Any, alice: Memory) -> None:
+    await alice.remember("First", id="r")
+    first = await http.patch("/v1/records/r", json={"content": "Second"}, headers=KEY, params=ALICE)
+    await alice.revise("r", content="Third")
+    again = await http.patch("/v1/records/r", json={"content": "Second"}, headers=KEY, params=ALICE)
+    assert again.json() == first.json()
+    assert (await alice.get("r")).content == "Third"  # type: ignore[union-attr]
+    rating = await http.put("/v1/records/r/rating", json={"rating": 1}, headers=KEY, params=ALICE)
+    assert rating.status_code == 422
+
+
+async def test_forgetting_and_purging_again_tell_the_same_number(http: Any, alice: Memory) -> None:
+    await alice.remember(["One", "Two"])
+    for _ in range(2):
+        answer = await http.post("/v1/forget", json={"kind": "note"}, headers=KEY, params=ALICE)
+        assert answer.json() == {"forgotten": 2}
+    await alice.remember("Three")
+    for _ in range(2):
+        assert (await http.post("/v1/purge", headers=OTHER, params=ALICE)).json() == {"purged": 1}
+
+
+async def test_replacing_by_key_is_done_once(http: Any, alice: Memory) -> None:
+    await alice.topics.set("language", "Ruby")
+    record = {"content": "Elixir", "kind": "topic", "key": "language"}
+    body = {"records": [record], "if_exists": "replace"}
+    first = await http.post("/v1/records", json=body, headers=KEY, params=ALICE)
+    await alice.topics.set("language", "Gleam")
+    again = await http.post("/v1/records", json=body, headers=KEY, params=ALICE)
+    assert again.json() == first.json() and await alice.topics.get("language") == "Gleam"
+
+
+async def test_a_call_that_failed_may_be_made_again_under_its_key(http: Any, alice: Memory) -> None:
+    send = {"json": {"content": "New"}, "headers": KEY, "params": ALICE}
+    assert (await http.patch("/v1/records/r", **send)).status_code == 404
+    await alice.remember("Old", id="r")
+    assert (await http.patch("/v1/records/r", **send)).status_code == 200
+
+
+async def test_keys_leave_nothing_of_a_user_after_a_purge(http: Any, alice: Memory, tmp_path: Path) -> None:
+    send = {"headers": KEY, "params": {"user": "carolina"}}
+    record = {"content": "Zanzibar", "id": "very-own-id"}
+    await http.post("/v1/records", json={"records": [record]}, **send)
+    await http.patch("/v1/records/very-own-id", json={"content": "Madagascar"}, **send)
+    await http.post("/v1/purge", **{**send, "headers": OTHER})
+    kept = b"".join(path.read_bytes() for path in tmp_path.glob("memory.db*"))
+    assert [word for word in (b"Zanzibar", b"Madagascar", b"carolina", b"very-own-id", b"k-1") if word in kept] == []
+
+
+@pytest.mark.parametrize("key", ["", "x" * 256])
+async def test_a_key_has_a_length(http: Any, key: str) -> None:
+    answer = await http.post("/v1/records", json=BODY, headers={"Idempotency-Key": key})
+    assert answer.status_code == 422

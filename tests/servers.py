@@ -1,0 +1,21 @@
+"""A real server on this machine's loopback, for as long as a test needs it."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from memorist.serve.running import Server, bind
+
+
+@asynccontextmanager
+async def running(app: Any) -> AsyncIterator[str]:
+    """Serve an app and yield its URL."""
+    with bind("127.0.0.1", 0) as listening:
+        server = Server(app)
+        server.config.load()
+        server.lifespan = server.config.lifespan_class(server.config)
+        await server.startup([listening])  # and not serve(), which looks ten times a second whether to end
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            await server.shutdown([listening])
