@@ -10,6 +10,7 @@ from memorist.errors import InvalidInputError
 from memorist.memory import Memory
 from memorist.scope import DEFAULT_TENANT, Scope
 from memorist.serve.auth import Tokens
+from memorist.serve.console import console_routes
 from memorist.serve.limits import App, Limiter, Limits
 from memorist.serve.rest import caller, models, reading, records, whole
 from memorist.serve.rest.access import Server, server_of
@@ -70,6 +71,7 @@ def create_api(memory: Memory, *, open: bool = False) -> FastAPI:
         app.include_router(subject.router, prefix="/v1")
     app.get("/health", tags=["server"], response_model=models.Status)(health)
     app.get("/ready", tags=["server"], response_model=models.Status)(ready)
+    app.router.routes.extend(console_routes(app.state.server))
     return app
 
 

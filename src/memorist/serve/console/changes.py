@@ -1,0 +1,93 @@
+"""What a form does: each one verb, and back to where it came from."""
+
+import json
+
+from starlette.datastructures import UploadFile
+from starlette.responses import Response
+
+from memorist.errors import FormatError, InvalidInputError, NotFoundError
+from memorist.serve.console.visits import Visit
+from memorist.transfer import FORMAT, VERSION
+
+__all__ = ["forget", "load", "rate", "remember", "revise", "set_topic", "undo"]
+
+_MOST_TOLD = 5
+
+
+def _needed(visit: Visit, name: str) -> str:
+    value = visit.value(name)
+    if value is None:
+        raise InvalidInputError(f"{name} is missing")
+    return value
+
+
+async def remember(visit: Visit) -> Response:
+    """Store a note."""
+    record = await visit.memory.remember(_needed(visit, "content"), source="console")
+    return visit.redirect("/record", "Remembered.", id=record.id)
+
+
+async def revise(visit: Visit) -> Response:
+    """Change a record's text, cue or verification."""
+    id = _needed(visit, "id")
+    record = await visit.memory.revise(
+        id, content=_needed(visit, "content"), cue=visit.value("cue"), verified=visit.value("verified") is not None
+    )
+    return visit.redirect("/record", "Saved; what it was is in its history.", id=record.id)
+
+
+async def rate(visit: Visit) -> Response:
+    """Give a record feedback, or take it back."""
+    id, rating = _needed(visit, "id"), _needed(visit, "rating")
+    try:
+        value = None if rating == "none" else float(rating)
+    except ValueError as error:
+        raise InvalidInputError(f"a rating is a number from -1 to 1, not {rating!r}") from error
+    await visit.memory.rate(id, value, source="console")
+    return visit.redirect("/record", "Rated." if value is not None else "Rating taken back.", id=id)
+
+
+async def forget(visit: Visit) -> Response:
+    """Forget a record, which can be taken back for two minutes."""
+    id, memory = _needed(visit, "id"), visit.memory
+    record = await memory.get(id)
+    if record is None or not await memory.forget(id, source="console"):
+        raise NotFoundError(f"there is no record {id!r} in this scope")
+    visit.session.forgot(record)
+    return visit.redirect("/browse", "Forgotten.")
+
+
+async def undo(visit: Visit) -> Response:
+    """Store what was forgotten last as it was."""
+    record = visit.session.take_back()
+    if record is None:
+        raise NotFoundError("there is nothing to take back any more; two minutes is what there is")
+    header = json.dumps({"format": FORMAT, "version": VERSION})
+    scope = visit.grant.scope(tenant=record.scope.tenant, user=record.scope.user)
+    memory = visit.server.memory.scoped(tenant=scope.tenant, user=scope.user)
+    report = await memory.load([header, json.dumps(record.to_dict())])
+    if report.bad:
+        raise InvalidInputError(report.bad[0].reason)
+    return visit.redirect("/record", "Taken back; its history begins anew.", id=record.id)
+
+
+async def set_topic(visit: Visit) -> Response:
+    """Give a topic its value, or delete it where the value is blank."""
+    topic, value = _needed(visit, "topic"), visit.value("value")
+    if value is None:
+        gone = await visit.memory.topics.delete(topic)
+        return visit.redirect("/topics", f"Deleted {topic}." if gone else f"There is no topic {topic}.")
+    await visit.memory.topics.set(topic, value, source="console")
+    return visit.redirect("/topics", f"Saved {topic}.")
+
+
+async def load(visit: Visit) -> Response:
+    """Store what an export holds."""
+    file = visit.values.get("file")
+    if not isinstance(file, UploadFile) or not file.filename:
+        raise FormatError("choose a file that was exported before")
+    lines = (await file.read()).splitlines()
+    report = await visit.memory.load(lines)
+    told = "; ".join(f"line {bad.number}: {bad.reason}" for bad in report.bad[:_MOST_TOLD])
+    notice = f"{report.added:,} added, {report.existing:,} there already, {len(report.bad):,} bad lines"
+    return visit.redirect("/status", f"{notice}: {told}" if told else f"{notice}.")

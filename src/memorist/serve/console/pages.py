@@ -1,0 +1,121 @@
+"""Pages that only look: find, browse, a record, topics, the picture, how things stand."""
+
+from typing import Any
+
+from starlette.responses import HTMLResponse, Response, StreamingResponse
+
+from memorist.errors import InvalidInputError, NotFoundError
+from memorist.memory import Memory
+from memorist.records import Hit, Kind
+from memorist.serve.console.pictures import by_time, embedding_map
+from memorist.serve.console.rendering import render
+from memorist.serve.console.visits import Visit
+
+__all__ = ["browse", "export", "find", "picture", "record", "status", "topics"]
+
+_PAGE = 25
+_HITS = 10
+_MOST_DRAWN = 1500
+_KINDS = [str(kind) for kind in Kind]
+
+
+async def find(visit: Visit) -> Response:
+    """Find as one types; the script asks for the hits alone, and without a script the form does."""
+    question = visit.value("q") or ""
+    hits: list[Hit] = []
+    if question:
+        hits = await visit.memory.recall(
+            question, limit=_HITS, kind=visit.value("kind"), shared=visit.value("shared") is not None, explain=True
+        )
+    if visit.value("fragment") is not None:
+        return HTMLResponse(render("hits.html", hits=hits, question=question, here=visit.link))
+    return visit.page(
+        "find.html", title="Find", question=question, hits=hits, kinds=_KINDS, kind=visit.value("kind"),
+        shared=visit.value("shared") is not None,
+    )  # fmt: skip
+
+
+async def browse(visit: Visit) -> Response:
+    """Page through the records that pass a filter."""
+    names = ("kind", "session", "since", "until")
+    chosen = {name: visit.value(name) for name in names}
+    everyone = visit.value("everyone") is not None and visit.memory.scope.user is None
+    superseded = visit.value("superseded") is not None
+    order: Any = visit.value("order") or "newest"
+    page = await visit.memory.browse(
+        **{name: value for name, value in chosen.items() if value is not None},  # type: ignore[arg-type]
+        superseded=superseded, everyone=everyone, order=order, cursor=visit.value("cursor"), limit=_PAGE,
+    )  # fmt: skip
+    flags = {"everyone": everyone or None, "superseded": superseded or None, "order": order}
+    more = None if page.next is None else visit.link("/browse", **chosen, **flags, cursor=page.next)
+    return visit.page(
+        "browse.html", title="Browse", records=page.records, more=more, kinds=_KINDS, kind=chosen["kind"],
+        label=chosen["session"], since=chosen["since"], until=chosen["until"], everyone=everyone,
+        superseded=superseded, order=order,
+    )  # fmt: skip
+
+
+async def record(visit: Visit) -> Response:
+    """Show one record and everything that became of it."""
+    id = visit.value("id")
+    if id is None:
+        raise InvalidInputError("name a record: /record?id=…")
+    found = await visit.memory.get(id)
+    changes = await visit.memory.history(id)
+    if found is None and not changes:
+        raise NotFoundError(f"there is no record {id!r} in this scope")
+    return visit.page("record.html", title="Record", record=found, id=id, changes=changes)
+
+
+async def topics(visit: Visit) -> Response:
+    """Show the topics as a tree: a dot in a name is a branch."""
+    found = await visit.memory.topics.list()
+    tree: dict[str, Any] = {}
+    for name, value in found.items():
+        branch = tree
+        *parents, leaf = name.split(".")
+        for part in parents:
+            branch = branch.setdefault(part, {"topics": {}, "below": {}})["below"]
+        branch.setdefault(leaf, {"topics": {}, "below": {}})["topics"][name] = value
+    return visit.page("topics.html", title="Topics", tree=tree, count=len(found))
+
+
+async def picture(visit: Visit) -> Response:
+    """Draw the memory: what lies near what, and how much came when."""
+    memory = visit.memory
+    newest = await memory.recent(_MOST_DRAWN)
+    vectors = await memory.vectors([each.id for each in newest])
+    drawn = [each for each in newest if each.id in vectors]
+    points = embedding_map(drawn, [vectors[each.id] for each in drawn])
+    return visit.page(
+        "picture.html", title="Picture", points=points, bars=by_time(newest), count=len(newest),
+        kinds=sorted({str(each.kind) for each in drawn}),
+    )  # fmt: skip
+
+
+async def export(visit: Visit) -> Response:
+    """Hand out every record of the scope, as lines of JSON."""
+    lines = visit.memory.export()
+
+    async def encoded() -> Any:
+        async for line in lines:
+            yield f"{line}\n".encode()
+
+    headers = {"content-disposition": 'attachment; filename="memorist.jsonl"'}
+    return StreamingResponse(encoded(), media_type="application/x-ndjson", headers=headers)
+
+
+async def status(visit: Visit) -> Response:
+    """Tell how things stand: what is stored, and what the server is set to."""
+    memory = visit.memory
+    kinds = {kind: await memory.count(kind=kind) for kind in _KINDS}
+    users = await _users(memory) if visit.grant.user is None and memory.scope.user is None else None
+    return visit.page(
+        "status.html", title="Status", kinds={kind: count for kind, count in kinds.items() if count}, users=users,
+        count=await memory.count(), all_versions=await memory.count(superseded=True), open=visit.server.open,
+    )  # fmt: skip
+
+
+async def _users(memory: Memory) -> dict[str, int]:
+    found = await memory.users()
+    return {user: count for user, count in sorted(found.items(), key=lambda each: -each[1]) if user is not None}

@@ -1,0 +1,159 @@
+"""One visit: who asks, for which scope, and how a page or a refusal goes back."""
+
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+from urllib.parse import urlsplit
+
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from memorist.errors import MemoristError
+from memorist.memory import Memory
+from memorist.serve.auth import Grant, Right
+from memorist.serve.console.rendering import HEADERS, link, render
+from memorist.serve.console.sessions import COOKIE, Session, Sessions
+from memorist.serve.rest.access import Server, authorized
+from memorist.serve.rest.problems import UnauthorizedError, problem_of
+
+__all__ = ["Handler", "Visit", "answered", "error_page"]
+
+_MOST_FORM_FIELDS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A request that was let in.
+
+    `values` are the parameters of the address, and those of the form where one was sent.
+    """
+
+    request: Request
+    session: Session
+    grant: Grant
+    server: Server
+    values: Mapping[str, Any]
+
+    def value(self, name: str) -> str | None:
+        """Return a parameter; a blank one is as good as none."""
+        text = self.values.get(name)
+        return text.strip() or None if isinstance(text, str) else None
+
+    @property
+    def scope(self) -> dict[str, str | None]:
+        """The tenant and user named, which every link takes along; what the token is bound to need not be."""
+        tenant = None if self.grant.tenant is not None else self.value("tenant")
+        user = None if self.grant.user is not None else self.value("user")
+        return {"tenant": tenant, "user": user}
+
+    @property
+    def memory(self) -> Memory:
+        """The memory in the scope named.
+
+        Raises:
+            ScopeError: it is not the token's.
+        """
+        scope = self.grant.scope(tenant=self.value("tenant"), user=self.value("user"))
+        return self.server.memory.scoped(tenant=scope.tenant, user=scope.user)
+
+    def link(self, path: str, **query: Any) -> str:
+        """Return a path in the same scope."""
+        return link(path, **self.scope, **query)
+
+    def page(self, template: str, status: int = 200, **values: Any) -> Response:
+        """Return a page."""
+        common = {
+            "visit": self, "session": self.session, "grant": self.grant, "scope": self.scope, "here": self.link,
+            "may_write": self.grant.right.includes(Right.WRITE), "path": self.request.url.path,
+            "user": self.grant.user or self.value("user"), "notice": self.session.take_notice(),
+            "tenant": self.grant.tenant or self.value("tenant"),
+        }  # fmt: skip
+        return HTMLResponse(render(template, **common, **values), status)
+
+    def redirect(self, path: str, notice: str | None = None, **query: Any) -> Response:
+        """Return the way to another page, and what is told there."""
+        self.session.notice = notice
+        return RedirectResponse(self.link(path, **query), 303)
+
+
+Handler: TypeAlias = Callable[[Visit], Awaitable[Response]]
+
+
+def answered(
+    handler: Handler, server: Server, sessions: Sessions, right: Right
+) -> Callable[[Request], Awaitable[Response]]:
+    """Return a handler as a route: who may not is shown the way in, and what goes wrong is a page."""
+
+    async def route(request: Request) -> Response:
+        session = sessions.find(request.cookies.get(COOKIE))
+        fresh = session is None
+        session = session or sessions.begin()
+        try:
+            grant = await authorized(request, server, session.secret)
+        except UnauthorizedError:
+            sessions.end(session)
+            return _secured(RedirectResponse(link("/login", next=_own_path(request)), 303))
+        try:
+            values: dict[str, Any] = dict(request.query_params)
+            async with _form(request) as form:
+                if form is not None:
+                    _check_form(request, session, form)
+                    values |= dict(form)
+                grant.check(right)
+                response = await handler(Visit(request, session, grant, server, values))
+        except MemoristError as error:
+            response = error_page(error, grant)
+        if fresh:
+            _set_cookie(request, response, session)
+        return _secured(response)
+
+    return route
+
+
+@asynccontextmanager
+async def _form(request: Request) -> AsyncIterator[FormData | None]:
+    """Read the form that was sent, if one was; its files are gone afterwards."""
+    if request.method != "POST":
+        yield None
+        return
+    async with request.form(max_files=1, max_fields=_MOST_FORM_FIELDS) as form:
+        yield form
+
+
+def _check_form(request: Request, session: Session, form: FormData) -> None:
+    """Refuse a form that is not one of this session's pages'."""
+    given, origin = form.get("csrf"), request.headers.get("origin")
+    foreign = origin is not None and urlsplit(origin).netloc != request.headers.get("host", "")
+    if foreign or not isinstance(given, str) or not secrets.compare_digest(given.encode(), session.csrf.encode()):
+        raise FormRefusedError("this form is not of this page, or too old; go back, reload, and send it again")
+
+
+class FormRefusedError(UnauthorizedError):
+    """A form came from elsewhere."""
+
+
+def error_page(error: MemoristError, grant: Grant | None = None) -> Response:
+    """Return a page that tells what went wrong."""
+    status, _, body = problem_of(error)
+    status = 403 if isinstance(error, FormRefusedError) else status
+    text = render("error.html", title=body["title"], detail=body["detail"], signed_in=grant is not None)
+    return _secured(HTMLResponse(text, status))
+
+
+def _set_cookie(request: Request, response: Response, session: Session) -> None:
+    secure = request.url.scheme == "https"
+    response.set_cookie(COOKIE, session.id, httponly=True, samesite="strict", secure=secure, path="/")
+
+
+def _secured(response: Response) -> Response:
+    for name, value in HEADERS.items():
+        response.headers.setdefault(name, value)
+    return response
+
+
+def _own_path(request: Request) -> str:
+    query = f"?{request.url.query}" if request.url.query else ""
+    return f"{request.url.path}{query}" if request.method == "GET" else "/"

@@ -1,0 +1,313 @@
+"""The web console in a real browser: each flow, and what must never work."""
+
+import re
+import shutil
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from playwright.async_api import Browser, Page, async_playwright, expect
+
+from memorist import Kind, Memory
+from memorist.serve.auth import Tokens
+from memorist.serve.console.pictures import by_time, embedding_map
+from memorist.serve.rest import create_app
+from servers import running
+
+pytestmark = pytest.mark.anyio
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+HOSTILE = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\"> {{ 7*7 }}"
+
+
+@pytest.fixture
+async def browser() -> AsyncIterator[Browser]:
+    if CHROMIUM is None:
+        pytest.skip("there is no Chromium here: apt install chromium")
+    async with async_playwright() as started:
+        browser = await started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        await browser.close()
+
+
+@pytest.fixture
+async def site(everyone: Memory) -> AsyncIterator[str]:
+    """The URL of a console that asks for no token."""
+    async with running(create_app(everyone, open=True)) as url:
+        yield url
+
+
+@pytest.fixture
+async def page(browser: Browser) -> AsyncIterator[Page]:
+    """A page on which any complaint of the browser fails the test."""
+    page = await browser.new_page()
+    complaints: list[str] = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
+    yield page
+    assert complaints == []
+
+
+async def fetch(url: str, method: str = "GET") -> httpx.Response:
+    async with httpx.AsyncClient() as client:
+        return await client.request(method, url)
+
+
+async def test_find_as_one_types_and_see_why(page: Page, site: str, alice: Memory) -> None:
+    await alice.remember("Prefers homestays when travelling", id="stay")
+    await alice.remember("Allergic to peanuts")
+    await page.goto(f"{site}/?user=alice")
+    await page.keyboard.press("/")
+    await page.keyboard.type("homestays")
+    first = page.locator(".hits > li").first
+    await expect(first).to_contain_text("Prefers homestays")
+    await expect(first.locator("mark")).to_have_text("homestays")
+    await expect(first).to_contain_text("similarity")
+    await first.locator("summary").click()
+    await expect(first.locator("table")).to_contain_text("its words")
+    assert "q=homestays" in page.url, "the address can be kept"
+    await first.locator(".text a").click()
+    await expect(page.locator("code").first).to_have_text("stay")
+
+
+async def test_the_form_finds_without_the_script(browser: Browser, site: str, alice: Memory) -> None:
+    await alice.remember("Prefers homestays")
+    context = await browser.new_context(java_script_enabled=False)
+    page = await context.new_page()
+    await page.goto(f"{site}/?user=alice")
+    await page.fill("#q", "homestays")
+    await page.get_by_role("button", name="Find").click()
+    assert "Prefers homestays" in await page.locator(".hits").inner_text()
+
+
+async def test_one_user_never_sees_anothers(page: Page, site: str, alice: Memory, bob: Memory) -> None:
+    await alice.remember("alice's secret", id="secret")
+    await bob.remember("bob's note")
+    await page.goto(f"{site}/?user=bob&q=secret")
+    await expect(page.locator("#hits")).not_to_contain_text("alice's secret")
+    await page.goto(f"{site}/browse?user=bob")
+    await expect(page.locator(".records")).to_have_text(re.compile("bob's note"))
+    response = await fetch(f"{site}/record?id=secret&user=bob")
+    assert response.status_code == 404 and "alice's secret" not in response.text
+
+
+async def test_edit_rate_and_the_history_as_a_timeline(page: Page, site: str, alice: Memory) -> None:
+    await alice.remember("Lives in Lisbon", id="home")
+    await page.goto(f"{site}/record?user=alice&id=home")
+    await page.get_by_text("Edit").click()
+    await page.get_by_label("Text").fill("Lives in Porto")
+    await page.get_by_role("button", name="Save").click()
+    await expect(page.get_by_role("status")).to_contain_text("Saved")
+    await page.get_by_role("button", name="Good").click()
+    await expect(page.locator(".timeline > li")).to_have_count(3)
+    await expect(page.locator(".timeline")).to_contain_text("Lives in Lisbon")
+    record = await alice.get("home")
+    assert record is not None and (record.content, record.rating) == ("Lives in Porto", 1.0)
+
+
+async def test_forget_and_take_back(page: Page, site: str, alice: Memory) -> None:
+    old = await alice.remember("Lives in Lisbon", id="home", metadata={"a": 1}, session="s1")
+    await page.goto(f"{site}/record?user=alice&id=home")
+    await page.get_by_role("button", name="Forget").click()
+    await expect(page.get_by_role("status")).to_contain_text("Forgotten")
+    assert await alice.get("home") is None
+    await page.get_by_role("button", name="Undo").click()
+    await expect(page.locator(".whole")).to_have_text("Lives in Lisbon")
+    assert await alice.get("home") == old
+
+
+async def test_browse_filters_and_pages(page: Page, site: str, alice: Memory) -> None:
+    await alice.remember([f"note {number}" for number in range(30)], happened_at="2024-05-01")
+    await alice.remember("a fact", kind=Kind.FACT, happened_at="2024-06-01")
+    await page.goto(f"{site}/browse?user=alice")
+    await expect(page.locator(".records > li")).to_have_count(25)
+    await page.get_by_role("link", name="More").click()
+    await expect(page.locator(".records > li")).to_have_count(6)
+    await page.get_by_label("Kind").select_option("fact")
+    await page.get_by_role("button", name="Show").click()
+    await expect(page.locator(".records > li")).to_have_count(1)
+    await page.goto(f"{site}/browse?user=alice&until=2024-05-15&kind=fact")
+    await expect(page.locator(".empty")).to_be_visible()
+
+
+async def test_topics_are_a_tree_that_can_be_changed(page: Page, site: str, alice: Memory) -> None:
+    await alice.topics.set("user.language", "Elixir")
+    await page.goto(f"{site}/topics?user=alice")
+    await page.get_by_label("Value of user.language").fill("Gleam")
+    await page.get_by_role("button", name="Save").click()
+    await page.get_by_label("Topic").fill("project.name")
+    await page.get_by_label("Value", exact=True).fill("Memorist")
+    await page.get_by_role("button", name="Set").click()
+    await expect(page.locator(".tree summary")).to_have_text(["project", "user"])
+    assert await alice.topics.list() == {"project.name": "Memorist", "user.language": "Gleam"}
+    await page.get_by_label("Value of project.name").fill("")
+    await page.get_by_role("button", name="Save").first.click()
+    await expect(page.get_by_role("status")).to_contain_text("Deleted project.name")
+
+
+async def test_the_picture_shows_every_record(page: Page, site: str, alice: Memory) -> None:
+    await alice.remember([f"about {word}" for word in ("tea", "trains", "tax", "tulips")])
+    await page.goto(f"{site}/picture?user=alice")
+    await expect(page.locator(".map circle")).to_have_count(4)
+    await expect(page.locator(".bars rect")).to_have_count(1)
+    await page.goto(f"{site}/picture?user=nobody")
+    await expect(page.locator(".empty")).to_be_visible()
+
+
+async def test_export_and_import(page: Page, site: str, alice: Memory, tmp_path: Path) -> None:
+    await alice.remember("Prefers homestays", id="stay")
+    await page.goto(f"{site}/status?user=alice")
+    async with page.expect_download() as download:
+        await page.get_by_role("link", name="Export").click()
+    file = tmp_path / "export.jsonl"
+    await (await download.value).save_as(file)
+    await alice.forget("stay")
+    await page.get_by_label("File").set_input_files(file)
+    await page.get_by_role("button", name="Import").click()
+    await expect(page.get_by_role("status")).to_contain_text("1 added")
+    assert await alice.get("stay") is not None
+    file.write_text("no export\n")
+    await page.get_by_label("File").set_input_files(file)
+
+
+async def test_what_is_remembered_is_text_and_never_markup(browser: Browser, site: str, alice: Memory) -> None:
+    await alice.remember(HOSTILE, id=HOSTILE[:60], metadata={HOSTILE: HOSTILE}, session=HOSTILE[:50])
+    await alice.topics.set(f"user.{HOSTILE[:40]}", HOSTILE)
+    page = await browser.new_page()
+    for path in ("/?user=alice&q=script", "/browse?user=alice", "/topics?user=alice", "/picture?user=alice"):
+        await page.goto(f"{site}{path}")
+        assert "owned" not in await page.title()
+        assert await page.locator("img").count() == 0
+        assert await page.locator("main script").count() == 0
+    await page.goto(f"{site}/browse?user=alice&kind=note")
+    await page.locator(".records a").first.click()
+    assert "{{ 7*7 }}" in await page.locator(".whole").inner_text() and "owned" not in await page.title()
+
+
+async def test_a_token_is_the_way_in(browser: Browser, everyone: Memory, alice: Memory) -> None:
+    await alice.remember("Prefers homestays")
+    secret, _ = await Tokens(everyone).create("alice reads", user="alice", right="read")
+    async with running(create_app(everyone)) as site:
+        page = await browser.new_page()
+        await page.goto(f"{site}/browse")
+        assert "/login" in page.url
+        await page.get_by_label("Token").fill("mem_wrong")
+        await page.get_by_role("button", name="Sign in").click()
+        await expect(page.get_by_role("alert")).to_contain_text("not known")
+        await page.get_by_label("Token").fill(secret)
+        await page.get_by_role("button", name="Sign in").click()
+        await page.get_by_role("link", name="Browse").click()
+        await expect(page.locator(".records")).to_contain_text("Prefers homestays")
+        assert await page.get_by_label("User").count() == 0, "the token says whose memory it is"
+        await page.locator(".records a").first.click()
+        assert await page.get_by_role("button", name="Forget").count() == 0, "the token may only read"
+        await page.goto(f"{site}/browse?user=bob")
+        await expect(page.get_by_role("alert")).to_contain_text("another user")
+        await Tokens(everyone).revoke("alice reads")
+        await page.goto(f"{site}/browse")
+        assert "/login" in page.url, "a revoked token ends the session"
+
+
+async def test_leaving_ends_the_session(browser: Browser, everyone: Memory) -> None:
+    secret, _ = await Tokens(everyone).create("writer")
+    async with running(create_app(everyone)) as site:
+        page = await browser.new_page()
+        await page.goto(f"{site}/login?next=//evil.example/")
+        await page.get_by_label("Token").fill(secret)
+        await page.get_by_role("button", name="Sign in").click()
+        assert page.url == f"{site}/", "the way in leads nowhere else"
+        await page.get_by_role("button", name="Leave").click()
+        await page.goto(f"{site}/status")
+        assert "/login" in page.url
+
+
+async def test_a_form_of_another_site_changes_nothing(site: str, alice: Memory) -> None:
+    await alice.remember("Lives in Lisbon", id="home")
+    async with httpx.AsyncClient(base_url=site) as client:
+        text = (await client.get("/record", params={"user": "alice", "id": "home"})).text
+        found = re.search(r'name="csrf" value="([^"]+)"', text)
+        assert found is not None
+        form = {"id": "home", "csrf": found.group(1)}
+        for attempt in (
+            {"data": {"id": "home"}},
+            {"data": {**form, "csrf": "guessed"}},
+            {"data": form, "headers": {"origin": "https://evil.example"}},
+        ):
+            refused = await client.post("/forget?user=alice", **attempt)  # type: ignore[arg-type]
+            assert refused.status_code == 403 or "/login" in refused.headers["location"]
+        client.cookies.clear()
+        assert (await client.post("/forget?user=alice", data=form)).status_code == 403
+    assert await alice.get("home") is not None
+
+
+async def test_every_page_forbids_what_it_does_not_need(site: str) -> None:
+    for path in ("/", "/browse", "/topics", "/picture", "/status", "/login", "/record?id=none"):
+        headers = (await fetch(f"{site}{path}")).headers
+        policy = headers["content-security-policy"]
+        assert "default-src 'none'" in policy and "unsafe" not in policy and "http" not in policy
+        assert headers["x-content-type-options"] == "nosniff" and "no-store" in headers["cache-control"]
+    cookie = (await fetch(f"{site}/")).headers["set-cookie"].lower()
+    assert "httponly" in cookie and "samesite=strict" in cookie
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/record", 422), ("GET", "/record?id=none", 404), ("GET", "/browse?order=sideways", 422),
+        ("GET", "/browse?cursor=garbage", 422), ("GET", "/?q=a&kind=nonsense", 422),
+        ("GET", "/browse?since=soonish", 422),
+        ("GET", "/static/../auth.py", 404), ("GET", "/static/%2e%2e/app.py", 404), ("POST", "/browse", 405),
+        ("GET", "/forget", 405), ("GET", "/nowhere", 404), ("GET", "/?tenant=memorist:server&q=token", 403),
+    ],
+)  # fmt: skip
+async def test_what_is_wrong_is_told_in_one_sentence(site: str, method: str, path: str, status: int) -> None:
+    response = await fetch(f"{site}{path}", method)
+    assert response.status_code == status
+    assert "Traceback" not in response.text
+
+
+async def test_it_fits_a_phone_and_the_dark(browser: Browser, site: str, alice: Memory) -> None:
+    await alice.remember("Prefers homestays when travelling with " + "a very long name " * 10)
+    context = await browser.new_context(viewport={"width": 360, "height": 740}, color_scheme="dark")
+    page = await context.new_page()
+    for path in ("/?q=homestays&user=alice", "/browse?user=alice", "/picture?user=alice", "/status?user=alice"):
+        await page.goto(f"{site}{path}")
+        width = await page.evaluate("document.documentElement.scrollWidth")
+        assert width <= 360, f"{path} is wider than the screen"
+    background = await page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+    assert background == "rgb(20, 26, 26)"
+
+
+async def test_every_control_has_a_name(page: Page, site: str, alice: Memory) -> None:
+    await alice.remember("Prefers homestays", id="stay")
+    await alice.topics.set("user.language", "Elixir")
+    nameless = """() => [...document.querySelectorAll("input:not([type=hidden]), select, textarea, button")]
+        .filter(each => !(each.labels?.length || each.ariaLabel || each.textContent.trim()))
+        .map(each => each.outerHTML)"""
+    for path in ("/", "/browse", "/topics", "/status", "/record?id=stay"):
+        await page.goto(f"{site}{path}{'&' if '?' in path else '?'}user=alice")
+        assert await page.evaluate(nameless) == []
+        assert await page.locator("h1").count() == 1 and await page.locator("main").count() == 1
+
+
+async def test_bars_are_as_fine_as_the_time_allows(alice: Memory) -> None:
+    async def labels(*days: str) -> list[str]:
+        await alice.forget(kind=Kind.NOTE)
+        return [bar.label for bar in by_time([await alice.remember("x", happened_at=day) for day in days])]
+
+    assert await labels("2024-05-01", "2024-05-03") == ["2024-05-01", "2024-05-02", "2024-05-03"]
+    assert len(await labels("2024-01-01", "2024-06-01")) == 22
+    assert (await labels("2022-11-30", "2024-01-01"))[:3] == ["2022-11", "2022-12", "2023-01"]
+    assert await labels("1999-01-01", "2024-01-01") == [str(year) for year in range(1999, 2025)]
+    assert by_time([]) == []
+
+
+async def test_the_map_takes_one_record_and_none(alice: Memory) -> None:
+    record = await alice.remember("alone", happened_at=datetime(2024, 5, 1, tzinfo=UTC))
+    vectors: dict[str, Any] = await alice.vectors([record.id, "none"])
+    [point] = embedding_map([record], [vectors[record.id]])
+    assert (point.x, point.y) == (400.0, 240.0)
+    assert embedding_map([], []) == []
