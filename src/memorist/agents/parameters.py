@@ -1,0 +1,124 @@
+"""From Python types to JSON schemas, and values checked against them."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import Enum
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from memorist.errors import InvalidInputError
+
+__all__ = ["check_value", "schema_of", "types_of"]
+
+_SIMPLE: Mapping[Any, str] = {str: "string", bool: "boolean", int: "integer", float: "number", NoneType: "null"}
+_NAMES = {
+    "string": "a string", "boolean": "true or false", "integer": "a whole number", "number": "a number",
+    "array": "a list", "object": "an object", "null": "null",
+}  # fmt: skip
+
+
+def types_of(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return the types of a function's arguments by name.
+
+    Raises:
+        InvalidInputError: a type is written as a text that means nothing where the function is.
+    """
+    try:
+        return get_type_hints(function)
+    except NameError as error:
+        raise InvalidInputError(f"the types of {function.__name__!r} cannot be read: {error}") from error
+
+
+def schema_of(kind: Any) -> dict[str, Any]:
+    """Return the JSON schema of a Python type: simple types, lists, mappings, literals, enums, unions.
+
+    None in a union only says that the argument may be left out. `Any` is a schema without conditions.
+
+    Raises:
+        InvalidInputError: a type of which JSON has no like.
+    """
+    if kind is Any:
+        return {}
+    if kind in _SIMPLE:
+        return {"type": _SIMPLE[kind]}
+    origin, inner = get_origin(kind) or kind, get_args(kind)
+    if origin is Annotated:
+        return schema_of(inner[0])
+    if origin is Literal:
+        return _choice(inner)
+    if isinstance(origin, type) and issubclass(origin, Enum):
+        return _choice([each.value for each in origin])
+    if origin in (Union, UnionType):
+        schemas = [schema_of(each) for each in inner if each is not NoneType]
+        return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
+    if origin in (list, tuple, set, Sequence, Iterable):
+        return {"type": "array", "items": schema_of(inner[0])} if inner else {"type": "array"}
+    if origin in (dict, Mapping):
+        return {"type": "object", "additionalProperties": schema_of(inner[1])} if inner else {"type": "object"}
+    raise InvalidInputError(f"{kind!r} cannot be the type of a tool's argument")
+
+
+def _choice(values: Iterable[Any]) -> dict[str, Any]:
+    chosen = list(values)
+    kinds = {_SIMPLE.get(type(value)) for value in chosen}
+    schema: dict[str, Any] = {"enum": chosen}
+    return {"type": kinds.pop(), **schema} if len(kinds) == 1 else schema
+
+
+def check_value(name: str, value: Any, schema: Mapping[str, Any]) -> Any:
+    """Return `value` if it fits the schema; what models often write for it ("5" for 5) is put right.
+
+    Raises:
+        InvalidInputError: it does not; the text names the argument.
+    """
+    if "anyOf" in schema:
+        return _first_fit(name, value, schema["anyOf"])
+    kind = schema.get("type")
+    value = _put_right(value, kind)
+    if kind is not None and not _is(value, kind):
+        raise InvalidInputError(f"{name} must be {_NAMES[kind]}, not {value!r}"[:300])
+    if "enum" in schema and value not in schema["enum"]:
+        raise InvalidInputError(f"{name} must be one of {', '.join(map(repr, schema['enum']))}, not {value!r}"[:300])
+    if kind == "array" and "items" in schema:
+        return [check_value(f"{name}[{place}]", each, schema["items"]) for place, each in enumerate(value)]
+    if kind == "object" and isinstance(schema.get("additionalProperties"), Mapping):
+        inner = schema["additionalProperties"]
+        return {key: check_value(f"{name}.{key}", each, inner) for key, each in value.items()}
+    return value
+
+
+def _first_fit(name: str, value: Any, schemas: Iterable[Mapping[str, Any]]) -> Any:
+    problems = []
+    for schema in schemas:
+        try:
+            return check_value(name, value, schema)
+        except InvalidInputError as error:
+            problems.append(str(error))
+    raise InvalidInputError(problems[0] if problems else f"{name} cannot be {value!r}")
+
+
+def _is(value: Any, kind: str) -> bool:
+    if isinstance(value, bool):
+        return kind == "boolean"
+    forms: Mapping[str, Any] = {
+        "string": str, "integer": int, "number": int | float,
+        "array": list | tuple, "object": Mapping, "null": NoneType,
+    }  # fmt: skip
+    return kind in forms and isinstance(value, forms[kind])
+
+
+def _put_right(value: Any, kind: str | None) -> Any:
+    if isinstance(value, str):
+        text = value.strip()
+        if kind == "boolean" and text.lower() in ("true", "false"):
+            return text.lower() == "true"
+        try:
+            if kind == "integer":
+                return int(text)
+            if kind == "number" and math.isfinite(float(text)):
+                return float(text)
+        except ValueError:
+            return value
+    if kind == "integer" and isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value

@@ -1,0 +1,208 @@
+"""Tools for a model to call: declared as typed functions with docstrings, checked, and never raising."""
+
+import inspect
+import json
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from memorist.agents.docstrings import read_docstring
+from memorist.agents.parameters import check_value, schema_of, types_of
+from memorist.errors import InvalidInputError
+
+__all__ = ["ToolFunction", "ToolResult", "ToolSchema", "Toolbox"]
+
+ToolFunction: TypeAlias = Callable[..., Any] | Callable[..., Awaitable[Any]]
+
+_SCOPE_NAMES = frozenset(
+    {
+        "user", "user_id", "userid", "user_name", "username", "owner", "owner_id", "tenant", "tenant_id",
+        "scope", "memory_scope", "workspace_id", "for_user", "on_behalf_of",
+    }
+)  # fmt: skip
+"""Arguments that say whose memory is meant; it is never the model who says that."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult:
+    """What a call of a tool came to: its data, or (`success` False) what went wrong."""
+
+    success: bool
+    data: Any = None
+    error: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name."""
+        return {"success": self.success, "data": self.data, "error": self.error}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSchema:
+    """What a model is told of a tool.
+
+    Args:
+        name: what it is called by.
+        description: what it does and when to use it.
+        parameters: a JSON schema of its arguments, an object.
+    """
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, function: ToolFunction, *, name: str | None = None, description: str | None = None) -> "ToolSchema":
+        """Read the schema off a function: names and types from its signature, texts from its docstring.
+
+        Args:
+            function: blocking or async; its docstring says what it does and, under ``Args:``, what each
+                argument is.
+            name: instead of the function's own.
+            description: instead of the docstring's.
+
+        Raises:
+            InvalidInputError: an argument has no type or no text, or says whose memory is meant.
+        """
+        called = name or function.__name__
+        summary, texts = read_docstring(inspect.getdoc(function) or "")
+        types = types_of(function)
+        properties: dict[str, Any] = {}
+        required: list[str] = []
+        for argument in _arguments(function):
+            if argument.name in _SCOPE_NAMES:
+                raise InvalidInputError(
+                    f"the tool {called!r} takes {argument.name!r}: whose memory is meant is not the model's to say"
+                )
+            if argument.name not in types or not texts.get(argument.name):
+                raise InvalidInputError(
+                    f"the argument {argument.name!r} of the tool {called!r} needs a type and a text"
+                )
+            schema = schema_of(types[argument.name]) | {"description": texts[argument.name]}
+            if argument.default is inspect.Parameter.empty:
+                required.append(argument.name)
+            elif argument.default is not None:
+                schema["default"] = argument.default
+            properties[argument.name] = schema
+        parameters: dict[str, Any] = {"type": "object", "properties": properties}
+        if required:
+            parameters["required"] = required
+        return cls(name=called, description=description or summary, parameters=parameters)
+
+    @property
+    def openai(self) -> dict[str, Any]:
+        """The schema in the form of OpenAI's "function" tools, which most chat models' servers take."""
+        function = {"name": self.name, "description": self.description, "parameters": dict(self.parameters)}
+        return {"type": "function", "function": function}
+
+
+def _arguments(function: ToolFunction) -> list[inspect.Parameter]:
+    plain = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return [each for each in inspect.signature(function).parameters.values() if each.kind in plain]
+
+
+@dataclass(frozen=True, slots=True)
+class _Tool:
+    schema: ToolSchema
+    function: ToolFunction
+
+
+@dataclass(slots=True)
+class Toolbox:
+    """Tools by name, and the one place where a model's calls of them are carried out.
+
+    ```python
+    def memory_tools(memory: Memory) -> Toolbox:
+        async def save_memory(content: str) -> dict[str, str]:
+            '''Save something worth remembering.
+
+            Args:
+                content: what to remember, in a sentence that can be understood alone.
+            '''
+            return {"saved_id": (await memory.notes.add(content)).id}
+
+        return Toolbox([save_memory])
+    ```
+
+    Whose memory a tool works on is settled by the `Memory` its function was made with. An argument that names
+    a user is dropped, whatever it says.
+    """
+
+    functions: Iterable[ToolFunction]
+    _tools: dict[str, _Tool] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._tools = {}
+        for function in self.functions:
+            self.add(function)
+
+    def add(self, function: ToolFunction, *, name: str | None = None, description: str | None = None) -> ToolSchema:
+        """Add a tool; arguments and errors as in `ToolSchema.of`. A name that is taken is an error too."""
+        schema = ToolSchema.of(function, name=name, description=description)
+        if schema.name in self._tools:
+            raise InvalidInputError(f"there is a tool {schema.name!r} already")
+        self._tools[schema.name] = _Tool(schema, function)
+        return schema
+
+    @property
+    def schemas(self) -> list[ToolSchema]:
+        """The schemas of all tools, in the order they were added."""
+        return [tool.schema for tool in self._tools.values()]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._tools
+
+    async def call(self, name: str, arguments: Mapping[str, Any] | str | None = None) -> ToolResult:
+        """Carry out a call that a model asked for.
+
+        Args:
+            name: the tool's.
+            arguments: by name, or as the text of a JSON object.
+
+        Returns:
+            What the function returned; or, without success, why not: no such tool, an argument that is
+            missing, unknown or of the wrong type, or an exception of the function's. Nothing is raised.
+        """
+        tool = self._tools.get(name)
+        if tool is None:
+            known = ", ".join(self._tools) or "none"
+            return ToolResult(success=False, error=f"there is no tool {name!r}; there are: {known}")
+        try:
+            given = _checked(tool.schema, _as_mapping(arguments))
+            outcome = tool.function(**given)
+            data = await outcome if inspect.isawaitable(outcome) else outcome
+        except Exception as error:  # whatever the tool does, the agent's turn goes on and is told
+            return ToolResult(success=False, error=str(error) or type(error).__name__)
+        return data if isinstance(data, ToolResult) else ToolResult(success=True, data=data)
+
+
+def _as_mapping(arguments: Mapping[str, Any] | str | None) -> Mapping[str, Any]:
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments) if arguments.strip() else {}
+        except ValueError as error:
+            raise InvalidInputError(f"the arguments are not JSON: {error}") from error
+    if arguments is None:
+        return {}
+    if not isinstance(arguments, Mapping):
+        raise InvalidInputError(f"the arguments must be an object, not {type(arguments).__name__}")
+    return arguments
+
+
+def _checked(schema: ToolSchema, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    properties: Mapping[str, Mapping[str, Any]] = schema.parameters["properties"]
+    required = schema.parameters.get("required", ())
+    given: dict[str, Any] = {}
+    for name, value in arguments.items():
+        if name not in properties:
+            if str(name).lower() in _SCOPE_NAMES:
+                continue
+            raise InvalidInputError(
+                f"{schema.name} has no argument {name!r}; it has: {', '.join(properties) or 'none'}"
+            )
+        if value is None and name not in required:
+            continue  # how many models leave an argument out
+        given[name] = check_value(name, value, properties[name])
+    missing = [name for name in required if name not in given]
+    if missing:
+        raise InvalidInputError(f"{schema.name} needs the argument{'s' * (len(missing) > 1)} {', '.join(missing)}")
+    return given
