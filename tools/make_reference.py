@@ -43,6 +43,15 @@ PAGES = {
         },
     ),
     "stores": ("The contract of a store", {"memorist.stores.base": ""}),
+    "agents": ("Around an agent", {"memorist.agents": "", "memorist.agents.caller": "serving"}),
+    "language": (
+        "With a chat model",
+        {
+            "memorist.language": "",
+            "memorist.language.endpoint": "OpenAIChatModel",
+            "memorist.language.callables": "CallableChatModel",
+        },
+    ),
     "testing": ("Testing", {"memorist.testing": ""}),
 }
 

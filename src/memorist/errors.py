@@ -16,10 +16,14 @@ MemoristError
 ├── EmbedderError              the embedder failed or answered something unusable
 │   ├── EmbedderUnavailableError   it cannot be reached or loaded now
 │   └── EmbedderMismatchError      the store holds vectors of another embedder
+├── ModelError                 the chat model failed or refused
+│   └── ModelUnavailableError      it cannot be reached or used now
+├── BusError                   a message bus cannot be reached, is closed, or refused a message
 └── MissingExtraError          an optional package is not installed; also an ImportError
 """
 
 __all__ = [
+    "BusError",
     "ClosedError",
     "ConflictError",
     "EmbedderError",
@@ -29,6 +33,8 @@ __all__ = [
     "InvalidInputError",
     "MemoristError",
     "MissingExtraError",
+    "ModelError",
+    "ModelUnavailableError",
     "NotFoundError",
     "SchemaError",
     "ScopeError",
@@ -103,6 +109,18 @@ class EmbedderUnavailableError(EmbedderError):
 
 class EmbedderMismatchError(EmbedderError):
     """The store holds vectors of another embedder; ``memorist reindex`` makes them anew."""
+
+
+class ModelError(MemoristError):
+    """The chat model failed, or does not take what it was asked."""
+
+
+class ModelUnavailableError(ModelError):
+    """The chat model cannot be reached or used now; the call can be repeated."""
+
+
+class BusError(MemoristError):
+    """A message bus cannot be reached, is closed, or refused a message."""
 
 
 class MissingExtraError(MemoristError, ImportError):

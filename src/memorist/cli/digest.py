@@ -1,0 +1,144 @@
+"""The command that draws facts from what is raw: digest."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memorist.cli.progress import records_bar
+from memorist.cli.running import EXIT_FAILED, AsJson, User, opened, run
+from memorist.cli.showing import clean, print_json
+from memorist.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from memorist.language import DigestReport
+    from memorist.memory import Memory
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to `app`."""
+    app.command()(digest)
+
+
+def digest(
+    context: typer.Context,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            "-m",
+            metavar="MODEL",
+            help="The chat model: openai:MODEL, ollama:MODEL or http://HOST/v1#MODEL. "
+            "By default MEMORIST_CHAT_MODEL. Its key, where it needs one, is in MEMORIST_CHAT_KEY.",
+        ),
+    ] = None,
+    user: User = None,
+    everyone: Annotated[bool, typer.Option("--everyone", help="All users, one after the other.")] = False,
+    prompts: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Prompts of your own; by default MEMORIST_PROMPTS.")
+    ] = None,
+    language: Annotated[str | None, typer.Option(help="The language of the facts; by default the messages'.")] = None,
+    again: Annotated[bool, typer.Option("--again", help="Also what no answer could be used for before.")] = False,
+    batch: Annotated[int, typer.Option(help="Most messages in one call.", min=1)] = 20,
+    concurrency: Annotated[int, typer.Option(help="Most calls at once.", min=1)] = 4,
+    timeout: Annotated[float, typer.Option(help="Seconds for one call.", min=0.1)] = 60.0,
+    prompt_price: Annotated[float, typer.Option(help="What a million tokens sent cost.", min=0)] = 0.0,
+    completion_price: Annotated[float, typer.Option(help="What a million tokens answered cost.", min=0)] = 0.0,
+    json: AsJson = False,
+) -> None:
+    """Draw facts from the messages not read yet, with a chat model.
+
+    Messages and what a failing model left raw are read once, and what was drawn is reconciled with the facts
+    that are there. An interrupted run is gone on with by the next. Where the model cannot be reached nothing is
+    lost, and the exit code is 1.
+    """
+
+    async def work() -> "DigestReport":
+        from memorist.language import Digest, DigestReport, Prices, Prompts, open_chat_model
+
+        spec = model or os.environ.get("MEMORIST_CHAT_MODEL", "").strip()
+        if not spec:
+            raise InvalidInputError("name a chat model with --model or MEMORIST_CHAT_MODEL")
+        if everyone and user is not None:
+            raise InvalidInputError("--everyone and --user exclude each other")
+        priced = prompt_price or completion_price
+        chat: Any = open_chat_model(
+            spec,
+            api_key=os.environ.get("MEMORIST_CHAT_KEY", "").strip() or None,
+            prices=Prices(prompt=prompt_price, completion=completion_price) if priced else None,
+            concurrency=concurrency,
+            timeout=timeout,
+        )
+        report = DigestReport()
+        try:
+            async with opened(context, user) as memory:
+                with records_bar("Digesting") as progress:
+                    for each in await _scopes(memory, everyone):
+                        part = await Digest(
+                            each,
+                            chat,
+                            prompts=Prompts(folder=prompts, language=language),
+                            batch=batch,
+                            concurrency=concurrency,
+                            again=again,
+                        ).run(progress)
+                        report += part
+        finally:
+            await chat.close()
+        return report
+
+    report = run(work)
+    print_json(_plain(report)) if json else _print(report)
+    if report.left:
+        raise typer.Exit(EXIT_FAILED)
+
+
+async def _scopes(memory: "Memory", everyone: bool) -> list["Memory"]:
+    if not everyone:
+        return [memory]
+    return [memory if user is None else memory.scoped(user=user) for user in await memory.users()]
+
+
+def _plain(report: "DigestReport") -> dict[str, Any]:
+    usage = report.usage
+    return {
+        "messages": report.messages,
+        "records": report.records,
+        "decisions": dict(report.decisions),
+        "experiences": report.experiences,
+        "raw": report.raw,
+        "left": report.left,
+        "problem": None if report.problem is None else report.problem.reason,
+        "usage": {
+            "calls": usage.calls,
+            "failures": usage.failures,
+            "prompt_tokens": usage.prompt_tokens,
+            "completion_tokens": usage.completion_tokens,
+            "estimated": usage.estimated,
+            "cost": usage.cost,
+            "seconds": round(usage.seconds, 3),
+            "concurrency": usage.concurrency,
+        },
+    }
+
+
+def _print(report: "DigestReport") -> None:
+    outcome = ", ".join(f"{number:,} {name}" for name, number in report.decisions.items()) or "nothing new"
+    typer.echo(f"{report.messages:,} messages and {report.records:,} raw records read: {outcome}")
+    if report.experiences:
+        typer.echo(f"{report.experiences:,} experiences stored")
+    usage = report.usage
+    cost = "" if usage.cost is None else f", cost {usage.cost:.4f}"
+    about = "about " if usage.estimated else ""
+    typer.echo(
+        f"{usage.calls:,} calls, {about}{usage.prompt_tokens:,} tokens sent and {usage.completion_tokens:,} back{cost}"
+    )
+    if report.raw:
+        typer.echo(f"{report.raw:,} stay raw; --again takes them up", err=True)
+    if report.problem is not None:
+        typer.echo(f"problem: {clean(report.problem.reason)}", err=True)
+    if report.left:
+        typer.echo(f"{report.left:,} not reached; the next run goes on there", err=True)

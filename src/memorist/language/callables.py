@@ -1,0 +1,74 @@
+"""Any async function as a chat model."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from memorist.errors import ModelError, ModelUnavailableError
+from memorist.language.counting import Answer, CountingChatModel
+from memorist.language.models import ChatMessage, ModelFunction, Prices, Reply
+from memorist.language.reading import with_schema
+
+__all__ = ["CallableChatModel"]
+
+
+class CallableChatModel(CountingChatModel):
+    """An async function as a chat model.
+
+    Args:
+        function: takes a list of messages, ``{"role": …, "content": …}`` each, and returns the answer: a text,
+            a `Reply`, or JSON values. Where it has an argument `schema`, it gets the JSON schema there; else
+            the schema is written into the first message. What it raises counts as an outage.
+        prices: what its tokens cost.
+        concurrency: how many calls run at once at most.
+        timeout: seconds for one call.
+    """
+
+    def __init__(
+        self, function: ModelFunction, *, prices: Prices | None = None, concurrency: int = 4, timeout: float = 60.0
+    ) -> None:
+        super().__init__(getattr(function, "__name__", type(function).__name__), prices=prices, concurrency=concurrency)
+        self._function = function
+        self._timeout = timeout
+        self._takes_schema = _has_schema(function)
+
+    async def _answer(self, messages: Sequence[ChatMessage], schema: Mapping[str, Any] | None) -> Answer:
+        asked = [dict(message) for message in messages]
+        given: dict[str, Any] = {}
+        if schema is not None and self._takes_schema:
+            given["schema"] = schema
+        elif schema is not None:
+            asked = with_schema(asked, schema)
+        try:
+            async with asyncio.timeout(self._timeout):
+                made = await self._function(asked, **given)
+        except ModelError:
+            raise
+        except TimeoutError as error:
+            raise ModelUnavailableError(f"{self.name} did not answer within {self._timeout:g} s") from error
+        except Exception as error:  # the function is not ours, and its next call may succeed
+            raise ModelUnavailableError(f"{self.name} failed: {type(error).__name__}: {error}") from error
+        if isinstance(made, Reply):
+            counted = not made.usage.estimated and made.usage.prompt_tokens > 0
+            tokens = (made.usage.prompt_tokens, made.usage.completion_tokens) if counted else (None, None)
+            return Answer(text=made.text, prompt_tokens=tokens[0], completion_tokens=tokens[1])
+        return Answer(text="" if made is None else made if isinstance(made, str) else _as_text(made))
+
+
+def _has_schema(function: ModelFunction) -> bool:
+    try:
+        arguments = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    return any(each.name == "schema" or each.kind is inspect.Parameter.VAR_KEYWORD for each in arguments)
+
+
+def _as_text(made: object) -> str:
+    try:
+        return json.dumps(made, ensure_ascii=False)
+    except (TypeError, ValueError):
+        return str(made)

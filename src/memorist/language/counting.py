@@ -1,0 +1,105 @@
+"""What all chat models have in common: a limit on calls at once, counting, and reading the answer."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from memorist.errors import InvalidInputError, ModelError
+from memorist.kinds import estimate_tokens
+from memorist.language.models import ChatMessage, Prices, Reply, Usage
+from memorist.language.reading import read_answer
+
+__all__ = ["Answer", "CountingChatModel"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What came back from one call, unread. Tokens are None where the model does not count them."""
+
+    text: str
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cut: bool = False
+    refused: bool = False
+
+
+class CountingChatModel(ABC):
+    """A chat model that counts. A subclass writes `_answer` alone.
+
+    Attributes:
+        usage: of all calls so far.
+    """
+
+    def __init__(self, name: str, *, prices: Prices | None = None, concurrency: int = 4) -> None:
+        if isinstance(concurrency, bool) or not isinstance(concurrency, int) or concurrency < 1:
+            raise InvalidInputError(f"concurrency must be a whole number, at least 1, not {concurrency!r}")
+        self.name = name
+        self.concurrency = concurrency
+        self.usage = Usage(concurrency=concurrency)
+        self._prices = prices
+        self._limits: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+
+    async def complete(self, messages: Sequence[ChatMessage], *, schema: Mapping[str, Any] | None = None) -> Reply:
+        """Answer a chat; with a JSON schema, in that form. As `ChatModel.complete`."""
+        limit = self._limits.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(self.concurrency))
+        async with limit:
+            begun = time.perf_counter()
+            try:
+                answer = await self._answer(messages, schema)
+            except ModelError:
+                spent = Usage(failures=1, seconds=time.perf_counter() - begun, concurrency=self.concurrency)
+                self.usage += spent
+                raise
+            usage = self._usage(messages, answer, time.perf_counter() - begun)
+        self.usage += usage
+        reply = Reply(text=answer.text, usage=usage)
+        if schema is None:
+            return replace(reply, problem=_no_text(answer))
+        data, problem = read_answer(answer.text, schema, cut=answer.cut, refused=answer.refused)
+        return replace(reply, data=data, problem=problem)
+
+    async def close(self) -> None:
+        """Give up what it holds; a later call opens it again."""
+
+    async def __aenter__(self) -> CountingChatModel:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    @abstractmethod
+    async def _answer(self, messages: Sequence[ChatMessage], schema: Mapping[str, Any] | None) -> Answer:
+        """Return the answer to one call.
+
+        Raises:
+            ModelError: there is none.
+        """
+
+    def _usage(self, messages: Sequence[ChatMessage], answer: Answer, seconds: float) -> Usage:
+        prompt, completion = answer.prompt_tokens, answer.completion_tokens
+        estimated = prompt is None or completion is None
+        if prompt is None:
+            prompt = sum(estimate_tokens(message["content"]) for message in messages)
+        if completion is None:
+            completion = estimate_tokens(answer.text)
+        usage = Usage(
+            calls=1,
+            prompt_tokens=prompt,
+            completion_tokens=completion,
+            estimated=estimated,
+            seconds=seconds,
+            concurrency=self.concurrency,
+        )
+        return usage.priced(self._prices)
+
+
+def _no_text(answer: Answer) -> str | None:
+    if answer.refused:
+        return "the model refused"
+    return None if answer.text.strip() else "the answer is empty"

@@ -1,0 +1,322 @@
+"""Digesting: facts and experiences out of what is still raw in the memory, as often as one likes."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from memorist.agents.injection import without_recalled
+from memorist.errors import InvalidInputError, ModelUnavailableError, NotFoundError
+from memorist.kinds import Message
+from memorist.language.experiences import draw_experiences, store_lesson
+from memorist.language.facts import BATCH, Extraction, Statement, batches_of, extract_batch
+from memorist.language.models import NO_USAGE, ChatMessage, ChatModel, ChatModelSpec, Reply, Usage, open_chat_model
+from memorist.language.prompting import Prompts
+from memorist.language.reconciling import NEAREST, Decision, again, reconcile_one
+from memorist.language.steps import NO_MODEL, Problem
+from memorist.memory import Memory
+from memorist.records import Kind, Record
+from memorist.times import parse_time
+
+__all__ = ["Digest", "DigestReport"]
+
+Progress = Callable[[int, int], None]
+_PAGE = 500
+_NO_FACTS = ("system", "developer", "tool", "function")
+"""Roles whose messages are passed over."""
+_DONE, _RAW = "done", "raw"
+_SOURCE = "digest"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DigestReport:
+    """What a digest did.
+
+    Args:
+        messages: how many messages were read.
+        records: how many raw or unreconciled records were taken up.
+        decisions: how many statements were added, updated, … by `Decision`.
+        experiences: how many experiences were stored.
+        raw: how many messages and records stay raw, as no answer on them could be used; they are not taken up
+            again unless that is asked for.
+        left: how many were not reached, because the model was not; they are taken up the next time.
+        problem: the last problem; None without any.
+        usage: what it cost.
+    """
+
+    messages: int = 0
+    records: int = 0
+    decisions: Mapping[str, int] = field(default_factory=dict)
+    experiences: int = 0
+    raw: int = 0
+    left: int = 0
+    problem: Problem | None = None
+    usage: Usage = NO_USAGE
+
+    def __add__(self, other: "DigestReport") -> "DigestReport":
+        names = {**self.decisions, **other.decisions}
+        return DigestReport(
+            messages=self.messages + other.messages,
+            records=self.records + other.records,
+            decisions={name: self.decisions.get(name, 0) + other.decisions.get(name, 0) for name in names},
+            experiences=self.experiences + other.experiences,
+            raw=self.raw + other.raw,
+            left=self.left + other.left,
+            problem=other.problem or self.problem,
+            usage=self.usage + other.usage,
+        )
+
+
+class Digest:
+    """Draws facts and experiences from what is raw: messages not read yet, and what a failing model left.
+
+    What was read is marked in its payload (`digested`), and only after what came of it is on the disk: a run
+    that was interrupted is gone on with by the next, and what is read twice is stored once. Facts go to the
+    user's memory without a session, under the agent of the messages.
+
+    ```python
+    report = await Digest(memory, "ollama:qwen3").run()
+    print(report.messages, report.decisions, report.left)
+    ```
+
+    Args:
+        memory: whose messages to read: those that it sees.
+        model: without one, nothing is done.
+        prompts: by default the bundled ones.
+        batch: most messages in one call.
+        concurrency: how many calls are waited for at once.
+        nearest: how many stored facts each statement is compared with.
+        again: also take up what stayed raw after an answer that could not be used.
+    """
+
+    def __init__(
+        self,
+        memory: Memory,
+        model: ChatModelSpec | None,
+        *,
+        prompts: Prompts | None = None,
+        batch: int = BATCH,
+        concurrency: int = 4,
+        nearest: int = NEAREST,
+        again: bool = False,
+    ) -> None:
+        for name, number in (("batch", batch), ("concurrency", concurrency), ("nearest", nearest)):
+            if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+                raise InvalidInputError(f"{name} must be a whole number, at least 1, not {number!r}")
+        self._memory = memory
+        self._given = model
+        self._prompts = prompts
+        self._batch = batch
+        self._concurrency = concurrency
+        self._nearest = nearest
+        self._again = again
+        self._report = DigestReport()
+        self._outage: Problem | None = None
+
+    async def pending(self) -> int:
+        """Return how many messages and records are raw."""
+        return len(await self._messages()) + len(await self._records())
+
+    async def run(self, progress: Progress | None = None) -> DigestReport:
+        """Read all that is raw now, oldest first.
+
+        Where the model cannot be reached, the run ends and says how much is left.
+
+        Args:
+            progress: called with (done, total) after each step.
+        """
+        self._report, self._outage = DigestReport(), None
+        messages, records = await self._messages(), await self._records()
+        total, done = len(messages) + len(records), 0
+        if self._given is None:
+            return DigestReport(left=total, problem=NO_MODEL if total else None)
+        model = open_chat_model(self._given, concurrency=self._concurrency)
+        try:
+            for record in records:
+                if self._outage is None:
+                    await self._take_up(record, model)
+                    done += 1
+                    _tell(progress, done, total)
+            batches = self._batches(messages)
+            for start in range(0, len(batches), self._concurrency):
+                if self._outage is None:
+                    some = batches[start : start + self._concurrency]
+                    done += await self._read(some, model)
+                    _tell(progress, done, total)
+        finally:
+            if isinstance(self._given, str) and (close := getattr(model, "close", None)) is not None:
+                await close()
+        usage = replace(self._report.usage, concurrency=self._concurrency)
+        left = total - self._report.messages - self._report.records
+        return replace(self._report, left=left, usage=usage, problem=self._outage or self._report.problem)
+
+    # --- what is raw -------------------------------------------------------------------------------
+
+    async def _messages(self) -> list[Record]:
+        unread: Mapping[str, Any] = {"digested": {"$exists": False}}
+        if self._again:
+            unread = {"$or": [unread, {"digested": _RAW}]}
+        return await self._all(kind=Kind.MESSAGE, payload=unread)
+
+    async def _records(self) -> list[Record]:
+        raw: Mapping[str, Any] = {"$or": [{"raw": {"$exists": True}}, {"unreconciled": {"$exists": True}}]}
+        if not self._again:
+            raw = {"$and": [raw, {"digested": {"$exists": False}}]}
+        return await self._all(kind=(Kind.FACT, Kind.EXPERIENCE), payload=raw)
+
+    async def _all(self, **chosen: Any) -> list[Record]:
+        found: list[Record] = []
+        cursor = None
+        while True:
+            page = await self._memory.browse(**chosen, order="oldest", limit=_PAGE, cursor=cursor)
+            found += page.records
+            if (cursor := page.next) is None:
+                return found
+
+    def _batches(self, records: Sequence[Record]) -> list[list[Record]]:
+        """Return the messages in batches, each of one agent's one session, in the order of their first."""
+        talks: dict[tuple[str | None, str | None], list[Record]] = {}
+        for record in records:
+            talks.setdefault((record.scope.agent, record.scope.session), []).append(record)
+        batches = []
+        for talk in talks.values():
+            rest = iter(talk)
+            for batch in batches_of([Message.of(record) for record in talk], self._batch):
+                batches.append([next(rest) for _ in batch])
+        return sorted(batches, key=lambda batch: batch[0].at)
+
+    # --- messages ----------------------------------------------------------------------------------
+
+    async def _read(self, batches: Sequence[list[Record]], model: ChatModel) -> int:
+        parts = await asyncio.gather(*(self._extract(batch, model) for batch in batches))
+        done = 0
+        for batch, part in zip(batches, parts, strict=True):
+            self._count(usage=part.usage)
+            if part.problem is not None and part.problem.temporary:
+                self._outage = part.problem
+                continue
+            if part.problem is None:
+                target = self._memory.unlabelled().scoped(agent=batch[0].scope.agent)
+                for statement in part.statements:
+                    await self._reconcile(target, statement, model)
+            else:
+                self._count(raw=len(batch), problem=part.problem)
+            await self._mark(batch, part.problem)
+            self._count(messages=len(batch))
+            done += len(batch)
+        return done
+
+    async def _extract(self, batch: Sequence[Record], model: ChatModel) -> Extraction:
+        messages = []
+        for record in batch:
+            message = Message.of(record)
+            text = without_recalled(message.content)
+            if text.strip() and message.role.lower() not in _NO_FACTS:
+                messages.append(replace(message, content=text, id=record.id))
+        return await extract_batch(messages, model, self._prompts) if messages else Extraction()
+
+    async def _reconcile(self, target: Memory, statement: Statement, model: ChatModel) -> None:
+        asked = model if self._outage is None else _Unreachable(self._outage)
+        outcome = await reconcile_one(target, statement, asked, self._prompts, self._nearest, {"source": _SOURCE})
+        self._count(usage=outcome.usage, decision=outcome.decision, problem=outcome.problem)
+        if outcome.problem is not None and outcome.problem.temporary:
+            self._outage = outcome.problem
+
+    async def _mark(self, records: Sequence[Record], problem: Problem | None) -> None:
+        for record in records:
+            marks = {"digested": _DONE} if problem is None else {"digested": _RAW, "digest_problem": problem.reason}
+            kept = {name: value for name, value in record.payload.items() if name != "digest_problem"}
+            try:
+                await self._memory.revise(record.id, payload={**kept, **marks}, source=None)
+            except NotFoundError:  # forgotten meanwhile
+                continue
+
+    # --- records -----------------------------------------------------------------------------------
+
+    async def _take_up(self, record: Record, model: ChatModel) -> None:
+        scope = record.scope
+        target = self._memory.unlabelled().scoped(agent=scope.agent, session=scope.session)
+        if record.kind is Kind.EXPERIENCE:
+            problem = await self._redraw(target, record, model)
+        else:
+            problem = await self._refine(target, record, model)
+        if problem is not None and problem.temporary:
+            self._outage = problem
+            return
+        self._count(records=1, raw=int(problem is not None), problem=problem)
+        if problem is not None:
+            await self._mark([record], problem)
+
+    async def _refine(self, target: Memory, record: Record, model: ChatModel) -> Problem | None:
+        """Put the facts in a raw one's place, or reconcile one that never was."""
+        told_at = record.payload.get("told_at")
+        moment = record.happened_at if told_at is None else parse_time(told_at)
+        ids = tuple(record.payload.get("messages", ()))
+        statements: Sequence[Statement] = [
+            Statement(text=record.content, happened_at=record.happened_at, told_at=moment, messages=ids)
+        ]
+        if "raw" in record.payload:
+            found = await extract_batch([Message(content=record.content, happened_at=moment)], model, self._prompts)
+            self._count(usage=found.usage)
+            if found.problem is not None:
+                return found.problem
+            statements = [replace(each, messages=ids) for each in found.statements]
+        holding: list[str] = []
+        for statement in statements:
+            fields = {"source": record.source or _SOURCE, "metadata": record.metadata}
+            outcome = await reconcile_one(
+                target, statement, model, self._prompts, self._nearest, fields, taken_up=record
+            )
+            self._count(usage=outcome.usage)
+            if outcome.problem is not None:
+                return outcome.problem
+            self._count(decision=outcome.decision)
+            holding.append(outcome.record.id)
+        await self._replace(target, record, holding)
+        return None
+
+    async def _redraw(self, target: Memory, record: Record, model: ChatModel) -> Problem | None:
+        """Put the experiences in the place of a raw trajectory."""
+        trajectory = record.payload.get("trajectory")
+        if not isinstance(trajectory, Mapping):
+            return Problem("the trajectory is not there")
+        drawn = await draw_experiences(trajectory, model=model, prompts=self._prompts)
+        self._count(usage=drawn.usage)
+        if drawn.problem is not None:
+            return drawn.problem
+        fields = {"source": record.source or _SOURCE, "metadata": record.metadata}
+        stored = [await store_lesson(target, lesson, fields) for lesson in drawn.lessons]
+        self._count(experiences=len(stored))
+        await self._replace(target, record, [each.id for each in stored])
+        return None
+
+    async def _replace(self, target: Memory, record: Record, holding: Sequence[str]) -> None:
+        """Let the first of the records that hold take a raw one's place, unless none or itself does."""
+        for id in () if record.id in holding else holding:
+            current = await target.get(id)
+            if current is not None and current.current:
+                await target.remember(again(current, supersedes=record.id), if_exists="replace")
+                return
+        kept = {name: value for name, value in record.payload.items() if name not in ("raw", "unreconciled")}
+        await target.revise(record.id, payload={**kept, "digested": _DONE})
+
+    def _count(
+        self, *, decision: Decision | None = None, usage: Usage = NO_USAGE, problem: Problem | None = None, **more: int
+    ) -> None:
+        decisions = {} if decision is None else {str(decision): 1}
+        self._report += DigestReport(decisions=decisions, usage=usage, problem=problem, **more)
+
+
+@dataclass(frozen=True, slots=True)
+class _Unreachable:
+    """A model that is out, so that nothing waits for it once more."""
+
+    problem: Problem
+
+    async def complete(self, messages: Sequence[ChatMessage], *, schema: Mapping[str, Any] | None = None) -> Reply:
+        raise ModelUnavailableError(self.problem.reason)
+
+
+def _tell(progress: Progress | None, done: int, total: int) -> None:
+    if progress is not None:
+        progress(done, total)

@@ -1,0 +1,182 @@
+"""Any endpoint that speaks OpenAI's chat API: the vendor, Ollama, vLLM, llama.cpp and others."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from memorist.errors import ModelError, ModelUnavailableError, missing_extra
+from memorist.language.counting import Answer, CountingChatModel
+from memorist.language.models import ChatMessage, Prices
+from memorist.language.reading import with_schema
+
+if TYPE_CHECKING:
+    import openai
+
+__all__ = ["OpenAIChatModel"]
+
+_NO_SCHEMA = (400, 404, 415, 422, 501)
+"""How servers say that they know nothing of JSON schemas."""
+
+
+class OpenAIChatModel(CountingChatModel):
+    """A model behind an OpenAI-compatible `/chat/completions` endpoint. Needs `pip install 'memorist[llm]'`.
+
+    A JSON schema is sent as the API has it. A server that refuses that is asked in words from then on.
+
+    Args:
+        model: the model's name at the endpoint.
+        base_url: the endpoint, for example `http://localhost:11434/v1`; OpenAI's own by default.
+        api_key: the key. Only for OpenAI's own endpoint is OPENAI_API_KEY read: another host never gets it.
+        prices: what its tokens cost.
+        concurrency: how many calls run at once at most.
+        timeout: seconds for one try of a call.
+        max_retries: more tries after a time-out, a lost connection, 408, 409, 429 or 5xx.
+        structured: whether JSON schemas are sent at all; else they are written in words.
+        options: more fields of each request, such as `{"temperature": 0, "max_tokens": 2000}`.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        prices: Prices | None = None,
+        concurrency: int = 4,
+        timeout: float = 60.0,
+        max_retries: int = 2,
+        structured: bool = True,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        where = _shown(base_url) if base_url else "OpenAI"
+        super().__init__(f"the model {model!r} at {where}", prices=prices, concurrency=concurrency)
+        self.model = model
+        self._structured = structured
+        self._options = dict(options or {})
+        self._settings: dict[str, Any] = {"timeout": timeout, "max_retries": max_retries}
+        if base_url:
+            # The client would fall back to OPENAI_API_KEY, and it refuses to start without any key.
+            self._settings |= {"base_url": base_url, "api_key": api_key or "none"}
+        elif api_key:
+            self._settings["api_key"] = api_key
+        self._lock = threading.Lock()
+        self._client: openai.OpenAI | None = None
+        # Threads, since a memory may be called from any event loop, and the async client belongs to one.
+        self._threads: ThreadPoolExecutor | None = None
+
+    async def close(self) -> None:
+        """Close the connections; a later call opens them again."""
+        with self._lock:
+            client, threads, self._client, self._threads = self._client, self._threads, None, None
+        if client is not None:
+            client.close()
+        if threads is not None:
+            threads.shutdown(wait=False)
+
+    async def _answer(self, messages: Sequence[ChatMessage], schema: Mapping[str, Any] | None) -> Answer:
+        loop = asyncio.get_running_loop()
+        with self._lock:
+            if self._client is None:
+                self._client = self._connect()
+            if self._threads is None:
+                self._threads = ThreadPoolExecutor(self.concurrency, thread_name_prefix="memorist-chat")
+            client, threads = self._client, self._threads
+        return await loop.run_in_executor(threads, self._ask, client, [dict(each) for each in messages], schema)
+
+    def _connect(self) -> openai.OpenAI:
+        library = _library()
+        try:
+            return library.OpenAI(**self._settings)  # type: ignore[no-any-return]
+        except library.OpenAIError as error:
+            raise ModelUnavailableError(f"{self.name} cannot be used: {error}") from error
+
+    def _ask(self, client: openai.OpenAI, messages: list[dict[str, str]], schema: Mapping[str, Any] | None) -> Answer:
+        openai = _library()
+        if schema is None:
+            return self._request(client, messages, {})
+        if self._structured:
+            form = {"name": "answer", "schema": dict(schema), "strict": True}
+            try:
+                return self._request(
+                    client, messages, {"response_format": {"type": "json_schema", "json_schema": form}}
+                )
+            except ModelError as error:
+                cause = error.__cause__
+                if not (isinstance(cause, openai.APIStatusError) and cause.status_code in _NO_SCHEMA):
+                    raise
+        answer = self._request(client, with_schema(messages, schema), {})
+        self._structured = False  # it answers without, so it was the schema that it refused
+        return answer
+
+    def _request(self, client: openai.OpenAI, messages: list[dict[str, str]], more: Mapping[str, Any]) -> Answer:
+        openai = _library()
+        asked: Any = messages
+        fields: dict[str, Any] = {**self._options, **more}
+        try:
+            answer: Any = client.chat.completions.create(model=self.model, messages=asked, **fields)
+        except openai.OpenAIError as error:
+            raise self._explained(error) from error
+        except ValueError as error:  # a body that is not JSON
+            raise ModelUnavailableError(f"{self.name} gave an answer that cannot be read: {error}") from error
+        return self._read(answer)
+
+    def _read(self, answer: Any) -> Answer:
+        choices = getattr(answer, "choices", None)
+        if not isinstance(choices, list):
+            raise ModelUnavailableError(
+                f"{self.name} gave an answer without choices; is this an OpenAI-compatible API?"
+            )
+        first = choices[0] if choices else None
+        message = getattr(first, "message", None)
+        content, refusal = getattr(message, "content", None), getattr(message, "refusal", None)
+        reason = getattr(first, "finish_reason", None)
+        usage = getattr(answer, "usage", None)
+        return Answer(
+            text=content if isinstance(content, str) else refusal if isinstance(refusal, str) else "",
+            prompt_tokens=_count(getattr(usage, "prompt_tokens", None)),
+            completion_tokens=_count(getattr(usage, "completion_tokens", None)),
+            cut=reason == "length",
+            refused=bool(refusal) or reason == "content_filter",
+        )
+
+    def _explained(self, error: openai.OpenAIError) -> ModelError:
+        openai = _library()
+        if isinstance(error, openai.APITimeoutError):
+            return ModelUnavailableError(f"{self.name} did not answer within {self._settings['timeout']:g} s")
+        if isinstance(error, openai.APIConnectionError):
+            return ModelUnavailableError(f"{self.name} cannot be reached: {error.__cause__ or error}")
+        if isinstance(error, openai.AuthenticationError | openai.PermissionDeniedError):
+            return ModelUnavailableError(f"{self.name} refused the key (HTTP {error.status_code}); check api_key")
+        if isinstance(error, openai.NotFoundError):
+            what = "was not found; check the model's name and the base URL"
+            return ModelUnavailableError(f"{self.name} {what}: {error.message}")
+        if isinstance(error, openai.APIStatusError):
+            # What is wrong with one call alone; all else would befall the next one too.
+            own = error.status_code in (400, 413, 415, 422)
+            kind = ModelError if own else ModelUnavailableError
+            return kind(f"{self.name} answered HTTP {error.status_code}: {error.message}")
+        return ModelUnavailableError(f"{self.name} gave an answer that cannot be read: {error}")
+
+
+def _count(number: object) -> int | None:
+    return number if isinstance(number, int) and not isinstance(number, bool) else None
+
+
+def _library() -> Any:
+    try:
+        import openai
+    except ImportError as error:
+        raise missing_extra("openai", "llm") from error
+    return openai
+
+
+def _shown(url: str) -> str:
+    """The address without a user's name and password, which no error may repeat."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    return f"{parts.scheme}://{host}{f':{parts.port}' if parts.port else ''}{parts.path}"

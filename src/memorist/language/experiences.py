@@ -1,0 +1,246 @@
+"""Experiences out of trajectories: what was done, and how it went, turned into what to do another time."""
+
+import asyncio
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from memorist.errors import InvalidInputError
+from memorist.kinds import Message
+from memorist.language.models import NO_USAGE, ChatModelSpec, Usage
+from memorist.language.prompting import Prompts
+from memorist.language.reconciling import same_words
+from memorist.language.steps import (
+    NO_MODEL,
+    NUMBER,
+    TEXT,
+    TRUTH,
+    WHOLE,
+    Given,
+    Problem,
+    ask,
+    list_of,
+    messages_of,
+    object_of,
+    shown,
+    speaker_of,
+    told,
+    wrong_language,
+)  # fmt: skip
+from memorist.memory import Memory
+from memorist.records import Draft, Kind, Record
+
+__all__ = ["Lesson", "Lessons", "Trajectory", "draw_experiences", "keep_experiences"]
+
+VALID_FROM = 0.5
+SUCCESS_FROM = 1.0
+
+_DRAWN = object_of(experiences=list_of(when_to_use=TEXT, experience=TEXT))
+_JUDGED = object_of(judgements=list_of(number=WHOLE, valid=TRUTH, score=NUMBER))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trajectory:
+    """The messages of one task, and a score of how it went: 1 and above is a success."""
+
+    messages: Sequence[Given]
+    score: float = SUCCESS_FROM
+
+
+TrajectoryLike: TypeAlias = Trajectory | Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lesson:
+    """One experience to be.
+
+    Args:
+        when_to_use: the situation it is for: what a search matches.
+        experience: what to do then.
+        score: how good it was judged, 0 to 1.
+        raw: why it is the trajectory's own text; None for one that was drawn from it.
+        trajectory: the messages and score that a raw one is of.
+    """
+
+    when_to_use: str
+    experience: str
+    score: float = 1.0
+    raw: str | None = None
+    trajectory: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lessons:
+    """What was drawn from trajectories.
+
+    Args:
+        lessons: what is worth keeping; of what the model could not read, the trajectory's own text, with `raw`.
+        refused: what was drawn and then judged not valid, or below the least score.
+        problem: why some are raw, or were not judged; None where none was.
+        usage: what it cost.
+        records: where they are stored, for `keep_experiences`; the same one as before for what was there.
+    """
+
+    lessons: tuple[Lesson, ...] = ()
+    refused: tuple[Lesson, ...] = ()
+    problem: Problem | None = None
+    usage: Usage = NO_USAGE
+    records: tuple[Record, ...] = ()
+
+
+async def draw_experiences(
+    trajectories: Iterable[TrajectoryLike] | TrajectoryLike,
+    *,
+    model: ChatModelSpec | None = None,
+    prompts: Prompts | None = None,
+    min_score: float = VALID_FROM,
+) -> Lessons:
+    """Draw from each trajectory what would help another time, and judge it.
+
+    Args:
+        trajectories: each a `Trajectory`, or a mapping of ``messages`` and ``score``.
+        model: without one, each trajectory is one experience: its first request says when to use it.
+        prompts: by default the bundled ones.
+        min_score: what is judged below this is refused.
+
+    Returns:
+        The experiences. Nothing is raised for a model that fails: what it drew and could not judge is
+        refused, and the trajectory is kept raw.
+
+    Raises:
+        InvalidInputError: a trajectory or a message is none, or the prompts cannot be read.
+    """
+    given = [trajectories] if isinstance(trajectories, Trajectory | Mapping) else list(trajectories)
+    read = [(messages, score) for each in given for messages, score in [_read(each)] if messages]
+    parts = await asyncio.gather(*(_draw(messages, score, model, prompts, min_score) for messages, score in read))
+    problems = [part.problem for part in parts if part.problem is not None]
+    return Lessons(
+        lessons=tuple(lesson for part in parts for lesson in part.lessons),
+        refused=tuple(lesson for part in parts for lesson in part.refused),
+        problem=next((each for each in problems if each.temporary), problems[0] if problems else None),
+        usage=sum((part.usage for part in parts), Usage()),
+    )
+
+
+async def keep_experiences(
+    memory: Memory,
+    trajectories: Iterable[TrajectoryLike] | TrajectoryLike,
+    *,
+    model: ChatModelSpec | None = None,
+    prompts: Prompts | None = None,
+    min_score: float = VALID_FROM,
+    **fields: Any,
+) -> Lessons:
+    """Draw experiences as `draw_experiences` does, and store them; what is there word for word is not added.
+
+    What the model could not read is stored as it is, with the reason under `raw` in the record's payload, from
+    which `Digest` goes on.
+
+    Args:
+        memory: where they go.
+        trajectories: see `draw_experiences`.
+        model: see there.
+        prompts: see there.
+        min_score: see there.
+        **fields: what any record can have, as in `Memory.remember`.
+    """
+    drawn = await draw_experiences(trajectories, model=model, prompts=prompts, min_score=min_score)
+    records = [await store_lesson(memory, lesson, fields) for lesson in drawn.lessons]
+    return Lessons(
+        lessons=drawn.lessons, refused=drawn.refused, problem=drawn.problem, usage=drawn.usage, records=tuple(records)
+    )
+
+
+async def store_lesson(memory: Memory, lesson: Lesson, fields: Mapping[str, Any]) -> Record:
+    """Store one experience, and return its record, or the one that says the same already."""
+    for hit in await memory.experiences.search(lesson.when_to_use, limit=5):
+        if same_words(hit.record.content, lesson.experience) and same_words(hit.record.text, lesson.when_to_use):
+            return hit.record
+    payload = {"score": lesson.score, "raw": lesson.raw, "trajectory": lesson.trajectory}
+    draft = Draft(
+        content=lesson.experience,
+        kind=Kind.EXPERIENCE,
+        cue=lesson.when_to_use,
+        payload={name: value for name, value in payload.items() if value is not None},
+        **fields,
+    )
+    return await memory.remember(draft)
+
+
+async def _draw(
+    messages: list[Message], score: float, model: ChatModelSpec | None, prompts: Prompts | None, min_score: float
+) -> Lessons:
+    if model is None:
+        return Lessons(lessons=(_raw(messages, score, NO_MODEL),), problem=NO_MODEL)
+    data: dict[str, Any] = {"score": score, "success": score >= SUCCESS_FROM, "messages": shown(messages)}
+    drawn = await ask(model, "experiences", data, _DRAWN, prompts)
+    problem, found = drawn.problem, []
+    if problem is None:
+        found = [
+            each for each in drawn.data["experiences"] if each["when_to_use"].strip() and each["experience"].strip()
+        ]
+        if drawn.data["experiences"] and not found:
+            problem = Problem("every experience in the answer is blank")
+        else:
+            answers = [each["experience"] for each in found]
+            problem = wrong_language(answers, (each.content for each in messages), prompts)
+    if problem is not None or not found:
+        problem = problem or Problem("the model drew no experience")
+        told("Drawing experiences", problem)
+        return Lessons(lessons=(_raw(messages, score, problem),), problem=problem, usage=drawn.usage)
+    return await _judge(data, found, messages, score, model, prompts, min_score, drawn.usage)
+
+
+async def _judge(
+    data: Mapping[str, Any],
+    found: Sequence[Mapping[str, str]],
+    messages: list[Message],
+    score: float,
+    model: ChatModelSpec,
+    prompts: Prompts | None,
+    min_score: float,
+    usage: Usage,
+) -> Lessons:
+    numbered = [{"number": number, **each} for number, each in enumerate(found, 1)]
+    judged = await ask(model, "judge", {**data, "experiences": numbered}, _JUDGED, prompts)
+    usage += judged.usage
+    if judged.problem is not None:
+        told("Judging experiences", judged.problem)
+        raw = _raw(messages, score, judged.problem)
+        return Lessons(lessons=(raw,), problem=judged.problem, usage=usage)
+    marks = {each["number"]: each for each in judged.data["judgements"]}
+    kept: list[Lesson] = []
+    refused: list[Lesson] = []
+    for number, each in enumerate(found, 1):
+        mark = marks.get(number, {"valid": False, "score": 0.0})  # what nobody vouches for is not kept
+        worth = min(max(float(mark["score"]), 0.0), 1.0)
+        lesson = Lesson(when_to_use=each["when_to_use"].strip(), experience=each["experience"].strip(), score=worth)
+        (kept if mark["valid"] and worth >= min_score else refused).append(lesson)
+    return Lessons(lessons=tuple(kept), refused=tuple(refused), usage=usage)
+
+
+def _read(given: TrajectoryLike) -> tuple[list[Message], float]:
+    if isinstance(given, Mapping):
+        if "messages" not in given:
+            raise InvalidInputError("a trajectory needs its messages")
+        given = Trajectory(messages=given["messages"], score=given.get("score", SUCCESS_FROM))
+    if not isinstance(given, Trajectory):
+        raise InvalidInputError(f"a trajectory is a Trajectory or a mapping, not {type(given).__name__}")
+    score = given.score
+    if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(score):
+        raise InvalidInputError(f"a trajectory's score must be a finite number, not {score!r}")
+    return messages_of(given.messages), float(score)
+
+
+def _raw(messages: Sequence[Message], score: float, problem: Problem) -> Lesson:
+    first = next((each for each in messages if each.role.lower() == "user"), messages[0])
+    rest = [each for each in messages if each is not first]
+    text = "\n".join(f"{speaker_of(each)}: {each.content}" for each in rest) or first.content
+    return Lesson(
+        when_to_use=first.content.strip(),
+        experience=text,
+        score=min(max(score, 0.0), 1.0),
+        raw=problem.reason,
+        trajectory={"messages": [each.to_dict() for each in messages], "score": score},
+    )

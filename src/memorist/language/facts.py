@@ -1,0 +1,182 @@
+"""Facts out of messages: statements that name their subject, with their dates worked out."""
+
+import asyncio
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from memorist.errors import InvalidInputError
+from memorist.kinds import Message
+from memorist.language.models import NO_USAGE, ChatModelSpec, Usage
+from memorist.language.prompting import Prompts
+from memorist.language.steps import (
+    NO_MODEL,
+    TEXT,
+    WHOLE,
+    Given,
+    Problem,
+    ask,
+    list_of,
+    messages_of,
+    object_of,
+    shown,
+    told,
+    wrong_language,
+)  # fmt: skip
+from memorist.times import TimeLike, now, parse_time
+
+__all__ = ["Extraction", "Statement", "batches_of", "extract_batch", "extract_facts", "raw_statements"]
+
+BATCH = 20
+"""Most messages in one call."""
+BATCH_CHARACTERS = 12_000
+"""Most characters in one call, but for a single message that is longer."""
+
+_FORM = object_of(facts=list_of(statement=TEXT, date=TEXT, message=WHOLE))
+_SILENT = ("assistant", "system", "tool", "function", "developer")
+"""Roles whose words are no facts by themselves."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """One fact to be.
+
+    Args:
+        text: the sentence.
+        happened_at: since when it holds, or when it was said.
+        told_at: when it was said.
+        messages: the ids of the messages that tell it, where they have one.
+        raw: why it is a message's own text and not yet a fact; None for a fact.
+    """
+
+    text: str
+    happened_at: datetime | None = None
+    told_at: datetime | None = None
+    messages: tuple[str, ...] = ()
+    raw: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extraction:
+    """What was found in messages.
+
+    Args:
+        statements: the facts; of what the model could not read, the messages' own texts, with `raw` set.
+        problem: why some are raw; None where none is.
+        usage: what it cost.
+    """
+
+    statements: tuple[Statement, ...] = ()
+    problem: Problem | None = None
+    usage: Usage = NO_USAGE
+
+
+async def extract_facts(
+    messages: Iterable[Given] | Given,
+    *,
+    model: ChatModelSpec | None = None,
+    prompts: Prompts | None = None,
+    now: TimeLike | None = None,
+) -> Extraction:
+    """Draw from messages the facts that are worth keeping.
+
+    What recall put into a message is left out before. Long conversations go in batches, as many at once as the
+    model allows.
+
+    Args:
+        messages: in order; with their dates, so that "yesterday" can be worked out.
+        model: without one, what the users said is returned as it is.
+        prompts: by default the bundled ones.
+        now: the date of messages without one; by default the present.
+
+    Returns:
+        The facts, and with a problem the raw texts of the messages that it befell. Nothing is raised for a
+        model that fails.
+
+    Raises:
+        InvalidInputError: one is no message, or the prompts cannot be read.
+    """
+    given = messages_of(messages)
+    if model is None:
+        raw = raw_statements(given, NO_MODEL.reason)
+        return Extraction(statements=tuple(raw), problem=NO_MODEL if raw else None)
+    parts = await asyncio.gather(*(extract_batch(batch, model, prompts, now) for batch in batches_of(given)))
+    problems = [part.problem for part in parts if part.problem is not None]
+    return Extraction(
+        statements=tuple(statement for part in parts for statement in part.statements),
+        problem=next((each for each in problems if each.temporary), problems[0] if problems else None),
+        usage=sum((part.usage for part in parts), Usage()),
+    )
+
+
+def batches_of(
+    messages: Sequence[Message], count: int = BATCH, characters: int = BATCH_CHARACTERS
+) -> Iterator[list[Message]]:
+    """Yield messages in batches, in order."""
+    batch: list[Message] = []
+    length = 0
+    for message in messages:
+        if batch and (len(batch) == count or length + len(message.content) > characters):
+            yield batch
+            batch, length = [], 0
+        batch.append(message)
+        length += len(message.content)
+    if batch:
+        yield batch
+
+
+def raw_statements(messages: Sequence[Message], reason: str) -> list[Statement]:
+    """Return what the users said, as it is; where no user says anything, what anybody said."""
+    heard = [message for message in messages if message.role.lower() not in _SILENT] or messages
+    return [
+        Statement(
+            text=f"{message.name}: {message.content}" if message.name else message.content,
+            happened_at=message.happened_at,
+            told_at=message.happened_at,
+            messages=() if message.id is None else (message.id,),
+            raw=reason,
+        )
+        for message in heard
+    ]
+
+
+async def extract_batch(
+    batch: Sequence[Message], model: ChatModelSpec, prompts: Prompts | None = None, today: TimeLike | None = None
+) -> Extraction:
+    """Draw the facts from so many messages as go into one call."""
+    moment = now() if today is None else parse_time(today)
+    data = {"today": f"{moment:%Y-%m-%d (%A)}", "messages": shown(batch)}
+    asked = await ask(model, "facts", data, _FORM, prompts)
+    problem = asked.problem
+    statements: list[Statement] = []
+    if problem is None:
+        statements = [found for each in asked.data["facts"] if (found := _statement(each, batch)) is not None]
+        if asked.data["facts"] and not statements:
+            problem = Problem("every fact in the answer is blank")
+        else:
+            problem = wrong_language((each.text for each in statements), (each.content for each in batch), prompts)
+    if problem is None:
+        return Extraction(statements=tuple(statements), usage=asked.usage)
+    told("Extracting facts", problem)
+    raw = tuple(raw_statements(batch, problem.reason))
+    return Extraction(statements=raw, problem=problem, usage=asked.usage)
+
+
+def _statement(found: dict[str, Any], batch: Sequence[Message]) -> Statement | None:
+    text = " ".join(found["statement"].split())
+    if not text:
+        return None
+    number = found["message"]
+    message = batch[number - 1] if 1 <= number <= len(batch) else None
+    if message is None:
+        happened_at = max((each.happened_at for each in batch if each.happened_at is not None), default=None)
+        ids = tuple(each.id for each in batch if each.id is not None)
+    else:
+        happened_at = message.happened_at
+        ids = () if message.id is None else (message.id,)
+    statement = Statement(text=text, happened_at=happened_at, told_at=happened_at, messages=ids)
+    try:
+        return replace(statement, happened_at=parse_time(found["date"])) if found["date"].strip() else statement
+    except InvalidInputError:  # "May 2023": the sentence says it
+        return statement

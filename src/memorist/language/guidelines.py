@@ -1,0 +1,172 @@
+"""Guidelines for a tool, out of its calls; the numbers in them are counted, never a model's."""
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memorist.kinds import ToolUse
+from memorist.language.models import NO_USAGE, ChatModelSpec, Usage
+from memorist.language.prompting import Prompts
+from memorist.language.reading import is_refusal
+from memorist.language.steps import NO_MODEL, TEXT, Problem, ask, object_of, told, wrong_language
+from memorist.memory import Memory
+from memorist.records import Record
+
+__all__ = ["Guidelines", "keep_guidelines", "statistics_text", "write_guidelines"]
+
+NEWEST = 30
+"""How many calls a model is shown."""
+_LONGEST = 500
+"""Most characters of a call's arguments, and of its result."""
+_FORM = object_of(guidelines=TEXT)
+_HEADING = "## Statistics"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guidelines:
+    """Guidelines for a tool.
+
+    Args:
+        text: what to read before calling it, ending in the statistics.
+        problem: why a model did not write it; None where one did.
+        usage: what it cost.
+        record: where it is stored, for `keep_guidelines`.
+    """
+
+    text: str
+    problem: Problem | None = None
+    usage: Usage = NO_USAGE
+    record: Record | None = None
+
+
+async def write_guidelines(
+    tool: str,
+    uses: Iterable[ToolUse],
+    *,
+    model: ChatModelSpec | None = None,
+    prompts: Prompts | None = None,
+    previous: str | None = None,
+) -> Guidelines:
+    """Write the guidelines of a tool.
+
+    Args:
+        tool: its name.
+        uses: its calls, newest first; the model sees some, the statistics count all.
+        model: without one, the guidelines say which arguments worked and which failed, and how.
+        prompts: by default the bundled ones.
+        previous: the guidelines as they stand.
+    """
+    calls = list(uses)
+    body = (previous or "").partition(_HEADING)[0].strip()
+    if model is None:
+        return Guidelines(text=_ending(_examples(calls), calls), problem=NO_MODEL)
+    data = {"tool": tool, "guidelines": body, "calls": [_shown(call) for call in calls[:NEWEST]]}
+    asked = await ask(model, "guidelines", data, _FORM, prompts)
+    problem, text = asked.problem, ""
+    if problem is None:
+        text = asked.data["guidelines"].partition(_HEADING)[0].strip()
+        problem = _fault(text) or wrong_language([text], [json.dumps(data, ensure_ascii=False)], prompts)
+    if problem is not None:
+        told("Writing guidelines", problem)
+        return Guidelines(text=_ending(body or _examples(calls), calls), problem=problem, usage=asked.usage)
+    return Guidelines(text=_ending(text, calls), usage=asked.usage)
+
+
+async def keep_guidelines(
+    memory: Memory, tool: str, *, model: ChatModelSpec | None = None, prompts: Prompts | None = None, newest: int = 1000
+) -> Guidelines | None:
+    """Write the guidelines of a tool from its stored calls, and store them; None for a tool without calls.
+
+    They are written anew only where a call has come since: else those that stand are returned.
+
+    Args:
+        memory: where the calls are, and the guidelines go.
+        tool: its exact name.
+        model: without one, see `write_guidelines`. What a model could not write is tried again next time.
+        prompts: by default the bundled ones.
+        newest: how many calls the statistics are of, at most.
+    """
+    records = await memory.tools.uses(tool, limit=newest)
+    if not records:
+        return None
+    standing = await memory.unlabelled().lookup(tool, kind="tool_guideline")
+    seen = {"calls": len(records), "newest": records[0].id, "by_model": model is not None}
+    if standing is not None and all(standing.payload.get(name) == value for name, value in seen.items()):
+        return Guidelines(text=standing.content, record=standing)
+    previous = None if standing is None else standing.content
+    written = await write_guidelines(
+        tool, [ToolUse.of(each) for each in records], model=model, prompts=prompts, previous=previous
+    )
+    record = await memory.unlabelled().remember(
+        written.text,
+        kind="tool_guideline",
+        key=tool,
+        payload={**seen, "by_model": written.problem is None},
+        metadata=None if standing is None else standing.metadata,
+        if_exists="replace",
+    )
+    return Guidelines(text=written.text, problem=written.problem, usage=written.usage, record=record)
+
+
+def statistics_text(uses: Sequence[ToolUse]) -> str:
+    """Return the exact statistics of calls, as guidelines end; "n/a" for what nobody measured.
+
+    A call that nobody judged counts 1 in the average score if it succeeded, else 0.
+    """
+    scores = [float(use.success) if use.score is None else use.score for use in uses]
+    rate = _mean([float(use.success) for use in uses])
+    seconds = _mean([use.seconds for use in uses if use.seconds is not None])
+    tokens = _mean([use.tokens for use in uses if use.tokens is not None])
+    score = _mean(scores)
+    return "\n".join(
+        [
+            _HEADING,
+            f"- **Success Rate**: {'n/a' if rate is None else f'{rate:.2%}'}",
+            f"- **Average Score**: {'n/a' if score is None else f'{score:.3f}'}",
+            f"- **Average Time Cost**: {'n/a' if seconds is None else f'{seconds:.3f}s'}",
+            f"- **Average Token Cost**: {'n/a' if tokens is None else f'{tokens:.1f}'}",
+        ]
+    )
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return math.fsum(values) / len(values) if values else None
+
+
+def _ending(body: str, calls: Sequence[ToolUse]) -> str:
+    return f"{body}\n\n{statistics_text(calls)}" if body else statistics_text(calls)
+
+
+def _fault(text: str) -> Problem | None:
+    if not text:
+        return Problem("the answer is empty")
+    return Problem("the model refused") if is_refusal(text) else None
+
+
+def _examples(calls: Sequence[ToolUse]) -> str:
+    """Return the newest call that succeeded and the newest that failed, as guidelines in want of better."""
+    worked = next((call for call in calls if call.success), None)
+    failed = next((call for call in calls if not call.success), None)
+    lines = []
+    if worked is not None:
+        lines.append(f"Worked with: {_short(worked.arguments)}")
+    if failed is not None:
+        lines.append(f"Failed with: {_short(failed.arguments)}: {_short(failed.result)}")
+    return "\n".join(lines)
+
+
+def _shown(call: ToolUse) -> dict[str, Any]:
+    measured = {"seconds": call.seconds, "tokens": call.tokens, "score": call.score}
+    return {
+        "arguments": _short(call.arguments),
+        "result": _short(call.result),
+        "success": call.success,
+        **{name: value for name, value in measured.items() if value is not None},
+    }
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

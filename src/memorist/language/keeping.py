@@ -1,0 +1,84 @@
+"""From messages to facts in the memory, in one call that loses nothing."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from memorist.language.facts import Extraction, extract_facts, raw_statements
+from memorist.language.models import NO_USAGE, ChatModelSpec, Usage
+from memorist.language.prompting import Prompts
+from memorist.language.reconciling import NEAREST, Decision, Reconciled, reconcile_one
+from memorist.language.steps import Given, Problem, messages_of, told
+from memorist.memory import Memory
+from memorist.records import Record
+from memorist.times import TimeLike
+
+__all__ = ["Kept", "keep_facts"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """What became of messages.
+
+    Args:
+        outcomes: of each statement, in order.
+        problem: why some were kept as they are, or added without being reconciled; None where none was.
+        usage: what it cost.
+    """
+
+    outcomes: tuple[Reconciled, ...] = ()
+    problem: Problem | None = None
+    usage: Usage = NO_USAGE
+
+    @property
+    def records(self) -> list[Record]:
+        """The facts that hold now, each once."""
+        return list({each.record.id: each.record for each in self.outcomes}.values())
+
+    def count(self, *decisions: Decision) -> int:
+        """Return how many statements had one of these decisions."""
+        return sum(each.decision in decisions for each in self.outcomes)
+
+
+async def keep_facts(
+    memory: Memory,
+    messages: Iterable[Given] | Given,
+    *,
+    model: ChatModelSpec | None = None,
+    prompts: Prompts | None = None,
+    now: TimeLike | None = None,
+    raw_if_none: bool = True,
+    nearest: int = NEAREST,
+    **fields: Any,
+) -> Kept:
+    """Draw the facts from messages and reconcile them with the stored ones.
+
+    What the model cannot read, for whatever reason, is stored as it is, with the reason under `raw` in the
+    record's payload; `Digest` goes on from there. What recall put into a message is not extracted.
+
+    Args:
+        memory: where the facts are, and go.
+        messages: in order.
+        model: without one, what the users said is kept as it is, the same words once.
+        prompts: by default the bundled ones.
+        now: the date of messages without one; by default the present.
+        raw_if_none: keep the texts as they are also where the model finds nothing to remember in them.
+        nearest: how many stored facts each statement is compared with.
+        **fields: what any record can have, as in `Memory.remember`.
+
+    Raises:
+        InvalidInputError: one is no message, a field is wrong, or the prompts cannot be read.
+        EmbedderError: a text could not be embedded; the statements before it are stored.
+    """
+    given = messages_of(messages)
+    found = await extract_facts(given, model=model, prompts=prompts, now=now)
+    if given and not found.statements and raw_if_none:
+        problem = told("Extracting facts", Problem("the model found nothing to remember"))
+        found = Extraction(statements=tuple(raw_statements(given, problem.reason)), problem=problem, usage=found.usage)
+    outcomes = [await reconcile_one(memory, each, model, prompts, nearest, fields) for each in found.statements]
+    problems = [each for each in (found.problem, *(outcome.problem for outcome in outcomes)) if each is not None]
+    return Kept(
+        outcomes=tuple(outcomes),
+        problem=next((each for each in problems if each.temporary), problems[0] if problems else None),
+        usage=sum((outcome.usage for outcome in outcomes), found.usage),
+    )

@@ -1,0 +1,154 @@
+"""From what a model wrote to what it says: JSON out of prose and fences, repaired where that is safe."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+__all__ = ["fits", "is_refusal", "read_answer", "with_schema"]
+
+_THOUGHTS = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+_FENCE = re.compile(r"```(?:json)?\s*\n?(.*?)```", re.DOTALL | re.IGNORECASE)
+_REFUSAL = re.compile(
+    r"\W*(?:(?:i['’]?m|i am|we['’]?re)\s+(?:very |so )?(?:sorry|unable|not able)"
+    r"|(?:sorry|apologies|unfortunately)\b.{0,40}\b(?:can['’]?t|cannot|can not|unable|won['’]?t)"
+    r"|i\s+(?:can['’]?t|cannot|can not|won['’]?t|will not)\s+(?:help|assist|do|comply|provide|fulfil|answer)"
+    r"|as an ai\b)",
+    re.IGNORECASE,
+)
+
+
+def with_schema(messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Return the messages with the form of the answer written into the first."""
+    form = json.dumps(schema, ensure_ascii=False)
+    wish = f"\n\nAnswer with one JSON object and nothing else. It fits this JSON schema:\n{form}"
+    first, *rest = [dict(message) for message in messages]
+    return [{**first, "content": first["content"] + wish}, *rest]
+
+
+def is_refusal(text: str) -> bool:
+    """Whether a text begins as a model's refusal does."""
+    return _REFUSAL.match(text) is not None
+
+
+def read_answer(
+    text: str, schema: Mapping[str, Any], *, cut: bool = False, refused: bool = False
+) -> tuple[Any, str | None]:
+    """Return what an answer says and None, or None and why it says nothing that can be used.
+
+    Prose and fences around the JSON and small faults in it are passed over. An answer that ends in the middle
+    is not: what is missing of it may be what matters.
+    """
+    text = _THOUGHTS.sub("", text).strip()
+    if refused:
+        return None, "the model refused"
+    if not text:
+        return None, "the answer is empty"
+    if (fenced := _FENCE.search(text)) is not None:
+        text = fenced[1].strip()
+    data = _plain(text)
+    if data is None:
+        begin = text.find("{")
+        if begin < 0:
+            return None, "the model refused" if is_refusal(text) else "the answer is no JSON"
+        text = _without_end(text[begin:])
+        cut = cut or _ends_open(text)
+        data = None if cut else _plain(text + (_closers(text) or "")) or _repaired(text)
+    if cut:
+        return None, "the answer is cut off"
+    if data is None:
+        return None, "the answer is no JSON; pip install 'memorist[llm]' repairs small faults"
+    try:
+        data = _wrapped(_storable(data), schema)
+    except RecursionError:
+        return None, "the answer nests too deep"
+    return (data, None) if fits(data, schema) else (None, "the answer has another form than asked for")
+
+
+def fits(value: Any, schema: Mapping[str, Any]) -> bool:
+    """Whether a JSON value fits a schema, of the keywords that are used here."""
+    if "anyOf" in schema:
+        return any(fits(value, each) for each in schema["anyOf"])
+    if "enum" in schema and value not in schema["enum"]:
+        return False
+    kind = schema.get("type")
+    if kind == "object":
+        return (
+            isinstance(value, dict)
+            and all(name in value for name in schema.get("required", ()))
+            and all(fits(value[name], each) for name, each in schema.get("properties", {}).items() if name in value)
+        )
+    if kind == "array":
+        return isinstance(value, list) and all(fits(each, schema.get("items", {})) for each in value)
+    if kind in ("number", "integer"):
+        return isinstance(value, int if kind == "integer" else int | float) and not isinstance(value, bool)
+    forms: Mapping[Any, Any] = {"string": str, "boolean": bool, "null": type(None)}
+    return kind not in forms or isinstance(value, forms[kind])
+
+
+def _plain(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _repaired(text: str) -> Any:
+    try:
+        from json_repair import repair_json
+    except ImportError:
+        return None
+    try:
+        return repair_json(text, return_objects=True) or None
+    except (ValueError, RecursionError):
+        return None
+
+
+def _without_end(text: str) -> str:
+    """Return the text up to the last bracket where all are closed there: what is behind is prose."""
+    end = text.rfind("}") + 1
+    return text[:end] if end and _closers(text[:end]) == "" else text
+
+
+def _ends_open(text: str) -> bool:
+    """Whether more was to come than brackets that close: the text ends inside a value, or after a comma."""
+    missing = _closers(text)
+    return missing is None or (missing != "" and text.rstrip()[-1:] not in ('"', "'", "}", "]"))
+
+
+def _closers(text: str) -> str | None:
+    """Return the brackets that are missing at the end of a text; None where it ends inside a string."""
+    inside = escaped = False
+    missing: list[str] = []
+    for letter in text:
+        if escaped:
+            escaped = False
+        elif inside and letter == "\\":
+            escaped = True
+        elif letter == '"':
+            inside = not inside
+        elif not inside and letter in "{[":
+            missing.append("}" if letter == "{" else "]")
+        elif not inside and letter in "}]" and missing:
+            missing.pop()
+    return None if inside else "".join(reversed(missing))
+
+
+def _storable(value: Any) -> Any:
+    """Return JSON values with what no store can keep put right: halves of characters, and NULs."""
+    if isinstance(value, str):
+        whole = value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        return whole.replace("\0", "")
+    if isinstance(value, list):
+        return [_storable(each) for each in value]
+    if isinstance(value, dict):
+        return {_storable(name): _storable(each) for name, each in value.items()}
+    return value
+
+
+def _wrapped(data: Any, schema: Mapping[str, Any]) -> Any:
+    """A list where an object with one list was asked for is that list."""
+    properties = schema.get("properties", {})
+    if isinstance(data, list) and len(properties) == 1:
+        return {next(iter(properties)): data}
+    return data

@@ -1,0 +1,269 @@
+"""Reconciling new statements with stored facts, so that what holds is there once, and what held is kept."""
+
+import json
+import re
+import unicodedata
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from memorist.errors import InvalidInputError, NotFoundError
+from memorist.language.facts import Statement
+from memorist.language.models import NO_USAGE, ChatModelSpec, Usage
+from memorist.language.prompting import Prompts
+from memorist.language.steps import TEXT, WHOLE, Problem, ask, object_of, told, wrong_language
+from memorist.memory import Memory
+from memorist.records import Draft, Hit, Kind, Record, make_id
+from memorist.times import iso, parse_time
+
+__all__ = ["Decision", "Reconciled", "again", "fact_draft", "reconcile", "reconcile_one", "same_words"]
+
+NEAREST = 5
+"""How many stored facts a statement is held against."""
+NEAR = 0.3
+"""Facts of less similarity, which share no word either, are about something else."""
+_NAMESPACE = uuid.UUID("6d656d6f-7269-5374-8000-66616374732e")
+
+
+class Decision(StrEnum):
+    """What becomes of a new statement."""
+
+    ADD = "add"
+    UPDATE = "update"
+    CONTRADICTED = "contradicted"
+    CONTAINED = "contained"
+    OUTDATED = "outdated"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reconciled:
+    """What became of one statement.
+
+    Args:
+        statement: as it was given.
+        decision: ADD: a new fact. UPDATE: a fact that says the old one's part too has taken its place.
+            CONTRADICTED: the stored fact no longer held; the new one has taken its place. CONTAINED: nothing
+            was stored. OUTDATED: it was told before the fact that contradicts it, and went into its history.
+        record: the fact that holds now.
+        replaced: the fact whose place was taken; for OUTDATED, the statement's own.
+        problem: why the model did not decide; the statement was then added and is marked.
+        usage: what it cost.
+    """
+
+    statement: Statement
+    decision: Decision
+    record: Record
+    replaced: Record | None = None
+    problem: Problem | None = None
+    usage: Usage = NO_USAGE
+
+
+_FORM = object_of(
+    decision={"type": "string", "enum": ["add", "update", "contradicted", "contained"]}, fact=WHOLE, statement=TEXT
+)
+
+
+async def reconcile(
+    memory: Memory,
+    statements: Iterable[Statement | str],
+    *,
+    model: ChatModelSpec | None = None,
+    prompts: Prompts | None = None,
+    nearest: int = NEAREST,
+    **fields: Any,
+) -> list[Reconciled]:
+    """Hold each statement against the nearest stored facts, one after the other, and store what is new.
+
+    The same words as a stored fact's are never stored twice, and cost no call of the model; nor does a
+    statement that is near to none.
+
+    Args:
+        memory: where the facts are; those that it sees are compared, labels included.
+        statements: as `extract_facts` returns them, or texts.
+        model: without one, all that is not there word for word is added.
+        prompts: by default the bundled ones.
+        nearest: how many stored facts each is compared with.
+        **fields: what any record can have, as in `Memory.remember`.
+
+    Returns:
+        What became of each, in their order. Where the model fails, the statement is added and its record's
+        payload has `unreconciled` with the reason, for `Digest`.
+
+    Raises:
+        InvalidInputError: a field is wrong.
+        EmbedderError: a statement could not be embedded; those before it are stored.
+    """
+    given = [Statement(text=each) if isinstance(each, str) else each for each in statements]
+    return [await reconcile_one(memory, each, model, prompts, nearest, fields) for each in given]
+
+
+async def reconcile_one(
+    memory: Memory,
+    statement: Statement,
+    model: ChatModelSpec | None,
+    prompts: Prompts | None,
+    nearest: int,
+    fields: Mapping[str, Any],
+    *,
+    taken_up: Record | None = None,
+) -> Reconciled:
+    """Reconcile one statement.
+
+    `taken_up` is the record that it is from: it is not compared with it, and where the model fails, nothing is
+    stored, as that record is there.
+    """
+    hits = await memory.facts.search(statement.text, limit=nearest + 1)
+    near = [hit for hit in hits if taken_up is None or hit.record.id != taken_up.id][:nearest]
+    for hit in near:
+        if same_words(hit.record.content, statement.text):
+            return Reconciled(statement=statement, decision=Decision.CONTAINED, record=hit.record)
+    near = [hit for hit in near if hit.similarity >= NEAR or hit.matched]
+    if model is None or statement.raw is not None or not near:
+        return await _add(memory, statement, fields)
+    asked = await ask(model, "reconcile", _question(statement, near), _FORM, prompts)
+    problem = asked.problem or _fault(asked.data, statement, near, prompts)
+    if problem is not None:
+        told("Reconciling a fact", problem)
+        if taken_up is not None:
+            return Reconciled(
+                statement=statement, decision=Decision.ADD, record=taken_up, problem=problem, usage=asked.usage
+            )
+        return await _add(memory, statement, fields, problem=problem, usage=asked.usage)
+    try:
+        return await _carry_out(memory, statement, asked.data, near, fields, asked.usage)
+    except (InvalidInputError, NotFoundError):
+        if all(now is not None and now.current for now in [await memory.get(hit.record.id) for hit in near]):
+            raise
+    # Somebody else took the place of a fact, or forgot it, while the model was thinking.
+    return await reconcile_one(memory, statement, model, prompts, nearest, fields, taken_up=taken_up)
+
+
+def _question(statement: Statement, near: Sequence[Hit]) -> dict[str, Any]:
+    def since(moment: Any) -> str | None:
+        return None if moment is None else f"{moment:%Y-%m-%d}"
+
+    return {
+        "new": {"statement": statement.text, "since": since(statement.happened_at)},
+        "stored": [
+            {"number": number, "statement": hit.record.content, "since": since(hit.record.happened_at)}
+            for number, hit in enumerate(near, 1)
+        ],
+    }
+
+
+def _fault(
+    answer: Mapping[str, Any], statement: Statement, near: Sequence[Hit], prompts: Prompts | None
+) -> Problem | None:
+    if answer["decision"] == Decision.ADD:
+        return None
+    if not 1 <= answer["fact"] <= len(near):
+        return Problem(f"the answer names fact {answer['fact']}, which there is not")
+    if answer["decision"] != Decision.UPDATE:
+        return None
+    return wrong_language([answer["statement"]], [statement.text], prompts)
+
+
+async def _carry_out(
+    memory: Memory,
+    statement: Statement,
+    answer: Mapping[str, Any],
+    near: Sequence[Hit],
+    fields: Mapping[str, Any],
+    usage: Usage,
+) -> Reconciled:
+    decision = Decision(answer["decision"])
+    if decision is Decision.ADD:
+        return await _add(memory, statement, fields, usage=usage)
+    old = near[answer["fact"] - 1].record
+    if decision is Decision.CONTAINED:
+        return Reconciled(statement=statement, decision=decision, record=old, usage=usage)
+    if decision is Decision.CONTRADICTED and _told_before(statement, old):
+        past = fact_draft(statement, fields, id=make_id())
+        before, current = await memory.remember([past, again(old, supersedes=past.id)], if_exists="replace")
+        return Reconciled(statement=statement, decision=Decision.OUTDATED, record=current, replaced=before, usage=usage)
+    merged = " ".join(answer["statement"].split()) if decision is Decision.UPDATE else ""
+    draft = fact_draft(statement, fields, text=merged or statement.text, supersedes=old.id)
+    return Reconciled(
+        statement=statement, decision=decision, record=await memory.remember(draft), replaced=old, usage=usage
+    )
+
+
+async def _add(
+    memory: Memory,
+    statement: Statement,
+    fields: Mapping[str, Any],
+    *,
+    problem: Problem | None = None,
+    usage: Usage = NO_USAGE,
+) -> Reconciled:
+    marks = {} if problem is None else {"unreconciled": problem.reason}
+    own = fact_draft(statement, fields, id=_id_of(memory, statement), marks=marks)
+    record = await memory.remember(own, if_exists="ignore")
+    if not record.current:  # it held once before, and holds again
+        record = await memory.remember(fact_draft(statement, fields, marks=marks))
+    return Reconciled(statement=statement, decision=Decision.ADD, record=record, problem=problem, usage=usage)
+
+
+def _id_of(memory: Memory, statement: Statement) -> str:
+    """Return the id that these words have here, so that two who add them at once add one record."""
+    scope = memory.scope
+    return uuid.uuid5(_NAMESPACE, json.dumps([scope.agent, scope.session, _plain(statement.text)])).hex
+
+
+def _told_before(statement: Statement, old: Record) -> bool:
+    told_at = old.payload.get("told_at")
+    return statement.told_at is not None and told_at is not None and statement.told_at < parse_time(told_at)
+
+
+# --- as records --------------------------------------------------------------------------------------
+
+
+def fact_draft(
+    statement: Statement,
+    fields: Mapping[str, Any],
+    *,
+    text: str | None = None,
+    id: str | None = None,
+    supersedes: str | None = None,
+    marks: Mapping[str, Any] | None = None,
+) -> Draft:
+    """Return the record that a statement becomes; the payload says where it is from."""
+    payload: dict[str, Any] = {
+        "messages": list(statement.messages) or None,
+        "told_at": None if statement.told_at is None else iso(statement.told_at),
+        "raw": statement.raw,
+        "supersedes": supersedes,
+        **(marks or {}),
+    }
+    given = {"happened_at": statement.happened_at, "id": id, **fields}
+    return Draft(
+        content=text or statement.text,
+        kind=Kind.FACT,
+        payload={name: value for name, value in payload.items() if value is not None},
+        supersedes=supersedes,
+        **given,
+    )
+
+
+def again(record: Record, *, supersedes: str | None) -> Draft:
+    """Return a stored record as a draft with its own id, which takes another's place and stays what it is."""
+    payload = dict(record.payload)
+    if supersedes is not None:
+        payload.setdefault("supersedes", supersedes)
+    return Draft(
+        content=record.content, kind=record.kind, id=record.id, cue=record.cue, key=record.key,
+        metadata=record.metadata, payload=payload, source=record.source, verified=record.verified,
+        rating=record.rating, happened_at=record.happened_at, expires_at=record.expires_at,
+        supersedes=supersedes, agent=record.scope.agent, session=record.scope.session,
+    )  # fmt: skip
+
+
+def same_words(one: str, other: str) -> bool:
+    """Whether two texts say the same word for word: case, white space and punctuation at the end aside."""
+    return _plain(one) == _plain(other)
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"\s+", " ", unicodedata.normalize("NFKC", text).casefold()).strip(" .!…。")

@@ -1,0 +1,74 @@
+"""Looking back at an episode: what decided how it went."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from memorist.agents.injection import without_recalled
+from memorist.errors import InvalidInputError
+from memorist.kinds import Episode
+from memorist.language.models import NO_USAGE, ChatModelSpec, Usage
+from memorist.language.prompting import Prompts
+from memorist.language.reading import is_refusal
+from memorist.language.steps import NO_MODEL, TEXT, Problem, ask, object_of, told, wrong_language
+
+__all__ = ["Reflection", "reflect"]
+
+_FORM = object_of(reflection=TEXT)
+_ROLLOUT = 12_000
+"""Most characters of what was done on the way; the end of it is kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reflection:
+    """What there is to say of an episode, why a model did not say it (None where one did), and the cost."""
+
+    text: str
+    problem: Problem | None = None
+    usage: Usage = NO_USAGE
+
+
+async def reflect(
+    episode: Episode | Mapping[str, str],
+    *,
+    model: ChatModelSpec | None = None,
+    prompts: Prompts | None = None,
+) -> Reflection:
+    """Say what decided how an episode went, and what to do another time.
+
+    Args:
+        episode: or a mapping of its parts.
+        model: without one, the reflection says in one line what was done and how it ended.
+        prompts: by default the bundled ones.
+
+    Raises:
+        InvalidInputError: the parts make no episode, or the prompts cannot be read.
+    """
+    if isinstance(episode, Mapping):
+        try:
+            episode = Episode(**episode)
+        except TypeError as error:
+            raise InvalidInputError(f"an episode has no such part: {error}") from error
+    if model is None:
+        return Reflection(text=_plainly(episode), problem=NO_MODEL)
+    data = {name: without_recalled(part)[-_ROLLOUT:] for name, part in episode.parts().items()}
+    asked = await ask(model, "reflection", data, _FORM, prompts)
+    problem, text = asked.problem, ""
+    if problem is None:
+        text = asked.data["reflection"].strip()
+        if not text:
+            problem = Problem("the answer is empty")
+        elif is_refusal(text):
+            problem = Problem("the model refused")
+        else:
+            problem = wrong_language([text], data.values(), prompts)
+    if problem is not None:
+        return Reflection(text=_plainly(episode), problem=told("Reflecting", problem), usage=asked.usage)
+    return Reflection(text=text, usage=asked.usage)
+
+
+def _plainly(episode: Episode) -> str:
+    about = episode.task or episode.question or ""
+    if episode.error:
+        return f"Failed: {about}: {episode.error}"
+    end = episode.result or episode.answer
+    return f"Done: {about}: {end}" if end else f"Ended without a result: {about}"

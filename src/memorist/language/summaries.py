@@ -1,0 +1,130 @@
+"""Summarising the oldest part of a conversation, so that the rest of it fits."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memorist.errors import InvalidInputError
+from memorist.kinds import Message, estimate_tokens
+from memorist.language.facts import BATCH_CHARACTERS, batches_of
+from memorist.language.models import NO_USAGE, ChatModelSpec, Usage
+from memorist.language.prompting import Prompts
+from memorist.language.reading import is_refusal
+from memorist.language.steps import (
+    NO_MODEL,
+    TEXT,
+    Given,
+    Problem,
+    ask,
+    messages_of,
+    object_of,
+    shown,
+    speaker_of,
+    told,
+    wrong_language,
+)  # fmt: skip
+
+__all__ = ["Summary", "summarize"]
+
+_FORM = object_of(summary=TEXT)
+_SENTENCE = re.compile(r".+?(?:[.!?。!?](?=\s|$)|$)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """A conversation, shortened.
+
+    Args:
+        text: what the older messages came to; "" where all fit.
+        covered: the messages that it stands for, oldest first.
+        rest: those that go on as they are.
+        problem: why it is the messages' own first sentences, wholly or from some point on; None where a model
+            wrote it.
+        usage: what it cost.
+    """
+
+    text: str
+    covered: tuple[Message, ...]
+    rest: tuple[Message, ...]
+    problem: Problem | None = None
+    usage: Usage = NO_USAGE
+
+
+async def summarize(
+    messages: Iterable[Given],
+    *,
+    model: ChatModelSpec | None = None,
+    prompts: Prompts | None = None,
+    keep_tokens: int = 2000,
+    words: int = 200,
+    previous: str = "",
+    count_tokens: Callable[[str], int] = estimate_tokens,
+) -> Summary:
+    """Summarise the oldest messages, all but the newest that fit.
+
+    Args:
+        messages: in order.
+        model: without one, the summary is the first sentence of each message, the newest of them that fit.
+        prompts: by default the bundled ones.
+        keep_tokens: how many tokens the messages that go on as they are may have; 0 summarises all.
+        words: how long the summary may be, about.
+        previous: the summary of what came before.
+        count_tokens: how many tokens a text has; by default a quarter of its characters, rounded up.
+
+    Raises:
+        InvalidInputError: one is no message, a number is out of range, or the prompts cannot be read.
+    """
+    if keep_tokens < 0 or words < 1:
+        raise InvalidInputError("keep_tokens must be 0 or more, and words 1 or more")
+    given = messages_of(messages)
+    split, left = len(given), keep_tokens
+    while split and (left := left - count_tokens(given[split - 1].content)) >= 0:
+        split -= 1
+    old, rest = tuple(given[:split]), tuple(given[split:])
+    if not old:
+        return Summary(text=previous, covered=(), rest=rest)
+    if model is None:
+        return Summary(text=_extract(previous, old, words), covered=old, rest=rest, problem=NO_MODEL)
+    text, problem, usage = previous, None, NO_USAGE
+    for batch in batches_of(old, len(old), BATCH_CHARACTERS):
+        made, fault, spent = await _shorten(text, batch, model, prompts, words)
+        problem = problem or fault
+        usage += spent
+        text = _extract(text, batch, words) if made is None else made
+    return Summary(text=text, covered=old, rest=rest, problem=problem, usage=usage)
+
+
+async def _shorten(
+    text: str, batch: Sequence[Message], model: ChatModelSpec, prompts: Prompts | None, words: int
+) -> tuple[str | None, Problem | None, Usage]:
+    data: dict[str, Any] = {"words": words, "summary": text, "messages": shown(batch)}
+    asked = await ask(model, "summary", data, _FORM, prompts)
+    if asked.problem is not None:
+        return None, told("Summarising", asked.problem), asked.usage
+    made = asked.data["summary"].strip()
+    problem = Problem("the answer is empty") if not made else None
+    if is_refusal(made):
+        problem = Problem("the model refused")
+    problem = problem or wrong_language([made], (each.content for each in batch), prompts)
+    return (made, None, asked.usage) if problem is None else (None, told("Summarising", problem), asked.usage)
+
+
+def _extract(previous: str, messages: Sequence[Message], words: int) -> str:
+    """Return the first sentences of the messages, a line each, so many of the newest as the words allow."""
+    lines = previous.splitlines() + [f"{speaker_of(each)}: {_first_sentence(each.content)}" for each in messages]
+    kept: list[str] = []
+    left = words
+    for line in reversed(lines):
+        left -= len(line.split())
+        if left < 0 and kept:
+            break
+        kept.append(line)
+    return "\n".join(reversed(kept))
+
+
+def _first_sentence(text: str) -> str:
+    text = " ".join(text.split())
+    found = _SENTENCE.match(text)
+    sentence = found[0] if found else text
+    return sentence if len(sentence) <= 300 else f"{sentence[:300]}…"
