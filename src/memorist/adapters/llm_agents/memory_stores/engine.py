@@ -1,0 +1,179 @@
+"""Episodes on this project's engine: found by what matters to a task, or the newest."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from os import PathLike, fspath
+from typing import Any, TypeAlias
+from urllib.parse import urlsplit
+
+from memorist.adapters.llm_agents.base.memory_store import BaseMemoryStore
+from memorist.adapters.llm_agents.data_structures.memory import (
+    Episode,
+    EpisodeFormatMode,
+    RecallMode,
+    Task,
+    TaskResult,
+    own_copy,
+)
+from memorist.embedders import EmbedderSpec
+from memorist.kinds import Episode as Parts
+from memorist.memory import Memory
+from memorist.records import Kind, Record
+from memorist.stores.base import Order
+
+__all__ = ["MemoristMemoryStore", "default_key", "parts_of"]
+
+KeyFn: TypeAlias = Callable[[Episode], str]
+
+_ORDERS: tuple[Order, Order] = ("newest", "oldest")
+_NOT_IN_KEY = frozenset({"id_", "rollout", "completed_at"})
+
+
+def default_key(episode: Episode) -> str:
+    """Return the text of an episode that a search matches: its fields, but for id, rollout and time."""
+    return episode.format(EpisodeFormatMode.CONCAT, exclude=_NOT_IN_KEY)
+
+
+class MemoristMemoryStore(BaseMemoryStore):
+    """Episodes in a Memorist memory, where its other verbs and kinds see them too.
+
+    Args:
+        memory: a `memorist.Memory` that is open, from the scope that the episodes belong to; or a file or
+            URL, which the first call opens and `close` closes; by default the user's own database.
+        name: a label that keeps several stores in one memory apart.
+        embedder: for a file or URL; see `memorist.embedders.open_embedder`.
+        max_results: most episodes that `recall` gives.
+        recall_mode: whether it gives the newest or the relevant ones.
+        key_fn: the text of an episode that a search matches; by default `default_key`.
+    """
+
+    def __init__(
+        self,
+        memory: Memory | str | PathLike[str] | None = None,
+        name: str | None = None,
+        *,
+        embedder: EmbedderSpec = None,
+        max_results: int = 5,
+        recall_mode: RecallMode = RecallMode.SEARCH,
+        key_fn: KeyFn | None = None,
+    ) -> None:
+        super().__init__(max_results=max_results, recall_mode=recall_mode)
+        self._own = not isinstance(memory, Memory)
+        self._opened = False
+        self._opening = asyncio.Lock()
+        self._memory = memory if isinstance(memory, Memory) else Memory.open(memory, embedder=embedder)
+        self._scoped = self._memory if name is None else self._memory.scoped(agent=name)
+        self._key_fn = key_fn or default_key
+        self.path = repr(memory) if isinstance(memory, Memory) else _shown(memory)
+
+    async def close(self) -> None:
+        """Close the memory, unless it was handed in. A second call does nothing."""
+        if self._own:
+            await self._memory.close()
+
+    async def write(self, episode: Episode) -> None:
+        given = own_copy(episode)
+        parts = parts_of(given)
+        result_of = {} if given.result is None else {"result_task_id": given.result.task_id}
+        await (await self._open()).remember(
+            parts.text,
+            kind=Kind.EPISODE,
+            id=given.id_,
+            cue=self._key_fn(given),
+            metadata=given.metadata,
+            payload={
+                **parts.parts(),
+                "task_id": given.task.id_,
+                **result_of,
+                "completed_at": given.completed_at.isoformat(),
+            },
+            happened_at=given.completed_at.astimezone(UTC),  # a time without a zone is local
+            if_exists="replace",
+        )
+
+    async def update(self, episode: Episode) -> None:
+        if await (await self._open()).episodes.get(episode.id_) is None:
+            raise self._not_found(episode.id_)
+        await self.write(episode)
+
+    async def delete(self, id_: str) -> None:
+        if not await (await self._open()).episodes.delete(id_):
+            raise self._not_found(id_)
+
+    async def count(self) -> int:
+        return await (await self._open()).count(kind=Kind.EPISODE)
+
+    async def summary(self) -> str:
+        memory = await self._open()
+        count = await memory.count(kind=Kind.EPISODE)
+        ends = [(await memory.browse(kind=Kind.EPISODE, order=order, limit=1)).records for order in _ORDERS]
+        newest, oldest = (_episode(found[0]) if found else None for found in ends)
+        return self._summed_up(count, self.path, newest, oldest)
+
+    async def _read_recent(self, n: int) -> list[Episode]:
+        return [_episode(record) for record in await (await self._open()).recent(n, kind=Kind.EPISODE)]
+
+    async def _search(
+        self, query: str, *, score_threshold: float = 0.0, filter: Mapping[str, Any] | None = None, **kwargs: Any
+    ) -> list[Episode]:
+        """Return the episodes that matter to a query, best first.
+
+        Args:
+            query: such as a task's instruction.
+            score_threshold: least similarity, 0 to 1.
+            filter: a condition on the metadata; see `memorist.filters.parse_where`.
+            **kwargs: any other argument of `Memory.recall`, such as `since`.
+        """
+        hits = await (await self._open()).recall(
+            query, limit=self.max_results, kind=Kind.EPISODE, where=filter, min_similarity=score_threshold, **kwargs
+        )
+        return [_episode(hit.record) for hit in hits]
+
+    async def _open(self) -> Memory:
+        if self._own and not self._opened:
+            async with self._opening:
+                if not self._opened:
+                    await self._memory
+                    self._opened = True
+        return self._scoped
+
+
+def parts_of(episode: Episode) -> Parts:
+    """Return the parts of an episode as this project's kind has them."""
+    return Parts(
+        task=episode.task.instruction,
+        rollout=episode.rollout,
+        result=None if episode.result is None else episode.result.content,
+        error=episode.error_text(episode.error),
+    )
+
+
+def _episode(record: Record) -> Episode:
+    """Return the episode of a record, also of one that was stored as a question and its answer."""
+    said = record.payload
+    task = Task(id_=said.get("task_id") or record.id, instruction=_first(said, "task", "question") or record.content)
+    result = _first(said, "result", "answer")
+    ended = said.get("completed_at")
+    return Episode(
+        id_=record.id,
+        task=task,
+        rollout=said.get("rollout") or "",
+        result=None if result is None else TaskResult(task_id=said.get("result_task_id") or task.id_, content=result),
+        error=said.get("error"),
+        metadata={name: value if isinstance(value, str) else str(value) for name, value in record.metadata.items()},
+        completed_at=record.at if ended is None else datetime.fromisoformat(ended),
+    )
+
+
+def _first(said: Mapping[str, Any], *names: str) -> str | None:
+    return next((said[name] for name in names if said.get(name) is not None), None)
+
+
+def _shown(memory: str | PathLike[str] | None) -> str:
+    """Return where a store is, without the password that may be in a URL."""
+    if memory is None:
+        return "the user's database"
+    place = fspath(memory)
+    parts = urlsplit(place)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl() if "@" in parts.netloc else place

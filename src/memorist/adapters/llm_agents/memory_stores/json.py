@@ -1,0 +1,180 @@
+"""Episodes in a JSONL file."""
+
+import asyncio
+import threading
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeVar
+
+from memorist.adapters.llm_agents.base.memory_store import BaseMemoryStore
+from memorist.adapters.llm_agents.data_structures.memory import Episode, RecallMode, own_copy
+from memorist.adapters.llm_agents.errors import MemoryStoreError, MemoryStoreWarning
+from memorist.adapters.llm_agents.memory_stores.lines import LinesFile
+
+__all__ = ["JSONMemoryStore"]
+
+_T = TypeVar("_T")
+
+
+class JSONMemoryStore(BaseMemoryStore):
+    """Episodes in a file, one JSON object a line, all of them also in memory.
+
+    A write is on the disk when it returns; when it raises, it has changed neither the file nor the memory.
+    Several processes may use one file. A last line that a kill cut off is reported with a
+    `MemoryStoreWarning` and skipped, and set aside as ``NAME.torn`` by the next write.
+
+    Args:
+        dir: the folder of the file.
+        filename: its name.
+        max_results: most episodes that `recall` gives.
+        recall_mode: this store has no search; it recalls the newest.
+
+    Raises:
+        MemoryStoreError: a line of the file, not its last, is no episode; the text names the line.
+    """
+
+    def __init__(
+        self,
+        dir: str | PathLike[str],
+        filename: str = "episodes.jsonl",
+        max_results: int = 5,
+        recall_mode: RecallMode = RecallMode.RECENT,
+    ) -> None:
+        super().__init__(max_results=max_results, recall_mode=recall_mode)
+        self.path = Path(dir) / filename
+        self._file = LinesFile(self.path)
+        self._guard = threading.Lock()
+        self._torn_at: int | None = None
+        self._unended = False
+        self._mark = self._file.mark()
+        self._episodes: list[Episode] = []
+        if self._mark is not None:
+            with self._file.locked():
+                self._load()
+
+    async def write(self, episode: Episode) -> None:
+        stored = _as_stored(episode)
+
+        def work() -> None:
+            if self._place(stored.id_) is None:
+                self._append(stored)
+            else:
+                self._replace(stored.id_, stored)
+
+        await self._changing(work)
+
+    async def update(self, episode: Episode) -> None:
+        stored = _as_stored(episode)
+        await self._changing(lambda: self._replace(stored.id_, stored))
+
+    async def delete(self, id_: str) -> None:
+        await self._changing(lambda: self._replace(id_, None))
+
+    async def count(self) -> int:
+        return len(await self._newest())
+
+    async def summary(self) -> str:
+        newest = await self._newest()
+        return self._summed_up(len(newest), self.path, *((newest[0], newest[-1]) if newest else (None, None)))
+
+    async def _read_recent(self, n: int) -> list[Episode]:
+        return [own_copy(episode) for episode in (await self._newest())[: max(n, 0)]]
+
+    async def _search(self, query: str, **kwargs: Any) -> list[Episode]:
+        raise NotImplementedError(
+            "JSONMemoryStore has no search; recall with RecallMode.RECENT, or use MemoristMemoryStore."
+        )
+
+    # --- below, everything runs in a thread, for it waits for the disk --------------------------------
+
+    async def _newest(self) -> list[Episode]:
+        """Return all episodes, newest first; those of the same time in the order they were written."""
+
+        def work() -> list[Episode]:
+            if self._file.mark() != self._mark:
+                with self._file.locked():
+                    self._load()
+            # A time without a zone is local, and so can be compared with one that has a zone.
+            return sorted(self._episodes, key=lambda each: each.completed_at.timestamp(), reverse=True)
+
+        return await asyncio.to_thread(self._guarded, work)
+
+    async def _changing(self, work: Callable[[], None]) -> None:
+        def whole() -> None:
+            with self._file.locked():
+                if self._file.mark() != self._mark:
+                    self._load()
+                try:
+                    work()
+                    self._mark = self._file.mark()
+                except OSError:
+                    with suppress(OSError, MemoryStoreError):  # memory is what the file is, whatever that is now
+                        self._load()
+                    raise
+
+        await asyncio.to_thread(self._guarded, whole)
+
+    def _guarded(self, work: Callable[[], _T]) -> _T:
+        with self._guard:
+            return work()
+
+    def _place(self, id_: str) -> int | None:
+        return next((place for place, each in enumerate(self._episodes) if each.id_ == id_), None)
+
+    def _append(self, episode: Episode) -> None:
+        if self._torn_at is not None:
+            self._file.set_aside(self._torn_at)
+            self._torn_at = None
+        self._file.append((b"\n" if self._unended else b"") + _dumped(episode))
+        self._unended = False
+        self._episodes.append(episode)
+
+    def _replace(self, id_: str, episode: Episode | None) -> None:
+        place = self._place(id_)
+        if place is None:
+            raise self._not_found(id_)
+        after = [*self._episodes[:place], *([episode] if episode else []), *self._episodes[place + 1 :]]
+        if self._torn_at is not None:
+            self._file.set_aside(self._torn_at)
+            self._torn_at = None
+        self._file.replace(map(_dumped, after))
+        self._unended = False
+        self._episodes = after
+
+    def _load(self) -> None:
+        """Read the file. What it says counts, also against what is in memory."""
+        mark, lines = self._file.mark(), self._file.read()
+        episodes: dict[str, Episode] = {}
+        torn_at = None
+        for place, (number, line) in enumerate(lines.numbered, start=1):
+            try:
+                episode = Episode.model_validate_json(line)
+            except ValueError as error:
+                if place < len(lines.numbered):
+                    raise MemoryStoreError(f"{self.path}, line {number} is no episode: {_shortly(error)}") from error
+                torn_at = lines.last_begins
+                warnings.warn(
+                    f"{self.path}: the last line, {number}, is cut off and was skipped.",
+                    MemoryStoreWarning,
+                    stacklevel=2,
+                )
+            else:
+                episodes[episode.id_] = episode
+        self._episodes = list(episodes.values())
+        self._mark, self._torn_at, self._unended = mark, torn_at, torn_at is None and not lines.ended
+
+
+def _dumped(episode: Episode) -> bytes:
+    return episode.model_dump_json().encode("utf-8")
+
+
+def _as_stored(episode: Any) -> Episode:
+    """Return an episode as it is read again; it shares nothing with the caller's."""
+    return Episode.model_validate_json(_dumped(own_copy(episode)))
+
+
+def _shortly(error: ValueError) -> str:
+    return str(error).splitlines()[0]
