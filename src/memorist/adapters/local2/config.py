@@ -1,0 +1,114 @@
+"""What ``memory.yaml`` may say."""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from memorist.errors import FormatError, InvalidInputError, missing_extra
+
+__all__ = ["MemoryConfig"]
+
+_EMBEDDERS = frozenset({"default", "openai", "http", "https", "ollama", "fastembed", "sentence-transformers"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryConfig:
+    """The settings of a `MemoryService`.
+
+    Args:
+        chroma_path: the folder of the Chroma store.
+        collection: its collection; in every store, what was written under another collection is not seen.
+        embedding_model: a model that Ollama serves here, or any embedder that `memorist.embedders.open_embedder`
+            knows: "default" is the bundled one.
+        top_k: most episodes that a search gives.
+        min_score: least cosine similarity of an episode that is found.
+        store: any other store, in Chroma's place: a file or a URL, as in `Memory.open`.
+        user: whose memory; by default the one that all share.
+        topic_prefixes: what a topic's key may start with.
+
+    Raises:
+        InvalidInputError: a setting is wrong; the text names it.
+    """
+
+    chroma_path: str = ".chroma"
+    collection: str = "local2.memory"
+    embedding_model: str = "nomic-embed-text"
+    top_k: int = 5
+    min_score: float = 0.3
+    store: str | None = None
+    user: str | None = None
+    topic_prefixes: tuple[str, ...] = ("user.", "project.", "constraint.")
+
+    def __post_init__(self) -> None:
+        for name in ("chroma_path", "collection", "embedding_model"):
+            if not isinstance(value := getattr(self, name), str) or not value.strip():
+                raise InvalidInputError(f"{name} must be a text, not {value!r}")
+        for name in ("store", "user"):
+            if (value := getattr(self, name)) is not None and (not isinstance(value, str) or not value.strip()):
+                raise InvalidInputError(f"{name} must be a text or nothing, not {value!r}")
+        if isinstance(self.top_k, bool) or not isinstance(self.top_k, int) or self.top_k < 1:
+            raise InvalidInputError(f"top_k must be a whole number of 1 or more, not {self.top_k!r}")
+        scores = isinstance(self.min_score, int | float) and not isinstance(self.min_score, bool)
+        if not scores or not 0 <= self.min_score <= 1:
+            raise InvalidInputError(f"min_score must be a number from 0 to 1, not {self.min_score!r}")
+        prefixes = self.topic_prefixes
+        if isinstance(prefixes, str) or not prefixes or not all(isinstance(each, str) and each for each in prefixes):
+            raise InvalidInputError(f"topic_prefixes must be a list of texts, not {prefixes!r}")
+        object.__setattr__(self, "topic_prefixes", tuple(prefixes))
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], **overrides: Any) -> "MemoryConfig":
+        """Return what a YAML file says, with `overrides` (those that are not None) in its place.
+
+        Needs ``pip install 'memorist[local2]'``.
+
+        Raises:
+            FormatError: the file is not YAML, or not a mapping.
+            InvalidInputError: it has a setting that there is not, or a wrong one.
+            OSError: it cannot be read.
+        """
+        try:
+            import yaml  # type: ignore[import-untyped]
+        except ImportError as error:
+            raise missing_extra("pyyaml", "local2") from error
+        try:
+            said = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        except (yaml.YAMLError, UnicodeDecodeError) as error:
+            raise FormatError(f"{path} is not YAML: {error}") from error
+        if not isinstance(said, Mapping | None):
+            raise FormatError(f"{path} must hold settings, as `top_k: 5`, one a line")
+        given = {name: value for name, value in overrides.items() if value is not None}
+        return cls.of({**(said or {}), **given}, where=f"{path}: ")
+
+    @classmethod
+    def of(cls, said: Mapping[str, Any], where: str = "") -> "MemoryConfig":
+        """Return the settings of a mapping; `where` goes before the text of an error.
+
+        Raises:
+            InvalidInputError: there is no such setting, or it is wrong.
+        """
+        known = [each.name for each in dataclasses.fields(cls)]
+        for name in said:
+            if name not in known:
+                raise InvalidInputError(f"{where}there is no setting {name!r}; there are: {', '.join(known)}")
+        try:
+            return cls(**said)
+        except InvalidInputError as error:
+            raise InvalidInputError(f"{where}{error}") from error
+
+    @property
+    def url(self) -> str:
+        """The store, as `Memory.open` takes it."""
+        return self.store or f"chroma:{self.chroma_path}?collection={self.collection}"
+
+    @property
+    def embedder(self) -> str:
+        """The embedder, as `Memory.open` takes it: a plain name is a model that Ollama serves."""
+        model = self.embedding_model.strip()
+        name = model.partition(":")[0]
+        ours = name in _EMBEDDERS or bool(entry_points(group="memorist.embedders", name=name))
+        return model if ours or Path(model).expanduser().is_dir() else f"ollama:{model}"

@@ -1,0 +1,28 @@
+"""Starting everything on one shared service."""
+
+from memorist.adapters.local2.agents import FeedbackAgent, MemoryAgent
+from memorist.adapters.local2.service import MemoryService
+from memorist.adapters.local2.tools import DUAL_MODE_TOOLS, TOOLS
+from memorist.agents.bus import Bus
+
+__all__ = ["run_local"]
+
+
+async def run_local(service: MemoryService, bus: Bus, *, dual_mode: bool = False) -> list[str]:
+    """Start the tools and the agents on a bus, and return their names. They stop when the bus closes.
+
+    Close the bus first and the service after it: a bus that closes lets them finish what has arrived.
+
+    Args:
+        dual_mode: the two older tools with two modes, in the place of the four with one purpose each.
+
+    Raises:
+        BusError: the bus is closed.
+    """
+    agents: list[MemoryAgent | FeedbackAgent] = [MemoryAgent(service), FeedbackAgent(service)]
+    tools = [kind(service) for kind in (DUAL_MODE_TOOLS if dual_mode else TOOLS)]
+    for agent in agents:  # before the tools: what a tool's schema sets off is heard
+        await agent.start(bus)
+    for tool in tools:
+        await tool.start(bus)
+    return [*(tool.name for tool in tools), *(type(agent).__name__ for agent in agents)]

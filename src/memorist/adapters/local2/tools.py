@@ -1,0 +1,226 @@
+"""The tools of the memory: each answers calls with a text, here and on a bus, and never fails."""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from types import MethodType
+from typing import Any, ClassVar
+
+from memorist.adapters.local2.layout import SAVED, WHAT_TO_PASS, episodes_text, saved_text, topic_text
+from memorist.adapters.local2.service import MemoryService
+from memorist.adapters.local2.subjects import TOOL_SCHEMA, tool_request, tool_result
+from memorist.agents.bus import Bus, Envelope
+from memorist.agents.tools import Toolbox, ToolSchema
+from memorist.errors import BusError
+
+__all__ = [
+    "DUAL_MODE_TOOLS",
+    "TOOLS",
+    "MemoryRecallTool",
+    "MemorySaveTool",
+    "MemoryTool",
+    "RecallTopicTool",
+    "SaveMemoryTool",
+    "SaveTopicTool",
+    "SearchMemoryTool",
+]
+
+log = logging.getLogger("memorist.local2")
+
+
+class MemoryTool:
+    """One tool over a shared service.
+
+    ```python
+    tool = SaveTopicTool(service)
+    await tool.call({"topic": "user.name", "content": "Richard"})  # "Memory saved: user.name"
+    await tool.start(bus)  # from here on it answers on tool.request.save_topic
+    ```
+    """
+
+    name: ClassVar[str]
+    SCHEMA: ClassVar[dict[str, Any]]
+    """What a model is told of it, in the form of OpenAI's "function" tools."""
+
+    def __init_subclass__(cls) -> None:
+        cls.SCHEMA = ToolSchema.of(MethodType(cls.use, cls), name=cls.name).openai
+
+    def __init__(self, service: MemoryService) -> None:
+        self.service = service
+        self._box = Toolbox([])
+        self._box.add(self.use, name=self.name)
+
+    use: Any
+    """The tool itself: its arguments and docstring are the schema."""
+
+    async def call(self, args: Mapping[str, Any] | str | None = None) -> str:
+        """Carry out one call and return its text; so is what went wrong.
+
+        Args:
+            args: by name, or as the text of a JSON object.
+        """
+        outcome = await self._box.call(self.name, args)
+        return str(outcome.data) if outcome.success else f"{self.name} failed: {outcome.error}"
+
+    async def start(self, bus: Bus) -> None:
+        """Answer requests on a bus from now on, and announce the schema once.
+
+        Raises:
+            BusError: the bus is closed.
+        """
+
+        async def answer(request: Envelope) -> None:
+            await self._publish(bus, request, await self.call(request.payload.get("args")))
+
+        await bus.subscribe(tool_request(self.name), answer)
+        await bus.publish(
+            Envelope(
+                subject=TOOL_SCHEMA,
+                message_type="schema",
+                sender_id=self.name,
+                payload={"tool": self.name, "schema": self.SCHEMA},
+            )
+        )
+
+    async def _publish(self, bus: Bus, request: Envelope, text: str) -> None:
+        for result in (text, f"{self.name} failed: the result could not be sent"):
+            try:
+                await bus.publish(
+                    request.answered(
+                        subject=tool_result(self.name),
+                        message_type="result",
+                        sender_id=self.name,
+                        payload={"tool": self.name, "result": result},
+                    )
+                )
+                return
+            except BusError as error:  # as for a result too large to carry: who asked must hear of it
+                log.warning("%s: %s", self.name, error)
+
+
+class MemoryRecallTool(MemoryTool):
+    """Two modes in one: a topic by its key, or episodes by meaning."""
+
+    name = "memory_recall"
+
+    async def use(self, topic: str | None = None, query: str | None = None) -> str:
+        """Retrieve from memory. Two modes: (1) topic lookup — pass topic key to retrieve a stored preference,
+        constraint, or project fact (e.g. topic='user.language_preference'); (2) similarity search — pass query
+        string to search prior Q&A history for relevant past context. Use topic lookup when you know the key;
+        use query search when looking for prior conversation context.
+
+        Args:
+            topic: Topic key for exact lookup (e.g. 'user.name', 'project.deadline').
+            query: Free-text query for similarity search over past Q&A history.
+        """
+        if topic is not None and topic.strip():
+            return await _recall_topic(self.service, topic)
+        if query is not None and query.strip():
+            return await _search(self.service, query)
+        return WHAT_TO_PASS
+
+
+class MemorySaveTool(MemoryTool):
+    """Saves a topic; the older name."""
+
+    name = "memory_save"
+
+    async def use(self, topic: str, content: str) -> str:
+        """Save a preference, constraint, or project fact to memory under a topic key for exact retrieval later.
+        Use topic prefixes: user.* for user preferences and personal facts, project.* for project decisions and
+        metadata, constraint.* for things to avoid or enforce. Example: memory_save(topic='user.name',
+        content='Richard'). Overwrites any previous value for the same topic key.
+
+        Args:
+            topic: Topic key (e.g. 'user.name', 'project.deadline').
+            content: The value to store.
+        """
+        return await _save_topic(self.service, topic, content)
+
+
+class SaveTopicTool(MemoryTool):
+    """Saves a topic."""
+
+    name = "save_topic"
+
+    async def use(self, topic: str, content: str) -> str:
+        """Call this when the user asks you to remember a preference, a rule or a fact for good, in every later
+        session. It is kept under its key, in the place of what was there.
+
+        Args:
+            topic: Its key: user.* for the user, project.* for the project, constraint.* for rules; e.g. 'user.name'.
+            content: What to remember.
+        """
+        return await _save_topic(self.service, topic, content)
+
+
+class RecallTopicTool(MemoryTool):
+    """Looks a topic up."""
+
+    name = "recall_topic"
+
+    async def use(self, topic: str) -> str:
+        """Call this to look up one standing fact whose key you know or can infer, such as a preference that the
+        user asked you to remember.
+
+        Args:
+            topic: Its exact key, e.g. 'user.language_preference'.
+        """
+        if not topic.strip():
+            return "Pass topic: an exact key, such as 'user.name'."
+        return await _recall_topic(self.service, topic)
+
+
+class SaveMemoryTool(MemoryTool):
+    """Notes something down."""
+
+    name = "save_memory"
+
+    async def use(self, content: str) -> str:
+        """Call this to note something important that came up in this conversation and that has no key of its own.
+        It is found again by its meaning.
+
+        Args:
+            content: What to remember, in a sentence that can be understood alone.
+        """
+        noted = {"timestamp_utc": datetime.now(UTC).isoformat()}
+        await asyncio.to_thread(self.service.write_episodic, content, noted)
+        return SAVED
+
+
+class SearchMemoryTool(MemoryTool):
+    """Searches what was said and noted."""
+
+    name = "search_memory"
+
+    async def use(self, query: str) -> str:
+        """Call this to recall something from past sessions by its meaning, when you know no exact key for it.
+
+        Args:
+            query: What you look for, in plain words.
+        """
+        if not query.strip():
+            return "Pass query: what you look for, in plain words."
+        return await _search(self.service, query)
+
+
+TOOLS: tuple[type[MemoryTool], ...] = (SaveTopicTool, RecallTopicTool, SaveMemoryTool, SearchMemoryTool)
+"""One purpose each: that is what small models call."""
+DUAL_MODE_TOOLS: tuple[type[MemoryTool], ...] = (MemoryRecallTool, MemorySaveTool)
+
+
+async def _save_topic(service: MemoryService, topic: str, content: str) -> str:
+    await asyncio.to_thread(service.write_topic, topic, content)
+    return saved_text(topic)
+
+
+async def _recall_topic(service: MemoryService, topic: str) -> str:
+    return topic_text(topic, await asyncio.to_thread(service.recall_topic, topic))
+
+
+async def _search(service: MemoryService, query: str) -> str:
+    def found() -> str:
+        return episodes_text((hit, service.date_of(hit["id"]) or "") for hit in service.search_episodic(query))
+
+    return await asyncio.to_thread(found)

@@ -1,0 +1,74 @@
+"""The command that starts the memory of LoCAL2 on a message bus."""
+
+import asyncio
+import contextlib
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memorist.cli.running import Options, User, given, run
+from memorist.scope import DEFAULT_TENANT
+
+if TYPE_CHECKING:
+    from memorist.adapters.local2 import MemoryConfig
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to `app`."""
+    app.command()(local2)
+
+
+def local2(
+    context: typer.Context,
+    config: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A memory.yaml; without it, its settings' defaults.")
+    ] = None,
+    bus: Annotated[
+        str, typer.Option(metavar="URL", help="The NATS server; several with commas between.")
+    ] = "nats://127.0.0.1:4222",
+    dual_mode: Annotated[
+        bool, typer.Option("--dual-mode", help="The two older tools, in the place of the four with one purpose each.")
+    ] = False,
+    user: User = None,
+) -> None:
+    """Start LoCAL2's memory tools and agents on a bus, until Ctrl-C.
+
+    What is given before the command goes before the file: --db, --embedder, and --tenant for the collection.
+    """
+    options: Options = context.obj
+    overrides = given(
+        store=options.db,
+        embedding_model=options.embedder,
+        collection=None if options.tenant == DEFAULT_TENANT else options.tenant,
+        user=user,
+    )
+    run(lambda: _serve(config, overrides, bus, dual_mode))
+
+
+def _settings(config: Path | None, overrides: dict[str, Any]) -> "MemoryConfig":
+    from memorist.adapters.local2 import MemoryConfig
+
+    return MemoryConfig.of(overrides) if config is None else MemoryConfig.load(config, **overrides)
+
+
+async def _serve(config: Path | None, overrides: dict[str, Any], url: str, dual_mode: bool) -> None:
+    from memorist.adapters.local2 import MemoryService, run_local
+    from memorist.agents.bus import NatsBus
+
+    stopped = asyncio.Event()
+    for each in (signal.SIGINT, signal.SIGTERM):
+        with contextlib.suppress(NotImplementedError):  # on Windows, Ctrl-C interrupts
+            asyncio.get_running_loop().add_signal_handler(each, stopped.set)
+    service = await asyncio.to_thread(MemoryService, _settings(config, overrides))
+    try:
+        async with NatsBus(url, name="memorist local2") as bus:
+            names = await run_local(service, bus, dual_mode=dual_mode)
+            typer.echo(f"On {bus}: {', '.join(names)}. Ctrl-C stops them.")
+            await stopped.wait()
+    finally:
+        await asyncio.to_thread(service.close)
+    typer.echo("Stopped.")
