@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from memorist.cli import bus, checking, demo, digest, files, moving, reading, serve, token, topics, upkeep, writing
+from memorist.cli import bus, checking, demo, digest, files, mcp, moving, reading, serve, token, topics, upkeep, writing
 from memorist.cli.running import Options
 from memorist.scope import DEFAULT_TENANT
 
@@ -19,7 +19,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for subject in (demo, writing, reading, files, digest, upkeep, checking, moving, bus, serve):
+for subject in (demo, writing, reading, files, digest, upkeep, checking, moving, bus, serve, mcp):
     subject.register(app)
 app.add_typer(topics.app, name="topics")
 app.add_typer(token.app, name="token")

@@ -1,0 +1,68 @@
+"""The command that serves MCP clients."""
+
+from typing import Annotated
+
+import typer
+
+from memorist.cli.running import Options, run
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to `app`."""
+    app.command()(mcp)
+
+
+def mcp(
+    context: typer.Context,
+    user: Annotated[
+        str | None,
+        typer.Option("--user", "-u", envvar="MEMORIST_USER", help="Whose memory. Without it, what all users share."),
+    ] = None,
+    agent: Annotated[
+        str | None, typer.Option(envvar="MEMORIST_AGENT", help="The label to write, and to narrow reads by.")
+    ] = None,
+    session: Annotated[str | None, typer.Option(help="The label to write, and to narrow reads by.")] = None,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Offer only the tools that change nothing.")] = False,
+    http: Annotated[bool, typer.Option("--http", help="Serve by HTTP, not over the standard streams.")] = False,
+    host: Annotated[str, typer.Option(help="With --http: the address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="With --http: the port; 0 takes a free one.")] = 8766,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="With --http: a name that clients call this server by. Repeatable."),
+    ] = None,
+    require_token: Annotated[
+        bool, typer.Option("--require-token", help="With --http: ask callers on this machine for a token too.")
+    ] = False,
+) -> None:
+    """Serve this memory to MCP clients: over the standard streams, or by HTTP.
+
+    With --http, a token says whose memory it is and what may be done; --user counts where it does not say. Off this
+    machine a token is always needed.
+    """
+    options: Options = context.obj
+
+    async def work() -> None:
+        from memorist.memory import Memory
+        from memorist.serve.auth import Right
+        from memorist.serve.mcp import Access, Gate, serve_http, serve_stdio
+
+        right = Right.READ if read_only else Right.WRITE
+        if not http:
+            scope = {"tenant": options.tenant, "user": user, "agent": agent, "session": session}
+            async with Memory.open(settings=options.settings(), **scope) as memory:  # type: ignore[arg-type]
+                await serve_stdio(Access(memory, right))
+            return
+        async with Memory.open(settings=options.settings()) as memory:
+            gate = Gate(
+                memory=memory, tenant=options.tenant, user=user, agent=agent, session=session, right=right,
+                open=not require_token,
+            )  # fmt: skip
+            await serve_http(gate, host=host, port=port, hosts=allow_host or (), ready=_announce)
+
+    run(work)
+
+
+def _announce(url: str) -> None:
+    typer.echo(f"Serving MCP at {url} (Ctrl-C stops it)", err=True)

@@ -1,0 +1,97 @@
+"""Whose memory a request works on, and what it may do there: said by the server or a token, never by an argument."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from memorist.errors import ScopeError
+from memorist.memory import Memory
+from memorist.serve.auth import LOCAL, Grant, Right, Tokens, is_loopback
+
+__all__ = ["Access", "Gate", "UnauthorizedError"]
+
+_PROXIES = (b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-real-ip")
+
+
+class UnauthorizedError(ScopeError):
+    """The caller brought no token, or one that does not hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One caller's way in.
+
+    Args:
+        memory: in the scope that the caller has.
+        right: the most it may do there.
+    """
+
+    memory: Memory
+    right: Right = Right.WRITE
+
+    def check(self, what: str, needed: Right) -> None:
+        """Raise ScopeError where `what` needs a right that the caller lacks."""
+        if not self.right.includes(needed):
+            raise ScopeError(f"{what} needs the right {str(needed)!r}; there is only {str(self.right)!r} here")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """Lets HTTP requests in.
+
+    Args:
+        memory: an open one, bound to no tenant and no user.
+        tenant: whose, where the token does not say.
+        user: whose, where the token does not say; None leaves it to the header Memorist-User, and without
+            that it is the tenant's shared records.
+        agent: the label that is written, and that narrows reads.
+        session: likewise.
+        right: the most that anyone may do here.
+        open: whether callers on this machine need no token. Only for a server on a loopback address.
+    """
+
+    memory: Memory
+    tenant: str | None = None
+    user: str | None = None
+    agent: str | None = None
+    session: str | None = None
+    right: Right = Right.WRITE
+    open: bool = False
+
+    async def admit(self, headers: Mapping[bytes, bytes], client: str | None) -> Access:
+        """Return what a request with these headers may do.
+
+        Args:
+            headers: by name, in small letters.
+            client: the address it comes from, if known.
+
+        Raises:
+            UnauthorizedError: it brought no token, or one that is unknown or expired.
+            ScopeError: it names another user than it is granted.
+        """
+        grant = await self._grant(headers, client)
+        bound = replace(grant, tenant=grant.tenant or self.tenant, user=grant.user or self.user)
+        named = headers.get(b"memorist-user", b"").decode("utf-8", "replace").strip() or None
+        scope = bound.scope(user=named, agent=self.agent, session=self.session)
+        memory = self.memory.scoped(tenant=scope.tenant, user=scope.user, agent=scope.agent, session=scope.session)
+        return Access(memory, self.right if grant.right.includes(self.right) else grant.right)
+
+    async def _grant(self, headers: Mapping[bytes, bytes], client: str | None) -> Grant:
+        said = headers.get(b"authorization")
+        if said is None:
+            if self.open and _is_near(headers, client):
+                return LOCAL
+            raise UnauthorizedError("a token is needed: send the header `Authorization: Bearer TOKEN`")
+        scheme, _, secret = said.decode("latin-1").partition(" ")
+        if scheme.lower() != "bearer":
+            raise UnauthorizedError("the header must be `Authorization: Bearer TOKEN`")
+        token = await Tokens(self.memory).find(secret.strip())
+        if token is None:
+            raise UnauthorizedError("the token is not known here, or was revoked")
+        if token.expired:
+            raise UnauthorizedError("the token has expired")
+        return token.grant
+
+
+def _is_near(headers: Mapping[bytes, bytes], client: str | None) -> bool:
+    """Whether a program on this machine asks, and no proxy for somebody else."""
+    return (client is None or is_loopback(client)) and not any(each in headers for each in _PROXIES)

@@ -1,0 +1,112 @@
+"""The server over streamable HTTP, as an ASGI app."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from mcp_types import INTERNAL_ERROR, INVALID_REQUEST
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from memorist.errors import InvalidInputError, MemoristError, ScopeError
+from memorist.scope import DEFAULT_TENANT
+from memorist.scope import Scope as MemoryScope
+from memorist.serve.limits import BodyTooLargeError, Limiter, Limits, RequestTimeoutError
+from memorist.serve.mcp.access import Access, Gate, UnauthorizedError
+from memorist.serve.mcp.server import Context, create_server
+
+__all__ = ["LIMITS", "LOOPBACK_HOSTS", "create_app"]
+
+LIMITS = Limits(body_bytes=4 * 1024 * 1024)
+LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "[::1]")
+_ACCESS = "memorist.access"
+_STATUS: dict[type[MemoristError], int] = {
+    UnauthorizedError: 401, ScopeError: 403, BodyTooLargeError: 413, InvalidInputError: 400, RequestTimeoutError: 504,
+    MemoristError: 503,
+}  # fmt: skip
+
+
+def create_app(
+    gate: Gate, *, hosts: Iterable[str] = LOOPBACK_HOSTS, path: str = "/mcp", limits: Limits = LIMITS
+) -> Starlette:
+    """Return the server as an ASGI app. No state is held between requests, so any process can answer each.
+
+    Args:
+        gate: lets requests in.
+        hosts: the names that a request may call this server by, on any port where they name none; another
+            name, or a page of another origin, is refused: it is how a web page would reach a local server.
+        path: where the server answers.
+        limits: what a request may cost.
+
+    Raises:
+        InvalidInputError: the gate's memory is bound, or there is no host.
+    """
+    if gate.memory.scope != MemoryScope(DEFAULT_TENANT):
+        raise InvalidInputError("a server needs a memory that is bound to no tenant, user or label")
+    manager = StreamableHTTPSessionManager(
+        create_server(_access_of),
+        stateless=True,
+        json_response=True,
+        security_settings=_security(hosts),
+        max_request_body_size=limits.body_bytes,
+    )
+    door = _Door(StreamableHTTPASGIApp(manager), gate)
+    guarded = Limiter(door, limits, streaming=(), free=(), refuse=_refusal)
+    # Nothing is sent unasked and no session is kept, so that there is nothing to GET or DELETE.
+    route = Route(path, endpoint=guarded, methods=["POST"])
+    return Starlette(routes=[route], lifespan=lambda app: manager.run())
+
+
+class _Door:
+    """Lets in who may come in, and says who it is."""
+
+    def __init__(self, app: ASGIApp, gate: Gate) -> None:
+        self._app = app
+        self._gate = gate
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        client = scope.get("client")
+        try:
+            scope[_ACCESS] = await self._gate.admit(dict(scope["headers"]), client[0] if client else None)
+        except MemoristError as error:
+            status, headers, body = _refusal(error)
+            await JSONResponse(body, status, headers)(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+
+def _access_of(context: Context) -> Access:
+    if context.request is None:
+        raise ScopeError("the request says not who sent it")
+    access: Access = context.request.scope[_ACCESS]
+    return access
+
+
+def _security(hosts: Iterable[str]) -> TransportSecuritySettings:
+    named = [host for host in hosts if host.strip()]
+    if not named:
+        raise InvalidInputError("name at least one host that clients call the server by")
+    ported = [form for host in named for form in _forms(host)]
+    origins = [f"{scheme}://{form}" for scheme in ("http", "https") for form in ported]
+    return TransportSecuritySettings(
+        enable_dns_rebinding_protection=True, allowed_hosts=ported, allowed_origins=origins
+    )
+
+
+def _forms(host: str) -> list[str]:
+    """Return a host as the SDK matches it: alone, and with any port where it names none."""
+    ends_in_port = host.rpartition(":")[2].isdigit() and not host.endswith("]")
+    return [host] if ends_in_port else [host, f"{host}:*"]
+
+
+def _refusal(error: Exception) -> tuple[int, dict[str, str], Any]:
+    """Return the status that says what is wrong, the headers, and the error in the form that MCP clients show."""
+    status = next(status for each, status in _STATUS.items() if isinstance(error, each))
+    code = INTERNAL_ERROR if status >= 500 else INVALID_REQUEST
+    headers = {"content-type": "application/json"}
+    if status == 401:
+        headers["www-authenticate"] = 'Bearer error="invalid_token"'
+    return status, headers, {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": str(error)}}

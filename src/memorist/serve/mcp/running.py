@@ -1,0 +1,97 @@
+"""The server run: by stdio for one client, by HTTP for many."""
+
+import logging
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from mcp.server.stdio import stdio_server
+
+from memorist.errors import InvalidInputError
+from memorist.serve.auth import Tokens, is_loopback
+from memorist.serve.mcp.access import Access, Gate
+from memorist.serve.mcp.app import LOOPBACK_HOSTS, create_app
+from memorist.serve.mcp.server import create_server
+from memorist.serve.running import bind, check_open, serve
+
+__all__ = ["serve_http", "serve_stdio"]
+
+log = logging.getLogger("memorist.serve")
+
+_EVERY_ADDRESS = ("0.0.0.0", "::", "")
+
+
+async def serve_stdio(access: Access) -> None:
+    """Serve the client at the other end of the standard streams until it closes them.
+
+    Nothing but the protocol goes to the standard output, whoever prints.
+    """
+    server = create_server(access)
+    with _ending_at_once():
+        try:
+            async with stdio_server() as (incoming, outgoing):
+                await server.run(incoming, outgoing, server.create_initialization_options())
+        except* (BrokenPipeError, ConnectionResetError):
+            log.info("the client hung up")
+
+
+async def serve_http(
+    gate: Gate,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8766,
+    hosts: Iterable[str] = (),
+    path: str = "/mcp",
+    ready: Callable[[str], None] = lambda url: None,
+) -> None:
+    """Serve clients over streamable HTTP until the process is told to stop.
+
+    Args:
+        gate: lets requests in; `open` is heeded on a loopback address alone.
+        host: the address to listen on.
+        port: the port; 0 takes a free one.
+        hosts: more names that clients call this server by.
+        path: where it answers.
+        ready: called with the URL once it listens.
+
+    Raises:
+        InvalidInputError: others than this machine would be served and there is no token yet, or it would
+            listen on every address and no name was given for it.
+        OSError: the address cannot be had.
+    """
+    near = check_open(host, tokens=bool(await Tokens(gate.memory).list()))
+    more = tuple(hosts)
+    app = create_app(replace(gate, open=gate.open and near), hosts=[*_names(host, more), *more], path=path)
+    with bind(host, port) as listening:
+        shown = f"[{host}]" if ":" in host else host
+        ready(f"http://{shown}:{listening.getsockname()[1]}{path}")
+        async with app.router.lifespan_context(app):
+            await serve(app, listening)
+
+
+def _names(host: str, more: tuple[str, ...]) -> tuple[str, ...]:
+    if is_loopback(host):
+        return LOOPBACK_HOSTS
+    if host in _EVERY_ADDRESS:
+        if not more:
+            raise InvalidInputError("say with --allow-host by which name clients call this server")
+        return LOOPBACK_HOSTS
+    return (f"[{host}]" if ":" in host else host,)
+
+
+@contextmanager
+def _ending_at_once() -> Iterator[None]:
+    """Let Ctrl-C end the process as SIGTERM does: nothing can wake the thread that waits for the next line.
+
+    What was acknowledged is on disk, so that there is nothing to finish.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

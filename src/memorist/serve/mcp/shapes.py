@@ -1,0 +1,122 @@
+"""What the tools answer: the JSON schemas, and records in that form."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from memorist.records import Hit, Kind, Record
+
+__all__ = ["DELETED", "HITS", "RECORD", "RECORDS", "TOPIC", "TOPICS", "hits_of", "record_of", "records_of"]
+
+Schema = dict[str, Any]
+
+_WALLS = ("tenant", "user")
+
+
+def _text(description: str) -> Schema:
+    return {"type": "string", "description": description}
+
+
+def _time(description: str) -> Schema:
+    return {"type": "string", "format": "date-time", "description": description}
+
+
+def _object(properties: Mapping[str, Schema], *required: str, description: str = "") -> Schema:
+    shape: Schema = {"type": "object", "properties": dict(properties), "required": list(required)}
+    return {**shape, "description": description} if description else shape
+
+
+RECORD = _object(
+    {
+        "id": _text("What get_memory, update_memory, rate_memory and delete_memory take."),
+        "kind": {"type": "string", "enum": [str(kind) for kind in Kind]},
+        "content": _text("The text."),
+        "cue": _text("What a search matches where that is not the content: a question, a situation."),
+        "key": _text("An exact name: a topic's, a tool's."),
+        "metadata": {"type": "object", "description": "Fields of whoever saved it."},
+        "payload": {"type": "object", "description": "Fields of the kind: a tool's arguments, who spoke."},
+        "source": _text("Who or what says so."),
+        "verified": {"type": "boolean", "description": "Whether someone has checked it."},
+        "rating": {"type": "number", "minimum": -1, "maximum": 1, "description": "Feedback."},
+        "agent": _text("The label of the agent that saved it."),
+        "session": _text("The label of the conversation it belongs to."),
+        "created_at": _time("When it was saved."),
+        "updated_at": _time("When it was last changed."),
+        "happened_at": _time("When it happened, where that was said."),
+        "expires_at": _time("From when on it is no longer remembered."),
+        "superseded_by": _text("The id of the memory that took its place: this one no longer holds."),
+        "superseded_at": _time("Since when it no longer holds."),
+        "version": {"type": "integer", "minimum": 1, "description": "Counts its changes."},
+    },
+    "id", "kind", "content", "created_at", "updated_at", "version",
+    description="One memory; a field that says nothing is left out.",
+)  # fmt: skip
+
+RECORDS = _object({"records": {"type": "array", "items": RECORD, "description": "In order."}}, "records")
+
+_HIT = _object(
+    {
+        "record": RECORD,
+        "similarity": {"type": "number", "description": "How near it is to the query in meaning, 0 to 1."},
+        "score": {"type": "number", "description": "What the order goes by, 0 to 1."},
+        "matched": {"type": "array", "items": {"type": "string"}, "description": "Words of the query found in it."},
+    },
+    "record", "similarity", "score",
+)  # fmt: skip
+
+HITS = _object({"hits": {"type": "array", "items": _HIT, "description": "Best first; empty where nothing is."}}, "hits")
+
+DELETED = _object(
+    {"id": _text("The id asked for."), "deleted": {"type": "boolean", "description": "False: there was none."}},
+    "id", "deleted",
+)  # fmt: skip
+
+TOPIC = _object(
+    {
+        "topic": _text("The name asked for."),
+        "value": {"type": ["string", "null"], "description": "Its value; null: there is no such topic."},
+        "record": RECORD,
+    },
+    "topic", "value",
+)  # fmt: skip
+
+TOPICS = _object(
+    {
+        "topics": {
+            "type": "object",
+            "additionalProperties": {"type": "string"},
+            "description": "Each topic's value, by name, in the order of the names.",
+        },
+        "next": _text("The `cursor` of the next page, where there is one."),
+    },
+    "topics",
+)
+
+
+def record_of(record: Record) -> dict[str, Any]:
+    """Return a record as the tools show it: what says nothing is left out, and whose it is needs no saying."""
+    plain = record.to_dict()
+    return {
+        name: value
+        for name, value in plain.items()
+        if name not in _WALLS and value is not None and value != {} and not (name == "verified" and not value)
+    }
+
+
+def records_of(records: list[Record]) -> dict[str, Any]:
+    """Return records as the tools show them."""
+    return {"records": [record_of(each) for each in records]}
+
+
+def hits_of(hits: list[Hit]) -> dict[str, Any]:
+    """Return what a search found as the tools show it."""
+    return {
+        "hits": [
+            {
+                "record": record_of(hit.record),
+                "similarity": round(hit.similarity, 4),
+                "score": round(hit.score, 4),
+                "matched": list(hit.matched),
+            }
+            for hit in hits
+        ]
+    }
