@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memorist.cli.progress import bytes_bar
+from memorist.cli.progress import bytes_bar, records_bar
 from memorist.cli.running import EXIT_BAD_LINES, opened, run
 from memorist.cli.showing import clean
 from memorist.errors import InvalidInputError
@@ -18,7 +18,7 @@ from memorist.errors import InvalidInputError
 if TYPE_CHECKING:
     from memorist.transfer import LoadReport
 
-__all__ = ["register"]
+__all__ = ["register", "write_new"]
 
 _MOST_SHOWN = 20
 
@@ -31,9 +31,12 @@ def register(app: typer.Typer) -> None:
 
 def load(
     context: typer.Context,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="The file; - reads the standard input.")],
+    file: Annotated[str, typer.Argument(metavar="PATH", help="The file; - reads the standard input.")],
     user: Annotated[
         str | None, typer.Option("--user", "-u", help="Whose records they become, where a line names no user.")
+    ] = None,
+    source: Annotated[
+        str | None, typer.Option("--from", metavar="SYSTEM", help="Whose files they are, if another's: mem0.")
     ] = None,
 ) -> None:
     """Load a chat, or what `memorist export` wrote; which of the two, the file says itself.
@@ -42,28 +45,42 @@ def load(
     (or role), timestamp, user, metadata. What is there already is left alone, so a file can be loaded
     again, after an interruption too. Lines that cannot be read are left out, counted and listed, and then
     the exit code is 3.
+
+    With --from mem0, the path is the folder of its Qdrant store, a folder that this is in, or its history.db.
     """
+    if source not in (None, "mem0"):
+        raise typer.BadParameter(f"{source!r} is not known; there is: mem0", param_hint="--from")
 
     async def work() -> "LoadReport":
-        from memorist.chat import load_file
-
         async with opened(context, user) as memory:
+            if source == "mem0":
+                from memorist.adapters.mem0.files import load_mem0
+
+                with records_bar(f"Loading {clean(file)}") as show:
+                    return await load_mem0(memory, file, progress=show)
+            from memorist.chat import load_file
+
             with bytes_bar(f"Loading {clean(file)}") as progress:
                 return await load_file(memory, file, progress=progress)
 
     begun = time.perf_counter()
     report = run(work)
+    _say(report, time.perf_counter() - begun, *(("memory", "memories") if source == "mem0" else ("line", "lines")))
+    if report.bad:
+        raise typer.Exit(EXIT_BAD_LINES)
+
+
+def _say(report: "LoadReport", seconds: float, one: str, many: str) -> None:
+    """Print what came of a load."""
     bad = len(report.bad)
     typer.echo(
-        f"{report.added:,} added, {report.existing:,} there already, {bad:,} bad line{'' if bad == 1 else 's'}"
-        f" ({time.perf_counter() - begun:.1f} s)"
+        f"{report.added:,} added, {report.existing:,} there already, {bad:,} bad {one if bad == 1 else many}"
+        f" ({seconds:.1f} s)"
     )
-    for line in report.bad[:_MOST_SHOWN]:
-        typer.echo(f"line {line.number}: {clean(line.reason)}", err=True)
+    for each in report.bad[:_MOST_SHOWN]:
+        typer.echo(f"{one} {each.number}: {clean(each.reason)}", err=True)
     if bad > _MOST_SHOWN:
         typer.echo(f"… and {bad - _MOST_SHOWN:,} more", err=True)
-    if bad:
-        raise typer.Exit(EXIT_BAD_LINES)
 
 
 def export(
@@ -81,13 +98,13 @@ def export(
                     sys.stdout.buffer.write(f"{line}\n".encode())
                 sys.stdout.buffer.flush()
                 return
-            number = await _write_new(Path(file).expanduser(), lines)
+            number = await write_new(Path(file).expanduser(), lines)
         typer.echo(f"{number:,} record{'' if number == 1 else 's'} written to {file}")
 
     run(work)
 
 
-async def _write_new(target: Path, lines: AsyncIterator[str]) -> int:
+async def write_new(target: Path, lines: AsyncIterator[str]) -> int:
     """Write the lines to a new file, whole or not at all; return how many came after the first."""
     if target.exists():
         raise InvalidInputError(f"{target} exists; choose another path")

@@ -1,0 +1,94 @@
+"""What a call of `get_all` or `search` asks, in either form, and how many must be looked at to answer it."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from memorist.adapters.mem0.checks import IDS, Owner, check_search, owner_of
+from memorist.adapters.mem0.filters import Split, split
+from memorist.adapters.mem0.shapes import expired, flat, item
+from memorist.errors import InvalidInputError
+from memorist.memory import MAX_LIMIT
+from memorist.records import Hit, Record
+
+__all__ = ["UNSET", "Asked", "asked_of", "enough", "shown"]
+
+UNSET: Any = object()
+"""Stands for an argument that was not given, where None means something."""
+_TOP_K, _TOP_K_1 = 20, 100
+"""How many there are at most where nothing is said: in the form of mem0 2.x, and in that of 1.x."""
+_THRESHOLD = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Whose memories, which, how many; `is_first_form` where the ids came as arguments, as in mem0 1.x."""
+
+    owner: Owner
+    split: Split
+    top_k: int
+    is_first_form: bool
+
+    def floor(self, threshold: Any) -> float:
+        """Return the least similarity.
+
+        Raises:
+            InvalidInputError: it is no number from 0 to 1.
+        """
+        if threshold is UNSET:
+            return 0.0 if self.is_first_form else _THRESHOLD
+        check_search(threshold, self.top_k)
+        return 0.0 if threshold is None else float(threshold)
+
+    def test(self, show_expired: bool) -> Callable[[Record], bool]:
+        """Return what tells whether a record that the store returned is an answer."""
+        check = self.split.check
+
+        def passes(record: Record) -> bool:
+            return (show_expired or not expired(record)) and (check is None or check(flat(record)))
+
+        return passes
+
+
+def asked_of(ids: Mapping[str, Any], filters: Mapping[str, Any] | None, top_k: Any, limit: Any) -> Asked:
+    """Return what the arguments ask for; ids that are arguments go before those in the filters.
+
+    Raises:
+        InvalidInputError: no id is given, or one of the arguments makes no sense.
+    """
+    if filters is not None and not isinstance(filters, Mapping):
+        raise InvalidInputError(f"filters must be a dict, not {type(filters).__name__}")
+    given = {name: value for name, value in ids.items() if value is not None}
+    top_k = limit if top_k is None else top_k
+    if top_k is None:
+        top_k = _TOP_K_1 if given else _TOP_K
+    check_search(None, top_k)
+    rest = dict(filters or {})
+    named = {name: rest.pop(name) for name in IDS if name in rest}
+    if not any(value is not None for value in (*named.values(), *given.values())):
+        raise InvalidInputError(
+            "filters must contain at least one of: user_id, agent_id, run_id. Example: filters={'user_id': 'u1'}"
+        )
+    return Asked(owner_of({**named, **given}), split(rest), top_k, bool(given))
+
+
+async def enough(
+    recall: Callable[[int], Awaitable[list[Hit]]], count: int, passes: Callable[[Record], bool]
+) -> list[Hit]:
+    """Return the best `count` hits that pass, looking at more where too few do."""
+    wanted = count
+    while True:
+        hits = await recall(wanted)
+        found = [hit for hit in hits if passes(hit.record)]
+        if len(found) >= count or len(hits) < wanted or wanted >= MAX_LIMIT:
+            return found[:count]
+        wanted = min(4 * wanted, MAX_LIMIT)
+
+
+def shown(hit: Hit, floor: float, *, explain: bool) -> dict[str, Any]:
+    """Return a hit as mem0 shows a memory it found."""
+    found = item(hit.record, score=hit.score)
+    if explain:
+        details = {"semantic_score": hit.similarity, "final_score": hit.score, "threshold": floor}
+        found["score_details"] = {**details, **hit.signals}
+    return found

@@ -1,0 +1,139 @@
+"""What is checked of the arguments, in mem0's order and words."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+
+from memorist.adapters.mem0.errors import ValidationError
+from memorist.errors import InvalidInputError
+
+__all__ = ["IDS", "Owner", "check_search", "day_of", "message_list", "owner_of", "trimmed"]
+
+IDS = ("user_id", "agent_id", "run_id")
+PROCEDURAL = "procedural_memory"
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose memories a call is about: a wall, and two labels."""
+
+    user: str | None = None
+    agent: str | None = None
+    session: str | None = None
+
+
+def owner_of(given: Mapping[str, Any]) -> Owner:
+    """Return the owner that the ids name; a label of "*" stands for any.
+
+    Raises:
+        InvalidInputError: an id is blank or holds white space, or the user is "*".
+    """
+    user, agent, session = (trimmed(given.get(name), name) for name in IDS)
+    if user == "*":
+        raise InvalidInputError("user_id='*' would look behind every user's wall; name one user")
+    return Owner(user, None if agent == "*" else agent, None if session == "*" else session)
+
+
+def trimmed(value: object, name: str) -> str | None:
+    """Return an id as it is stored: a text without white space around it."""
+    if value is None:
+        return None
+    text = str(value).strip()
+    if not text:
+        raise InvalidInputError(f"Invalid {name}: cannot be empty or whitespace-only. Provide a valid identifier.")
+    if any(letter.isspace() for letter in text):
+        raise InvalidInputError(
+            f"Invalid {name}: cannot contain whitespace. Provide a valid identifier without spaces."
+        )
+    return text
+
+
+def require_owner(given: Mapping[str, Any]) -> Owner:
+    """Return who `add` writes for.
+
+    Raises:
+        ValidationError: no id is given.
+    """
+    owner = owner_of(given)
+    if owner == Owner():
+        raise ValidationError(
+            "At least one of 'user_id', 'agent_id', or 'run_id' must be provided.",
+            "VALIDATION_001",
+            {"provided_ids": {name: given.get(name) for name in IDS}},
+            "Please provide at least one identifier to scope the memory operation.",
+        )
+    return owner
+
+
+def check_memory_type(memory_type: str | None) -> None:
+    """Raise ValidationError for another sort of memory than there is."""
+    if memory_type not in (None, PROCEDURAL):
+        raise ValidationError(
+            f"Invalid 'memory_type'. Please pass {PROCEDURAL} to create procedural memories.",
+            "VALIDATION_002",
+            {"provided_type": memory_type, "valid_type": PROCEDURAL},
+            f"Use '{PROCEDURAL}' to create procedural memories.",
+        )
+
+
+def message_list(messages: object) -> list[Any]:
+    """Return what `add` was given as a list.
+
+    Raises:
+        ValidationError: it is no text, message or list.
+    """
+    if isinstance(messages, str):
+        return [{"role": "user", "content": messages}]
+    if isinstance(messages, dict):
+        return [messages]
+    if isinstance(messages, list):
+        return messages
+    raise ValidationError(
+        "messages must be str, dict, or list[dict]",
+        "VALIDATION_003",
+        {"provided_type": type(messages).__name__, "valid_types": ["str", "dict", "list[dict]"]},
+        "Convert your input to a string, dictionary, or list of dictionaries.",
+    )
+
+
+def check_search(threshold: Any, top_k: Any) -> None:
+    """Raise InvalidInputError for a threshold outside 0 to 1, or a number of results that is none."""
+    if threshold is not None:
+        if isinstance(threshold, bool) or not isinstance(threshold, int | float):
+            raise InvalidInputError("threshold must be a valid number")
+        if not 0 <= threshold <= 1:
+            raise InvalidInputError(f"Invalid threshold: {threshold}. Must be between 0 and 1 (inclusive).")
+    if isinstance(top_k, bool) or not isinstance(top_k, int):
+        raise InvalidInputError("top_k must be a valid integer")
+    if top_k < 0:
+        raise InvalidInputError(f"Invalid top_k: {top_k}. Must be a non-negative integer.")
+
+
+def check_query(query: object) -> str:
+    """Return a query without white space around it, or raise InvalidInputError where nothing is left."""
+    if not isinstance(query, str):
+        raise InvalidInputError("Invalid query: must be a non-empty string.")
+    if not query.strip():
+        raise InvalidInputError("Invalid query: cannot be empty or whitespace-only.")
+    return query.strip()
+
+
+def day_of(value: object) -> str | None:
+    """Return an expiration date as YYYY-MM-DD.
+
+    Raises:
+        InvalidInputError: it is no date.
+    """
+    if value is None:
+        return None
+    if isinstance(value, datetime):
+        return value.date().isoformat()
+    if isinstance(value, date):
+        return value.isoformat()
+    if not isinstance(value, str):
+        raise InvalidInputError("expiration_date must be a date string in YYYY-MM-DD format.")
+    try:
+        return date.fromisoformat(value).isoformat()
+    except ValueError as error:
+        raise InvalidInputError("expiration_date must be a valid date in YYYY-MM-DD format.") from error

@@ -1,0 +1,91 @@
+"""A memory by its id alone, whoever's it is."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+
+from memorist.adapters.mem0.shapes import KINDS
+from memorist.errors import ConflictError
+from memorist.filters import make_filter
+from memorist.memory import Memory
+from memorist.records import Change, Record
+
+__all__ = ["Finder"]
+
+_MOST_KNOWN = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Finder:
+    """Finds memories behind every wall of the tenant; with a memory that has a user, behind that one alone.
+
+    Whose the last ids were is kept in mind, so that most are found at once.
+    """
+
+    memory: Memory
+    _owners: dict[str, str | None] = field(default_factory=dict)
+
+    def keep_in_mind(self, id: str, user: str | None) -> None:
+        """Look for `id` behind this user's wall first."""
+        self._owners.pop(id, None)
+        while len(self._owners) >= _MOST_KNOWN:
+            self._owners.pop(next(iter(self._owners)), None)
+        self._owners[id] = user
+
+    async def find(self, id: object) -> Record | None:
+        """Return the record with this id, or what holds now in its place, or None.
+
+        Raises:
+            ConflictError: more than one user has a record of this id.
+        """
+        record = await self._record(id) if isinstance(id, str) else None
+        if record is None or not self.memory.scope.sees(record.scope):
+            return None
+        self.keep_in_mind(str(id), record.scope.user)
+        return record if record.current else await self.behind(record).facts.current(record.id)
+
+    async def _record(self, id: str) -> Record | None:
+        if id in self._owners:
+            record = await self._of(self._owners[id]).get(id)
+            if record is not None and record.kind in KINDS:
+                return record
+        # Each wall has an index of its ids: this costs microseconds a user, and reads no records.
+        reach = self.memory.scope.reach(everyone=self.memory.scope.user is None)
+        chosen = make_filter(ids=[id], kind=KINDS, superseded=True)
+        found = await self.memory._engine.opened().store.select(reach, chosen, order="newest", limit=2)
+        if len(found) > 1:
+            raise ConflictError(
+                f"more than one user has a memory {id!r}; ids that others gave must differ between users"
+            )
+        return found[0] if found else None
+
+    def behind(self, record: Record) -> Memory:
+        """Return the memory of the user whose record it is."""
+        return self._of(record.scope.user)
+
+    def _of(self, user: str | None) -> Memory:
+        return self.memory.unlabelled().scoped(user=user)
+
+    async def chain(self, record: Record) -> list[Record]:
+        """Return the record with all that it superseded, oldest first."""
+        return await self.behind(record).facts.history(record.id) or [record]
+
+    async def histories(self, id: str) -> list[list[Change]]:
+        """Return the changes of each record that has stood for a memory, oldest first; of one that is gone, its own."""
+        record = await self.find(id)
+        if record is not None:
+            owner = self.behind(record)
+            return [await owner.history(each.id) for each in await self.chain(record)]
+        async for owner in self._walls(id):
+            if changes := await owner.history(id):
+                return [changes]
+        return []
+
+    async def _walls(self, id: str) -> AsyncIterator[Memory]:
+        """Yield the memory of each user, likely ones first: one without records is not among the users any more."""
+        if id in self._owners:
+            yield self._of(self._owners[id])
+        yield self.memory.unlabelled()
+        if self.memory.scope.user is None:
+            for user in await self.memory.users():
+                if user is not None:
+                    yield self._of(user)

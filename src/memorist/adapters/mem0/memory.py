@@ -1,0 +1,370 @@
+"""mem0's calls on a memory of this package; nothing is stored, ranked or kept here."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Generator, Mapping
+from os import PathLike
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from memorist.adapters.mem0 import checks
+from memorist.adapters.mem0.asking import UNSET, asked_of, enough, shown
+from memorist.adapters.mem0.checks import Owner
+from memorist.adapters.mem0.errors import MemoryNotFoundError
+from memorist.adapters.mem0.finding import Finder
+from memorist.adapters.mem0.settings import Opening, opening_of
+from memorist.adapters.mem0.shapes import KINDS, history_rows, item, split_metadata
+from memorist.adapters.mem0.writing import draw, store, summarise
+from memorist.config import Settings
+from memorist.errors import ClosedError, InvalidInputError
+from memorist.memory import Memory
+from memorist.records import Draft, Hit, Record
+from memorist.times import TimeLike, parse_time
+from memorist.twin import run
+
+if TYPE_CHECKING:
+    from memorist.embedders import EmbedderSpec
+    from memorist.language import ChatModelSpec
+
+__all__ = ["AsyncMemory"]
+
+Found = dict[str, list[dict[str, Any]]]
+_PAGE = 1000
+
+
+class AsyncMemory:
+    """mem0's `AsyncMemory` on this engine.
+
+    ```python
+    memory = AsyncMemory()
+    await memory.add("Prefers homestays when she travels", user_id="alice")
+    await memory.search("where does she like to stay?", filters={"user_id": "alice"})
+    ```
+
+    `user_id` is the user's wall, `agent_id` and `run_id` are the labels agent and session. It opens with the
+    first call, or with `async with` or `await`. All arguments of mem0 1.x and 2.x are taken; where both have a
+    name for one thing (`top_k` and `limit`, `text` and `data`), either will do.
+
+    Args:
+        config: a mem0 configuration, as a dict or a `MemoryConfig`; see `memorist.adapters.mem0.settings`.
+        memory: an open memory to work on, which is then not closed here; nothing of the others counts.
+        url: where it is stored; see `Memory.open`.
+        embedder: likewise.
+        chat_model: what `add` draws facts with; see `memorist.language.open_chat_model`. Without one, `add`
+            stores messages as they are.
+
+    Raises:
+        InvalidInputError: the configuration asks for what there is not; also a ValueError.
+    """
+
+    def __init__(
+        self,
+        config: Any = None,
+        *,
+        memory: Memory | None = None,
+        url: str | PathLike[str] | None = None,
+        embedder: EmbedderSpec = None,
+        chat_model: ChatModelSpec | None = None,
+    ) -> None:
+        opening = opening_of(config) if config is not None else Opening()
+        self._model = opening.chat_model if chat_model is None else chat_model
+        self._is_own = memory is None
+        if memory is None:
+            settings = Settings.load().with_given(
+                url=opening.url if url is None else url, embedder=opening.embedder if embedder is None else embedder
+            )
+            memory = Memory.open(tenant=opening.tenant, settings=settings)
+        self._memory = memory
+        self._is_open = not self._is_own
+        self._is_closed = False
+        self._opening = asyncio.Lock()
+        self._finder = Finder(memory)
+
+    @classmethod
+    def from_config(cls, config_dict: Mapping[str, Any]) -> Self:
+        """Return a memory as a mem0 configuration describes it; `await` it or not."""
+        return cls(config_dict)
+
+    async def __aenter__(self) -> Self:
+        await self._opened()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._close()
+
+    def __await__(self) -> Generator[Any, None, Self]:
+        return self.__aenter__().__await__()
+
+    def close(self) -> Awaitable[None]:
+        """Close the store, at once; `await` it or not. A second call does nothing."""
+        run(self._close)
+        return _Nothing()
+
+    # --- writing -----------------------------------------------------------------------------------
+
+    async def add(
+        self,
+        messages: Any,
+        *,
+        user_id: Any = None,
+        agent_id: Any = None,
+        run_id: Any = None,
+        metadata: Mapping[str, Any] | None = None,
+        timestamp: TimeLike | None = None,
+        expiration_date: Any = None,
+        infer: bool = True,
+        memory_type: str | None = None,
+        prompt: str | None = None,
+    ) -> Found:
+        """Store messages as they are, or with `infer` and a chat model the facts that they tell.
+
+        Args:
+            messages: a text, a message (`{"role": …, "content": …}`), or a list of messages.
+            user_id: whose; one of the three ids must be there.
+            agent_id: a label.
+            run_id: a label.
+            metadata: the caller's own fields.
+            timestamp: when it happened.
+            expiration_date: the last day (YYYY-MM-DD, in UTC) on which `search` and `get_all` show it.
+            infer: draw facts from the messages and hold them against the stored ones.
+            memory_type: "procedural_memory", with an agent: store a summary of how a task was done.
+            prompt: what the chat model is told for a procedural memory.
+
+        Returns:
+            ``{"results": [{"id", "memory", "event", …}]}``: what was stored (ADD) or took an older fact's place
+            (UPDATE, with "previous_memory").
+
+        Raises:
+            ValidationError: none of the ids is given, or the messages are no messages.
+            InvalidInputError: another argument is wrong; also a ValueError.
+        """
+        day = checks.day_of(expiration_date)
+        owner = checks.require_owner({"user_id": user_id, "agent_id": agent_id, "run_id": run_id})
+        checks.check_memory_type(memory_type)
+        given = checks.message_list(messages)
+        own, beside = split_metadata(metadata, context="add()")
+        if day is not None:
+            beside["expiration_date"] = day
+        happened_at = beside.get("created_at") if timestamp is None else timestamp
+        pattern = Draft(
+            content="-",
+            metadata=own,
+            payload=beside,
+            happened_at=None if happened_at is None else parse_time(happened_at),
+        )
+        memory = await self._of(owner)
+        if agent_id is not None and memory_type is not None:
+            results = await summarise(memory, given, pattern, self._model, prompt)
+        elif infer and self._model is not None:
+            results = await draw(memory, given, pattern, self._model)
+        else:
+            results = await store(memory, given, pattern)
+        for row in results:
+            self._finder.keep_in_mind(row["id"], memory.scope.user)
+        return {"results": results}
+
+    async def update(
+        self,
+        memory_id: str,
+        text: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        expiration_date: Any = UNSET,
+        data: str | None = None,
+    ) -> dict[str, str]:
+        """Change a memory's text, some of its metadata, or its expiration date (None takes it away).
+
+        Raises:
+            MemoryNotFoundError: there is none with this id; also a ValueError.
+            InvalidInputError: nothing to change is given; also a ValueError.
+        """
+        text = data if text is None else text
+        if text is None and metadata is None and expiration_date is UNSET:
+            raise InvalidInputError("At least one of text, metadata, or expiration_date must be provided.")
+        record = await self._found(memory_id, " Please provide a valid 'memory_id'", "not found.")
+        own, beside = split_metadata(metadata, context="update()", old=item(record))
+        beside.pop("created_at", None)
+        if expiration_date is not UNSET:
+            beside["expiration_date"] = checks.day_of(expiration_date)
+        await self._finder.behind(record).revise(
+            record.id,
+            content=record.content if text is None else text,
+            metadata={**record.metadata, **own} if own else None,
+            payload={**record.payload, **beside} if beside else None,
+        )
+        return {"message": "Memory updated successfully!"}
+
+    async def delete(self, memory_id: str) -> dict[str, str]:
+        """Delete a memory, with what it superseded.
+
+        Raises:
+            MemoryNotFoundError: there is none with this id; also a ValueError.
+        """
+        record = await self._found(memory_id)
+        chain = await self._finder.chain(record)
+        await self._finder.behind(record).forget(*(each.id for each in chain))
+        return {"message": "Memory deleted successfully!"}
+
+    async def delete_all(self, user_id: Any = None, agent_id: Any = None, run_id: Any = None) -> dict[str, str]:
+        """Delete all memories of a user, or those with the labels; without a user, shared ones.
+
+        Raises:
+            InvalidInputError: none of the ids is given; also a ValueError.
+        """
+        owner = checks.owner_of({"user_id": user_id, "agent_id": agent_id, "run_id": run_id})
+        if owner == Owner():
+            raise InvalidInputError(
+                "At least one filter is required to delete all memories. If you want to delete all memories, "
+                "use the `reset()` method."
+            )
+        await (await self._of(owner)).forget(kind=KINDS)
+        return {"message": "Memories deleted successfully!"}
+
+    async def reset(self) -> None:
+        """Delete every memory of every user: the notes and facts of the tenant."""
+        memory = (await self._opened()).unlabelled()
+        await memory.forget(kind=KINDS)
+        if memory.scope.user is None:
+            for user in await memory.users():
+                await memory.scoped(user=user).forget(kind=KINDS)
+
+    # --- reading -----------------------------------------------------------------------------------
+
+    async def get(self, memory_id: str) -> dict[str, Any] | None:
+        """Return the memory with this id, or None."""
+        await self._opened()
+        record = await self._finder.find(memory_id)
+        return None if record is None else item(record)
+
+    async def get_all(
+        self,
+        *,
+        user_id: Any = None,
+        agent_id: Any = None,
+        run_id: Any = None,
+        filters: Mapping[str, Any] | None = None,
+        top_k: int | None = None,
+        limit: int | None = None,
+        show_expired: bool = False,
+    ) -> Found:
+        """Return memories, newest first.
+
+        Args:
+            user_id: whose; here or in `filters`, as are the other two.
+            agent_id: a label.
+            run_id: a label.
+            filters: the ids, and conditions on the metadata.
+            top_k: how many at most; by default 20, and 100 where the ids are arguments.
+            limit: the same.
+            show_expired: also those whose expiration date has passed.
+
+        Raises:
+            InvalidInputError: no id is given, or a filter makes no sense; also a ValueError.
+        """
+        asked = asked_of({"user_id": user_id, "agent_id": agent_id, "run_id": run_id}, filters, top_k, limit)
+        memory, passes = await self._of(asked.owner), asked.test(show_expired)
+        found: list[Record] = []
+        cursor = None
+        while len(found) < asked.top_k:
+            page = await memory.browse(
+                kind=KINDS, where=asked.split.where, limit=min(asked.top_k + 1, _PAGE), cursor=cursor
+            )
+            found += filter(passes, page.records)
+            if (cursor := page.next) is None:
+                break
+        return {"results": [item(each, with_score=False) for each in found[: asked.top_k]]}
+
+    async def search(
+        self,
+        query: str,
+        *,
+        user_id: Any = None,
+        agent_id: Any = None,
+        run_id: Any = None,
+        filters: Mapping[str, Any] | None = None,
+        top_k: int | None = None,
+        limit: int | None = None,
+        threshold: float | None = UNSET,
+        rerank: bool = False,
+        explain: bool = False,
+        reference_date: TimeLike | None = None,
+        show_expired: bool = False,
+    ) -> Found:
+        """Find the memories that matter to a query, best first.
+
+        Args:
+            query: a question or any text.
+            user_id: whose; here or in `filters`, as are the other two.
+            agent_id: a label.
+            run_id: a label.
+            filters: the ids, and conditions on the metadata.
+            top_k: how many at most; by default 20, and 100 where the ids are arguments.
+            limit: the same.
+            threshold: the least similarity, 0 to 1; by default 0.1, and 0 where the ids are arguments.
+            rerank: nothing more: the order is that of `Memory.recall` in any case.
+            explain: add "score_details", with what each part of the ranking gave.
+            reference_date: the time the question is asked at, for "last week" and the like.
+            show_expired: also those whose expiration date has passed.
+
+        Raises:
+            InvalidInputError: no id is given, or an argument makes no sense; also a ValueError.
+        """
+        asked = asked_of({"user_id": user_id, "agent_id": agent_id, "run_id": run_id}, filters, top_k, limit)
+        floor = asked.floor(threshold)
+        query = checks.check_query(query)
+        memory = await self._of(asked.owner)
+
+        async def recall(count: int) -> list[Hit]:
+            return await memory.recall(
+                query, limit=count, kind=KINDS, where=asked.split.where, min_similarity=floor, explain=explain,
+                now=reference_date,
+            )  # fmt: skip
+
+        hits = await enough(recall, asked.top_k, asked.test(show_expired))
+        return {"results": [shown(hit, floor, explain=explain) for hit in hits]}
+
+    async def history(self, memory_id: str) -> list[dict[str, Any]]:
+        """Return every change of a memory, oldest first. The texts of a deleted one are gone."""
+        await self._opened()
+        return history_rows(memory_id, await self._finder.histories(memory_id))
+
+    async def chat(self, query: str) -> None:
+        """Raise NotImplementedError, as mem0 does."""
+        raise NotImplementedError("Chat function not implemented yet.")
+
+    # --- below the calls -----------------------------------------------------------------------------
+
+    async def _opened(self) -> Memory:
+        if self._is_closed:
+            raise ClosedError("the memory is closed")
+        if not self._is_open:
+            async with self._opening:
+                if not self._is_open:
+                    await self._memory
+                    self._is_open = True
+        return self._memory
+
+    async def _close(self) -> None:
+        if self._is_open and self._is_own and not self._is_closed:
+            await self._memory.close()
+        self._is_closed = True
+
+    async def _of(self, owner: Owner) -> Memory:
+        return (await self._opened()).scoped(user=owner.user, agent=owner.agent, session=owner.session)
+
+    async def _found(self, memory_id: str, hint: str = "", what: str = "not found") -> Record:
+        await self._opened()
+        record = await self._finder.find(memory_id)
+        if record is None:
+            raise MemoryNotFoundError(f"Memory with id {memory_id} {what}{hint}")
+        return record
+
+
+class _Nothing:
+    """What can be awaited and is done."""
+
+    def __await__(self) -> Generator[Any, None, None]:
+        return
+        yield

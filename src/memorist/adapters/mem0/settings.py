@@ -1,0 +1,155 @@
+"""mem0's configuration, read as this package's.
+
+| of mem0's configuration | becomes |
+|---|---|
+| `vector_store` with a `path` | the file `memorist.db` in that folder; a `collection_name` but "mem0" the tenant |
+| `embedder` of openai, lmstudio, ollama, fastembed, huggingface | that embedder; where none is named, the bundled one |
+| `llm` of openai, lmstudio, vllm, ollama | the chat model; where none is named, there is none |
+| `memorist` | `url`, `tenant`, `embedder`, `chat_model`, each in the place of what the others say |
+
+`history_db_path` and `version` mean nothing here: the history is in the same file. What would change what is
+found and is not there (`reranker`, `graph_store`, instructions of one's own) is said in a warning.
+"""
+
+import os
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from memorist.errors import InvalidInputError
+from memorist.scope import DEFAULT_TENANT
+
+if TYPE_CHECKING:
+    from memorist.embedders import Embedder, EmbedderSpec
+    from memorist.language import ChatModel, ChatModelSpec
+
+__all__ = ["Opening", "opening_of"]
+
+_UNUSED = ("reranker", "graph_store", "custom_instructions", "custom_fact_extraction_prompt",
+           "custom_update_memory_prompt")  # fmt: skip
+_KNOWN = frozenset(("vector_store", "embedder", "llm", "memorist", "history_db_path", "version", *_UNUSED))
+_OWN = frozenset(("url", "tenant", "embedder", "chat_model"))
+_ENDPOINTS = {"openai": None, "lmstudio": "http://localhost:1234/v1", "ollama": "http://localhost:11434/v1",
+              "vllm": "http://localhost:8000/v1"}  # fmt: skip
+"""Who speaks OpenAI's interface, and where, if nothing else is said."""
+_LIBRARIES = {"fastembed": "fastembed", "huggingface": "sentence-transformers"}
+_EMBEDDERS = {"openai": "text-embedding-3-small", "ollama": "nomic-embed-text"}
+_CHAT_MODELS = {"openai": "gpt-5-mini"}
+"""The models where none is named; for the other providers one must be."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """What a memory is opened with."""
+
+    url: str | os.PathLike[str] | None = None
+    tenant: str = DEFAULT_TENANT
+    embedder: "EmbedderSpec" = None
+    chat_model: "ChatModelSpec | None" = None
+
+
+def opening_of(config: Any) -> Opening:
+    """Return what a mem0 configuration asks for.
+
+    Raises:
+        InvalidInputError: it is none, or asks for a provider that is not there; the text says what to give instead.
+    """
+    given = config.model_dump(exclude_unset=True, warnings=False) if hasattr(config, "model_dump") else config
+    if not isinstance(given, Mapping):
+        raise InvalidInputError(f"a configuration is a dict, not {type(config).__name__}")
+    if unknown := sorted(given.keys() - _KNOWN):
+        raise InvalidInputError(f"the configuration has no {', '.join(unknown)}; there are {', '.join(sorted(_KNOWN))}")
+    own = dict(given.get("memorist") or {})
+    if unknown := sorted(own.keys() - _OWN):
+        raise InvalidInputError(f"'memorist' has no {', '.join(unknown)}; there are {', '.join(sorted(_OWN))}")
+    for name in _UNUSED:
+        if given.get(name):
+            warnings.warn(f"{name} in the configuration is not used here", stacklevel=2)
+    url, tenant = (own.get("url"), None) if own.get("url") else _place(given.get("vector_store"))
+    return Opening(
+        url=url,
+        tenant=own.get("tenant") or tenant or DEFAULT_TENANT,
+        embedder=own["embedder"] if "embedder" in own else _embedder(given.get("embedder")),
+        chat_model=own["chat_model"] if "chat_model" in own else _chat_model(given.get("llm")),
+    )
+
+
+def _place(given: Any) -> tuple[Path | None, str | None]:
+    """Return the file and the tenant that stand for a vector store."""
+    if not given:
+        return None, None
+    _, config = _part("vector_store", given, "qdrant")
+    name = config.get("collection_name")
+    path = config.get("path")
+    if path is None and (away := [each for each in ("url", "host", "client", "dbname") if config.get(each)]):
+        raise InvalidInputError(
+            f"the vector store named by {', '.join(away)} is not used here; say where the memory is kept with "
+            "config['memorist'] = {'url': …}"
+        )
+    folder = None if path is None else Path(path).expanduser()
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    return folder and folder / "memorist.db", None if name == "mem0" else name
+
+
+def _embedder(given: Any) -> "Embedder | None":
+    if not given:
+        return None
+    provider, config = _part("embedder", given, "openai")
+    model = config.get("model") or _EMBEDDERS.get(provider)
+    base_url = config.get(f"{provider}_base_url")
+    if model is None:
+        raise _unknown("embedder", provider, "embedder")
+    if provider in _ENDPOINTS or (provider == "huggingface" and base_url):
+        from memorist.embedders.openai import OpenAIEmbedder
+
+        return OpenAIEmbedder(
+            model,
+            base_url=_versioned(provider, base_url),
+            api_key=config.get("api_key"),
+            dimensions=config.get("embedding_dims"),
+        )
+    if provider in _LIBRARIES:
+        from memorist.embedders import open_embedder
+
+        return open_embedder(f"{_LIBRARIES[provider]}:{model}")
+    raise _unknown("embedder", provider, "embedder")
+
+
+def _chat_model(given: Any) -> "ChatModel | None":
+    if not given:
+        return None
+    provider, config = _part("llm", given, "openai")
+    provider = provider.removesuffix("_structured")
+    model = config.get("model") or _CHAT_MODELS.get(provider)
+    if provider not in _ENDPOINTS or model is None:
+        raise _unknown("llm", provider, "chat_model")
+    from memorist.language import open_chat_model
+
+    base_url = _versioned(provider, config.get(f"{provider}_base_url"))
+    options = {name: config[name] for name in ("temperature", "top_p", "max_tokens") if config.get(name) is not None}
+    spec = f"openai:{model}" if base_url is None else f"openai:{model}@{base_url}"
+    return open_chat_model(spec, api_key=config.get("api_key"), options=options or None)
+
+
+def _part(name: str, given: Any, default: str) -> tuple[str, Mapping[str, Any]]:
+    """Return the provider and the settings of one part of the configuration."""
+    if not isinstance(given, Mapping) or not isinstance(config := given.get("config") or {}, Mapping):
+        raise InvalidInputError(f"{name} in the configuration is a dict with a provider and a config")
+    return str(given.get("provider") or default), config
+
+
+def _versioned(provider: str, base_url: str | None) -> str | None:
+    base_url = base_url or _ENDPOINTS.get(provider)
+    if provider == "ollama" and base_url is not None and not base_url.rstrip("/").endswith("/v1"):
+        return f"{base_url.rstrip('/')}/v1"
+    return base_url
+
+
+def _unknown(part: str, provider: str, argument: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"the {part} {provider!r} is not known here, or names no model; give one with config['memorist'] = "
+        f"{{{argument!r}: …}}, or as the argument {argument}="
+    )

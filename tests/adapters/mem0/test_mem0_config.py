@@ -1,0 +1,94 @@
+"""mem0's configuration, read as this package's."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memorist.adapters.mem0 import Memory
+from memorist.adapters.mem0.settings import Opening, opening_of
+from memorist.embedders.openai import OpenAIEmbedder
+from memorist.errors import InvalidInputError
+
+
+def test_nothing_said_is_the_bundled_embedder_and_no_chat_model() -> None:
+    assert opening_of({}) == Opening()
+    assert opening_of({"version": "v1.1", "history_db_path": "/x/history.db"}) == Opening()
+
+
+def test_a_folder_becomes_a_file_and_a_collection_a_tenant(tmp_path: Path) -> None:
+    def opened(**config: Any) -> Opening:
+        return opening_of({"vector_store": {"provider": "qdrant", "config": {"path": str(tmp_path), **config}}})
+
+    assert opened().url == tmp_path / "memorist.db"
+    assert (opened().tenant, opened(collection_name="mem0").tenant) == ("default", "default")
+    assert opened(collection_name="work").tenant == "work"
+
+
+def test_what_is_said_for_memorist_goes_first(tmp_path: Path) -> None:
+    own = {"url": str(tmp_path / "own.db"), "tenant": "work", "embedder": "hash", "chat_model": None}
+    opening = opening_of({"memorist": own, "vector_store": {"config": {"url": "http://x"}}, "llm": {"provider": "x"}})
+    assert opening == Opening(url=own["url"], tenant="work", embedder="hash")
+    with Memory.from_config({"memorist": own}) as memory:
+        memory.add("Likes tea", user_id="alice")
+    assert (tmp_path / "own.db").is_file()
+
+
+@pytest.mark.parametrize(
+    ("provider", "config", "model"),
+    [
+        ("openai", {"api_key": "k"}, "text-embedding-3-small"),
+        ("openai", {"model": "m", "openai_base_url": "http://127.0.0.1:9/v1"}, "m"),
+        ("ollama", {"ollama_base_url": "http://127.0.0.1:9"}, "nomic-embed-text"),
+        ("lmstudio", {"model": "m"}, "m"),
+        ("huggingface", {"model": "m", "huggingface_base_url": "http://127.0.0.1:9/v1"}, "m"),
+    ],
+)
+def test_embedders_behind_an_endpoint(provider: str, config: dict[str, Any], model: str) -> None:
+    embedder = opening_of({"embedder": {"provider": provider, "config": config}}).embedder
+    assert isinstance(embedder, OpenAIEmbedder)
+    assert embedder.model == model
+
+
+@pytest.mark.parametrize("provider", ["fastembed", "huggingface"])
+def test_embedders_of_other_libraries(provider: str) -> None:
+    embedder: Any = opening_of({"embedder": {"provider": provider, "config": {"model": "m"}}}).embedder
+    assert embedder.model == "m"
+
+
+@pytest.mark.parametrize("provider", ["openai", "openai_structured", "ollama", "vllm", "lmstudio"])
+def test_chat_models_behind_an_endpoint(provider: str) -> None:
+    assert opening_of({"llm": {"provider": provider, "config": {"model": "m"}}}).chat_model is not None
+
+
+@pytest.mark.parametrize(
+    ("config", "text"),
+    [
+        ({"embedder": {"provider": "vertexai"}}, "embedder 'vertexai'"),
+        ({"embedder": {"provider": "fastembed"}}, "names no model"),
+        ({"llm": {"provider": "aws_bedrock"}}, "chat_model="),
+        ({"llm": {"provider": "vllm"}}, "names no model"),
+        ({"vector_store": {"provider": "qdrant", "config": {"host": "x", "port": 1}}}, "host is not used here"),
+        ({"vector_store": 5}, "a provider and a config"),
+        ({"vectorstore": {}}, "no vectorstore"),
+        ({"memorist": {"path": "x"}}, "'memorist' has no path"),
+        (5, "a configuration is a dict"),
+    ],
+)
+def test_what_cannot_be_had_is_an_error(config: Any, text: str) -> None:
+    with pytest.raises(InvalidInputError, match=text):
+        opening_of(config)
+
+
+def test_what_is_not_used_is_said() -> None:
+    with pytest.warns(UserWarning, match="graph_store"):
+        opening_of({"graph_store": {"provider": "neo4j"}})
+
+
+def test_a_configuration_object_is_read_for_what_was_set_in_it(tmp_path: Path) -> None:
+    class Given:
+        def model_dump(self, *, exclude_unset: bool, warnings: bool) -> dict[str, Any]:
+            assert exclude_unset and not warnings
+            return {"vector_store": {"provider": "qdrant", "config": {"path": tmp_path}}}
+
+    assert opening_of(Given()).url == tmp_path / "memorist.db"
