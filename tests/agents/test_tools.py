@@ -121,6 +121,21 @@ async def test_tools_are_called_by_name(alice: Memory) -> None:
     )
 
 
+async def test_what_models_write_for_an_object_or_a_list_is_read() -> None:
+    def keep(arguments: dict[str, Any], tags: list[str]) -> Any:
+        """Keep.
+
+        Args:
+            arguments: an object.
+            tags: a list.
+        """
+        return arguments, tags
+
+    result = await Toolbox([keep]).call("keep", {"arguments": '{"a": [1]}', "tags": '["x"]'})
+    assert result.data == ({"a": [1]}, ["x"])
+    assert "must be an object" in ((await Toolbox([keep]).call("keep", {"arguments": "[1]", "tags": []})).error or "")
+
+
 @pytest.mark.parametrize(
     ("name", "arguments", "complaint"),
     [

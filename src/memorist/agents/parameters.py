@@ -1,7 +1,9 @@
 """From Python types to JSON schemas, and values checked against them."""
 
+import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from enum import Enum
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -108,17 +110,18 @@ def _is(value: Any, kind: str) -> bool:
 
 
 def _put_right(value: Any, kind: str | None) -> Any:
-    if isinstance(value, str):
-        text = value.strip()
-        if kind == "boolean" and text.lower() in ("true", "false"):
-            return text.lower() == "true"
-        try:
-            if kind == "integer":
-                return int(text)
-            if kind == "number" and math.isfinite(float(text)):
-                return float(text)
-        except ValueError:
-            return value
     if kind == "integer" and isinstance(value, float) and value.is_integer():
         return int(value)
+    if not isinstance(value, str):
+        return value
+    text = value.strip()
+    if kind == "boolean" and text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    with suppress(ValueError, RecursionError):
+        if kind == "integer":
+            return int(text)
+        if kind == "number" and math.isfinite(float(text)):
+            return float(text)
+        if kind in ("object", "array") and _is(read := json.loads(text), kind):
+            return read
     return value
