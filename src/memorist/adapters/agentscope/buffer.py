@@ -1,0 +1,195 @@
+"""The short-term memory of an agent: its messages in order, in the process."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from copy import deepcopy
+from typing import Any
+
+from memorist.adapters.agentscope.messages import (
+    SUMMARY,
+    Marks,
+    checked_marks,
+    checked_messages,
+    checked_places,
+    chosen,
+    read_state,
+    renamed,
+    summary_message,
+)
+from memorist.adapters.agentscope.types import MemoryShape, Msg
+
+__all__ = ["InMemoryMemory", "MemoryBase"]
+
+
+class MemoryBase(MemoryShape, ABC):
+    """What a short-term memory can do."""
+
+    @abstractmethod
+    async def add(self, *args: Any, **kwargs: Any) -> None:
+        """Add items to the memory."""
+
+    @abstractmethod
+    async def delete(self, *args: Any, **kwargs: Any) -> Any:
+        """Delete items from the memory."""
+
+    @abstractmethod
+    async def retrieve(self, *args: Any, **kwargs: Any) -> Any:
+        """Retrieve items from the memory."""
+
+    @abstractmethod
+    async def size(self) -> int:
+        """Return how many items the memory has."""
+
+    @abstractmethod
+    async def clear(self) -> None:
+        """Delete everything."""
+
+    @abstractmethod
+    async def get_memory(self, *args: Any, **kwargs: Any) -> list[Msg]:
+        """Return the messages of the memory."""
+
+    @abstractmethod
+    def state_dict(self) -> dict[str, Any]:
+        """Return the state of the memory as plain values."""
+
+    @abstractmethod
+    def load_state_dict(self, state_dict: dict[str, Any], strict: bool = True) -> None:
+        """Take over what `state_dict` returned."""
+
+
+class InMemoryMemory(MemoryBase):
+    """The messages of an agent, in the process alone.
+
+    The arguments about marks, and deleting by message ids, are what the agent of AgentScope 1.0.10 and later
+    asks of its memory.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.content: list[Msg] = []
+        self._marks: dict[str, list[str]] = {}
+        self._compressed_summary = ""
+
+    async def add(
+        self,
+        memories: Msg | list[Msg] | None,
+        allow_duplicates: bool = False,
+        marks: Marks = None,
+        **kwargs: Any,
+    ) -> None:
+        """Add a message or several, all or none.
+
+        Args:
+            memories: the messages; None adds nothing.
+            allow_duplicates: also add a message whose id is there already.
+            marks: labels to put on those that are added.
+
+        Raises:
+            TypeError: something else than a message is among them.
+        """
+        given, labels = checked_messages(memories), checked_marks(marks)
+        known = set() if allow_duplicates else {message.id for message in self.content}
+        for message in given:
+            if allow_duplicates or message.id not in known:
+                known.add(message.id)
+                self.content.append(message)
+                self._mark(message.id, labels)
+
+    async def delete(self, index: int | Iterable[int] | Iterable[str], **kwargs: Any) -> int:
+        """Delete the messages at these places, counted from 0, and return how many that were.
+
+        Strings are ids of messages; ids of none are passed over.
+
+        Raises:
+            IndexError: there is no such place; nothing was deleted.
+        """
+        places = checked_places(index, [message.id for message in self.content])
+        self._keep([message for place, message in enumerate(self.content) if place not in places])
+        return len(places)
+
+    async def delete_by_mark(self, mark: str | list[str], **kwargs: Any) -> int:
+        """Delete the messages that have one of these marks, and return how many that were."""
+        marks, before = checked_marks(mark), len(self.content)
+        self._keep([message for message in self.content if not set(marks) & set(self._marks.get(message.id, ()))])
+        return before - len(self.content)
+
+    async def retrieve(self, *args: Any, **kwargs: Any) -> None:
+        """Raise NotImplementedError: a buffer has its messages in order, and does not search them."""
+        raise NotImplementedError("The retrieve method is not implemented in InMemoryMemory class.")
+
+    async def size(self) -> int:
+        """Return how many messages there are."""
+        return len(self.content)
+
+    async def clear(self) -> None:
+        """Delete every message."""
+        self._keep([])
+
+    async def get_memory(
+        self, mark: str | None = None, exclude_mark: str | None = None, prepend_summary: bool = True, **kwargs: Any
+    ) -> list[Msg]:
+        """Return the messages in the order in which they were added.
+
+        Args:
+            mark: only those with this mark.
+            exclude_mark: only those without this mark.
+            prepend_summary: where there is a summary, as one message before them.
+        """
+        found = [each for each in self.content if chosen(self._marks.get(each.id, ()), mark, exclude_mark)]
+        if prepend_summary and self._compressed_summary:
+            return [summary_message(self._compressed_summary), *found]
+        return found
+
+    async def update_compressed_summary(self, summary: str) -> None:
+        """Set the summary of what is no longer among the messages."""
+        self._compressed_summary = summary
+
+    async def update_messages_mark(
+        self, new_mark: str | None, old_mark: str | None = None, msg_ids: list[str] | None = None
+    ) -> int:
+        """Give messages a mark, in the place of another one if named, and return how many have changed.
+
+        Args:
+            new_mark: the mark to give; None takes the old one away.
+            old_mark: only messages with this mark, which they lose.
+            msg_ids: only messages with these ids.
+        """
+        changed = 0
+        for id in {message.id: None for message in self.content if msg_ids is None or message.id in msg_ids}:
+            old = self._marks.get(id, [])
+            new = renamed(old, new_mark, old_mark)
+            if new != old:
+                changed += 1
+                self._marks[id] = new
+        return changed
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return ``{"content": [message, …]}``, and what there is of marks and summary."""
+        state: dict[str, Any] = {"content": [deepcopy(message.to_dict()) for message in self.content]}
+        if marks := {id: list(labels) for id, labels in self._marks.items() if labels}:
+            state["marks"] = marks
+        if self._compressed_summary:
+            state[SUMMARY] = self._compressed_summary
+        return state
+
+    def load_state_dict(self, state_dict: dict[str, Any], strict: bool = True) -> None:
+        """Put the messages of a state in the place of all there are.
+
+        Args:
+            state_dict: what `state_dict` returned, here or in AgentScope itself; it is not changed.
+            strict: refuse a state without messages; otherwise it changes nothing.
+
+        Raises:
+            KeyError: it has no "content"; nothing was changed.
+        """
+        if (state := read_state(state_dict, strict)) is not None:
+            self.content, self._marks, self._compressed_summary = state
+
+    def _mark(self, id: str, labels: Sequence[str]) -> None:
+        if labels:
+            self._marks[id] = [*self._marks.get(id, []), *labels]
+
+    def _keep(self, messages: list[Msg]) -> None:
+        self.content = messages
+        ids = {message.id for message in messages}
+        self._marks = {id: labels for id, labels in self._marks.items() if id in ids}

@@ -1,0 +1,95 @@
+"""Calls of tools as agents report them: read, mended, and kept."""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from memorist.errors import InvalidInputError
+from memorist.kinds import ToolUse
+from memorist.memory import Memory
+from memorist.times import now, parse_time
+
+__all__ = ["ReportedCall", "call_key", "read_call"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedCall:
+    """A call that was reported: what was called, and when."""
+
+    use: ToolUse
+    happened_at: datetime
+
+    @property
+    def key(self) -> str:
+        """What makes two calls of a tool the same: input and output."""
+        return call_key(self.use)
+
+    async def keep(self, memory: Memory, labels: Mapping[str, str]) -> None:
+        """Store the call."""
+        use = self.use
+        await memory.tools.record(
+            None, use.tool, use.arguments, use.result, success=use.success, seconds=use.seconds,
+            tokens=use.tokens, score=use.score, happened_at=self.happened_at, **labels,  # type: ignore[arg-type]
+        )  # fmt: skip
+
+
+def call_key(use: ToolUse) -> str:
+    """Return a text that two calls of one tool share where input and output are the same."""
+    return json.dumps([dict(use.arguments), use.result], sort_keys=True, ensure_ascii=False, default=str)
+
+
+def read_call(given: object) -> ReportedCall | None:
+    """Return the call that an agent reported; None where it has no tool's name or no output.
+
+    What is missing or cannot be read otherwise is mended: the time is now, a negative token cost is a quarter
+    of the characters, a call without a word of failure has succeeded, and one that nobody scored has 1 for a
+    success and 0 for a failure.
+    """
+    if not isinstance(given, Mapping):
+        return None
+    name, output = given.get("tool_name"), given.get("output")
+    if not isinstance(name, str) or not name.strip() or output is None or output == "":
+        return None
+    arguments = given.get("input")
+    if not isinstance(arguments, Mapping):
+        arguments = {} if arguments is None else {"input": arguments}
+    success = _truth(given.get("success", True))
+    tokens = _number(given.get("token_cost"))
+    if tokens is not None and tokens < 0:
+        tokens = len(f"{json.dumps(dict(arguments), ensure_ascii=False, default=str)}{output}") / 4
+    seconds, score = _number(given.get("time_cost")), _number(given.get("score"))
+    use = ToolUse(
+        tool=name,
+        arguments=arguments,
+        result=output,
+        success=success,
+        seconds=None if seconds is None or seconds < 0 else seconds,
+        tokens=None if tokens is None else round(tokens),
+        score=float(success) if score is None else score,
+    )
+    return ReportedCall(use, _time(given.get("create_time")))
+
+
+def _truth(value: object) -> bool:
+    return value.strip().lower() not in ("false", "no", "0", "") if isinstance(value, str) else bool(value)
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = float(value)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _time(value: object) -> datetime:
+    if isinstance(value, str | int | float | datetime) and value:
+        try:
+            return parse_time(value)
+        except InvalidInputError:
+            pass
+    return now()

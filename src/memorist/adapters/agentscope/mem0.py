@@ -1,0 +1,213 @@
+"""Long-term memory on mem0."""
+
+import asyncio
+import inspect
+from collections.abc import Iterable, Mapping
+from importlib.metadata import version
+from types import TracebackType
+from typing import Any, Self
+
+from memorist.adapters.agentscope.base import RecordingMemory
+from memorist.adapters.agentscope.mem0_setup import configured, mem0_library, one_at_a_time
+from memorist.adapters.agentscope.reading import asked, recorded, said, text_of
+from memorist.adapters.agentscope.types import Msg, ToolResponse, answer
+
+__all__ = ["Mem0LongTermMemory"]
+
+_IDS = ("agent_id", "user_id", "run_id")
+
+
+class Mem0LongTermMemory(RecordingMemory):
+    """What mem0 keeps of a user, an agent or a run. Needs ``pip install 'memorist[mem0]'``, mem0 1.x or 2.x.
+
+    The models run in the event loop that calls; nothing is sent anywhere but by them: mem0's telemetry is off unless
+    MEM0_TELEMETRY says otherwise.
+
+    Args:
+        agent_name: the agent; with it, mem0 also learns from what the assistant says.
+        user_name: the user.
+        run_name: the session. One of the three must be given; only what was recorded with the same is found.
+        model: a chat model of this project or of AgentScope.
+        embedding_model: an embedder of this project or of AgentScope.
+        vector_store_config: a `VectorStoreConfig` of mem0; by default Qdrant on disk, in mem0's own folder.
+        mem0_config: a `MemoryConfig` of mem0, which is not changed; what else is given goes before what it says.
+        default_memory_type: the type of what is recorded, where a call does not say it: None, or
+            "procedural_memory".
+        **kwargs: `path` and `on_disk` of the default vector store.
+
+    Raises:
+        ImportError: mem0 is not installed.
+        ValueError: no name is given, or neither a `mem0_config` nor both models.
+    """
+
+    def __init__(
+        self,
+        agent_name: str | None = None,
+        user_name: str | None = None,
+        run_name: str | None = None,
+        model: Any = None,
+        embedding_model: Any = None,
+        vector_store_config: Any = None,
+        mem0_config: Any = None,
+        default_memory_type: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__()
+        library = mem0_library()
+        if agent_name is None and user_name is None and run_name is None:
+            raise ValueError("at least one of agent_name, user_name, and run_name is required")
+        if mem0_config is None and (model is None or embedding_model is None):
+            raise ValueError("model and embedding_model are required if mem0_config is not provided")
+        self.agent_id = agent_name
+        self.user_id = user_name
+        self.run_id = run_name
+        self.default_memory_type = default_memory_type
+        config = configured(mem0_config, model, embedding_model, vector_store_config, kwargs)
+        self.long_term_working_memory: Any = library.AsyncMemory(config)
+        one_at_a_time(self.long_term_working_memory)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close mem0's files, so that another may open them."""
+        client = getattr(getattr(self.long_term_working_memory, "vector_store", None), "client", None)
+        for each in (client, self.long_term_working_memory):
+            if (close := getattr(each, "close", None)) is not None:
+                closing = close()
+                if inspect.isawaitable(closing):
+                    await closing
+
+    async def record_to_memory(self, thinking: str, content: list[str], **kwargs: Any) -> ToolResponse:
+        """Record important information that you may need later.
+
+        The content should be specific and short: who, when, where, what, why, how.
+
+        Args:
+            thinking: Your reasons for recording it.
+            content: What to remember, as a list of strings.
+        """
+        try:
+            text = "\n".join([thinking, *content] if thinking else content)
+            results = await self._add([_turn("user", text)], **kwargs)
+            for more in ({}, {"infer": False}):
+                # mem0 learns from an assistant's words other things than from a user's, and may find none at all.
+                if not _nothing(results):
+                    break
+                results = await self._add([_turn("assistant", text)], **{**kwargs, **more})
+            return answer(f"Successfully recorded content to memory {results}")
+        except Exception as error:  # the edge to the agent, which is told in words
+            return answer(f"Error recording memory: {error}")
+
+    async def retrieve_from_memory(self, keywords: list[str], limit: int = 5, **kwargs: Any) -> ToolResponse:
+        """Retrieve what you have recorded, by keywords.
+
+        Args:
+            keywords: What to search for, each a short and specific text: a person's name, a date, a place.
+            limit: The most memories to return for each keyword.
+        """
+        try:
+            return answer("\n".join(await self._find(keywords, limit)))
+        except Exception as error:  # the edge to the agent
+            return answer(f"Error retrieving memory: {error}")
+
+    async def record(
+        self, msgs: list[Msg | None], memory_type: str | None = None, infer: bool = True, **kwargs: Any
+    ) -> Any:
+        """Record these messages; those recorded before, and what was recalled, are left out.
+
+        Args:
+            msgs: the messages; None among them is passed over.
+            memory_type: None, or "procedural_memory".
+            infer: let the chat model find what is worth keeping; otherwise the texts are kept.
+            **kwargs: further arguments of mem0's `add`.
+
+        Returns:
+            What mem0 says it has kept.
+
+        Raises:
+            TypeError: there is something else than messages.
+        """
+        if msgs is None:
+            raise TypeError("The input messages must be a list of Msg objects.")
+        found = recorded(msgs)
+        new = self._unrecorded(found)
+        turns = [_turn(each.role, text, each.name) for each in new if (text := said(each, thinking=False))]
+        if not turns:
+            return {"results": []}
+        results = await self._add(turns, memory_type=memory_type, infer=infer, **kwargs)
+        self._note_recorded(new)
+        return results
+
+    async def retrieve(self, msg: Msg | list[Msg] | None, limit: int = 5, **kwargs: Any) -> str:
+        """Return what matters to these messages, a line for each memory.
+
+        Args:
+            msg: the message, or several, each of which is searched for.
+            limit: the most memories for each message.
+            **kwargs: further arguments, without effect.
+
+        Raises:
+            TypeError: there is something else than messages.
+        """
+        found = asked(0 if msg is None else msg)
+        return "\n".join(await self._find([text_of(each) for each in found], limit))
+
+    # --- calling mem0 ----------------------------------------------------------------------------------
+
+    @property
+    def _names(self) -> dict[str, str]:
+        return {name: value for name in _IDS if (value := getattr(self, name)) is not None}
+
+    async def _add(self, messages: list[dict[str, str]], memory_type: str | None = None, **kwargs: Any) -> Any:
+        _note_loop()
+        kind = self.default_memory_type if memory_type is None else memory_type
+        given = {name: value for name, value in kwargs.items() if name not in _IDS}  # a model cannot name a user
+        return await self.long_term_working_memory.add(
+            messages, **{"infer": True, **given, "memory_type": kind, **self._names}
+        )
+
+    async def _find(self, queries: Iterable[str], limit: int) -> list[str]:
+        _note_loop()
+        search = self.long_term_working_memory.search
+        if _is_2(search):
+            options: dict[str, Any] = {"filters": self._names, "top_k": limit, "threshold": 0.0}
+        else:
+            options = {**self._names, "limit": limit}
+        found = await asyncio.gather(*(search(query, **options) for query in queries if query.strip()))
+        return [text for each in found if each for text in _lines(each)]
+
+
+def _note_loop() -> None:
+    from memorist.adapters.agentscope.mem0_models import callers_loop
+
+    callers_loop.set(asyncio.get_running_loop())
+
+
+def _is_2(search: Any) -> bool:
+    """Tell whether mem0's search is called as that of version 2 is."""
+    names = inspect.signature(search).parameters
+    if "top_k" in names or "limit" in names:
+        return "top_k" in names
+    return int(version("mem0ai").split(".")[0]) >= 2  # something in its place that takes anything
+
+
+def _turn(role: str, text: str, name: str | None = None) -> dict[str, str]:
+    return {"role": role, "content": text, "name": name or role}
+
+
+def _nothing(results: Any) -> bool:
+    return isinstance(results, Mapping) and "results" in results and not results["results"]
+
+
+def _lines(found: Mapping[str, Any]) -> list[str]:
+    lines = [str(each["memory"]) for each in found["results"]]
+    return lines + [" -- ".join(str(each[part]) for part in _RELATION) for each in found.get("relations") or []]
+
+
+_RELATION = ("source", "relationship", "destination")

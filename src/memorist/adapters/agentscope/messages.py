@@ -1,0 +1,108 @@
+"""What the buffers check alike: messages, places, marks and states that are given to them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
+from typing import Any, TypeAlias
+
+from memorist.adapters.agentscope.reading import RECALLED
+from memorist.adapters.agentscope.types import Msg
+
+__all__ = [
+    "SUMMARY",
+    "Marks",
+    "checked_marks",
+    "checked_messages",
+    "checked_places",
+    "chosen",
+    "read_state",
+    "renamed",
+    "summary_message",
+]
+
+Marks: TypeAlias = str | list[str] | None
+
+SUMMARY = "_compressed_summary"
+"""Where a state has the summary."""
+
+
+def checked_messages(given: object) -> list[Msg]:
+    """Return the messages given; None is none.
+
+    Raises:
+        TypeError: it is neither a message nor a list of them.
+    """
+    if given is None:
+        return []
+    messages: list[Msg] = []
+    for each in given if isinstance(given, list) else [given]:
+        if not isinstance(each, Msg):
+            raise TypeError(f"The memories should be a list of Msg or a single Msg, but got {type(each)}.")
+        messages.append(each)
+    return messages
+
+
+def checked_marks(given: object) -> list[str]:
+    """Return the marks given; None is none."""
+    marks = [] if given is None else [given] if isinstance(given, str) else given
+    if not isinstance(marks, list) or not all(isinstance(mark, str) for mark in marks):
+        raise TypeError(f"The mark should be a string, a list of strings, or None, but got {type(given)}.")
+    return list(marks)
+
+
+def checked_places(index: int | Iterable[int] | Iterable[str], ids: Sequence[str]) -> set[int]:
+    """Return the places that `index` names: numbers, or ids of messages.
+
+    Raises:
+        IndexError: a number is out of range.
+    """
+    given = [index] if isinstance(index, int | str) else list(index)
+    if given and all(isinstance(each, str) for each in given):
+        return {place for place, id in enumerate(ids) if id in given}
+    bad = [each for each in given if not isinstance(each, int) or not 0 <= each < len(ids)]
+    if bad:
+        raise IndexError(f"The index {bad} does not exist.")
+    return {each for each in given if isinstance(each, int)}
+
+
+def chosen(labels: Iterable[str], mark: str | None, exclude_mark: str | None) -> bool:
+    """Tell whether a message with these labels has the mark asked for, and not the excluded one."""
+    for name, given in (("mark", mark), ("exclude_mark", exclude_mark)):
+        if given is not None and not isinstance(given, str):
+            raise TypeError(f"The {name} should be a string or None, but got {type(given)}.")
+    return (mark is None or mark in labels) and (exclude_mark is None or exclude_mark not in labels)
+
+
+def renamed(labels: list[str], new: str | None, old: str | None) -> list[str]:
+    """Return the labels with `new` in the place of `old`; without `old`, with `new` added."""
+    if old is not None and old not in labels:
+        return labels
+    kept = [label for label in labels if label not in (old, new)]
+    if new is None:
+        return kept
+    return labels if old is None and new in labels else [*kept, new]
+
+
+def summary_message(summary: str) -> Msg:
+    """Return the message that stands for what was summarised."""
+    return Msg("user", summary, "user", metadata={RECALLED: "summary"})  # so that it is not recorded again
+
+
+def read_state(state: Mapping[str, Any], strict: bool) -> tuple[list[Msg], dict[str, list[str]], str] | None:
+    """Return messages, marks and summary of a state; None where it has none and need not.
+
+    Raises:
+        KeyError: it has no "content", and `strict`.
+    """
+    if "content" not in state:
+        if strict:
+            raise KeyError("The state_dict has no 'content', which a memory's state needs.")
+        return None
+    state = deepcopy(dict(state))
+    messages: list[Msg] = []
+    marks: dict[str, list[str]] = {id: list(labels) for id, labels in state.get("marks", {}).items()}
+    for item in state["content"]:
+        fields, labels = (item, []) if isinstance(item, Mapping) else item  # AgentScope's has pairs with marks
+        messages.append(Msg.from_dict(fields))
+        if labels:
+            marks[messages[-1].id] = list(labels)
+    return messages, marks, state.get(SUMMARY, "")

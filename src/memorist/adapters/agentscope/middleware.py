@@ -1,0 +1,165 @@
+"""Long-term memory for the agents of AgentScope 2.x, which take middlewares instead of memories."""
+
+import warnings
+from collections.abc import AsyncGenerator, Callable, Iterable
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from weakref import WeakKeyDictionary
+
+from memorist.adapters.agentscope.base import LongTermMemoryBase
+from memorist.adapters.agentscope.reading import RECALLED
+from memorist.adapters.agentscope.types import Msg, agentscope_version
+from memorist.agents.injection import LONG_TERM_MEMORY
+from memorist.agents.tools import ToolSchema
+from memorist.errors import InvalidInputError, MissingExtraError
+
+__all__ = ["MemoryMiddleware", "Mode"]
+
+Mode: TypeAlias = Literal["static_control", "agent_control", "both"]
+
+if TYPE_CHECKING:
+
+    class MiddlewareBase:
+        """AgentScope's, whose types are not known here."""
+
+elif agentscope_version() == 2:
+    from agentscope.middleware import MiddlewareBase
+else:
+    try:
+        found = f"it is version {version('agentscope')}"
+    except PackageNotFoundError:
+        found = "it is not installed"
+    raise MissingExtraError(f"the middleware is for AgentScope 2, and {found}; run: pip install 'agentscope>=2,<3'")
+
+
+class MemoryMiddleware(MiddlewareBase):
+    """A long-term memory in an agent of AgentScope 2.x, in the three modes that version 1 has.
+
+    ```python
+    middleware = MemoryMiddleware(memory, mode="both")
+    agent = Agent(..., toolkit=Toolkit(tools=await middleware.list_tools()), middlewares=[middleware])
+    ```
+
+    Args:
+        memory: any of this package's long-term memories, entered where it must be.
+        mode: "static_control": before a reply, what is retrieved is added as one user message named
+            `long_term_memory`, in the place of the last one; after it, the exchange is recorded once.
+            "agent_control": `list_tools` has the memory's two functions. "both": both.
+
+    Raises:
+        ImportError: AgentScope 2 is not installed.
+        InvalidInputError: there is no such mode.
+    """
+
+    def __init__(self, memory: LongTermMemoryBase, *, mode: Mode = "both") -> None:
+        if mode not in ("static_control", "agent_control", "both"):
+            raise InvalidInputError(f"mode must be static_control, agent_control or both, not {mode!r}")
+        self._memory = memory
+        self._mode = mode
+        # By agent, what was said to it since the last reply that ended.
+        self._open: WeakKeyDictionary[Any, list[Msg]] = WeakKeyDictionary()
+
+    async def on_reply(
+        self, agent: Any, input_kwargs: dict[str, Any], next_handler: Callable[..., AsyncGenerator[Any, None]]
+    ) -> AsyncGenerator[Any, None]:
+        """Retrieve before a reply and record after it, in the modes where the program has control."""
+        if self._mode == "agent_control":
+            async for item in next_handler(**input_kwargs):
+                yield item
+            return
+        heard = [_as_ours(each) for each in _messages(input_kwargs.get("inputs"))]
+        note = await self._note(heard)
+        reply = None
+        async for item in next_handler(**input_kwargs):
+            if heard and type(item).__name__ == "ReplyStartEvent":
+                _put(agent.state.context, note)
+                note = None
+            if type(item).__name__ == "Msg" and item.role == "assistant":
+                reply = item
+            yield item
+        await self._record(self._open.setdefault(agent, []), heard, reply)
+
+    async def list_tools(self) -> list[Any]:
+        """Return the memory's two functions as tools, in the modes where the agent has control; else []."""
+        if self._mode == "static_control":
+            return []
+        return [_tool(self._memory.record_to_memory, False), _tool(self._memory.retrieve_from_memory, True)]
+
+    async def _note(self, heard: list[Msg]) -> Any:
+        """Return the message that says what is remembered, or None."""
+        if not heard:
+            return None
+        try:
+            text = await self._memory.retrieve(heard)
+        except Exception as error:  # the agent goes on without
+            warnings.warn(f"Error retrieving memory: {error}", stacklevel=2)
+            return None
+        framed = LONG_TERM_MEMORY.of([text], limit=None) if text else ""
+        return _user_message(framed) if framed else None
+
+    async def _record(self, waiting: list[Msg], heard: list[Msg], reply: Any) -> None:
+        """Record what was said to the agent and what it answered, once it has answered something."""
+        waiting += heard
+        if reply is None or not reply.get_text_content():
+            return
+        exchange = [*waiting, _as_ours(reply)]
+        waiting.clear()
+        try:
+            await self._memory.record([*exchange])
+        except Exception as error:  # the reply is given, and stays so
+            warnings.warn(f"Error recording messages to memory: {error}", stacklevel=2)
+
+
+def _messages(inputs: Any) -> list[Any]:
+    given = inputs if isinstance(inputs, list) else [inputs]
+    return [each for each in given if type(each).__name__ == "Msg"]  # not the events that resume a reply
+
+
+def _as_ours(message: Any) -> Msg:
+    """Return AgentScope's message with its blocks of text, thinking, calls and results as plain values."""
+    blocks = [_block(each.model_dump(mode="json")) for each in message.content]
+    ours = Msg(message.name, blocks, message.role)
+    ours.id = message.id
+    return ours
+
+
+def _block(fields: dict[str, Any]) -> dict[str, Any]:
+    return {**fields, "type": "tool_use"} if fields["type"] == "tool_call" else fields
+
+
+def _user_message(text: str) -> Any:
+    from agentscope.message import Msg as TheirMsg
+    from agentscope.message import TextBlock
+
+    return TheirMsg(name=RECALLED, role="user", content=[TextBlock(text=text)])
+
+
+def _put(context: list[Any], note: Any) -> None:
+    """Put what is remembered now in the place of what was remembered for an earlier question."""
+    context[:] = [each for each in context if getattr(each, "name", None) != RECALLED]
+    if note is not None:
+        context.append(note)
+
+
+def _tool(function: Callable[..., Any], read_only: bool) -> Any:
+    from agentscope.message import TextBlock
+    from agentscope.permission import PermissionBehavior, PermissionDecision
+    from agentscope.tool import FunctionTool, ToolChunk
+
+    schema = ToolSchema.of(function)
+
+    async def call(**arguments: Any) -> Any:
+        response = await function(
+            **{name: arguments[name] for name in schema.parameters["properties"] if name in arguments}
+        )
+        texts: Iterable[str] = (str(block["text"]) for block in response.content)
+        return ToolChunk(content=[TextBlock(text=text) for text in texts])
+
+    return FunctionTool(
+        call,
+        name=schema.name,
+        description=schema.description,
+        input_schema=dict(schema.parameters),
+        is_read_only=read_only,
+        permission=PermissionDecision(behavior=PermissionBehavior.ALLOW, message="the agent's own memory"),
+    )

@@ -1,0 +1,103 @@
+"""What is read from messages: their text, the query among them, and what of them is new."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from memorist.adapters.agentscope.types import Msg
+from memorist.agents.injection import without_recalled
+
+__all__ = ["RECALLED", "asked", "is_recalled", "recorded", "said", "searchable", "steps_of", "text_of", "words_of"]
+
+RECALLED = "long_term_memory"
+"""The name of the message by which an agent is told what was recalled, and a mark in the metadata of a summary."""
+
+_PLUMBING = ("retrieve_from_memory", "record_to_memory", "generate_response")
+"""Tools that say nothing of the work: those of the memory itself, and the one by which an agent answers."""
+
+
+def recorded(msgs: object) -> list[Msg]:
+    """Return the messages to record, without those that are None.
+
+    Raises:
+        TypeError: there is something else among them.
+    """
+    listed = isinstance(msgs, Iterable) and not isinstance(msgs, str | bytes | Mapping)
+    found: list[Msg] = []
+    for each in msgs if listed else [msgs]:  # type: ignore[attr-defined]
+        if isinstance(each, Msg):
+            found.append(each)
+        elif each is not None:
+            raise TypeError("The input messages must be a list of Msg objects.")
+    return found
+
+
+def asked(msg: object) -> list[Msg]:
+    """Return the messages to search for; None is none.
+
+    Raises:
+        TypeError: it is neither a message nor a list of them.
+    """
+    given = [] if msg is None else [msg] if isinstance(msg, Msg) else msg
+    if not isinstance(given, list) or not all(isinstance(each, Msg) for each in given):
+        raise TypeError("The input message must be a Msg or a list of Msg objects.")
+    return given
+
+
+def text_of(message: Msg, *, thinking: bool = True) -> str:
+    """Return the message's text and thinking blocks, joined by newlines."""
+    if isinstance(message.content, str):
+        return message.content
+    kinds = ("text", "thinking") if thinking else ("text",)
+    parts = [str(block.get(block["type"]) or "") for block in message.content if block.get("type") in kinds]
+    return "\n".join(part for part in parts if part)
+
+
+def is_recalled(message: Msg) -> bool:
+    """Tell whether a message says what was recalled, or sums up others."""
+    return message.name == RECALLED or RECALLED in (message.metadata or {})
+
+
+def said(message: Msg, *, thinking: bool = True) -> str:
+    """Return what was said in a message, without what recall put there."""
+    return "" if is_recalled(message) else without_recalled(text_of(message, thinking=thinking)).strip()
+
+
+def words_of(message: Msg) -> str:
+    """Return the whole message to read, calls of tools and their results included; never blank."""
+    if isinstance(message.content, str):
+        return message.content if message.content.strip() else "(empty)"
+    parts = [_block_text(block) for block in message.content]
+    return "\n".join(part for part in parts if part.strip()) or "(empty)"
+
+
+def searchable(message: Msg) -> str:
+    """Return what of a message a search may find: all but what was recalled; never blank."""
+    return "\n".join(text for _, text in steps_of(message) if text.strip()) or "(nothing said)"
+
+
+def steps_of(message: Msg) -> Iterable[tuple[str, str]]:
+    """Yield role and text of what a message says and does, without what was recalled.
+
+    The calls of the memory's own tools are no part of it: they hold what is recorded already.
+    """
+    if text := said(message):
+        yield message.role, text
+    if isinstance(message.content, str) or is_recalled(message):
+        return
+    for block in message.content:
+        if block.get("type") in ("tool_use", "tool_result") and block.get("name") not in _PLUMBING:
+            yield ("assistant" if block["type"] == "tool_use" else "user"), without_recalled(_block_text(block))
+
+
+def _block_text(block: Mapping[str, Any]) -> str:
+    kind = block.get("type")
+    if kind in ("text", "thinking"):
+        return str(block.get(kind) or "")
+    if kind == "tool_use":
+        return f"{block.get('name')}({json.dumps(block.get('input'), ensure_ascii=False, default=str)})"
+    if kind == "tool_result":
+        output = block.get("output")
+        parts = output if isinstance(output, list) else [{"type": "text", "text": str(output or "")}]
+        return f"{block.get('name')}: " + "\n".join(_block_text(part) for part in parts)
+    return f"[{kind}]"

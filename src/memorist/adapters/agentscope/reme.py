@@ -1,0 +1,130 @@
+"""What personal, task and tool memory have in common: who they belong to, their engine, their checks."""
+
+import warnings
+from collections.abc import Sequence
+from os import PathLike
+from types import TracebackType
+from typing import Any, Self
+
+from memorist.adapters.agentscope.base import RecordingMemory
+from memorist.adapters.agentscope.flows import FlowRunner, Result
+from memorist.adapters.agentscope.reading import asked, recorded, text_of
+from memorist.adapters.agentscope.types import Msg
+from memorist.errors import InvalidInputError
+from memorist.memory import Memory
+
+__all__ = ["ReMeLongTermMemoryBase"]
+
+NOT_STARTED = "ReMeApp context not started. Please use 'async with' to initialize the app."
+
+
+class ReMeLongTermMemoryBase(RecordingMemory):
+    """A long-term memory in a workspace of its own, the user's.
+
+    ```python
+    async with ReMePersonalLongTermMemory(user_name="alice", memory="agent.db") as memory:
+        await memory.record_to_memory("she said so", ["Alice likes green tea"])
+    ```
+
+    Args:
+        agent_name: who records; a label on what is recorded.
+        user_name: whose memory it is: the workspace, which no other user's memory can see. Any text will do.
+        run_name: the session in which it is recorded; a label.
+        model: a chat model of this project or of AgentScope, which finds in the text what is worth keeping.
+            Without one, the text given is kept.
+        embedding_model: an embedder of this project or of AgentScope; by default the bundled one.
+        reme_config_path: a file of settings of ReMe; there is nothing in it for this engine.
+        memory: where to keep it: a file or another store's URL, or a `Memory` that is open already; by default
+            what MEMORIST_DB says, else ``memorist.db`` in the user's data folder.
+        **kwargs: further settings of ReMe, likewise without effect.
+
+    Raises:
+        InvalidInputError: `memory` is open, and an embedding model is given too.
+    """
+
+    def __init__(
+        self,
+        agent_name: str | None = None,
+        user_name: str | None = None,
+        run_name: str | None = None,
+        model: Any = None,
+        embedding_model: Any = None,
+        reme_config_path: str | None = None,
+        *,
+        memory: Memory | str | PathLike[str] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__()
+        if reme_config_path is not None or kwargs:
+            named = ", ".join(sorted([*kwargs, *(["reme_config_path"] if reme_config_path is not None else [])]))
+            warnings.warn(f"settings of ReMe without effect here: {named}", stacklevel=2)
+        if isinstance(memory, Memory) and embedding_model is not None:
+            raise InvalidInputError("an open memory has its embedder; leave embedding_model out")
+        self.agent_name = agent_name
+        self.workspace_id = user_name
+        self.run_name = run_name
+        self.app: Any = FlowRunner(memory, embedder=embedding_model, model=model, agent=agent_name, session=run_name)
+        self._app_started = False
+        self._entered: Any = None
+
+    async def __aenter__(self) -> Self:
+        if hasattr(self.app, "__aenter__"):
+            await self.app.__aenter__()
+            self._entered = self.app
+        self._app_started = True
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None = None,
+        exc_val: BaseException | None = None,
+        exc_tb: TracebackType | None = None,
+    ) -> None:
+        self._app_started = False
+        entered, self._entered = self._entered, None
+        if entered is not None:
+            await entered.__aexit__(exc_type, exc_val, exc_tb)
+
+    # --- what the three kinds need ---------------------------------------------------------------------
+
+    def _require_started(self) -> None:
+        if not self._app_started:
+            raise RuntimeError(NOT_STARTED)
+
+    async def _run(self, flow: str, options: dict[str, Any], **arguments: Any) -> Result:
+        """Run a flow in the workspace. Whatever else the options say, flow and workspace are not theirs to say."""
+        given = {**options, **arguments, "name": flow, "workspace_id": self.workspace_id}
+        result: Result = await self.app.async_execute(**given)
+        return result
+
+    def _to_record(self, msgs: Any) -> list[Msg]:
+        """Return the messages that are to be recorded, checked; those recorded before are left out."""
+        found = recorded(msgs)
+        if found:
+            self._require_started()
+        return self._unrecorded(found)
+
+    def _to_ask(self, msg: Any) -> str:
+        """Return the query: the text of the last message; "" where there is nothing to ask."""
+        found = asked(msg)
+        if not found:
+            return ""
+        self._require_started()
+        return text_of(found[-1])
+
+    async def _search(self, flow: str, options: dict[str, Any], keywords: Sequence[str], top_k: int) -> list[str]:
+        """Return what was found for each keyword that something was found for."""
+        answers = []
+        for keyword in keywords:
+            result = await self._run(flow, options, query=keyword, top_k=top_k)
+            if answer := result.get("answer"):
+                answers.append(f"Keyword '{keyword}':\n{answer}")
+        return answers
+
+
+def acknowledged(thinking: str, content: Sequence[str], acknowledgement: str) -> list[dict[str, str]]:
+    """Return a recording as the messages of a conversation, in which an assistant acknowledges each item."""
+    messages = [{"role": "user", "content": thinking}] if thinking else []
+    for item in content:
+        messages += [{"role": "user", "content": item}, {"role": "assistant", "content": acknowledgement}]
+    return messages

@@ -1,0 +1,147 @@
+"""Tool memory: how calls of tools went, and guidelines made of that."""
+
+import json
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+from memorist.adapters.agentscope.reading import asked, said, text_of
+from memorist.adapters.agentscope.reme import ReMeLongTermMemoryBase
+from memorist.adapters.agentscope.types import Msg, ToolResponse, answer
+
+__all__ = ["ReMeToolLongTermMemory"]
+
+NOTHING_VALID = "No valid tool call results to record."
+
+
+class ReMeToolLongTermMemory(ReMeLongTermMemoryBase):
+    """Calls of tools with their results, and for each tool a guideline with exact statistics."""
+
+    async def record_to_memory(self, thinking: str, content: list[str], **kwargs: Any) -> ToolResponse:
+        """Record executions of tools, from which guidelines for their use are made.
+
+        Use this after you have executed a tool, also when it failed.
+
+        Args:
+            thinking: Why this execution is worth recording: what worked, what did not.
+            content: JSON strings, one for each execution, with create_time ("YYYY-MM-DD HH:MM:SS"), tool_name,
+                input (an object), output (a string), token_cost (an integer), success (true or false) and
+                time_cost (seconds). For example '{"create_time": "2024-01-01 10:00:00", "tool_name": "search",
+                "input": {"query": "Python"}, "output": "Found 10 results", "token_cost": 100, "success": true,
+                "time_cost": 1.2}'.
+        """
+        self._require_started()
+        try:
+            calls = _calls(content)
+            if not calls:
+                return answer(NOTHING_VALID)
+            if not (kept := await self._keep(calls, kwargs)):
+                return answer(NOTHING_VALID)
+            results = f"result{'s' if kept > 1 else ''}"
+            return answer(f"Successfully recorded {kept} tool execution {results} and generated usage guidelines.")
+        except Exception as error:  # the edge to the agent, which is told in words
+            return answer(f"Error recording tool memory: {error}")
+
+    async def retrieve_from_memory(
+        self, keywords: list[str], limit: int | None = None, top_k: int | None = None, **kwargs: Any
+    ) -> ToolResponse:
+        """Retrieve the guidelines for tools, made from how their past executions went.
+
+        Call this BEFORE you use a tool that you are not sure about.
+
+        Args:
+            keywords: The exact names of the tools. For example ["search"] or ["database_query", "cache_get"].
+            limit: The most tools to return guidelines for; by default all of them.
+            top_k: The same under another name.
+        """
+        self._require_started()
+        names = ",".join(keywords)
+        try:
+            result = await self._run("retrieve_tool_memory", _options(kwargs, top_k, limit), tool_names=names)
+            return answer(str(result.get("answer") or "") or f"No tool guidelines found for: {names}")
+        except Exception as error:  # the edge to the agent
+            return answer(f"Error retrieving tool memory: {error}")
+
+    async def record(self, msgs: list[Msg | None], **kwargs: Any) -> None:
+        """Record the executions of tools in these messages; those recorded before are left out.
+
+        Args:
+            msgs: messages whose texts are JSON as `record_to_memory` takes it. A text that is none is a
+                warning, as is a failure of the engine.
+            **kwargs: further arguments of the flows.
+
+        Raises:
+            TypeError: there is something else than messages.
+            RuntimeError: used before ``async with``.
+        """
+        new = self._to_record(msgs)
+        texts = [text for each in new if said(each) for text in _texts(each)]
+        calls = _calls(texts)
+        try:
+            if calls:
+                await self._keep(calls, kwargs)
+            self._note_recorded(new)
+        except Exception as error:  # the agent goes on without
+            warnings.warn(f"Error recording tool messages to memory: {error}", stacklevel=2)
+
+    async def retrieve(
+        self, msg: Msg | list[Msg] | None, limit: int | None = None, top_k: int | None = None, **kwargs: Any
+    ) -> str:
+        """Return the guidelines of the tools that this message names, by their exact names, with commas between.
+
+        Args:
+            msg: the message; of several, the last. None finds nothing. A failure of the engine is a warning.
+            limit: the most tools; by default all of them.
+            top_k: the same under another name.
+            **kwargs: further arguments of the flow.
+
+        Raises:
+            TypeError: there is something else than messages.
+            RuntimeError: used before ``async with``.
+        """
+        found = asked(msg)
+        if found:
+            self._require_started()
+        names = text_of(found[-1], thinking=False) if found else ""
+        if not names:
+            return ""
+        try:
+            result = await self._run("retrieve_tool_memory", _options(kwargs, top_k, limit), tool_names=names)
+            return str(result.get("answer") or "")
+        except Exception as error:  # the agent goes on without
+            warnings.warn(f"Error retrieving tool guidelines: {error}", stacklevel=2)
+            return ""
+
+    async def _keep(self, calls: list[dict[str, Any]], options: dict[str, Any]) -> int:
+        """Record calls, write the guidelines of their tools, and return how many calls were fit to record."""
+        result = await self._run("add_tool_call_result", options, tool_call_results=calls)
+        names = list(dict.fromkeys(name for each in calls if isinstance(name := each.get("tool_name"), str) and name))
+        if names:
+            await self._run("summary_tool_memory", options, tool_names=names)
+        metadata = result.get("metadata") if isinstance(result, dict) else None
+        return int((metadata or {}).get("recorded", len(calls)))  # another runner may not say
+
+
+def _calls(items: Iterable[str]) -> list[dict[str, Any]]:
+    """Return the items that are JSON objects; warn about the others."""
+    calls = []
+    for item in items:
+        try:
+            call = json.loads(item)
+            if not isinstance(call, dict):
+                raise ValueError(f"it is no object but {type(call).__name__}")
+            calls.append(call)
+        except (ValueError, TypeError, RecursionError) as error:
+            warnings.warn(f"Failed to parse tool call result JSON: {item}. Error: {error}", stacklevel=3)
+    return calls
+
+
+def _texts(message: Msg) -> list[str]:
+    if isinstance(message.content, str):
+        return [message.content]
+    return [str(block.get("text") or "") for block in message.content if block.get("type") == "text"]
+
+
+def _options(given: dict[str, Any], top_k: int | None, limit: int | None) -> dict[str, Any]:
+    most = limit if top_k is None else top_k
+    return given if most is None else {**given, "top_k": most}
