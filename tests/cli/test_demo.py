@@ -49,7 +49,7 @@ def test_a_database_given_is_kept_and_can_be_asked(memorist: Command, tmp_path: 
     assert "all 61 were there" in memorist("--db", file, "demo").out, "a second time it is the same conversation"
     assert memorist("--db", file, "count", "--json").out == "61\n"
     found = memorist("--db", file, "recall", "what is my cat called?", "--user", "maya", "--json").json
-    assert "Figo" in found[0]["record"]["content"]
+    assert any("Figo" in hit["record"]["content"] for hit in found)
     assert memorist("--db", file, "recall", "what is my cat called?", "--json").json == []
 
 
