@@ -13,10 +13,10 @@ __all__ = ["Store", "open_store"]
 
 ENTRY_POINTS = "memorist.stores"
 _OURS: Mapping[str, str] = {
-    "chroma": "memorist.stores.chroma:ChromaStore",
-    "postgresql": "memorist.stores.postgres:PostgresStore",
-    "postgres": "memorist.stores.postgres:PostgresStore",
-    "qdrant": "memorist.stores.qdrant:QdrantStore",
+    "chroma": "memorist.stores.chroma:open_chroma",
+    "postgresql": "memorist.stores.postgres:open_postgres",
+    "postgres": "memorist.stores.postgres:open_postgres",
+    "qdrant": "memorist.stores.qdrant:open_qdrant",
 }
 """The stores beside SQLite, each an extra: its scheme, and where its class is."""
 

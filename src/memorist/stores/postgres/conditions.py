@@ -1,0 +1,152 @@
+"""A filter as SQL: the same meaning as `Filter.matches`, evaluated where the rows are.
+
+Metadata is kept as JSON text: PostgreSQL's binary form forgets which numbers are floats, and those compare otherwise.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from memorist.filters import All, Any_, Condition, Filter, Not, Test
+from memorist.stores.postgres.rows import escaped
+from memorist.times import to_micros
+
+__all__ = ["ALIVE", "sql_of"]
+
+Values = list[Any]
+
+ALIVE = "(expires_at IS NULL OR expires_at > %s)"
+_OPERATORS = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
+_TEXT = "(found.value #>> '{}')"
+_WHOLE = "(found.value::text ~ '^-?[0-9]{1,18}$' OR found.value::text ~ '^-?[0-9]{19}$'"
+_WHOLE += " AND abs(found.value::text::numeric + 0.5) < 9223372036854775808)"
+_FLOAT = "(CASE WHEN found.value::text !~ '[.eE]' AND length(found.value::text) > 308"
+_FLOAT += " THEN CASE left(found.value::text, 1) WHEN '-' THEN '-Infinity' ELSE 'Infinity' END"
+_FLOAT += " ELSE found.value::text END)"
+_BEYOND = Decimal(10) ** 400
+"""Further from zero than any number a float can hold."""
+
+
+def sql_of(filter: Filter, now: datetime) -> tuple[str, Values]:
+    """Return a condition on the table `records`, and the values of its placeholders."""
+    parts: list[str] = [ALIVE]
+    values: Values = [to_micros(now)]
+
+    def add(sql: str, *given: Any) -> None:
+        parts.append(sql)
+        values.extend(given)
+
+    if filter.ids is not None:
+        add("id = ANY(%s::text[])", [id for id in filter.ids if "\0" not in id])
+    if filter.kinds is not None:
+        add("kind = ANY(%s::text[])", sorted(map(str, filter.kinds)))
+    for column in ("agent", "session", "key", "key_prefix"):
+        value = getattr(filter, column)
+        if value is not None and "\0" in value:
+            add("false")  # no name has one, and PostgreSQL takes none
+        elif value is not None and column != "key_prefix":
+            add(f"{column} = %s", value)
+    if filter.since is not None:
+        add("at >= %s", to_micros(filter.since))
+    if filter.until is not None:
+        add("at < %s", to_micros(filter.until))
+    if filter.key_prefix is not None and "\0" not in filter.key_prefix:
+        add("key >= %s AND left(key, %s) = %s", filter.key_prefix, len(filter.key_prefix), filter.key_prefix)
+    if filter.verified is not None:
+        add("verified = %s", filter.verified)
+    if filter.as_of is not None:
+        moment = to_micros(filter.as_of)
+        add("at <= %s AND (superseded_at IS NULL OR superseded_at > %s)", moment, moment)
+    elif not filter.superseded:
+        add("superseded_at IS NULL")
+    for column, condition in (("metadata", filter.where), ("payload", filter.payload)):
+        if condition is not None:
+            sql, given = _condition(condition, column)
+            add(sql, *given)
+    return " AND ".join(parts), values
+
+
+def _condition(condition: Condition, column: str) -> tuple[str, Values]:
+    match condition:
+        case All(parts):
+            return _joined([_condition(each, column) for each in parts], " AND ", "true")
+        case Any_(parts):
+            return _joined([_condition(each, column) for each in parts], " OR ", "false")
+        case Not(inner):
+            sql, values = _condition(inner, column)
+            return f"(NOT {sql})", values
+        case Test():
+            return _test(condition, column)
+
+
+def _joined(parts: Sequence[tuple[str, Values]], word: str, empty: str) -> tuple[str, Values]:
+    sql = word.join(sql for sql, _ in parts) or empty
+    return f"({sql})", [value for _, values in parts for value in values]
+
+
+def _test(test: Test, column: str) -> tuple[str, Values]:
+    place = column + " -> %s::text" * len(test.path)
+    path = [escaped(name) for name in test.path]
+    if test.operator == "exists":
+        return f"(({place}) IS NOT NULL)", path
+    if test.operator in _OPERATORS:
+        sql, values = _compared(test.operator, test.value)
+    else:
+        sql, values = _equal(test.value if test.operator == "in" else (test.value,))
+    # A list stands for its elements; a mapping is equal to nothing.
+    return (
+        f"EXISTS (SELECT 1 FROM (SELECT {place} AS value OFFSET 0) AS place,"
+        " json_array_elements(CASE json_typeof(place.value) WHEN 'array' THEN place.value WHEN 'object' THEN '[]'"
+        " ELSE json_build_array(place.value) END) AS found(value)"
+        f" WHERE place.value IS NOT NULL AND CASE json_typeof(found.value) {sql} ELSE false END)",
+        [*path, *values],
+    )
+
+
+def _equal(given: Iterable[Any]) -> tuple[str, Values]:
+    """Return the cases in which what was found is one of the values, each among its like."""
+    texts, numbers, plain = [], [], set()
+    for value in given:
+        if value is None or isinstance(value, bool):
+            plain.add("null" if value is None else "true" if value else "false")
+        elif isinstance(value, str):
+            texts.append(escaped(value))
+        else:
+            numbers.append(value)
+    whole = [exact for each in numbers if (exact := _exact(each)) == exact.to_integral_value()]
+    floats = [float(each) for each in numbers if _exact(float(each)) == _exact(each)]
+    sql = (
+        f"WHEN 'string' THEN {_TEXT} = ANY(%s::text[])"
+        f" WHEN 'number' THEN CASE WHEN {_WHOLE} THEN found.value::text::numeric = ANY(%s::numeric[])"
+        f" ELSE {_FLOAT}::float8 = ANY(%s::float8[]) END"
+        " WHEN 'boolean' THEN found.value::text = ANY(%s::text[]) WHEN 'null' THEN %s::boolean"
+    )
+    return sql, [texts, whole, floats, sorted(plain - {"null"}), "null" in plain]
+
+
+def _compared(operator: str, value: Any) -> tuple[str, Values]:
+    sign = _OPERATORS[operator]
+    if isinstance(value, str):
+        return f"WHEN 'string' THEN {_TEXT} COLLATE \"C\" {sign} %s::text", [escaped(value)]
+    exact, near = _exact(value), float(value)
+    # The float next to a whole number that floats do not have: on its other side, so equality changes sides.
+    rounded = _exact(near)
+    if rounded > exact and operator in ("gt", "lte"):
+        float_sign = {"gt": ">=", "lte": "<"}[operator]
+    elif rounded < exact and operator in ("gte", "lt"):
+        float_sign = {"gte": ">", "lt": "<="}[operator]
+    else:
+        float_sign = sign
+    sql = (
+        f"WHEN 'number' THEN CASE WHEN {_WHOLE} THEN found.value::text::numeric {sign} %s::numeric"
+        f" ELSE {_FLOAT}::float8 {float_sign} %s::float8 END"
+    )
+    return sql, [exact, near]
+
+
+def _exact(number: float) -> Decimal:
+    """Return the very value of a number; of infinity one that no other reaches."""
+    if number in (float("inf"), float("-inf")):
+        return _BEYOND if number > 0 else -_BEYOND
+    return Decimal(number)

@@ -1,0 +1,302 @@
+"""A pool of connections with an event loop of its own, for callers on any thread and any loop.
+
+Every statement runs in a transaction that first says which wall it is about: row-level security goes by that, and a
+pooler that hands out a connection a transaction needs it so. What a lost connection leaves open is found out, where
+that can be: a call that returns has its records on the server's disk, one that raises has stored nothing.
+"""
+
+import asyncio
+import json
+import os
+import threading
+import time
+import weakref
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from memorist.errors import ClosedError, StoreUnavailableError
+from memorist.scope import Reach, Wall
+from memorist.stores.postgres.libpq import is_lost, is_unprepared, translated
+from memorist.stores.postgres.options import Options
+from memorist.stores.postgres.schema import prepare
+
+if TYPE_CHECKING:
+    from psycopg import AsyncConnection
+    from psycopg_pool import AsyncConnectionPool
+
+    Connection: TypeAlias = AsyncConnection[tuple[Any, ...]]
+
+__all__ = ["EVERYTHING", "Connections", "Query", "Rows", "Unsettled", "everyone_of", "only"]
+
+_T = TypeVar("_T")
+Query: TypeAlias = tuple[str, Sequence[Any]]
+Rows: TypeAlias = list[tuple[Any, ...]]
+EVERYTHING = Reach("", None)
+"""Every tenant's records: for upkeep alone."""
+_ATTEMPTS = 3
+_FRESH = 30.0
+"""Seconds after which a connection that nobody used is tried before it is handed out."""
+_SETTINGS = (
+    "SELECT set_config('memorist.tenant', %s, true), set_config('memorist.users', %s, true),"
+    " set_config('memorist.everything', %s, true), set_config('lock_timeout', %s, true),"
+    " set_config('synchronous_commit', %s, true)"
+)
+Unsettled: TypeAlias = Callable[["Connection"], Awaitable[bool]]
+"""Tells, over a new connection, whether a write took effect whose end was not heard of."""
+
+
+def everyone_of(tenant: str) -> Reach:
+    """Return the reach of a whole tenant."""
+    return Reach(tenant, None)
+
+
+class Connections:
+    """The connections of one process to a database. `connect` opens them, `close` ends them."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self._loop = asyncio.SelectorEventLoop()  # psycopg takes no other on Windows
+        self._thread = threading.Thread(target=self._loop.run_forever, name="memorist-postgres", daemon=True)
+        self._pool: AsyncConnectionPool[Connection] | None = None
+        self._used: weakref.WeakKeyDictionary[Connection, float] = weakref.WeakKeyDictionary()
+        self._suspect = float("-inf")
+        self._prepare = options.prepare_threshold
+        self._commit = ""
+        self._process = os.getpid()
+        self._gate = threading.Lock()
+        self._closed = False
+        self._running: set[asyncio.Task[Any]] = set()
+
+    # --- from outside, on any thread and loop ----------------------------------------------------------
+
+    async def connect(self) -> None:
+        """Check the server and its tables, migrate what is old, open the pool; raises as `schema.prepare`."""
+        self._thread.start()
+        try:
+            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._connect(), self._loop))
+        except BaseException:
+            await self.close()
+            raise
+
+    async def run(self, work: Callable[[], Coroutine[Any, Any, _T]], *, whole: bool = False) -> _T:
+        """Run work on the pool's loop. What must be `whole` goes on when its caller is cancelled."""
+        with self._gate:
+            if self._closed:
+                raise ClosedError("the store is closed")
+            if self._process != os.getpid():
+                raise ClosedError("the store was opened before this process was forked; open it anew in the child")
+            future = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._tracked(work()), self._loop))
+        return await (asyncio.shield(future) if whole else future)
+
+    async def close(self) -> None:
+        """Finish what was begun and close every connection."""
+        with self._gate:
+            if self._closed or self._process != os.getpid():
+                return
+            self._closed = True
+        if self._thread.is_alive():
+            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._finish(), self._loop))
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            await asyncio.to_thread(self._thread.join)
+        self._loop.close()
+
+    # --- on the pool's own loop ------------------------------------------------------------------------
+
+    async def _tracked(self, work: Coroutine[Any, Any, _T]) -> _T:
+        task = asyncio.current_task()
+        assert task is not None
+        self._running.add(task)
+        try:
+            with translated(self.options.shown):
+                return await work
+        finally:
+            self._running.discard(task)
+
+    async def _connect(self) -> None:
+        import psycopg
+        from pgvector.psycopg import register_vector_async
+        from psycopg_pool import AsyncConnectionPool
+
+        async def configure(connection: "Connection") -> None:
+            await register_vector_async(connection)
+            self._used[connection] = time.monotonic()
+
+        with translated(self.options.shown):
+            timeout = max(2, int(self.options.busy_timeout))
+            first = await psycopg.AsyncConnection.connect(
+                self.options.conninfo, autocommit=True, connect_timeout=timeout, prepare_threshold=None
+            )
+            async with first:
+                await prepare(first, self.options)
+                await self._read_settings(first)
+            self._pool = AsyncConnectionPool(
+                self.options.conninfo, min_size=1, max_size=self.options.pool_size, open=False, configure=configure,
+                check=self._check, timeout=self.options.busy_timeout, reconnect_timeout=self.options.busy_timeout,
+                kwargs={"autocommit": True, "connect_timeout": timeout}, name="memorist",
+            )  # fmt: skip
+            await self._pool.open(wait=True, timeout=self.options.busy_timeout)
+
+    async def _read_settings(self, connection: "Connection") -> None:
+        """See that a commit waits for the disk, whatever the database's own setting."""
+        row = await (await connection.execute("SHOW synchronous_commit")).fetchone()
+        self._commit = "on" if row is None or row[0] == "off" else row[0]
+
+    async def _check(self, connection: "Connection") -> None:
+        """Try a connection that was not used for long, or that is older than the last one lost."""
+        used = self._used.get(connection, float("-inf"))
+        if used <= self._suspect or time.monotonic() - used > _FRESH:
+            await connection.execute("")
+            self._used[connection] = time.monotonic()
+
+    async def _finish(self) -> None:
+        mine = asyncio.current_task()
+        while others := [task for task in self._running if task is not mine]:
+            await asyncio.wait(others)
+        if self._pool is not None:
+            await self._pool.close()
+
+    @asynccontextmanager
+    async def _lent(self) -> AsyncIterator["Connection"]:
+        """Lend a connection outside of any transaction; it comes back so, or not at all."""
+        from psycopg_pool import PoolTimeout
+
+        assert self._pool is not None
+        try:
+            connection = await self._pool.getconn()
+        except PoolTimeout as error:
+            if self._pool.get_stats().get("connections_errors", 0) and not await self._reachable():
+                raise StoreUnavailableError(
+                    f"{self.options.shown} cannot be reached; check that the server is running, then try again"
+                ) from error
+            raise
+        connection.prepare_threshold = self._prepare
+        try:
+            yield connection
+        except BaseException:
+            if not connection.closed:
+                with suppress(Exception):
+                    await connection.rollback()
+            raise
+        finally:
+            self._used[connection] = time.monotonic()
+            await self._pool.putconn(connection)
+
+    async def _reachable(self) -> bool:
+        import psycopg
+
+        try:
+            async with await psycopg.AsyncConnection.connect(self.options.conninfo, connect_timeout=2):
+                return True
+        except psycopg.Error:
+            return False
+
+    async def _attempts(self, attempt: Callable[["Connection"], Awaitable[_T]]) -> _T:
+        """Run an attempt that leaves nothing behind when it fails; again if the connection was to blame."""
+        for left in reversed(range(_ATTEMPTS)):
+            try:
+                async with self._lent() as connection:
+                    return await attempt(connection)
+            except Exception as error:
+                if left == 0 or not self._to_repeat(error):
+                    raise
+        raise AssertionError("unreachable")
+
+    def _to_repeat(self, error: Exception) -> bool:
+        if is_lost(error):
+            self._suspect = time.monotonic()
+            return True
+        if is_unprepared(error):
+            self._prepare = None
+            return True
+        return False
+
+    async def _begin(self, connection: "Connection", reach: Reach, how: str = "") -> None:
+        users = None if reach.users is None else [user or "" for user in reach.users]
+        everything = "on" if reach is EVERYTHING else "off"
+        timeout = str(max(1, int(self.options.busy_timeout * 1000)))
+        await connection.execute(f"BEGIN {how}".encode())
+        await connection.execute(
+            _SETTINGS, (reach.tenant, json.dumps(users, ensure_ascii=False), everything, timeout, self._commit)
+        )
+
+    async def read(self, reach: Reach, *queries: Query, before: Sequence[str] = ()) -> list[Rows]:
+        """Return the rows of each query, all of one moment, in one round trip; `before` are statements to go first."""
+
+        async def attempt(connection: "Connection") -> list[Rows]:
+            async with connection.pipeline():
+                await self._begin(connection, reach, "ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                for statement in before:
+                    await connection.execute(statement.encode())
+                cursors = [await connection.execute(query.encode(), values, binary=True) for query, values in queries]
+                await connection.execute("COMMIT")
+            return [await cursor.fetchall() for cursor in cursors]
+
+        return await self._attempts(attempt)
+
+    async def write(
+        self, reach: Reach, work: Callable[["Connection"], Awaitable[_T]], *, settled: Unsettled | None = None
+    ) -> _T:
+        """Run `work` in a transaction and commit it. What it asks goes out when it wants an answer, and at the end.
+
+        A connection lost before the commit was asked for has stored nothing: the work is done again. One lost
+        while it was under way leaves it open: `settled` finds out; without it the work may be done twice.
+        """
+        for left in reversed(range(_ATTEMPTS)):
+            committing, value = False, None
+            try:
+                async with self._lent() as connection:
+                    async with connection.pipeline():
+                        await self._begin(connection, reach)
+                        value = await work(connection)
+                        committing = True
+                        await connection.execute("COMMIT")
+                    return value
+            except Exception as error:
+                if not self._to_repeat(error):
+                    raise
+                if committing and settled is not None and await self._took_effect(reach, settled):
+                    return value  # type: ignore[return-value]
+                if left == 0:
+                    raise
+        raise AssertionError("unreachable")
+
+    async def snapshot(self, work: Callable[["Connection"], Awaitable[_T]]) -> _T:
+        """Run a long read of everything as it is at this moment."""
+        async with self._lent() as connection:
+            await self._begin(connection, EVERYTHING, "ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            value = await work(connection)
+            await connection.execute("COMMIT")
+            return value
+
+    async def _took_effect(self, reach: Reach, settled: Unsettled) -> bool:
+        """Ask the server whether a write whose end was not heard of is stored."""
+
+        async def attempt(connection: "Connection") -> bool:
+            await self._begin(connection, reach)
+            done = await settled(connection)
+            await connection.execute("COMMIT")
+            return done
+
+        try:
+            with translated(self.options.shown):
+                return await self._attempts(attempt)
+        except Exception as error:
+            raise StoreUnavailableError(
+                f"the connection to {self.options.shown} was lost while a write was being committed: it is stored "
+                "whole, or not at all; look, or repeat it with ids of your own and if_exists='ignore'"
+            ) from error
+
+    async def outside(self, *statements: str) -> None:
+        """Run statements outside of any transaction, as VACUUM wants it."""
+
+        async def attempt(connection: "Connection") -> None:
+            for statement in statements:
+                await connection.execute(statement.encode())
+
+        await self._attempts(attempt)
+
+
+def only(wall: Wall) -> Reach:
+    """Return the reach of one wall."""
+    return Reach(wall.tenant, (wall.user,))

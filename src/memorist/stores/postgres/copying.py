@@ -1,0 +1,85 @@
+"""A copy of everything as one SQLite file, made while the database is in use, of one moment."""
+
+from collections.abc import AsyncIterator
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import apsw
+
+from memorist.scope import Wall
+from memorist.stores.postgres.rows import COLUMNS, SELECTED, load_row, record_from, unescaped, vector_from
+from memorist.stores.sqlite import writes as sqlite_writes
+from memorist.stores.sqlite.copying import copy_to
+from memorist.stores.sqlite.rows import dump_record, values_of
+from memorist.stores.sqlite.schema import migrate
+
+if TYPE_CHECKING:
+    from psycopg import AsyncConnection
+
+    Connection: TypeAlias = AsyncConnection[tuple[Any, ...]]
+
+__all__ = ["copy_out"]
+
+_AT_ONCE = 2000
+_ROW = "INSERT INTO records (partition, number, {}, at, epoch) VALUES ({})"
+
+
+async def copy_out(connection: "Connection", schema: str, target: Path) -> None:
+    """Copy all that the transaction sees to a new SQLite file, which appears whole and checked, or not at all.
+
+    Raises:
+        InvalidInputError: the file exists.
+        StoreFullError, StoreUnavailableError: it cannot be written.
+    """
+    with closing(apsw.Connection("")) as copy:  # a file of SQLite's own, gone when closed
+        copy.execute("PRAGMA page_size = 8192")
+        migrate(copy, None)
+        with copy:
+            await _fill(connection, schema, copy)
+        copy_to(copy, target)
+
+
+async def _fill(connection: "Connection", schema: str, copy: apsw.Connection) -> None:
+    async for name, value in _rows(connection, f"SELECT name, value FROM {schema}.meta"):
+        if name not in ("version", "staged"):
+            copy.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+    places: dict[Wall, int] = {}
+
+    def place_of(tenant: str, user: str) -> tuple[Wall, int]:
+        wall = Wall(tenant, user or None)
+        if wall not in places:
+            place = sqlite_writes.find_partition(copy, wall, create=True)
+            assert place is not None
+            places[wall] = place
+        return wall, places[wall]
+
+    insert = _ROW.format(COLUMNS, ",".join("?" * (COLUMNS.count(",") + 5)))
+    async for tenant, user, number, at, epoch, *row in _rows(
+        connection, f"SELECT tenant, user_name, number, at, epoch, {SELECTED} FROM {schema}.records"
+    ):
+        wall, place = place_of(tenant, user)
+        copy.execute(insert, (place, number, *values_of(record_from(row, wall)), at, epoch))
+    async for tenant, user, number, terms, blob in _rows(
+        connection, f"SELECT tenant, user_name, number, terms, vector_send(vector) FROM {schema}.indexed"
+    ):
+        _, place = place_of(tenant, user)
+        sqlite_writes.index(copy, place, number, unescaped(terms), vector_from(blob))
+    async for tenant, user, epoch, number, id, action, at, source, before in _rows(
+        connection,
+        f"SELECT tenant, user_name, epoch, number, id, action, at, source, before FROM {schema}.changes ORDER BY epoch",
+    ):
+        wall, place = place_of(tenant, user)
+        record = load_row(before, wall)
+        text = None if record is None else dump_record(values_of(record))
+        copy.execute("INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                     (epoch, place, number, id, action, at, source, text))  # fmt: skip
+
+
+async def _rows(connection: "Connection", query: str) -> AsyncIterator[tuple[Any, ...]]:
+    """Yield the rows of a query as they come, some at a time."""
+    async with connection.cursor(name="memorist_copy", binary=True) as cursor:
+        await cursor.execute(query.encode())
+        while rows := await cursor.fetchmany(_AT_ONCE):
+            for row in rows:
+                yield row

@@ -1,0 +1,141 @@
+"""psycopg, imported on first use, and what goes wrong in it as errors of ours."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NoReturn
+
+from memorist.errors import (
+    InvalidInputError,
+    MemoristError,
+    SchemaError,
+    StoreBusyError,
+    StoreCorruptError,
+    StoreError,
+    StoreFullError,
+    StoreUnavailableError,
+    missing_extra,
+)
+
+if TYPE_CHECKING:
+    import psycopg
+
+__all__ = ["check_conninfo", "is_lost", "is_unprepared", "raise_ours", "translated"]
+
+_BUSY = {
+    "53300": "the server has no connection left for this role or database; lower pool_size, raise max_connections, "
+    "or put a pooler in between",
+    "55P03": "another process held a lock for too long; try again",
+    "57014": "the server cancelled a statement that took too long; try again",
+    "40001": "another process changed the same rows at the same time; try again",
+    "40P01": "another process waited for the same locks; try again",
+}
+_TOO_LONG = "54000"
+_LOST = ("57P01", "57P02", "57P03", "08000", "08003", "08006")
+_UNPREPARED = ("26000", "42P05", "0A000")
+_REASONS = (
+    (r"too many (clients|connections)|remaining connection slots", "53300"),
+    (r"authentication failed|no password supplied|pg_hba.conf", "name a user who may log in, and the right password"),
+    (r'database ".*" does not exist', "create the database first: createdb NAME"),
+    (r'role ".*" does not exist', "create the role first: createuser NAME"),
+    (r"translate host name|Name or service not known|resolve host|nodename nor servname", "check the host's name"),
+    (r"refused|No such file|Is the server running", "check the host and the port, and that the server is running"),
+    (r"timeout expired|timed out|unreachable", "check the host and the port, and what stands between"),
+    (r"starting up|shutting down|recovery mode", "the server is starting or stopping; try again in a moment"),
+    (r"SSL|certificate", "check sslmode and the certificates"),
+)
+"""What a connection that fails says has no code, only words: what to look for in them, and what to do about it."""
+
+
+def check_conninfo(conninfo: str) -> None:
+    """Refuse what libpq does not take.
+
+    Raises:
+        InvalidInputError: it is not a connection's URL, or a parameter of it is unknown.
+        MissingExtraError: psycopg is not installed.
+    """
+    try:
+        import pgvector  # noqa: F401
+        import psycopg
+        import psycopg_pool  # noqa: F401
+        from psycopg.conninfo import conninfo_to_dict
+    except ModuleNotFoundError as error:
+        raise missing_extra(error.name or "psycopg", "postgres") from error
+    try:
+        conninfo_to_dict(conninfo)
+    except psycopg.Error as error:
+        raise InvalidInputError(
+            f"not a PostgreSQL URL ({error}); it looks like postgresql://USER:PASSWORD@HOST:5432/DATABASE"
+        ) from error
+
+
+def is_lost(error: BaseException) -> bool:
+    """Tell whether the connection is gone, so that nothing further can be done over it."""
+    import psycopg
+    import psycopg_pool
+
+    if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+        return False
+    if isinstance(error, psycopg_pool.PoolTimeout | psycopg_pool.PoolClosed):
+        return False
+    return error.sqlstate is None or error.sqlstate in _LOST
+
+
+def is_unprepared(error: BaseException) -> bool:
+    """Tell whether the server does not know a statement as this connection has prepared it: a pooler's doing."""
+    import psycopg
+
+    if not isinstance(error, psycopg.Error) or error.sqlstate not in _UNPREPARED:
+        return False
+    return error.sqlstate != "0A000" or "cached plan" in str(error)
+
+
+@contextmanager
+def translated(place: str) -> Iterator[None]:
+    """Turn psycopg's errors into this package's; `place` is the database, as it may be shown."""
+    import psycopg
+    import psycopg_pool
+
+    try:
+        yield
+    except MemoristError:
+        raise
+    except psycopg_pool.PoolTimeout as error:
+        raise StoreBusyError(
+            f"every connection to {place} was in use for too long; try again, or raise pool_size in its URL"
+        ) from error
+    except psycopg.Error as error:
+        raise_ours(error, place)
+    except UnicodeEncodeError as error:
+        raise InvalidInputError("a text holds a lone surrogate, which no store can keep") from error
+
+
+def raise_ours(error: "psycopg.Error", place: str) -> NoReturn:
+    """Raise this package's error for one of psycopg's."""
+    code = error.sqlstate or ""
+    said = str(error).strip()
+    if not code:
+        for pattern, advice in _REASONS:
+            if re.search(pattern, said, re.IGNORECASE):
+                if advice in _BUSY:
+                    raise StoreBusyError(f"{place}: {_BUSY[advice]}") from error
+                raise StoreUnavailableError(f"{place} cannot be reached: {said}; {advice}") from error
+    if code in _BUSY:
+        raise StoreBusyError(f"{place}: {_BUSY[code]}") from error
+    if code == _TOO_LONG:
+        raise InvalidInputError(
+            "tenant, user, session, id and key are too long together: PostgreSQL indexes some 2,700 bytes of them"
+        ) from error
+    if code.startswith("53"):
+        raise StoreFullError(f"no room is left where {place} writes ({said}); free some, then repeat") from error
+    if code in ("XX001", "XX002"):
+        raise StoreCorruptError(f"{place} is damaged ({said}); restore a backup") from error
+    if code in ("42P01", "3F000", "42703", "42883"):
+        raise SchemaError(f"tables of {place} are missing or another's ({said}); choose another schema") from error
+    if code == "42501":
+        raise StoreUnavailableError(f"the role lacks a right in {place}: {said}; grant it") from error
+    if code == "25006":
+        raise StoreUnavailableError(f"{place} only reads ({said}); name the primary server") from error
+    if not code or is_lost(error):
+        raise StoreUnavailableError(f"the connection to {place} was lost ({said}); try again") from error
+    raise StoreError(f"PostgreSQL could not do it in {place}: {said}") from error

@@ -1,0 +1,129 @@
+"""What a ``postgresql://`` URL says: where the server is, and how its tables are kept."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from memorist.errors import InvalidInputError
+
+__all__ = ["Options", "parse_url"]
+
+_NAME = re.compile(r"[a-z_][a-z0-9_]{0,40}")
+_SWITCH = {"on": True, "off": False}
+_PURGES = ("delete", "vacuum", "full")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How to reach and how to use a database. The URL's query sets each by its name.
+
+    Args:
+        conninfo: the URL as libpq takes it, without what is below.
+        schema: where the tables are.
+        pool_size: most connections of this process.
+        prepare_threshold: a statement is prepared when it ran so often; None never (``off``).
+        partitions: into how many parts new tables are split, by tenant; 0 leaves them whole.
+        rls: whether new tables carry row-level security.
+        hnsw: whether there is an index for `PostgresStore.nearest`.
+        purge: how far a purge goes: "delete", "vacuum" or "full".
+        busy_timeout: seconds to wait for a connection, a lock, or a server that is away.
+    """
+
+    conninfo: str
+    schema: str = "memorist"
+    pool_size: int = 8
+    prepare_threshold: int | None = 5
+    partitions: int = 8
+    rls: bool = True
+    hnsw: bool = False
+    purge: str = "vacuum"
+    busy_timeout: float = 30.0
+
+    @property
+    def shown(self) -> str:
+        """The URL to show in an error or a log: without the password and the parameters."""
+        parts = urlsplit(self.conninfo)
+        user, _, place = parts.netloc.rpartition("@")
+        name = user.partition(":")[0]
+        return urlunsplit((parts.scheme, f"{name}@{place}" if name else place, parts.path, "", ""))
+
+
+def parse_url(url: str, busy_timeout: float = 30.0) -> Options:
+    """Return what the URL says.
+
+    Raises:
+        InvalidInputError: it is none that libpq takes, or a parameter is unknown or wrong.
+        MissingExtraError: psycopg is not installed.
+    """
+    from memorist.stores.postgres.libpq import check_conninfo
+
+    try:
+        parts = urlsplit(url)
+        query = parse_qsl(parts.query, keep_blank_values=True)
+        if "," not in parts.netloc:  # of several hosts libpq takes care
+            _ = parts.port
+    except ValueError as error:
+        raise InvalidInputError(
+            f"not a URL ({error}); it looks like postgresql://USER:PASSWORD@HOST:5432/DATABASE"
+        ) from error
+    given: dict[str, Any] = {}
+    rest = []
+    for name, value in query:
+        if name in _READERS:
+            given[name] = _READERS[name](name, value)
+        else:
+            rest.append((name, value))
+    conninfo = urlunsplit(("postgresql", parts.netloc, parts.path, urlencode(rest), ""))
+    if not parts.netloc and not parts.path and not rest:  # nothing at all: libpq's own defaults, with its slashes
+        conninfo = "postgresql://"
+    elif not parts.netloc:
+        conninfo = conninfo.replace("postgresql:/", "postgresql:///", 1).replace("////", "///", 1)
+    check_conninfo(conninfo)
+    return Options(conninfo=conninfo, busy_timeout=busy_timeout, **given)
+
+
+def _schema(name: str, value: str) -> str:
+    if not _NAME.fullmatch(value) or value.startswith("pg_"):
+        raise InvalidInputError(f"{name} must be a name of small letters, digits and _, not {value!r}")
+    return value
+
+
+def _whole(name: str, value: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,4}", value):
+        raise InvalidInputError(f"{name} must be a whole number, not {value!r}")
+    return int(value)
+
+
+def _one_or_more(name: str, value: str) -> int:
+    number = _whole(name, value)
+    if number < 1:
+        raise InvalidInputError(f"{name} must be 1 or more")
+    return number
+
+
+def _threshold(name: str, value: str) -> int | None:
+    return None if value == "off" else _whole(name, value)
+
+
+def _switch(name: str, value: str) -> bool:
+    if value not in _SWITCH:
+        raise InvalidInputError(f"{name} must be on or off, not {value!r}")
+    return _SWITCH[value]
+
+
+def _purge(name: str, value: str) -> str:
+    if value not in _PURGES:
+        raise InvalidInputError(f"{name} must be one of {', '.join(_PURGES)}, not {value!r}")
+    return value
+
+
+_READERS = {
+    "schema": _schema,
+    "pool_size": _one_or_more,
+    "prepare_threshold": _threshold,
+    "partitions": _whole,
+    "rls": _switch,
+    "hnsw": _switch,
+    "purge": _purge,
+}

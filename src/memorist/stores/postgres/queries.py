@@ -1,0 +1,164 @@
+"""The longer queries of the store: pages, what changed, words, and the nearest vectors."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from memorist.filters import Filter
+from memorist.scope import Reach, Wall
+from memorist.stores.base import Cursor, Entries, Order, Vector
+from memorist.stores.postgres.conditions import sql_of
+from memorist.stores.postgres.connections import Query, Rows
+from memorist.stores.postgres.rows import SELECTED, entry_of, queries_of
+from memorist.times import now
+
+__all__ = [
+    "BY_INDEX", "MOST_EXACT", "PARTS", "PURGED", "changed", "entries_of", "nearest", "passing", "place_of",
+    "searching_words", "selecting", "state",
+]  # fmt: skip
+
+_ENTRIES_AT_ONCE = 4000
+_ORDERS = {"newest": ("at", "DESC", "<"), "oldest": ("at", "ASC", ">"), "key": ("key", "ASC", ">")}
+_PLACE = "tenant = %s AND user_name = %s"
+MOST_EXACT = 10_000
+"""Vectors that are compared one by one: some 25 ms. An index is read where more pass the filter: behind few it would
+be read for long before it comes to them."""
+BY_INDEX = (
+    "SET LOCAL hnsw.iterative_scan = strict_order",
+    "SET LOCAL hnsw.ef_search = 100",
+    "SET LOCAL hnsw.max_scan_tuples = 200000",
+    "SET LOCAL hnsw.scan_mem_multiplier = 8",
+    "SET LOCAL enable_sort = off",  # behind a policy the planner takes walls for smaller than they are
+)
+_K1, _B = 1.2, 0.75
+"""BM25's parameters, as SQLite's text index has them."""
+PURGED = ("indexed", "words", "staged", "changes", "records", "walls")
+PARTS = """
+SELECT part.relname FROM pg_class AS part JOIN pg_namespace AS space ON space.oid = part.relnamespace
+LEFT JOIN pg_inherits AS child ON child.inhrelid = part.oid LEFT JOIN pg_class AS whole ON whole.oid = child.inhparent
+WHERE space.nspname = %s AND part.relkind = 'r' AND coalesce(whole.relname, part.relname) = ANY(%s)
+AND (whole.oid IS NULL OR satisfies_hash_partition(
+    whole.oid, (SELECT count(*)::int FROM pg_inherits WHERE inhparent = whole.oid),
+    substring(part.relname FROM '[0-9]+$')::int, %s::text))
+"""
+"""The tables that hold a tenant's rows: of one that is split, the part."""
+
+
+def place_of(reach: Reach) -> tuple[str, list[Any]]:
+    """Return the condition that rows lie within reach, and its values."""
+    if reach.users is None:
+        return "tenant = %s", [reach.tenant]
+    return "tenant = %s AND user_name = ANY(%s)", [reach.tenant, [user or "" for user in reach.users]]
+
+
+def selecting(schema: str, reach: Reach, filter: Filter, *, order: Order, limit: int, after: Cursor | None) -> Query:
+    """Return the query for a page. Where users are named, each one's index is walked, and the pages merged."""
+    column, direction, beyond = _ORDERS[order]
+    condition, bindings = sql_of(filter, now())
+    if order == "key":
+        condition += " AND key IS NOT NULL"
+    if after is not None:
+        condition += f" AND ({column}, created_at, id, user_name) {beyond} (%s, %s, %s, %s)"
+        bindings = [*bindings, *after[:3], after[3] or ""]
+    ordered = ", ".join(f"{name} {direction}" for name in ("1", "2", "3", "4")) + f" LIMIT {limit}"
+
+    def page(place: str) -> str:
+        columns = f"{column}, created_at, id, user_name, {SELECTED}"
+        return f"SELECT {columns} FROM {schema}.records WHERE {place} AND {condition} ORDER BY {ordered}"
+
+    if reach.users is None:
+        return page("tenant = %s"), [reach.tenant, *bindings]
+    pages = " UNION ALL ".join(f"({page(_PLACE)})" for _ in reach.users)
+    values = [value for user in reach.users for value in (reach.tenant, user or "", *bindings)]
+    return (pages if len(reach.users) == 1 else f"{pages} ORDER BY {ordered}"), values
+
+
+def state(schema: str, wall: Wall) -> Query:
+    """Return the query for a wall's id, the count of adopted embedders, and the wall's last epoch."""
+    return (
+        f"SELECT (SELECT id FROM {schema}.walls WHERE {_PLACE}), "
+        f" (SELECT value FROM {schema}.meta WHERE name = 'vectors'),"
+        f" coalesce((SELECT epoch FROM {schema}.walls WHERE {_PLACE}), 0)",
+        [wall.tenant, wall.user or ""] * 2,
+    )
+
+
+def changed(schema: str, wall: Wall, since: int) -> tuple[Query, Query]:
+    """Return the queries for the entries that changed after an epoch, and for those that are gone since."""
+    name = (wall.tenant, wall.user or "")
+    entries = (  # LATERAL, for no statistics of a new table must lead to another join than by the key
+        "SELECT epoch, i.terms IS NOT NULL, r.number, id, kind, agent, session, speaker, at, expires_at,"
+        " superseded_at, rating, i.terms, vector_send(i.vector)"
+        " FROM (SELECT epoch, number, id, kind, agent, session, at, expires_at, superseded_at, rating,"
+        f" coalesce(payload ->> 'speaker', payload ->> 'role') AS speaker FROM {schema}.records"
+        f" WHERE {_PLACE} AND epoch > %s ORDER BY epoch LIMIT {_ENTRIES_AT_ONCE}) AS r"
+        f" LEFT JOIN LATERAL (SELECT terms, vector FROM {schema}.indexed"
+        f" WHERE {_PLACE} AND number = r.number OFFSET 0) AS i ON true ORDER BY epoch"
+    )
+    gone = (
+        f"SELECT epoch, number FROM {schema}.changes WHERE {_PLACE} AND epoch > %s"
+        " AND action IN ('forgotten', 'expired')"
+    )
+    return (entries, (*name, since, *name)), (gone, (*name, since))
+
+
+def entries_of(rows: Sequence[Rows], *, asked: str, since: int) -> Entries:
+    """Return what `state` and `changed` found, all of one moment; `asked` is the generation that `since` is of."""
+    [[(place, vectors, latest)], entries, gone] = rows
+    current = f"{place}.{vectors}"
+    more = len(entries) == _ENTRIES_AT_ONCE
+    if current != asked and since:  # purged, or embedded anew, between two looks: the caller begins anew
+        return Entries(current, 0, [], [], more=True)
+    reached = entries[-1][0] if more else latest
+    # Another record in its place may be of a kind that recall does not find: then its entry is gone, too.
+    unfindable = [row[2] for row in entries if not row[1]]
+    numbers = [number for epoch, number in gone if epoch <= reached]
+    return Entries(current, reached, [entry_of(row[2:]) for row in entries if row[1]], [*unfindable, *numbers], more)
+
+
+def searching_words(schema: str, wall: Wall, terms: Sequence[str], limit: int) -> Query | None:
+    """Return the query for the entries that hold any of the terms, with their BM25; None where none can."""
+    asked = queries_of(wall, terms)
+    if not asked:
+        return None
+    name = (wall.tenant, wall.user or "")
+    return (
+        "WITH found AS MATERIALIZED (SELECT term, number, length,"
+        " 1 + (terms @@ twice)::int + (terms @@ thrice)::int + (terms @@ often)::int AS times"
+        " FROM unnest(%s::tsquery[], %s::tsquery[], %s::tsquery[], %s::tsquery[])"
+        " WITH ORDINALITY AS asked (once, twice, thrice, often, term)"
+        f" CROSS JOIN LATERAL (SELECT number, length, terms FROM {schema}.words"
+        f" WHERE {_PLACE} AND terms @@ once) AS held),"
+        f" whole AS (SELECT count(*) AS rows, greatest(avg(length), 1) AS length FROM {schema}.words WHERE {_PLACE}),"
+        " known AS (SELECT term, ln(1 + (max(whole.rows) - count(*) + 0.5) / (count(*) + 0.5))::float8 AS information"
+        " FROM found, whole GROUP BY term)"
+        f" SELECT number, sum(information * times * ({_K1} + 1)"
+        f" / (times + {_K1} * (1 - {_B} + {_B} * found.length / whole.length::float8))) AS score"
+        " FROM found JOIN known USING (term), whole GROUP BY number ORDER BY score DESC, number DESC LIMIT %s",
+        (*map(list, zip(*asked, strict=True)), *name, *name, limit),
+    )
+
+
+def passing(schema: str, wall: Wall, filter: Filter) -> Query:
+    """Return the query for how many records pass, which stops where it is too many to look at each."""
+    condition, bindings = sql_of(filter, now())
+    rows = f"SELECT 1 FROM {schema}.records WHERE {_PLACE} AND {condition} LIMIT {MOST_EXACT + 1}"
+    return f"SELECT count(*) FROM ({rows}) AS found", (wall.tenant, wall.user or "", *bindings)
+
+
+def nearest(schema: str, wall: Wall, vector: Vector, filter: Filter, limit: int, *, by_index: bool) -> Query:
+    """Return the query for the entries nearest to a vector of unit length."""
+    condition, bindings = sql_of(filter, now())
+    form = f"vector({len(vector)})"
+    given = np.asarray(vector / (math.sqrt(float(vector @ vector)) or 1.0), np.float32)
+    distance = f"near.vector::{form} <#> %s::{form}"
+    return (
+        f"SELECT number, -({distance}) FROM {schema}.indexed AS near"
+        f" JOIN {schema}.records USING (tenant, user_name, number)"
+        f" WHERE {_PLACE} AND near.vector IS NOT NULL AND {condition}"
+        # Only the very expression of the index is read in its order.
+        f" ORDER BY {distance if by_index else f'({distance}) + 0'} LIMIT %s",
+        (given, wall.tenant, wall.user or "", *bindings, given, limit),
+    )

@@ -1,0 +1,119 @@
+"""New vectors for every record, kept aside until the last is there, and then put in force at once."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from memorist.records import Record
+from memorist.scope import Wall
+from memorist.stores.base import Vector
+from memorist.stores.postgres.rows import COLUMNS, SELECTED, escaped, lexemes_of, record_from
+from memorist.stores.postgres.schema import lock_key
+
+if TYPE_CHECKING:
+    from psycopg import AsyncConnection
+
+    Connection: TypeAlias = AsyncConnection[tuple[Any, ...]]
+
+__all__ = ["Key", "adopt", "count_missing", "missing", "put_meta", "read_meta", "stage"]
+
+Key: TypeAlias = tuple[str, str, int]
+"""The primary key of a record: tenant, user, number."""
+_MISSING = (
+    "FROM {s}.records AS r JOIN {s}.indexed AS i USING (tenant, user_name, number)"
+    " LEFT JOIN {s}.staged AS s ON s.tenant = r.tenant AND s.user_name = r.user_name AND s.number = r.number"
+    " AND s.version = r.version WHERE s.number IS NULL"
+)
+_SELECTED = ", ".join(f"r.{name.strip()}" for name in SELECTED.split(","))
+assert _SELECTED.count(",") == COLUMNS.count(",")
+
+
+async def read_meta(connection: "Connection", schema: str, name: str) -> str | None:
+    """Return what the table of settings says under a name."""
+    cursor = await connection.execute(f"SELECT value FROM {schema}.meta WHERE name = %s".encode(), (name,))
+    row = await cursor.fetchone()
+    return None if row is None else row[0]
+
+
+async def put_meta(connection: "Connection", schema: str, name: str, value: str, *, replace: bool = True) -> None:
+    """Say something under a name; unless something is said, where it may not be replaced."""
+    then = "DO UPDATE SET value = excluded.value" if replace else "DO NOTHING"
+    query = f"INSERT INTO {schema}.meta VALUES (%s, %s) ON CONFLICT (name) {then}"
+    await connection.execute(query.encode(), (name, value))
+
+
+async def _begin(connection: "Connection", schema: str, fingerprint: str) -> None:
+    """Throw away what was staged for another embedder."""
+    if await read_meta(connection, schema, "staged") != fingerprint:
+        await connection.execute(f"DELETE FROM {schema}.staged".encode())
+        await put_meta(connection, schema, "staged", fingerprint)
+
+
+async def missing(
+    connection: "Connection", schema: str, fingerprint: str, limit: int, after: Key
+) -> list[tuple[Key, int, Record]]:
+    """Return records beyond `after` that have no staged vector yet, as (key, version, record)."""
+    await _begin(connection, schema, fingerprint)
+    cursor = await connection.execute(
+        f"SELECT r.tenant, r.user_name, r.number, r.version, {_SELECTED} {_MISSING.format(s=schema)}"
+        " AND (r.tenant, r.user_name, r.number) > (%s, %s, %s)"
+        " ORDER BY r.tenant, r.user_name, r.number LIMIT %s".encode(),
+        (*after, limit),
+    )
+    return [
+        ((tenant, user, number), version, record_from(row, Wall(tenant, user or None)))
+        for tenant, user, number, version, *row in await cursor.fetchall()
+    ]
+
+
+async def count_missing(connection: "Connection", schema: str, fingerprint: str) -> int:
+    """Return how many records have no staged vector of `fingerprint` yet."""
+    under_way = await read_meta(connection, schema, "staged")
+    rows = _MISSING.format(s=schema) if under_way == fingerprint else f"FROM {schema}.indexed"
+    cursor = await connection.execute(f"SELECT count(*) {rows}".encode())
+    [(count,)] = await cursor.fetchall()
+    return int(count)
+
+
+async def stage(
+    connection: "Connection", schema: str, fingerprint: str, rows: Sequence[tuple[Key, int, Vector, str]]
+) -> None:
+    """Keep new vectors and terms aside. A record forgotten meanwhile is passed over."""
+    await _begin(connection, schema, fingerprint)
+    values = []
+    for (tenant, user, number), version, vector, terms in rows:
+        lexemes, length = lexemes_of(Wall(tenant, user or None), escaped(terms))
+        values.append((version, np.asarray(vector, np.float32), escaped(terms), length, lexemes, tenant, user, number))
+    async with connection.cursor() as cursor:
+        await cursor.executemany(
+            f"INSERT INTO {schema}.staged SELECT tenant, user_name, number, %s, %s, %s, %s, %s::tsvector"
+            f" FROM {schema}.indexed WHERE tenant = %s AND user_name = %s AND number = %s"
+            " ON CONFLICT (tenant, user_name, number) DO UPDATE SET version = excluded.version,"
+            " vector = excluded.vector, terms = excluded.terms, length = excluded.length,"
+            " words = excluded.words".encode(),
+            values,
+        )
+
+
+async def adopt(connection: "Connection", schema: str, fingerprint: str, dimensions: int) -> bool:
+    """Put the staged vectors in force, unless a record has none. Nobody writes meanwhile."""
+    await connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock_key(schema, "vectors"),))
+    await _begin(connection, schema, fingerprint)
+    cursor = await connection.execute(f"SELECT EXISTS (SELECT 1 {_MISSING.format(s=schema)})".encode())
+    if (await cursor.fetchall())[0][0]:
+        return False
+    await connection.execute(f"DROP INDEX IF EXISTS {schema}.indexed_nearest".encode())
+    same = "t.tenant = s.tenant AND t.user_name = s.user_name AND t.number = s.number"
+    for statement in (
+        f"UPDATE {schema}.indexed AS t SET vector = s.vector, terms = s.terms FROM {schema}.staged AS s WHERE {same}",
+        f"UPDATE {schema}.words AS t SET length = s.length, terms = s.words FROM {schema}.staged AS s"
+        f" WHERE {same} AND t.terms <> s.words",
+        f"DELETE FROM {schema}.staged",
+        f"DELETE FROM {schema}.meta WHERE name = 'staged'",
+        f"UPDATE {schema}.meta SET value = value::bigint + 1 WHERE name = 'vectors'",
+    ):
+        await connection.execute(statement.encode())
+    for name, value in (("fingerprint", fingerprint), ("dimensions", str(dimensions))):
+        await put_meta(connection, schema, name, value)
+    return True

@@ -1,0 +1,237 @@
+"""The tables in PostgreSQL, their version, and what must be true of a server before anything is stored on it.
+
+Every key and every index begins with tenant and user, or holds them; the tables are split by tenant. Row-level
+security is a second wall behind the queries' own: it goes by settings that each transaction makes for itself.
+"""
+
+import hashlib
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from memorist.errors import SchemaError, StoreUnavailableError
+from memorist.stores.postgres.options import Options
+
+if TYPE_CHECKING:
+    from psycopg import AsyncConnection
+
+    Connection: TypeAlias = AsyncConnection[tuple[Any, ...]]
+
+__all__ = ["MIGRATIONS", "OLDEST", "index_vectors", "lock_key", "prepare"]
+
+OLDEST = 130_000
+"""The oldest server this runs on, as PostgreSQL counts its versions."""
+_OLDEST_FOR_HNSW = (0, 8)
+"""The first pgvector that goes on looking where a filter leaves too few of the nearest."""
+
+_TABLES = {
+    # One row a wall: its lock, and the epoch of its last change. An id is never used again.
+    "walls": "id bigint NOT NULL, epoch bigint NOT NULL, PRIMARY KEY (tenant, user_name)",
+    # Times are microseconds since 1970; `at` is when it happened, or else when it was stored.
+    "records": """
+        number bigint NOT NULL, id text COLLATE "C" NOT NULL, kind text COLLATE "C" NOT NULL, content text NOT NULL,
+        cue text, key text COLLATE "C", agent text, session text, metadata json NOT NULL, payload json NOT NULL,
+        source text, verified boolean NOT NULL, rating double precision, created_at bigint NOT NULL,
+        updated_at bigint NOT NULL, happened_at bigint, expires_at bigint, superseded_by text, superseded_at bigint,
+        version bigint NOT NULL, at bigint NOT NULL, epoch bigint NOT NULL, PRIMARY KEY (tenant, user_name, number)""",
+    # What ranking reads: the analysed terms and the vector of every record that recall can find.
+    "indexed": "number bigint NOT NULL, terms text NOT NULL, vector vector, PRIMARY KEY (tenant, user_name, number)",
+    # The same terms, inverted, for walls too large to rank in memory.
+    "words": """
+        number bigint NOT NULL, length integer NOT NULL, terms tsvector NOT NULL,
+        PRIMARY KEY (tenant, user_name, number) INCLUDE (length)""",
+    # Append-only. `before` is the record as it stood before the change; blanked when it is forgotten.
+    "changes": """
+        epoch bigint NOT NULL, number bigint NOT NULL, id text COLLATE "C" NOT NULL, action text NOT NULL,
+        at bigint NOT NULL, source text, before text, PRIMARY KEY (tenant, user_name, epoch)""",
+    # Vectors of the next embedder, while a reindex is under way.
+    "staged": """
+        number bigint NOT NULL, version bigint NOT NULL, vector vector NOT NULL, terms text NOT NULL,
+        length integer NOT NULL, words tsvector NOT NULL, PRIMARY KEY (tenant, user_name, number)""",
+}
+_INDEXES = (
+    "CREATE UNIQUE INDEX records_by_id ON {s}.records (tenant, user_name, id)",
+    "CREATE UNIQUE INDEX records_by_key ON {s}.records (tenant, user_name, kind, key)"
+    " WHERE key IS NOT NULL AND superseded_at IS NULL",
+    "CREATE INDEX records_by_time ON {s}.records (tenant, user_name, at, created_at, id)",
+    "CREATE INDEX records_by_kind ON {s}.records (tenant, user_name, kind, at, created_at, id)",
+    "CREATE INDEX records_by_session ON {s}.records (tenant, user_name, session, at, created_at, id)"
+    " WHERE session IS NOT NULL",
+    "CREATE INDEX records_by_epoch ON {s}.records (tenant, user_name, epoch)",
+    "CREATE INDEX records_by_expiry ON {s}.records (expires_at, tenant, user_name) WHERE expires_at IS NOT NULL",
+    "CREATE INDEX changes_by_record ON {s}.changes (tenant, user_name, id, epoch)",
+    "CREATE INDEX changes_gone ON {s}.changes (tenant, user_name, epoch) WHERE action IN ('forgotten', 'expired')",
+    "CREATE INDEX words_by_term ON {s}.words USING gin (terms)",  # a lexeme of each text stands for its wall
+)
+_GUARDED = ("walls", "records", "indexed", "changes", "staged")
+"""Not `words`: behind a policy PostgreSQL would not use its index. It holds no text that is not in `indexed`, and
+what is found in it is read from the guarded tables."""
+_POLICY = """
+CREATE POLICY walls ON {table} USING (
+    (SELECT current_setting('memorist.everything', true)) = 'on'
+    OR tenant = (SELECT current_setting('memorist.tenant', true)) AND (
+        (SELECT current_setting('memorist.users', true)) = 'null'
+        OR (SELECT nullif(current_setting('memorist.users', true), '')::jsonb) ? user_name))
+"""
+
+
+def lock_key(schema: str, what: str) -> int:
+    """Return the number of an advisory lock: 64 bits, the same in every process."""
+    digest = hashlib.blake2b(f"memorist {schema} {what}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big", signed=True)
+
+
+async def _create(connection: "Connection", options: Options) -> None:
+    schema = options.schema
+    statements = [f"CREATE TABLE {schema}.meta (name text PRIMARY KEY, value text NOT NULL)"]
+    statements.append(f"CREATE SEQUENCE {schema}.numbers")
+    for table, columns in _TABLES.items():
+        name = f"{schema}.{table}"
+        names = [name]
+        owner = 'tenant text COLLATE "C" NOT NULL, user_name text COLLATE "C" NOT NULL'
+        split = " PARTITION BY HASH (tenant)" if options.partitions else ""
+        statements.append(f"CREATE TABLE {name} ({owner}, {columns}){split}")
+        for part in range(options.partitions):
+            names.append(f"{name}_{part}")
+            modulus = f"MODULUS {options.partitions}, REMAINDER {part}"
+            statements.append(f"CREATE TABLE {names[-1]} PARTITION OF {name} FOR VALUES WITH ({modulus})")
+        if options.rls and table in _GUARDED:
+            for each in names:  # a partition can be asked without its parent
+                statements.append(f"ALTER TABLE {each} ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY")
+                statements.append(_POLICY.format(table=each))
+    statements += [statement.format(s=schema) for statement in _INDEXES]
+    statements.append(f"INSERT INTO {schema}.meta VALUES ('vectors', '1')")
+    for statement in statements:
+        await connection.execute(statement.encode())
+
+
+Migration = Callable[["Connection", Options], Awaitable[None]]
+MIGRATIONS: Sequence[Migration] = (_create,)
+"""Step n leads from version n to version n + 1. A step that was released is never changed."""
+
+
+async def prepare(connection: "Connection", options: Options, steps: Sequence[Migration] = MIGRATIONS) -> None:
+    """Check the server, and bring its tables to the version of `steps`, under an advisory lock.
+
+    Raises:
+        StoreUnavailableError: it is too old, lacks pgvector, or the role may not do what must be done.
+        SchemaError: a newer version of this package made the tables, or something else did.
+    """
+    version = connection.info.server_version
+    if version < OLDEST:
+        raise StoreUnavailableError(
+            f"{options.shown} is PostgreSQL {version // 10_000}; it takes {OLDEST // 10_000} or later: upgrade it"
+        )
+    [(reads_only,)] = await (await connection.execute("SHOW transaction_read_only")).fetchall()
+    if reads_only == "on":
+        raise StoreUnavailableError(f"{options.shown} only reads: it is a replica, or set so; name the primary server")
+    if await _version(connection, options, len(steps)) != len(steps):
+        async with connection.transaction():
+            await connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock_key(options.schema, "migrate"),))
+            await _ensure_vector(connection, options)
+            found = await _version(connection, options, len(steps))  # another process may have been faster
+            if found == 0:
+                await _ensure_schema(connection, options)
+            for step in steps[found:]:
+                await step(connection, options)
+            await connection.execute(
+                f"INSERT INTO {options.schema}.meta VALUES ('version', %s)"
+                " ON CONFLICT (name) DO UPDATE SET value = excluded.value".encode(),
+                (str(len(steps)),),
+            )
+    await _ensure_vector(connection, options)
+    await _ensure_rights(connection, options)
+
+
+async def _ensure_rights(connection: "Connection", options: Options) -> None:
+    """Make sure that the role may do what every verb needs."""
+    cursor = await connection.execute(
+        "SELECT name || ': ' || need FROM unnest(%s::text[]) AS name, unnest(%s::text[]) AS need"
+        " WHERE NOT has_table_privilege(name, need)"
+        " UNION ALL SELECT %s || ': USAGE' WHERE NOT has_sequence_privilege(%s, 'USAGE')",
+        (
+            [f"{options.schema}.{table}" for table in (*_TABLES, "meta")], ["SELECT", "INSERT", "UPDATE", "DELETE"],
+            *[f"{options.schema}.numbers"] * 2,
+        ),
+    )  # fmt: skip
+    if lacking := [row[0] for row in await cursor.fetchall()]:
+        raise StoreUnavailableError(
+            f"the role lacks rights in {options.shown}: {', '.join(lacking[:3])}"
+            f"{' …' if len(lacking) > 3 else ''}; grant them as docs/postgres.md says"
+        )
+
+
+async def _version(connection: "Connection", options: Options, latest: int) -> int:
+    schema = options.schema
+    cursor = await connection.execute(
+        "SELECT to_regclass(%s) IS NOT NULL, to_regclass(%s) IS NOT NULL", (f"{schema}.meta", f"{schema}.records")
+    )
+    [(ours, theirs)] = await cursor.fetchall()
+    if not ours:
+        if theirs:
+            raise SchemaError(f"the schema {schema!r} holds another program's tables; choose one with ?schema=NAME")
+        return 0
+    cursor = await connection.execute(f"SELECT value FROM {schema}.meta WHERE name = 'version'".encode())
+    row = await cursor.fetchone()
+    found = 0 if row is None else int(row[0])
+    if found > latest:
+        raise SchemaError(
+            f"the tables in {options.shown} were made by a newer Memorist (schema {found}, this one knows {latest}); "
+            "run: pip install --upgrade memorist"
+        )
+    return found
+
+
+async def _ensure_schema(connection: "Connection", options: Options) -> None:
+    cursor = await connection.execute("SELECT to_regnamespace(%s) IS NOT NULL", (options.schema,))
+    if not (await cursor.fetchall())[0][0]:
+        await connection.execute(f"CREATE SCHEMA {options.schema}".encode())
+
+
+async def _ensure_vector(connection: "Connection", options: Options) -> None:
+    """Make sure that the database has pgvector, and that its type is found without its schema's name."""
+    import psycopg
+
+    query = "SELECT extversion, to_regtype('vector') IS NOT NULL FROM pg_extension WHERE extname = 'vector'"
+    row = await (await connection.execute(query)).fetchone()
+    if row is None:
+        try:
+            async with connection.transaction():
+                await connection.execute("CREATE EXTENSION vector")
+        except psycopg.errors.InsufficientPrivilege as error:
+            raise StoreUnavailableError(
+                f"{options.shown} lacks the extension pgvector, and this role may not add it; "
+                "let an administrator run in this database: CREATE EXTENSION vector"
+            ) from error
+        except psycopg.Error as error:
+            raise StoreUnavailableError(
+                f"{options.shown} lacks the extension pgvector ({str(error).splitlines()[0]}); install it on the "
+                "server (the package postgresql-NN-pgvector, or your provider's list of extensions)"
+            ) from error
+        row = await (await connection.execute(query)).fetchone()
+    assert row is not None
+    version, found = row
+    if not found:
+        raise StoreUnavailableError(
+            f"{options.shown} has pgvector in a schema that is not searched; run: ALTER ROLE … SET search_path = …"
+        )
+    if options.hnsw and tuple(map(int, version.split(".")[:2])) < _OLDEST_FOR_HNSW:
+        raise StoreUnavailableError(
+            f"{options.shown} has pgvector {version}; hnsw=on takes 0.8 or later: ALTER EXTENSION vector UPDATE"
+        )
+
+
+async def index_vectors(connection: "Connection", options: Options, dimensions: int) -> None:
+    """Make the index for `PostgresStore.nearest`, where it is missing; or anew, for vectors of another length."""
+    schema = options.schema
+    await connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock_key(schema, "migrate"),))
+    cursor = await connection.execute(
+        "SELECT indexdef FROM pg_indexes WHERE schemaname = %s AND indexname = 'indexed_nearest'", (schema,)
+    )
+    row = await cursor.fetchone()
+    if row is not None and f"vector({dimensions})" in row[0]:
+        return
+    await connection.execute(f"DROP INDEX IF EXISTS {schema}.indexed_nearest".encode())
+    await connection.execute(
+        f"CREATE INDEX indexed_nearest ON {schema}.indexed USING hnsw"
+        f" ((vector::vector({dimensions})) vector_ip_ops)".encode()
+    )

@@ -1,0 +1,306 @@
+"""The PostgreSQL store: any number of processes on any number of machines, one wall a lock."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memorist.errors import ClosedError, InvalidInputError
+from memorist.filters import Filter
+from memorist.records import Action, Change, Record
+from memorist.scope import Reach, Wall
+from memorist.stores.base import Cursor, Entries, Order, Store, Vector, Write
+from memorist.stores.postgres import queries, reindexing, writes
+from memorist.stores.postgres.conditions import ALIVE, sql_of
+from memorist.stores.postgres.connections import EVERYTHING, Connections, Query, Rows, everyone_of, only
+from memorist.stores.postgres.copying import copy_out
+from memorist.stores.postgres.options import Options
+from memorist.stores.postgres.rows import SELECTED, load_row, record_from, vector_from
+from memorist.stores.postgres.schema import index_vectors
+from memorist.times import from_micros, now, to_micros
+
+if TYPE_CHECKING:
+    from psycopg import AsyncConnection
+
+    Connection: TypeAlias = AsyncConnection[tuple[Any, ...]]
+
+__all__ = ["PostgresStore"]
+
+_T = TypeVar("_T")
+_PLACE = "tenant = %s AND user_name = %s"
+
+
+class PostgresStore(Store):
+    """Records in a PostgreSQL database with pgvector. Needs `pip install 'memorist[postgres]'`.
+
+    Args:
+        options: where it is and how it is used; see `parse_url`.
+    """
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self._open: Connections | None = None
+        self._bound: str | None = None
+        self._floor: reindexing.Key = ("", "", 0)
+        self._keys: dict[int, reindexing.Key] = {}
+
+    def __repr__(self) -> str:
+        return f"PostgresStore({self.options.shown!r})"
+
+    @property
+    def _connections(self) -> Connections:
+        if self._open is None:
+            raise ClosedError("the store is not open")
+        return self._open
+
+    @property
+    def _schema(self) -> str:
+        return self.options.schema
+
+    async def _read(self, reach: Reach, *asked: Query, before: Sequence[str] = ()) -> list[Rows]:
+        connections = self._connections
+        return await connections.run(lambda: connections.read(reach, *asked, before=before))
+
+    async def _upkeep(self, work: Callable[["Connection"], Awaitable[_T]]) -> _T:
+        """Run a write about every tenant's records."""
+        connections = self._connections
+        return await connections.run(lambda: connections.write(EVERYTHING, work), whole=True)
+
+    async def open(self) -> None:
+        if self._open is None:
+            connections = Connections(self.options)
+            await connections.connect()
+            self._open = connections
+
+    async def close(self) -> None:
+        connections, self._open = self._open, None
+        if connections is not None:
+            await connections.close()
+
+    # --- writing ---------------------------------------------------------------------------------------
+
+    async def write(self, wall: Wall, writes_: Sequence[Write]) -> list[bool]:
+        connections, schema, bound = self._connections, self._schema, self._bound
+        done = writes.Done([], None)
+
+        async def work(connection: "Connection") -> list[bool]:
+            nonlocal done
+            done = await writes.carry_out(connection, schema, wall, writes_, bound)
+            return done.outcomes
+
+        async def settled(connection: "Connection") -> bool:
+            return await writes.took_effect(connection, schema, wall, done.last)
+
+        return await connections.run(lambda: connections.write(only(wall), work, settled=settled), whole=True)
+
+    async def sweep(self, now: datetime) -> int:
+        due = f"SELECT DISTINCT tenant, user_name FROM {self._schema}.records WHERE expires_at <= %s"
+        connections, schema = self._connections, self._schema
+        [walls] = await self._read(EVERYTHING, (due, (to_micros(now),)))
+
+        async def sweep_wall(wall: Wall) -> int:
+            return await connections.write(
+                only(wall), lambda connection: writes.remove_expired(connection, schema, wall, now)
+            )
+
+        async def sweep_all() -> int:  # one wall a transaction: nobody waits for long, and no two for each other
+            return sum([await sweep_wall(Wall(tenant, user or None)) for tenant, user in walls])
+
+        return await connections.run(sweep_all, whole=True)
+
+    async def purge(self, wall: Wall) -> int:
+        connections, schema = self._connections, self._schema
+
+        async def work(connection: "Connection") -> int:
+            return await writes.purge(connection, schema, wall)
+
+        count = await connections.run(lambda: connections.write(only(wall), work), whole=True)
+        if self.options.purge != "delete":
+            statements = await self._scrubbing(wall)
+            await connections.run(lambda: connections.outside(*statements), whole=True)
+        return count
+
+    async def _scrubbing(self, wall: Wall) -> list[str]:
+        """Return what takes the space of deleted rows back, in the parts of the tables that hold this tenant's."""
+        [parts] = await self._read(only(wall), (queries.PARTS, (self._schema, list(queries.PURGED), wall.tenant)))
+        how = "FULL, ANALYZE" if self.options.purge == "full" else "ANALYZE"
+        return [f"VACUUM ({how}) {self._schema}.{name}" for (name,) in parts]
+
+    # --- reading ---------------------------------------------------------------------------------------
+
+    async def get(self, wall: Wall, ids: Sequence[str]) -> list[Record]:
+        query = f"SELECT {SELECTED} FROM {self._schema}.records WHERE {_PLACE} AND id = ANY(%s) AND {ALIVE}"
+        asked = [id for id in dict.fromkeys(ids) if "\0" not in id]
+        [rows] = await self._read(only(wall), (query, (*_name(wall), asked, to_micros(now()))))
+        found = {row[0]: record_from(row, wall) for row in rows}
+        return [found[id] for id in asked if id in found]
+
+    async def fetch(self, wall: Wall, numbers: Sequence[int]) -> dict[int, Record]:
+        query = f"SELECT number, {SELECTED} FROM {self._schema}.records WHERE {_PLACE} AND number = ANY(%s) AND {ALIVE}"
+        [rows] = await self._read(only(wall), (query, (*_name(wall), list(numbers), to_micros(now()))))
+        return {row[0]: record_from(row[1:], wall) for row in rows}
+
+    async def select(
+        self, reach: Reach, filter: Filter, *, order: Order, limit: int, after: Cursor | None = None
+    ) -> list[Record]:
+        if limit < 1:
+            self._connections  # noqa: B018 - a closed store says so, whatever is asked
+            return []
+        query = queries.selecting(self._schema, reach, filter, order=order, limit=limit, after=after)
+        [rows] = await self._read(reach, query)
+        return [record_from(row[4:], Wall(reach.tenant, row[3] or None)) for row in rows]
+
+    async def count(self, reach: Reach, filter: Filter) -> int:
+        condition, values = sql_of(filter, now())
+        place, names = queries.place_of(reach)
+        query = f"SELECT count(*) FROM {self._schema}.records WHERE {place} AND {condition}"
+        [[(count,)]] = await self._read(reach, (query, (*names, *values)))
+        return int(count)
+
+    async def users(self, tenant: str) -> dict[str | None, int]:
+        query = (
+            f"SELECT user_name, count(*) FROM {self._schema}.records WHERE tenant = %s AND {ALIVE}"
+            " GROUP BY user_name ORDER BY user_name"
+        )
+        [rows] = await self._read(everyone_of(tenant), (query, (tenant, to_micros(now()))))
+        return {user or None: count for user, count in rows}
+
+    async def tenants(self) -> list[str]:
+        query = f"SELECT DISTINCT tenant FROM {self._schema}.records WHERE {ALIVE} ORDER BY tenant"
+        [rows] = await self._read(EVERYTHING, (query, (to_micros(now()),)))
+        return [tenant for (tenant,) in rows]
+
+    async def history(self, wall: Wall, id: str) -> list[Change]:
+        if "\0" in id:
+            return []
+        past = (
+            f"SELECT action, at, source, before FROM {self._schema}.changes WHERE {_PLACE} AND id = %s ORDER BY epoch"
+        )
+        present = f"SELECT {SELECTED} FROM {self._schema}.records WHERE {_PLACE} AND id = %s"
+        asked = (*_name(wall), id)
+        rows, now_there = await self._read(only(wall), (past, asked), (present, asked))
+        record = record_from(now_there[0], wall) if now_there else None
+        if record is not None and record.expires_at is not None and record.expires_at <= now():
+            record, rows = None, [(*row[:3], None) for row in rows]  # as it will be after the next sweep
+        # What came of a change is what stood before the next one; of the last, what stands now.
+        after = [*(load_row(row[3], wall) for row in rows[1:]), record]
+        return [
+            Change(id, Action(action), from_micros(at), source, record)
+            for (action, at, source, _), record in zip(rows, after, strict=False)
+        ]
+
+    # --- what ranking reads ----------------------------------------------------------------------------
+
+    async def entries(self, wall: Wall, generation: str | None, epoch: int) -> Entries:
+        state = queries.state(self._schema, wall)
+        [[(place, vectors, latest)]] = await self._read(only(wall), state)
+        current = f"{place}.{vectors}"
+        if current == generation and latest == epoch:
+            return Entries(current, epoch, [], [])
+        since = epoch if generation == current else 0
+        rows = await self._read(only(wall), state, *queries.changed(self._schema, wall, since))
+        return queries.entries_of(rows, asked=current, since=since)
+
+    async def matching(self, wall: Wall, filter: Filter) -> NDArray[np.int64]:
+        condition, values = sql_of(filter, now())
+        query = f"SELECT number FROM {self._schema}.records WHERE {_PLACE} AND {condition}"
+        [rows] = await self._read(only(wall), (query, (*_name(wall), *values)))
+        return np.fromiter((row[0] for row in rows), np.int64, len(rows))
+
+    async def vectors(self, wall: Wall, numbers: Sequence[int]) -> dict[int, Vector]:
+        query = f"SELECT number, vector_send(vector) FROM {self._schema}.indexed WHERE {_PLACE} AND number = ANY(%s)"
+        [rows] = await self._read(only(wall), (query, (*_name(wall), list(numbers))))
+        return {number: vector for number, blob in rows if (vector := vector_from(blob)) is not None}
+
+    async def search_words(self, wall: Wall, terms: Sequence[str], limit: int) -> list[tuple[int, float]]:
+        query = queries.searching_words(self._schema, wall, terms, limit)
+        if query is None:
+            self._connections  # noqa: B018
+            return []
+        [rows] = await self._read(only(wall), query)
+        return [(number, float(score)) for number, score in rows]
+
+    async def nearest(self, wall: Wall, vector: Vector, filter: Filter, limit: int) -> list[tuple[int, float]]:
+        """Return the entries nearest to a unit vector that pass the filter, with their cosine, best first.
+
+        Exact, but with ``hnsw=on`` where more than `queries.MOST_EXACT` pass: there it is as good as the index.
+        """
+        by_index = False
+        if self.options.hnsw:
+            [[(count,)]] = await self._read(only(wall), queries.passing(self._schema, wall, filter))
+            by_index = count > queries.MOST_EXACT
+        query = queries.nearest(self._schema, wall, vector, filter, limit, by_index=by_index)
+        [rows] = await self._read(only(wall), query, before=queries.BY_INDEX if by_index else ())
+        return [(number, float(similarity)) for number, similarity in rows]
+
+    # --- the whole -------------------------------------------------------------------------------------
+
+    async def backup(self, target: Path) -> None:
+        if target.exists():
+            raise InvalidInputError(f"{target} exists; choose another path for the backup")
+        connections = self._connections
+
+        async def work(connection: "Connection") -> None:
+            await copy_out(connection, self._schema, target)
+
+        await connections.run(lambda: connections.snapshot(work))
+
+    async def fingerprint(self) -> str | None:
+        query = f"SELECT value FROM {self._schema}.meta WHERE name = 'fingerprint'"
+        [rows] = await self._read(EVERYTHING, (query, ()))
+        return rows[0][0] if rows else None
+
+    async def bind(self, fingerprint: str, dimensions: int) -> None:
+        schema = self._schema
+        if self._bound == fingerprint and self._connections:
+            return
+
+        async def work(connection: "Connection") -> None:
+            if await reindexing.read_meta(connection, schema, "fingerprint") is None:
+                await reindexing.put_meta(connection, schema, "fingerprint", fingerprint, replace=False)
+                await reindexing.put_meta(connection, schema, "dimensions", str(dimensions), replace=False)
+            await writes.check_fingerprint(connection, schema, fingerprint)
+            if self.options.hnsw:
+                await index_vectors(connection, self.options, dimensions)
+
+        await self._upkeep(work)
+        self._bound = fingerprint
+
+    async def to_reembed(self, fingerprint: str, limit: int) -> list[tuple[int, int, Record]]:
+        rows: list[tuple[reindexing.Key, int, Record]] = []
+        for floor in dict.fromkeys((self._floor, ("", "", 0))):  # the next ones; in the end those changed meanwhile
+            rows = await self._upkeep(
+                lambda connection, floor=floor: reindexing.missing(  # type: ignore[misc]
+                    connection, self._schema, fingerprint, limit, floor
+                )
+            )
+            if rows:
+                break
+        self._floor = rows[-1][0] if rows else ("", "", 0)
+        self._keys.update({key[2]: key for key, _, _ in rows})
+        return [(key[2], version, record) for key, version, record in rows]
+
+    async def left_to_reembed(self, fingerprint: str) -> int:
+        return await self._upkeep(lambda connection: reindexing.count_missing(connection, self._schema, fingerprint))
+
+    async def stage(self, fingerprint: str, rows: Sequence[tuple[int, int, Vector, str]]) -> None:
+        # A number that `to_reembed` of this process has not told is passed over, and told again.
+        keyed = [(self._keys.pop(row[0], ("", "", row[0])), row[1], row[2], row[3]) for row in rows]
+        await self._upkeep(lambda connection: reindexing.stage(connection, self._schema, fingerprint, keyed))
+
+    async def adopt(self, fingerprint: str, dimensions: int) -> bool:
+        done = await self._upkeep(
+            lambda connection: reindexing.adopt(connection, self._schema, fingerprint, dimensions)
+        )
+        if done:
+            self._bound = fingerprint
+            if self.options.hnsw:
+                await self._upkeep(lambda connection: index_vectors(connection, self.options, dimensions))
+        return done
+
+
+def _name(wall: Wall) -> tuple[str, str]:
+    return wall.tenant, wall.user or ""

