@@ -1,0 +1,50 @@
+"""A real `chroma run` server for tests, on a port of its own."""
+
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from memorist.errors import StoreUnavailableError
+from memorist.stores.chroma.clients import connect
+
+__all__ = ["free_port", "running_server"]
+
+
+def free_port() -> int:
+    """Return a port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@contextmanager
+def running_server(folder: Path, port: int | None = None) -> Iterator[str]:
+    """Run a server on `folder`, and yield its URL once it answers."""
+    port = port or free_port()
+    beside = Path(sys.executable).with_name("chroma")
+    command = str(beside) if beside.exists() else shutil.which("chroma") or "chroma"
+    server = subprocess.Popen(
+        [command, "run", "--path", str(folder), "--host", "127.0.0.1", "--port", str(port)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        for _ in range(600):
+            try:
+                connect(f"http://127.0.0.1:{port}")[1]()
+                break
+            except StoreUnavailableError:
+                try:
+                    server.wait(0.1)
+                except subprocess.TimeoutExpired:
+                    continue
+                raise
+        yield f"chroma+http://127.0.0.1:{port}"
+    finally:
+        server.terminate()
+        server.wait(30)
