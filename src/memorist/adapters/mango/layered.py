@@ -1,0 +1,222 @@
+"""What every memory of Mango's kind does the same way, over three layers that know how to keep and to find."""
+
+import json
+import logging
+import re
+import uuid
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, TypeVar
+
+from memorist.adapters.mango.types import MemoryEntry, MemoryService, TextMemoryEntry, TrainingEntry, make_entry_id
+
+__all__ = ["Layer", "LayeredMemory", "Stored"]
+
+logger = logging.getLogger("memorist.adapters.mango")
+
+Layer: TypeAlias = Literal["tool", "text", "training"]
+_Call = TypeVar("_Call", MemoryEntry, TrainingEntry)
+
+LAYERS: tuple[Layer, ...] = ("tool", "text", "training")
+_CALL_FIELDS = ("question", "tool_name", "tool_args", "result_summary", "timestamp")
+_FLOAT_NOISE = 1e-6
+"""Vectors are kept as floats of 32 bits: a similarity that is the threshold may come out a hair below it."""
+_CANDIDATES = 4
+"""How many times `top_k` are looked at where they are put in another order."""
+_BY_SIMILARITY, _BY_ARGUMENTS = 0.7, 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """An entry as a layer keeps it: `text` is what a search matches. A text has no other fields."""
+
+    id: str
+    text: str
+    fields: Mapping[str, Any]
+    similarity: float = 0.0
+
+
+class LayeredMemory(MemoryService):
+    """The laws of thresholds, limits and rounding, of export and import.
+
+    Args:
+        rerank: order by 0.7 x similarity + 0.3 x the share of the question's words found in the arguments;
+            `similarity` stays the cosine.
+        provenance: keep `source` and `verified` of each entry; they are exported, too.
+    """
+
+    def __init__(self, *, rerank: bool = False, provenance: bool = False) -> None:
+        self.rerank = rerank
+        self.provenance = provenance
+
+    # --- what a layer does -------------------------------------------------------------------------------
+
+    @abstractmethod
+    async def _put(self, layer: Layer, entry: Stored) -> None:
+        """Keep an entry, in the place of one with the same id."""
+
+    @abstractmethod
+    async def _nearest(self, layer: Layer, text: str, count: int, threshold: float) -> Sequence[Stored]:
+        """Return up to `count` entries with at least this similarity, unrounded, best first."""
+
+    @abstractmethod
+    async def _remove(self, layer: Layer, id: str) -> None:
+        """Delete an entry, if there is one."""
+
+    @abstractmethod
+    async def _all(self, layer: Layer) -> Sequence[Stored]:
+        """Return every entry, oldest first."""
+
+    @abstractmethod
+    def _count(self, layer: Layer) -> int:
+        """Return how many entries there are."""
+
+    # --- the interface -----------------------------------------------------------------------------------
+
+    async def store(self, entry: MemoryEntry) -> None:
+        await self._put("tool", self._stored(entry, verified=False))
+
+    async def retrieve(self, question: str, top_k: int = 3, similarity_threshold: float = 0.6) -> list[MemoryEntry]:
+        found = await self._search("tool", question, top_k, similarity_threshold)
+        return [_call(MemoryEntry, each) for each in found]
+
+    async def delete(self, entry_id: str) -> None:
+        await self._remove("tool", entry_id)
+
+    async def save_text(self, text: str) -> str:
+        id = make_entry_id()
+        await self._put("text", Stored(id, text, self._origin("manual", False)))
+        return id
+
+    async def search_text(self, query: str, top_k: int = 3, similarity_threshold: float = 0.6) -> list[TextMemoryEntry]:
+        found = await self._search("text", query, top_k, similarity_threshold)
+        return [TextMemoryEntry(each.id, each.text, round(each.similarity, 3), **_origin_of(each)) for each in found]
+
+    def count(self) -> int:
+        return self._count("tool")
+
+    async def train(self, entry: TrainingEntry) -> None:
+        await self._put("training", self._stored(entry, verified=True))
+
+    async def get_training_entries(
+        self, question: str, top_k: int = 5, similarity_threshold: float = 0.5
+    ) -> list[TrainingEntry]:
+        found = await self._search("training", question, top_k, similarity_threshold)
+        return [_call(TrainingEntry, each) for each in found]
+
+    def training_count(self) -> int:
+        return self._count("training")
+
+    async def export_all(self) -> list[dict[str, Any]]:
+        exported: list[dict[str, Any]] = []
+        for layer in LAYERS:
+            for each in await self._all(layer):
+                named = {"type": layer, "id": each.id}
+                origin = _origin_of(each) if self.provenance else {}
+                if layer == "text":
+                    exported.append({**named, "text": each.text, **origin})
+                else:
+                    call = {"question": each.text, **{name: each.fields[name] for name in _CALL_FIELDS[1:]}}
+                    exported.append({**named, **call, **origin})
+        return exported
+
+    async def import_all(self, entries: list[dict[str, Any]]) -> int:
+        """Keep what `export_all` returned.
+
+        An entry without an id gets one that its content makes, so that importing twice changes nothing.
+
+        Returns:
+            How many were imported; unknown types and bad entries are logged as warnings and passed over.
+        """
+        imported = 0
+        for entry in entries:
+            kind = entry.get("type") if isinstance(entry, Mapping) else None
+            if kind not in LAYERS:
+                logger.warning("Unknown entry type '%s' during import — skipped.", kind)
+                continue
+            try:
+                await self._import(kind, entry)
+            except (KeyError, TypeError, ValueError) as error:
+                logger.warning("Bad %s entry during import — skipped: %s", kind, _reason(error))
+                continue
+            imported += 1
+        return imported
+
+    async def _import(self, layer: Layer, entry: Mapping[str, Any]) -> None:
+        id = _text(entry, "id", _id_of(entry)) or _id_of(entry)
+        source, verified = entry.get("source") or "import", entry.get("verified")
+        if layer == "text":
+            await self._put("text", Stored(id, _text(entry, "text"), self._origin(source, bool(verified))))
+            return
+        arguments = entry["tool_args"]
+        if not isinstance(arguments, Mapping):
+            raise TypeError(f"tool_args must be an object, not {type(arguments).__name__}")
+        made = TrainingEntry if layer == "training" else MemoryEntry
+        call = made(
+            id, _text(entry, "question"), _text(entry, "tool_name"), dict(arguments),
+            _text(entry, "result_summary", ""), source=source, verified=verified,
+        )  # fmt: skip
+        call.timestamp = _text(entry, "timestamp", call.timestamp)
+        await self._put(layer, self._stored(call, verified=layer == "training"))
+
+    # --- how ---------------------------------------------------------------------------------------------
+
+    def _stored(self, entry: MemoryEntry | TrainingEntry, *, verified: bool) -> Stored:
+        fields = {
+            "tool_name": entry.tool_name,
+            "tool_args": json.loads(json.dumps(entry.tool_args, default=str)),
+            "result_summary": entry.result_summary,
+            "timestamp": entry.timestamp,
+        }
+        checked = verified if entry.verified is None else entry.verified
+        return Stored(entry.id, entry.question, {**fields, **self._origin(entry.source or "manual", checked)})
+
+    def _origin(self, source: str, verified: bool) -> dict[str, Any]:
+        return {"source": source, "verified": verified} if self.provenance else {}
+
+    async def _search(self, layer: Layer, text: str, top_k: int, threshold: float) -> list[Stored]:
+        """Return the best `top_k`, those with exactly the threshold included."""
+        if top_k < 1 or not text.strip():
+            return []
+        count = top_k * _CANDIDATES if self.rerank else top_k
+        found = list(await self._nearest(layer, text, count, threshold - _FLOAT_NOISE))
+        if self.rerank and layer != "text":
+            found.sort(key=lambda each: -_blended(text, each))
+        return found[:top_k]
+
+
+def _call(kind: type[_Call], found: Stored) -> _Call:
+    fields = {name: found.fields[name] for name in _CALL_FIELDS[1:]}
+    return kind(id=found.id, question=found.text, similarity=round(found.similarity, 3), **fields, **_origin_of(found))
+
+
+def _origin_of(found: Stored) -> dict[str, Any]:
+    return {name: found.fields.get(name) for name in ("source", "verified")}
+
+
+def _blended(question: str, found: Stored) -> float:
+    words = set(_words(question))
+    shared = words & set(_words(json.dumps(found.fields["tool_args"], ensure_ascii=False)))
+    return _BY_SIMILARITY * found.similarity + _BY_ARGUMENTS * (len(shared) / len(words) if words else 0.0)
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[^\W_]+", text.lower())
+
+
+def _id_of(entry: Mapping[str, Any]) -> str:
+    plain = {name: value for name, value in entry.items() if name != "id"}
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, json.dumps(plain, sort_keys=True, default=str)))
+
+
+def _text(entry: Mapping[str, Any], name: str, default: str | None = None) -> str:
+    value = entry.get(name) if default is not None else entry[name]
+    value = default if value is None else value
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be a text, not {type(value).__name__}")
+    return value
+
+
+def _reason(error: Exception) -> str:
+    return f"it lacks {error}" if isinstance(error, KeyError) else str(error)

@@ -1,0 +1,68 @@
+"""Storing by itself: a tool call that succeeded is kept, and a memory that fails spoils no turn."""
+
+import json
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from memorist.adapters.mango.tools import MEMORY_TOOLS, SUMMARY_LENGTH, MemoryTools
+from memorist.adapters.mango.types import MemoryEntry, MemoryService, make_entry_id
+from memorist.agents.injection import without_recalled
+
+__all__ = ["ToolCallRecorder"]
+
+logger = logging.getLogger("memorist.adapters.mango")
+
+
+class ToolCallRecorder:
+    """Keeps the calls that an agent makes.
+
+    ```python
+    recorder = ToolCallRecorder(memory)
+    result = await run_tool(name, arguments)
+    await recorder.record(question, name, arguments, result.data, success=result.success)
+    ```
+
+    Args:
+        memory: where to.
+        tools: the session's memory tools, so that ``delete_last_memory_entry`` finds what was kept here.
+    """
+
+    def __init__(self, memory: MemoryService, tools: MemoryTools | None = None) -> None:
+        self.memory = memory
+        self._tools = tools
+
+    async def record(
+        self, question: str, tool_name: str, tool_args: Mapping[str, Any], result: Any = "", *, success: bool = True
+    ) -> str | None:
+        """Keep a call, and return its id; None for one that failed, one of the memory tools, or a failing memory.
+
+        Args:
+            question: what the user asked; what recall put into it is left out.
+            tool_name: the tool.
+            tool_args: what it was called with.
+            result: what it returned: a text, or anything with a text.
+            success: whether it did what it should.
+        """
+        if not success or tool_name in MEMORY_TOOLS:
+            return None
+        entry = MemoryEntry(
+            make_entry_id(), without_recalled(question), tool_name, dict(tool_args), _summary(result), source="llm"
+        )
+        try:
+            await self.memory.store(entry)
+        except Exception:  # the turn is worth more than its memory
+            logger.warning("Storing a call of %s failed", tool_name, exc_info=True)
+            return None
+        if self._tools is not None:
+            self._tools.saved(entry.id)
+        return entry.id
+
+
+def _summary(result: Any) -> str:
+    if not isinstance(result, str):
+        try:
+            result = json.dumps(result, ensure_ascii=False, default=str)
+        except (TypeError, ValueError, RecursionError):
+            result = str(result)
+    return without_recalled(str(result))[:SUMMARY_LENGTH]

@@ -1,0 +1,109 @@
+"""The four tools by which an agent uses its memory itself."""
+
+from typing import Any
+
+from memorist.adapters.mango.types import MemoryEntry, MemoryService, make_entry_id
+from memorist.agents.tools import Toolbox, ToolResult, ToolSchema
+
+__all__ = ["MEMORY_TOOLS", "SUMMARY_LENGTH", "MemoryTools"]
+
+MEMORY_TOOLS = (
+    "search_saved_correct_tool_uses",
+    "save_question_tool_args",
+    "save_text_memory",
+    "delete_last_memory_entry",
+)
+SUMMARY_LENGTH = 300
+"""Most characters of a result that are kept with a call."""
+_MOST_FOUND = 5
+_THRESHOLD = 0.6
+
+
+class MemoryTools:
+    """The tools on one memory, for one session of an agent.
+
+    ```python
+    tools = MemoryTools(memory)
+    schemas = [each.openai for each in tools.schemas]
+    result = await tools.call("save_text_memory", {"content": "Revenue is in cents"})
+    ```
+    """
+
+    def __init__(self, memory: MemoryService) -> None:
+        self.memory = memory
+        self._saved: list[str] = []
+        self._box = Toolbox(
+            [
+                self.search_saved_correct_tool_uses,
+                self.save_question_tool_args,
+                self.save_text_memory,
+                self.delete_last_memory_entry,
+            ]
+        )
+
+    @property
+    def schemas(self) -> list[ToolSchema]:
+        """What a model is told of the tools."""
+        return self._box.schemas
+
+    async def call(self, name: str, arguments: dict[str, Any] | str | None = None) -> ToolResult:
+        """Carry out a call that a model asked for; whatever goes wrong is an unsuccessful result."""
+        return await self._box.call(name, arguments)
+
+    def saved(self, entry_id: str) -> None:
+        """Say that a tool call was stored in this session, so that it can be deleted again."""
+        if entry_id in self._saved:
+            self._saved.remove(entry_id)
+        self._saved.append(entry_id)
+
+    async def search_saved_correct_tool_uses(self, question: str) -> dict[str, Any]:
+        """Search the tool calls that answered similar questions before.
+
+        Args:
+            question: the question to answer now.
+        """
+        found = await self.memory.retrieve(question, top_k=_MOST_FOUND, similarity_threshold=_THRESHOLD)
+        results = [
+            {
+                "question": each.question,
+                "tool_name": each.tool_name,
+                "tool_args": each.tool_args,
+                "result_summary": each.result_summary,
+                "similarity": round(each.similarity, 2),
+            }
+            for each in found
+        ]
+        return {"results": results, "count": len(results)}
+
+    async def save_question_tool_args(
+        self, question: str, tool_name: str, tool_args: dict[str, Any], result_summary: str = ""
+    ) -> dict[str, str]:
+        """Save a tool call that answered a question correctly.
+
+        Args:
+            question: the question that was answered.
+            tool_name: the tool that was called.
+            tool_args: the exact arguments that worked.
+            result_summary: what the tool returned, in short.
+        """
+        entry = MemoryEntry(
+            make_entry_id(), question, tool_name, tool_args, result_summary[:SUMMARY_LENGTH], source="llm"
+        )
+        await self.memory.store(entry)
+        self.saved(entry.id)
+        return {"saved_id": entry.id}
+
+    async def save_text_memory(self, content: str) -> dict[str, str]:
+        """Save a text worth remembering: a definition, a rule, how the data is meant.
+
+        Args:
+            content: the text, in words that can be understood alone.
+        """
+        return {"saved_id": await self.memory.save_text(content)}
+
+    async def delete_last_memory_entry(self) -> ToolResult:
+        """Delete the tool call that was saved last in this session, because it was wrong."""
+        if not self._saved:
+            return ToolResult(success=False, error="No memory entry to delete from this session.")
+        await self.memory.delete(self._saved[-1])
+        return ToolResult(success=True, data={"deleted_id": self._saved.pop()})

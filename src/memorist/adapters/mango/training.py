@@ -1,0 +1,72 @@
+"""Training from files of one JSON object a line, and export into one."""
+
+import json
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from memorist.adapters.mango.types import MemoryService
+
+__all__ = ["BadLine", "TrainingReport", "export_lines", "train_lines"]
+
+
+@dataclass(frozen=True, slots=True)
+class BadLine:
+    """A line that could not be taken in, by its number from 1, and why."""
+
+    number: int
+    reason: str
+
+
+@dataclass(slots=True)
+class TrainingReport:
+    """What came of a file."""
+
+    imported: int = 0
+    bad: list[BadLine] = field(default_factory=list)
+
+
+async def train_lines(memory: MemoryService, lines: Iterable[str | bytes]) -> TrainingReport:
+    """Take in one entry a line, in the form of `export_all`; an entry without a type is a training entry.
+
+    Blank lines are skipped; bad ones are counted and told, and the others are taken in.
+
+    Raises:
+        StoreError and the like: the memory failed; lines before are in.
+    """
+    report = TrainingReport()
+    for number, line in enumerate(lines, 1):
+        try:
+            text = line.decode("utf-8-sig" if number == 1 else "utf-8") if isinstance(line, bytes) else line
+            if not text.strip():
+                continue
+            entry = json.loads(text)
+        except ValueError as error:
+            report.bad.append(BadLine(number, f"it is not JSON: {error}"))
+            continue
+        reason = await _take_in(memory, entry)
+        if reason is None:
+            report.imported += 1
+        else:
+            report.bad.append(BadLine(number, reason))
+    return report
+
+
+async def _take_in(memory: MemoryService, entry: Any) -> str | None:
+    """Import one entry; return what is wrong with it, or None."""
+    if not isinstance(entry, dict):
+        return f"it is not an object but a {type(entry).__name__}"
+    entry = {"type": "training", **entry}
+    if entry["type"] not in ("tool", "text", "training"):
+        return f"its type is {entry['type']!r}; there are: tool, text, training"
+    needed = ("text",) if entry["type"] == "text" else ("question", "tool_name", "tool_args")
+    missing = [name for name in needed if name not in entry]
+    if missing:
+        return f"it lacks {', '.join(missing)}"
+    return None if await memory.import_all([entry]) else "a field of it is wrong"
+
+
+async def export_lines(memory: MemoryService) -> AsyncIterator[str]:
+    """Yield every entry as a line of JSON, without its end, as `train_lines` reads it."""
+    for entry in await memory.export_all():
+        yield json.dumps(entry, ensure_ascii=False)

@@ -1,0 +1,106 @@
+"""Commands on Mango's memory: training from a file, and export into one."""
+
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from memorist.cli.files import write_new
+from memorist.cli.running import EXIT_BAD_LINES, User, opened, run
+from memorist.cli.showing import clean
+
+if TYPE_CHECKING:
+    from memorist.adapters.mango import TrainingReport
+    from memorist.adapters.mango.layered import LayeredMemory
+
+__all__ = ["app"]
+
+_MOST_SHOWN = 20
+
+Folder: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(metavar="FOLDER", help="Mango's own Chroma folder; without it, the database is used."),
+]
+Collection: TypeAlias = Annotated[str, typer.Option(help="The collection's name in the folder.")]
+
+app = typer.Typer(help="Mango's memory: tool calls, texts and training examples.", no_args_is_help=True)
+
+
+@asynccontextmanager
+async def _memory(
+    context: typer.Context, user: str | None, folder: Path | None, collection: str
+) -> AsyncIterator["LayeredMemory"]:
+    from memorist.adapters.mango import AgentMemory, ChromaAgentMemory
+
+    if folder is None:
+        async with opened(context, user) as memory:
+            yield AgentMemory(memory)
+        return
+    embedder = context.obj.settings().embedder
+    chroma = ChromaAgentMemory(folder, collection, embedding_function=embedder)
+    try:
+        yield chroma
+    finally:
+        await chroma.close()
+
+
+@app.command()
+def train(
+    context: typer.Context,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The file; - reads the standard input.")],
+    persist_dir: Folder = None,
+    collection: Collection = "mango_memory",
+    user: User = None,
+) -> None:
+    """Take in training entries, one JSON object a line: question, tool_name, tool_args, and if you have them
+    result_summary, id, timestamp, type.
+
+    The type is training where a line names none; what `export` wrote is read as well. A line with an id that
+    is there already takes its place. Blank lines are skipped; bad ones are counted and listed, and then the
+    exit code is 3.
+    """
+
+    async def work() -> "TrainingReport":
+        from memorist.adapters.mango import train_lines
+
+        lines = sys.stdin.buffer.readlines() if file == "-" else Path(file).expanduser().read_bytes().splitlines()
+        async with _memory(context, user, persist_dir, collection) as memory:
+            return await train_lines(memory, lines)
+
+    report = run(work)
+    bad = len(report.bad)
+    typer.echo(f"{report.imported:,} imported, {bad:,} bad line{'' if bad == 1 else 's'}")
+    for line in report.bad[:_MOST_SHOWN]:
+        typer.echo(f"line {line.number}: {clean(line.reason)}", err=True)
+    if bad > _MOST_SHOWN:
+        typer.echo(f"… and {bad - _MOST_SHOWN:,} more", err=True)
+    if bad:
+        raise typer.Exit(EXIT_BAD_LINES)
+
+
+@app.command()
+def export(
+    context: typer.Context,
+    file: Annotated[str, typer.Argument(metavar="[FILE]", help="A new file; by default the standard output.")] = "-",
+    persist_dir: Folder = None,
+    collection: Collection = "mango_memory",
+    user: User = None,
+) -> None:
+    """Write tool calls, texts and training entries as lines of JSON that `train` reads."""
+
+    async def work() -> None:
+        from memorist.adapters.mango import export_lines
+
+        async with _memory(context, user, persist_dir, collection) as memory:
+            if file == "-":
+                async for line in export_lines(memory):
+                    sys.stdout.buffer.write(f"{line}\n".encode())
+                sys.stdout.buffer.flush()
+                return
+            number = await write_new(Path(file).expanduser(), export_lines(memory)) + 1
+        typer.echo(f"{number:,} entr{'y' if number == 1 else 'ies'} written to {file}")
+
+    run(work)
