@@ -1,0 +1,32 @@
+"""Promptise's memory: providers with isolation between users, and an agent that is told what it should know."""
+
+from memorist.adapters.promptise.agent import MemoryAgent
+from memorist.adapters.promptise.chroma import ChromaProvider
+from memorist.adapters.promptise.context import (
+    CallerContext,
+    _caller_ctx_var,
+    _format_memory_context,
+    get_current_caller,
+    sanitize_memory_content,
+)
+from memorist.adapters.promptise.in_memory import InMemoryProvider
+from memorist.adapters.promptise.mem0 import Mem0Provider
+from memorist.adapters.promptise.memorist import MemoristProvider
+from memorist.adapters.promptise.types import MemoryIsolationError, MemoryProvider, MemoryResult, MemoryScope
+
+__all__ = [
+    "CallerContext",
+    "ChromaProvider",
+    "InMemoryProvider",
+    "Mem0Provider",
+    "MemoristProvider",
+    "MemoryAgent",
+    "MemoryIsolationError",
+    "MemoryProvider",
+    "MemoryResult",
+    "MemoryScope",
+    "_caller_ctx_var",
+    "_format_memory_context",
+    "get_current_caller",
+    "sanitize_memory_content",
+]

@@ -1,0 +1,206 @@
+"""Promptise's provider on mem0, in its forms of 1.x and 2.x."""
+
+import asyncio
+import copy
+import inspect
+import logging
+import os
+import re
+import threading
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from memorist.adapters.promptise.types import MemoryResult, MemoryScope, is_blank, owner_of
+from memorist.errors import missing_extra
+
+__all__ = ["Mem0Provider"]
+
+logger = logging.getLogger("memorist.adapters.promptise")
+
+_T = TypeVar("_T")
+_EVERYTHING = 100_000
+_UNKNOWN_SCORE = 0.5
+
+
+class Mem0Provider:
+    """Keeps texts in mem0, which may rewrite them with the chat model of its configuration.
+
+    Args:
+        user_id: mem0's user where the scope is SHARED.
+        agent_id: mem0's agent.
+        config: what `mem0.Memory.from_config` takes; None for mem0's defaults.
+        scope: whether entries belong to users.
+
+    Raises:
+        ImportError: mem0ai is not installed.
+    """
+
+    def __init__(
+        self,
+        *,
+        user_id: str = "default",
+        agent_id: str | None = None,
+        config: dict[str, Any] | None = None,
+        scope: MemoryScope = MemoryScope.SHARED,
+    ) -> None:
+        self.scope = scope
+        self._user_id = user_id
+        self._agent_id = agent_id
+        self._closed = False
+        memory = _import_mem0().Memory
+        self._client: Any = memory() if config is None else memory.from_config(config)
+
+    async def search(self, query: str, *, limit: int = 5, user_id: str | None = None) -> list[MemoryResult]:
+        """Return memories that matter to a query, best first; [] with a warning in the log where mem0 fails."""
+        self._check_open()
+        owner = owner_of(self, "search", user_id)
+        if is_blank(query, limit):
+            return []
+        try:
+            items = _items(await self._run(lambda: self._call("search", query, owner=owner, limit=limit)))
+        except Exception:
+            logger.warning("Mem0Provider.search failed", exc_info=True)
+            return []
+        return [_result(each) for each in items if self._may_see(each, owner, unnamed=True)][:limit]
+
+    async def add(self, content: str, *, metadata: dict[str, Any] | None = None, user_id: str | None = None) -> str:
+        """Keep a text, and return its id. Where mem0's model finds nothing in it, it is kept as it is."""
+        self._check_open()
+        owner = owner_of(self, "add", user_id)
+        given: dict[str, Any] = {"user_id": self._name(owner)}
+        if metadata:
+            given["metadata"] = copy.deepcopy(metadata)
+        if self._agent_id is not None:
+            given["agent_id"] = self._agent_id
+
+        def work() -> str:
+            for infer in ({}, {"infer": False}):
+                for each in _items(self._client.add(content, **given, **infer)):
+                    if each.get("id") and each.get("event") not in ("DELETE", "NONE"):
+                        return str(each["id"])
+            raise RuntimeError("mem0 has not kept the text")
+
+        return await self._run(work)
+
+    async def delete(self, memory_id: str, *, user_id: str | None = None) -> bool:
+        """Delete an entry; False where there is none, it is another's, or mem0 fails."""
+        self._check_open()
+        owner = owner_of(self, "delete", user_id)
+
+        def work() -> bool:
+            found = self._client.get(memory_id)
+            if not found or not self._may_see(found, owner, unnamed=owner is None):
+                return False
+            self._client.delete(memory_id)
+            return True
+
+        try:
+            return await self._run(work)
+        except Exception:
+            logger.warning("Mem0Provider.delete failed for memory_id=%s", memory_id, exc_info=True)
+            return False
+
+    async def purge_user(self, user_id: str) -> int:
+        """Delete every entry of a user, of all agents, and return how many."""
+        self._check_open()
+        if self.scope != MemoryScope.PER_USER or not user_id:
+            return 0
+
+        def work() -> int:
+            gone, left = 0, self._all_of(user_id)
+            while left:  # mem0 deletes a hundred at a time
+                self._client.delete_all(user_id=self._name(user_id))
+                before, left = left, self._all_of(user_id)
+                gone += len(before) - len(left)
+                if len(left) >= len(before):
+                    raise RuntimeError(f"mem0 left {len(left)} entries of the user")
+            return gone
+
+        return await self._run(work)
+
+    async def close(self) -> None:
+        """Let go of mem0; what is stored stays. A second call does nothing."""
+        if self._closed:
+            return
+        self._closed = True
+        client, self._client = self._client, None
+        if hasattr(type(client), "close"):
+            await asyncio.to_thread(client.close)
+
+    # --- calling mem0 ------------------------------------------------------------------------------------
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise RuntimeError("Mem0Provider is closed")
+
+    async def _run(self, work: Callable[[], _T]) -> _T:
+        """Run a call of mem0's, one at a time: its stores are not made for several threads."""
+        lock: threading.Lock = self.__dict__.setdefault("_lock", threading.Lock())
+
+        def alone() -> _T:
+            with lock:
+                return work()
+
+        return await asyncio.to_thread(alone)
+
+    def _all_of(self, user_id: str) -> list[Mapping[str, Any]]:
+        return _items(self._call("get_all", owner=user_id, limit=_EVERYTHING, every_agent=True))
+
+    def _call(self, method: str, *given: Any, owner: str | None, limit: int, every_agent: bool = False) -> Any:
+        """Call a method that reads, in the form that this mem0 has."""
+        call = getattr(self._client, method)
+        names = {"user_id": self._name(owner)}
+        if self._agent_id is not None and not every_agent:
+            names["agent_id"] = self._agent_id
+        takes = _parameters(call)
+        if "user_id" in takes or "filters" not in takes:  # 1.x
+            return call(*given, **names, limit=limit)
+        threshold = {"threshold": 0.0} if "threshold" in takes else {}
+        return call(*given, filters=names, top_k=limit, **threshold)
+
+    def _name(self, owner: str | None) -> str:
+        return self._user_id if owner is None else _encoded(owner)
+
+    def _may_see(self, item: Mapping[str, Any], owner: str | None, *, unnamed: bool) -> bool:
+        """Whether an entry is the owner's; `unnamed` is what holds of one that does not say whose it is."""
+        holder = item.get("user_id") or (item.get("metadata") or {}).get("user_id")
+        return unnamed if holder is None else bool(holder == self._name(owner))
+
+
+def _import_mem0() -> Any:
+    os.environ.setdefault("MEM0_TELEMETRY", "False")  # it is read on import
+    try:
+        return import_module("mem0")
+    except ImportError as error:
+        raise missing_extra("mem0ai", "mem0") from error
+
+
+def _parameters(call: Callable[..., Any]) -> frozenset[str]:
+    try:
+        return frozenset(inspect.signature(call).parameters)
+    except (TypeError, ValueError):
+        return frozenset()
+
+
+def _encoded(user_id: str) -> str:
+    """Return a user's name without white space, which mem0 trims or refuses: no two become one."""
+    return quote(user_id, safe="") if re.search(r"[\s%]", user_id) else user_id
+
+
+def _items(answer: Any) -> list[Mapping[str, Any]]:
+    """Return the entries of an answer: a list, or a mapping that holds one."""
+    if isinstance(answer, Mapping):
+        answer = answer.get("results") or answer.get("memories") or []
+    return [each for each in answer or [] if isinstance(each, Mapping)]
+
+
+def _result(item: Mapping[str, Any]) -> MemoryResult:
+    score = item.get("score")
+    return MemoryResult(
+        str(item.get("memory") or item.get("text") or ""),
+        _UNKNOWN_SCORE if score is None else score,
+        str(item.get("id") or ""),
+        copy.deepcopy(dict(item.get("metadata") or {})),
+    )

@@ -1,0 +1,124 @@
+"""What a graph is asked and what it answers, read off the many forms that both can have."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+__all__ = ["Answer", "is_system", "query_of", "text_of"]
+
+_ASKED = ("input", "query", "question", "text")
+_ANSWERED = ("output", "answer", "response", "result", "text")
+_MOST = 500
+"""Most characters of what is in no form that is known."""
+_SYSTEM = ("system", "developer")
+
+
+def query_of(input: Any) -> str:
+    """Return what a memory is searched for: the last message, or what else there is of a question."""
+    if isinstance(input, str):
+        return input
+    if input is None:
+        return ""
+    if isinstance(input, Mapping):
+        messages = input.get("messages")
+        if isinstance(messages, str):
+            return messages
+        if isinstance(messages, Sequence):
+            return text_of(messages[-1]) if messages else ""
+        for name in _ASKED:
+            if isinstance(input.get(name), str):
+                return str(input[name])
+    return str(input)[:_MOST]
+
+
+def text_of(message: Any) -> str:
+    """Return the text of a message: of a mapping, an object, a pair of role and text, or a text itself."""
+    if isinstance(message, Mapping):
+        content = message.get("content")
+    elif isinstance(message, tuple) and len(message) == 2:
+        content = message[1]
+    else:
+        content = message if isinstance(message, str) else getattr(message, "content", None)
+    return _joined(content)
+
+
+def _joined(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    if isinstance(content, Sequence):
+        return "\n".join(text for block in content if (text := _block(block)))
+    return ""
+
+
+def _block(block: Any) -> str:
+    if isinstance(block, str):
+        return block
+    text = block.get("text") if isinstance(block, Mapping) and block.get("type", "text") == "text" else None
+    return text if isinstance(text, str) else ""
+
+
+def _role(message: Any) -> str:
+    if isinstance(message, Mapping):
+        return str(message.get("role") or message.get("type") or "")
+    if isinstance(message, tuple) and len(message) == 2:
+        return str(message[0])
+    return str(getattr(message, "type", "") or getattr(message, "role", ""))
+
+
+def is_system(message: Any) -> bool:
+    """Whether a message is the system's."""
+    return _role(message) in _SYSTEM
+
+
+class Answer:
+    """The answer of a graph, from what it returns or from the pieces that it streams."""
+
+    def __init__(self) -> None:
+        self._whole = ""
+        self._pieces: list[str] = []
+
+    @property
+    def text(self) -> str:
+        """The answer: the last whole message, else the pieces put together."""
+        return self._whole or "".join(self._pieces)
+
+    def take(self, output: Any) -> "Answer":
+        """Take in an output, or a piece of one."""
+        if isinstance(output, str):
+            self._pieces.append(output)
+        elif isinstance(output, Mapping):
+            self._take_mapping(output)
+        elif isinstance(output, tuple) and output:
+            self._take_tuple(output)
+        elif hasattr(output, "content"):
+            self._take_message(output)
+        return self
+
+    def _take_tuple(self, output: tuple[Any, ...]) -> None:
+        """A message and what is known of it, or (in streams of several modes) a mode or a place, and the data."""
+        if hasattr(output[0], "content"):
+            self.take(output[0])
+        else:
+            self.take(output[-1])
+
+    def _take_mapping(self, output: Mapping[Any, Any]) -> None:
+        messages = output.get("messages")
+        if isinstance(messages, Sequence) and not isinstance(messages, str):
+            if messages:
+                self._take_message(messages[-1])
+            return
+        if messages is not None:
+            self._take_message(messages)
+            return
+        for name in _ANSWERED:
+            if isinstance(output.get(name), str):
+                self._whole = output[name]
+                return
+        for update in output.values():  # by the names of the nodes that made them
+            if isinstance(update, Mapping):
+                self._take_mapping(update)
+
+    def _take_message(self, message: Any) -> None:
+        if type(message).__name__.endswith("Chunk"):
+            self._pieces.append(text_of(message))
+        elif _role(message) not in (*_SYSTEM, "human", "user", "tool") and (text := text_of(message)):
+            self._whole = text
