@@ -8,10 +8,10 @@ from memorist.serve.running import Server, bind
 
 
 @asynccontextmanager
-async def running(app: Any) -> AsyncIterator[str]:
+async def running(app: Any, **options: Any) -> AsyncIterator[str]:
     """Serve an app and yield its URL."""
     with bind("127.0.0.1", 0) as listening:
-        server = Server(app)
+        server = Server(app, **options)
         server.config.load()
         server.lifespan = server.config.lifespan_class(server.config)
         await server.startup([listening])  # and not serve(), which looks ten times a second whether to end

@@ -4,7 +4,22 @@ from typing import Annotated
 
 import typer
 
-from memorist.cli import bus, checking, demo, digest, files, mcp, moving, reading, serve, token, topics, upkeep, writing
+from memorist.cli import (
+    bus,
+    checking,
+    demo,
+    digest,
+    files,
+    mcp,
+    moving,
+    reading,
+    serve,
+    token,
+    topics,
+    training,
+    upkeep,
+    writing,
+)
 from memorist.cli.running import Options
 from memorist.scope import DEFAULT_TENANT
 
@@ -23,6 +38,7 @@ for subject in (demo, writing, reading, files, digest, upkeep, checking, moving,
     subject.register(app)
 app.add_typer(topics.app, name="topics")
 app.add_typer(token.app, name="token")
+app.add_typer(training.app, name="mango")
 
 
 @app.callback()

@@ -23,7 +23,7 @@ def create(
         str | None,
         typer.Option("--user", "-u", help="The one user it is for. Without it, a request names the user."),
     ] = None,
-    right: Annotated[str, typer.Option("--right", "-r", help="read, write or admin.")] = "write",
+    right: Annotated[str, typer.Option("--right", "-r", help="metrics, read, write or admin.")] = "write",
     expires: Annotated[
         str | None, typer.Option(help="Until when it holds: 90d, 12h, or a date. Without it, until it is revoked.")
     ] = None,

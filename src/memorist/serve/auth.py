@@ -20,7 +20,7 @@ from memorist.records import Kind, Record
 from memorist.scope import DEFAULT_TENANT, Scope
 from memorist.times import TimeLike, iso, now, parse_expiry, parse_time
 
-__all__ = ["LOCAL", "SERVER_TENANT", "Grant", "Right", "Token", "Tokens", "is_loopback"]
+__all__ = ["LOCAL", "SERVER_TENANT", "Grant", "Right", "Token", "Tokens", "UnauthorizedError", "is_loopback"]
 
 SERVER_TENANT = "memorist:server"
 """Where the server keeps what is its own; no request gets there."""
@@ -28,9 +28,14 @@ _PREFIX = "mem_"
 _KEY = "token/"
 
 
+class UnauthorizedError(ScopeError):
+    """The caller brought no token, or one that does not hold."""
+
+
 class Right(StrEnum):
     """What a token allows; each includes the ones before it."""
 
+    METRICS = "metrics"
     READ = "read"
     WRITE = "write"
     ADMIN = "admin"

@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -62,9 +62,13 @@ class Server(uvicorn.Server):
     """A server that ends when it is told to, and lets what is around it end too.
 
     `answering` is set once it answers; `should_exit` ends it.
+
+    Args:
+        app: what it serves.
+        proxies: the addresses of proxies that are believed as to who asks, and whether with TLS.
     """
 
-    def __init__(self, app: Any) -> None:
+    def __init__(self, app: Any, *, proxies: Sequence[str] = ()) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
@@ -72,7 +76,8 @@ class Server(uvicorn.Server):
                 log_config=None,
                 access_log=False,
                 server_header=False,
-                proxy_headers=False,
+                proxy_headers=bool(proxies),
+                forwarded_allow_ips=list(proxies),
                 timeout_graceful_shutdown=_GRACE,
             )
         )
@@ -94,6 +99,6 @@ class Server(uvicorn.Server):
                 signal.signal(each, handler)
 
 
-async def serve(app: Any, listening: socket.socket) -> None:
+async def serve(app: Any, listening: socket.socket, *, proxies: Sequence[str] = ()) -> None:
     """Answer on a socket until the process is told to end; then finish what was begun."""
-    await Server(app).serve(sockets=[listening])
+    await Server(app, proxies=proxies).serve(sockets=[listening])

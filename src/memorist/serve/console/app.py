@@ -9,13 +9,12 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from memorist.errors import MemoristError
-from memorist.serve.auth import Right
+from memorist.serve.auth import Right, UnauthorizedError
 from memorist.serve.console import changes, pages
 from memorist.serve.console.rendering import HEADERS, render
 from memorist.serve.console.sessions import COOKIE, Sessions
 from memorist.serve.console.visits import answered
 from memorist.serve.rest.access import Server, authorized
-from memorist.serve.rest.problems import UnauthorizedError
 
 __all__ = ["console_routes"]
 

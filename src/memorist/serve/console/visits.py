@@ -13,11 +13,11 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from memorist.errors import MemoristError
 from memorist.memory import Memory
-from memorist.serve.auth import Grant, Right
+from memorist.serve.auth import Grant, Right, UnauthorizedError
 from memorist.serve.console.rendering import HEADERS, link, render
 from memorist.serve.console.sessions import COOKIE, Session, Sessions
 from memorist.serve.rest.access import Server, authorized
-from memorist.serve.rest.problems import UnauthorizedError, problem_of
+from memorist.serve.rest.problems import problem_of
 
 __all__ = ["Handler", "Visit", "answered", "error_page"]
 

@@ -5,15 +5,11 @@ from dataclasses import dataclass, replace
 
 from memorist.errors import ScopeError
 from memorist.memory import Memory
-from memorist.serve.auth import LOCAL, Grant, Right, Tokens, is_loopback
+from memorist.serve.auth import LOCAL, Grant, Right, Tokens, UnauthorizedError, is_loopback
 
-__all__ = ["Access", "Gate", "UnauthorizedError"]
+__all__ = ["Access", "Gate"]
 
 _PROXIES = (b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-real-ip")
-
-
-class UnauthorizedError(ScopeError):
-    """The caller brought no token, or one that does not hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +65,7 @@ class Gate:
             ScopeError: it names another user than it is granted.
         """
         grant = await self._grant(headers, client)
+        grant.check(Right.READ)
         bound = replace(grant, tenant=grant.tenant or self.tenant, user=grant.user or self.user)
         named = headers.get(b"memorist-user", b"").decode("utf-8", "replace").strip() or None
         scope = bound.scope(user=named, agent=self.agent, session=self.session)

@@ -14,8 +14,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from memorist.errors import InvalidInputError, MemoristError, ScopeError
 from memorist.scope import DEFAULT_TENANT
 from memorist.scope import Scope as MemoryScope
+from memorist.serve.auth import UnauthorizedError
 from memorist.serve.limits import BodyTooLargeError, Limiter, Limits, RequestTimeoutError
-from memorist.serve.mcp.access import Access, Gate, UnauthorizedError
+from memorist.serve.mcp.access import Access, Gate
 from memorist.serve.mcp.server import Context, create_server
 
 __all__ = ["LIMITS", "LOOPBACK_HOSTS", "create_app"]

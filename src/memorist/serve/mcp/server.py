@@ -4,6 +4,7 @@ import json
 import logging
 import traceback
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -35,9 +36,11 @@ from mcp_types import (
 from memorist import __version__
 from memorist.agents.tools import Toolbox, ToolSchema
 from memorist.errors import InvalidInputError, MemoristError, NotFoundError, ScopeError
+from memorist.observing import Telemetry, Watch, observed
 from memorist.serve.auth import Right
 from memorist.serve.mcp import resources
 from memorist.serve.mcp.access import Access
+from memorist.serve.mcp.calls import ObservedCalls
 from memorist.serve.mcp.prompt import INSTRUCTIONS, PROMPT, prompt_of
 from memorist.serve.mcp.tools import TOOLS, MemoryTools
 
@@ -53,13 +56,19 @@ _P = TypeVar("_P")
 _FAILED = "the server failed; its log says more"
 
 
-def create_server(access: Access | AccessOf) -> Server[Any]:
+def create_server(access: Access | AccessOf, *, telemetry: Telemetry | None = None) -> Server[Any]:
     """Return an MCP server, to be run on a transport of the SDK.
 
     Args:
         access: whose memory it is and what may be done there; for all requests, or found for each.
+        telemetry: gets the spans; by default OpenTelemetry with the program's own providers.
     """
-    find: AccessOf = access if callable(access) else lambda context: access
+    telemetry = telemetry or Telemetry()
+    watch = Watch(telemetry)
+
+    def find(context: Context) -> Access:
+        found = access(context) if callable(access) else access
+        return replace(found, memory=observed(found.memory, watch))
 
     def answering(answer: Callable[[Access, _P], Awaitable[_T]]) -> Callable[[Context, _P], Awaitable[_T]]:
         @wraps(answer)
@@ -73,7 +82,7 @@ def create_server(access: Access | AccessOf) -> Server[Any]:
 
         return handle
 
-    return Server(
+    server: Server[Any] = Server(
         "memorist",
         title="Memorist",
         version=__version__,
@@ -88,6 +97,8 @@ def create_server(access: Access | AccessOf) -> Server[Any]:
         on_get_prompt=answering(_get_prompt),
         on_completion=answering(_complete),
     )
+    server.middleware[:] = [ObservedCalls(telemetry)]
+    return server
 
 
 # --- tools -------------------------------------------------------------------------------------------

@@ -9,11 +9,11 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
-from memorist.serve.auth import LOCAL, Grant, Right, Tokens, is_loopback
+from memorist.serve.auth import LOCAL, Grant, Right, Tokens, UnauthorizedError, is_loopback
+from memorist.serve.observability.requests import GRANT, SCOPE
 from memorist.serve.rest.idempotency import Ledger, Outcome, fingerprint
-from memorist.serve.rest.problems import UnauthorizedError
 
-__all__ = ["Access", "Admin", "KeyedAdmin", "Reader", "Server", "Writer", "server_of"]
+__all__ = ["Access", "Admin", "KeyedAdmin", "Prober", "Reader", "Server", "Writer", "server_of"]
 
 _bearer = HTTPBearer(auto_error=False, description="A token made by `memorist token create`.")
 _PROXIES = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
@@ -69,6 +69,7 @@ async def authorized(request: Request, server: Server, secret: str | None) -> Gr
     """
     if secret is None:
         if server.open and _is_local(request):
+            request.scope[GRANT] = LOCAL
             return LOCAL
         raise UnauthorizedError("a token is needed: send the header `Authorization: Bearer TOKEN`")
     token = await server.tokens.find(secret)
@@ -76,6 +77,7 @@ async def authorized(request: Request, server: Server, secret: str | None) -> Gr
         raise UnauthorizedError("the token is not known here, or was revoked")
     if token.expired:
         raise UnauthorizedError("the token has expired")
+    request.scope[GRANT] = token.grant
     return token.grant
 
 
@@ -105,9 +107,9 @@ def _needing(right: Right) -> Callable[..., Awaitable[Access]]:
     ) -> Access:
         server = server_of(request)
         grant = await authorized(request, server, _secret(request, credentials))
-        request.scope["memorist.grant"] = grant
         grant.check(right)
         scope = grant.scope(tenant=tenant, user=_one(user, named_user), agent=agent, session=session)
+        request.scope[SCOPE] = scope
         memory = server.memory.scoped(tenant=scope.tenant, user=scope.user, agent=scope.agent, session=scope.session)
         return Access(grant, memory, server, None)
 
@@ -128,6 +130,7 @@ def _one(user: str | None, named: str | None) -> str | None:
     return user if named is None else named
 
 
+_probe = _needing(Right.METRICS)
 _read = _needing(Right.READ)
 _write = _needing(Right.WRITE)
 _admin = _needing(Right.ADMIN)
@@ -151,6 +154,7 @@ def _keyed(grown: Callable[..., Awaitable[Access]]) -> Callable[..., Any]:
     return access
 
 
+Prober: TypeAlias = Annotated[Access, Depends(_probe)]
 Reader: TypeAlias = Annotated[Access, Depends(_read)]
 Writer: TypeAlias = Annotated[Access, Depends(_keyed(_write))]
 Admin: TypeAlias = Annotated[Access, Depends(_admin)]

@@ -1,8 +1,9 @@
 """The app: routes, errors and limits put together."""
 
+from collections.abc import Mapping
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 
 from memorist import __version__
@@ -12,8 +13,10 @@ from memorist.scope import DEFAULT_TENANT, Scope
 from memorist.serve.auth import Tokens
 from memorist.serve.console import console_routes
 from memorist.serve.limits import App, Limiter, Limits
+from memorist.serve.observability import ObservedRequests, Observer
+from memorist.serve.observability.metrics import MEDIA_TYPE as METRICS_TYPE
 from memorist.serve.rest import caller, models, reading, records, whole
-from memorist.serve.rest.access import Server, server_of
+from memorist.serve.rest.access import Prober, Server, server_of
 from memorist.serve.rest.idempotency import Ledger
 from memorist.serve.rest.problems import MEDIA_TYPE, add_handlers, problem_of
 from memorist.serve.rest.routing import RawPaths
@@ -32,23 +35,32 @@ _PROBLEMS: dict[int | str, dict[str, Any]] = {
     422: {"description": "An argument is wrong."},
     503: {"description": "Busy; to be tried again."},
 }
+_SUBJECTS = (records, reading, whole, caller)
+_PREFIX = "/v1"
+_INCLUDED = frozenset(route.endpoint for subject in _SUBJECTS for route in subject.router.routes)
+_NOTHING_TOLD: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
+"""FastAPI's own spans hold paths and queries, ids and users' names with them, and its logs what was sent."""
 
 
-def create_app(memory: Memory, *, open: bool = False, limits: Limits | None = None) -> App:
+def create_app(
+    memory: Memory, *, open: bool = False, limits: Limits | None = None, observer: Observer | None = None
+) -> App:
     """Return the server as an ASGI app.
 
     Args:
         memory: an open one, bound to no tenant and no user; it stays the caller's to close.
         open: let callers on this machine in without a token. Only for a server on a loopback address.
         limits: what a request may cost.
+        observer: what is told of its requests; by default one of its own, with the program's OpenTelemetry.
 
     Raises:
         InvalidInputError: the memory is bound.
     """
-    return guarded(create_api(memory, open=open), limits or Limits())
+    observer = observer or Observer()
+    return guarded(create_api(memory, open=open, observer=observer), limits or Limits(), observer)
 
 
-def create_api(memory: Memory, *, open: bool = False) -> FastAPI:
+def create_api(memory: Memory, *, open: bool = False, observer: Observer | None = None) -> FastAPI:
     """Return the routes alone, without the limits around them."""
     if memory.scope != Scope(DEFAULT_TENANT):
         raise InvalidInputError("a server needs a memory that is bound to no tenant, user or label")
@@ -63,23 +75,34 @@ def create_api(memory: Memory, *, open: bool = False) -> FastAPI:
         docs_url=None,  # its page would load scripts from elsewhere
         redoc_url=None,
         redirect_slashes=False,
+        telemetry=_NOTHING_TOLD,
         responses={status: {**_PROBLEM, **more} for status, more in _PROBLEMS.items()},
     )
-    app.state.server = Server(memory, Tokens(memory), Ledger(memory), open)
+    app.state.observer = observer = observer or Observer()
+    app.state.server = Server(observer.observed(memory), Tokens(memory), Ledger(memory), open)
     add_handlers(app)
-    for subject in (records, reading, whole, caller):
-        app.include_router(subject.router, prefix="/v1")
+    for subject in _SUBJECTS:
+        app.include_router(subject.router, prefix=_PREFIX)
     app.get("/health", tags=["server"], response_model=models.Status)(health)
     app.get("/ready", tags=["server"], response_model=models.Status)(ready)
+    metrics_answer: dict[str, Any] = {"content": {"text/plain": {"schema": {"type": "string"}}}}
+    app.get("/metrics", tags=["server"], response_class=Response, responses={200: metrics_answer})(metrics)
     app.router.routes.extend(console_routes(app.state.server))
     return app
 
 
-def guarded(app: App, limits: Limits) -> App:
-    """Return an app with limits around it."""
-    return RawPaths(
-        Limiter(app, limits, streaming=whole.STREAMING, free=("/health", "/ready", "/metrics"), refuse=problem_of)
-    )
+def guarded(app: App, limits: Limits, observer: Observer) -> App:
+    """Return an app with limits around it, and all that happens there observed."""
+    free = ("/health", "/ready", "/metrics")
+    limited = Limiter(app, limits, streaming=whole.STREAMING, free=free, refuse=problem_of)
+    return RawPaths(ObservedRequests(limited, observer, _route_of))
+
+
+def _route_of(scope: Mapping[str, Any]) -> str | None:
+    """Return the template of the route that answered: not every FastAPI says the prefix with which it was included."""
+    path: str | None = getattr(scope.get("route"), "path", None)
+    bare = path is not None and scope.get("endpoint") in _INCLUDED and not path.startswith(f"{_PREFIX}/")
+    return f"{_PREFIX}{path}" if bare else path
 
 
 async def health() -> JSONResponse:
@@ -91,3 +114,9 @@ async def ready(request: Request) -> JSONResponse:
     """Tell that the store answers."""
     await server_of(request).tokens.find("")
     return JSONResponse({"status": "ok", "version": __version__})
+
+
+async def metrics(access: Prober, request: Request) -> Response:
+    """Return what the server counts of itself, as Prometheus reads it: for an operator's token."""
+    whole.check_operator(access)
+    return Response(request.app.state.observer.metrics.text(), media_type=METRICS_TYPE)

@@ -11,20 +11,18 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from memorist import errors
+from memorist.serve.auth import UnauthorizedError
 from memorist.serve.limits import BodyTooLargeError, OverloadedError, RequestTimeoutError
+from memorist.serve.observability.requests import ERROR
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["KeyReusedError", "UnauthorizedError", "add_handlers", "problem_of"]
+__all__ = ["KeyReusedError", "add_handlers", "problem_of"]
 
 log = logging.getLogger("memorist.serve")
 
 MEDIA_TYPE = "application/problem+json"
-
-
-class UnauthorizedError(errors.ScopeError):
-    """The caller brought no token, or one that does not hold."""
 
 
 class KeyReusedError(errors.InvalidInputError):
@@ -86,8 +84,9 @@ def add_handlers(app: FastAPI) -> None:
     @app.exception_handler(errors.MemoristError)
     async def ours(request: Request, error: errors.MemoristError) -> JSONResponse:
         status, headers, body = problem_of(error)
+        request.scope[ERROR] = type(error).__name__
         if status >= 500:
-            log.error("%s %s: %s", request.method, request.scope["path"], type(error).__name__)
+            log.error("a request failed: %s", type(error).__name__)
         return JSONResponse(body, status, headers)
 
     @app.exception_handler(RequestValidationError)

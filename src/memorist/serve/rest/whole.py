@@ -20,7 +20,7 @@ from memorist.serve.rest.problems import problem_of
 from memorist.serve.rest.records import check_everyone
 from memorist.serve.rest.routing import StrictRoute
 
-__all__ = ["STREAMING", "router"]
+__all__ = ["STREAMING", "check_operator", "router"]
 
 router = APIRouter(route_class=StrictRoute, tags=["the whole"])
 
@@ -104,7 +104,7 @@ async def purge(access: KeyedAdmin) -> JSONResponse:
 )
 async def backup(access: Admin) -> FileResponse:
     """Return a checked copy of the whole store, of every tenant: for an operator's token."""
-    _check_operator(access)
+    check_operator(access)
     folder = tempfile.TemporaryDirectory(prefix="memorist-backup-")
     try:
         copy = await access.memory.backup(Path(folder.name) / "memorist.db")
@@ -118,7 +118,7 @@ async def backup(access: Admin) -> FileResponse:
 @router.get("/check", response_model=models.Faults)
 async def check(access: Admin) -> JSONResponse:
     """Look whether the store is whole: for an operator's token."""
-    _check_operator(access)
+    check_operator(access)
     return JSONResponse({"faults": await access.memory.check()})
 
 
@@ -128,7 +128,7 @@ async def reindex(access: Admin) -> StreamingResponse:
 
     Answers with lines of JSON: `{"done": 256, "total": 1000}` on the way, `{"embedded": 1000}` at the end.
     """
-    _check_operator(access)
+    check_operator(access)
     access.memory.scope.reach(everyone=True)
     return StreamingResponse(_reindexed(access), media_type=LINES)
 
@@ -154,6 +154,7 @@ async def _reindexed(access: Access) -> AsyncIterator[str]:
         running.cancel()
 
 
-def _check_operator(access: Access) -> None:
+def check_operator(access: Access) -> None:
+    """Let only operators at what is of every tenant."""
     if access.grant.tenant is not None:
-        raise ScopeError("this is about every tenant's records; it needs an operator's token")
+        raise ScopeError("this is about every tenant; it needs an operator's token")

@@ -1,0 +1,41 @@
+"""A span for each request of an MCP client, by its method and tool, and never by what was asked or answered."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from mcp import MCPError
+from mcp_types import CallToolResult
+
+from memorist.observing import Telemetry
+from memorist.serve.mcp.tools import TOOLS
+
+__all__ = ["ObservedCalls"]
+
+
+class ObservedCalls:
+    """A middleware of the SDK's, in the place of its own, which tells what errors say and names that a client made up.
+
+    Args:
+        telemetry: makes the spans.
+    """
+
+    def __init__(self, telemetry: Telemetry) -> None:
+        self._telemetry = telemetry
+
+    async def __call__(self, ctx: Any, call_next: Callable[[Any], Awaitable[Any]]) -> Any:
+        """Hand a request on."""
+        tool = (ctx.params or {}).get("name")
+        known = tool if ctx.method == "tools/call" and tool in TOOLS else None
+        told = {"mcp.method.name": ctx.method} | ({} if known is None else {"gen_ai.tool.name": known})
+        headers = dict(getattr(ctx.request, "headers", None) or {})
+        carried = {name: text for name, text in dict(ctx.meta or {}).items() if isinstance(text, str)}
+        name = ctx.method if known is None else f"{ctx.method} {known}"
+        with self._telemetry.span(name, told, headers=headers | carried) as span:
+            try:
+                result = await call_next(ctx)
+            except MCPError as error:
+                span.set_attribute("rpc.response.status_code", str(error.error.code))
+                raise
+            if isinstance(result, CallToolResult) and result.is_error:
+                self._telemetry.failed(span, "tool_error")
+            return result

@@ -1,0 +1,7 @@
+"""What a server tells of itself to whoever runs it: spans, measures and logs, and never a text or a token."""
+
+from memorist.serve.observability.logs import LogFormat, start_logging
+from memorist.serve.observability.observer import Observer
+from memorist.serve.observability.requests import ObservedRequests
+
+__all__ = ["LogFormat", "ObservedRequests", "Observer", "start_logging"]

@@ -1,0 +1,52 @@
+"""What `/metrics` shows, in the form that Prometheus reads."""
+
+from memorist import __version__
+from memorist.errors import missing_extra
+from memorist.observing import SECONDS, Call
+
+try:
+    from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, ProcessCollector, generate_latest
+except ImportError as error:
+    raise missing_extra("prometheus-client", "rest") from error
+
+__all__ = ["MEDIA_TYPE", "Metrics"]
+
+MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class Metrics:
+    """The counts of one server. Their labels are routes, verbs and classes of errors: few, and nobody's own."""
+
+    def __init__(self) -> None:
+        registry = self._registry = CollectorRegistry()
+        asked, verb = ("method", "route", "status"), ("verb",)
+        self.active = Gauge("memorist_http_requests_active", "Requests being answered.", registry=registry)
+        self._requests = Counter("memorist_http_requests", "Requests answered.", asked, registry=registry)
+        self._latency = Histogram(
+            "memorist_http_request_duration_seconds", "From a request's head to its answer's end.", asked[:2],
+            registry=registry, buckets=SECONDS,
+        )  # fmt: skip
+        self._verbs = Histogram(
+            "memorist_verb_duration_seconds", "How long a verb takes.", verb, registry=registry, buckets=SECONDS
+        )
+        self._errors = Counter("memorist_verb_errors", "Verbs that raised.", ("verb", "error"), registry=registry)
+        self._written = Counter("memorist_records_written", "Records stored or changed.", verb, registry=registry)
+        Info("memorist", "This server.", registry=registry).info({"version": __version__})
+        ProcessCollector(registry=registry)
+
+    def request(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count a request that has been answered."""
+        self._requests.labels(method, route, str(status)).inc()
+        self._latency.labels(method, route).observe(seconds)
+
+    def verb(self, call: Call) -> None:
+        """Count a call of a verb that has ended."""
+        self._verbs.labels(call.verb).observe(call.seconds)
+        if call.written:
+            self._written.labels(call.verb).inc(call.written)
+        if call.error is not None:
+            self._errors.labels(call.verb, call.error).inc()
+
+    def text(self) -> bytes:
+        """Return all of it, as Prometheus reads it."""
+        return generate_latest(self._registry)

@@ -1,0 +1,114 @@
+"""An app of which every request is counted, traced and logged, by the route and never by what was asked."""
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from typing import Any
+
+from memorist.serve.auth import Grant
+from memorist.serve.limits import App, Message, Receive, Send
+from memorist.serve.observability.observer import Observer
+
+__all__ = ["ERROR", "GRANT", "SCOPE", "ObservedRequests"]
+
+log = logging.getLogger("memorist.serve.requests")
+
+GRANT = "memorist.grant"
+"""Where a request's scope says who asks."""
+SCOPE = "memorist.scope"
+"""Where it says whose records are meant."""
+ERROR = "memorist.error"
+"""Where it says what class of error was answered."""
+_METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
+_HUNG_UP = 499
+_PROBES = frozenset(("/health", "/ready", "/metrics"))
+
+
+class ObservedRequests:
+    """An app around another.
+
+    Args:
+        app: what answers.
+        observer: what is told.
+        route_of: the template of the route that a scope was handed to, or None where there is none.
+    """
+
+    def __init__(self, app: App, observer: Observer, route_of: Callable[[Mapping[str, Any]], str | None]) -> None:
+        self._app = app
+        self._metrics = observer.metrics
+        self._telemetry = observer.telemetry
+        self._names = observer.names
+        self._route_of = route_of
+        if self._telemetry is not None:
+            name, told = "http.server.request.duration", "How long a request takes."
+            self._duration = self._telemetry.meter.create_histogram(name, "s", told)
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Hand a request on, and tell how it went."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        method = scope["method"] if scope["method"] in _METHODS else "OTHER"
+        status, error, start = 0, None, time.perf_counter()
+
+        async def noting(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        self._metrics.active.inc()
+        with self._span(scope, method) as span:
+            try:
+                await self._app(scope, receive, noting)
+            except BaseException as raised:
+                error = type(raised).__name__
+                raise
+            finally:
+                seconds = time.perf_counter() - start
+                self._metrics.active.dec()
+                route = self._route_of(scope) or "unmatched"
+                status = status or (_HUNG_UP if error is None else 500)
+                error = scope.get(ERROR, error)
+                self._metrics.request(method, route, status, seconds)
+                if span is not None and self._telemetry is not None:
+                    told = {"http.request.method": method, "http.route": route, "http.response.status_code": status}
+                    span.update_name(f"{method} {route}")
+                    span.set_attributes(told if error is None else told | {"error.type": error})
+                    if status >= 500:
+                        self._telemetry.failed(span, error or str(status))
+                    self._duration.record(seconds, told)
+                level = logging.DEBUG if route in _PROBES else logging.INFO
+                if log.isEnabledFor(level):
+                    fields = self._fields(scope, method, route, status, seconds, error)
+                    log.log(level, "request", extra={"fields": fields | _trace(span)})
+
+    def _span(self, scope: Message, method: str) -> Any:
+        if self._telemetry is None:
+            return nullcontext()
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        return self._telemetry.span(method, {"url.scheme": scope.get("scheme", "http")}, headers=headers)
+
+    def _fields(
+        self, scope: Message, method: str, route: str, status: int, seconds: float, error: str | None
+    ) -> dict[str, Any]:
+        """Return what is logged of a request."""
+        grant: Grant | None = scope.get(GRANT)
+        fields = {"method": method, "route": route, "status": status, "milliseconds": round(seconds * 1000, 2)}
+        if grant is not None:
+            fields["token"] = grant.name
+        if error is not None:
+            fields["error"] = error
+        if self._names:
+            named = scope.get(SCOPE)
+            fields |= {} if named is None else {"tenant": named.tenant, "user": named.user}
+        return fields
+
+
+def _trace(span: Any) -> dict[str, str]:
+    """Return what ties a line of the log to its span."""
+    context = None if span is None else span.get_span_context()
+    if context is None or not context.is_valid:
+        return {}
+    return {"trace_id": f"{context.trace_id:032x}", "span_id": f"{context.span_id:016x}"}
