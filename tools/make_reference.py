@@ -52,6 +52,14 @@ PAGES = {
             "memorist.language.callables": "CallableChatModel",
         },
     ),
+    "serving": (
+        "Serving and observing",
+        {
+            "memorist.serve.auth": "Right Grant Token Tokens",
+            "memorist.serve.limits": "Limits",
+            "memorist.observing": "observed",
+        },
+    ),
     "testing": ("Testing", {"memorist.testing": ""}),
 }
 
