@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memorist.config import Settings, config_file, default_url
+from memorist.config import NAMES, Settings, config_file, default_url
 from memorist.errors import InvalidInputError
 
 
@@ -15,6 +15,7 @@ def test_an_empty_environment_gives_the_defaults() -> None:
     assert settings == Settings()
     assert settings.url == default_url() and Path(settings.url).name == "memorist.db"
     assert (settings.embedder, settings.busy_timeout, settings.cache_bytes) == (None, 30.0, 512 * 1024 * 1024)
+    assert settings.largest_index == 250_000
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="where the data folder is depends on the system")
@@ -30,10 +31,12 @@ def test_the_environment_sets_everything() -> None:
             "MEMORIST_EMBEDDER": "ollama:nomic-embed-text",
             "MEMORIST_BUSY_TIMEOUT": "2.5",
             "MEMORIST_CACHE_BYTES": "1000",
+            "MEMORIST_LARGEST_INDEX": "7",
         }
     )
     assert settings.url == str(Path("~/agent.db").expanduser())
     assert (settings.embedder, settings.busy_timeout, settings.cache_bytes) == ("ollama:nomic-embed-text", 2.5, 1000)
+    assert settings.largest_index == 7
 
 
 def test_a_model_folder_is_an_embedder_unless_another_is_named() -> None:
@@ -42,9 +45,7 @@ def test_a_model_folder_is_an_embedder_unless_another_is_named() -> None:
 
 
 def test_a_blank_variable_is_as_good_as_none() -> None:
-    blank = dict.fromkeys(
-        ("MEMORIST_DB", "MEMORIST_EMBEDDER", "MEMORIST_MODEL", "MEMORIST_BUSY_TIMEOUT", "MEMORIST_CACHE_BYTES"), " "
-    )
+    blank = dict.fromkeys((f"MEMORIST_{name.upper()}" for name in NAMES), " ")
     assert Settings.load(blank) == Settings()
 
 
@@ -58,6 +59,8 @@ def test_a_blank_variable_is_as_good_as_none() -> None:
         ("MEMORIST_CACHE_BYTES", "512 MiB"),
         ("MEMORIST_CACHE_BYTES", "1.5"),
         ("MEMORIST_CACHE_BYTES", "-1"),
+        ("MEMORIST_LARGEST_INDEX", "many"),
+        ("MEMORIST_LARGEST_INDEX", "-1"),
     ],
 )
 def test_a_bad_number_is_refused_and_the_variable_named(variable: str, value: str) -> None:
@@ -92,10 +95,10 @@ def test_settings_do_not_change() -> None:
 
 def test_a_file_fills_in_what_the_environment_leaves_open(tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
-    file.write_text('db = "~/agent.db"\nmodel = "~/e5"\nbusy_timeout = 2\ncache_bytes = 1000\n')
+    file.write_text('db = "~/agent.db"\nmodel = "~/e5"\nbusy_timeout = 2\ncache_bytes = 1000\nlargest_index = 9\n')
     settings = Settings.load({"MEMORIST_BUSY_TIMEOUT": "3"}, file)
     assert settings.url == str(Path("~/agent.db").expanduser()) and settings.embedder == Path("~/e5").expanduser()
-    assert (settings.busy_timeout, settings.cache_bytes) == (3.0, 1000)
+    assert (settings.busy_timeout, settings.cache_bytes, settings.largest_index) == (3.0, 1000, 9)
     assert Settings.load({"MEMORIST_EMBEDDER": "hash"}, file).embedder == "hash"
     assert Settings.load({}, tmp_path / "none.toml") == Settings()
 

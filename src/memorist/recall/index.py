@@ -70,6 +70,20 @@ class WallIndex:
         self._in_order = True
         self._voice: dict[int, int] = {}
         self._dialogues: set[int] = set()
+        self._told: set[int] | None = None
+
+    @classmethod
+    def of_some(
+        cls, dimensions: int, entries: Sequence[Entry], speakers: Iterable[str], dialogues: Iterable[str]
+    ) -> "WallIndex":
+        """Return the index of some entries of a wall, which shows only in part who speaks behind it, and where."""
+        index = cls(dimensions)
+        for name in speakers:
+            index.speakers.of(name)
+        index.update(Entries("", 0, list(entries), []))
+        index._told = {index.sessions.of(session) for session in dialogues}
+        index._in_order = False
+        return index
 
     @property
     def nbytes(self) -> int:
@@ -107,6 +121,11 @@ class WallIndex:
             if row is not None:
                 self._kill(row)
         self.generation, self.epoch = changed.generation, changed.epoch
+
+    @property
+    def living(self) -> int:
+        """How many records there are."""
+        return len(self._row_of)
 
     @property
     def mostly_dead(self) -> bool:
@@ -239,8 +258,9 @@ class WallIndex:
         talk = np.flatnonzero(table["alive"] & (table["session"] >= 0) & (table["kind"] == _KINDS[Kind.MESSAGE]))
         pairs = np.unique(np.stack([table["session"][talk], table["speaker"][talk]]), axis=1)
         sessions, voices = np.unique(pairs[0], return_counts=True)
-        self._dialogues = set(sessions[voices > 1].tolist())
-        talk = talk[np.isin(table["session"][talk], sessions[voices > 1])]
+        self._voice = dict(zip(pairs[0].tolist(), pairs[1].tolist(), strict=True))  # who spoke may have been revised
+        self._dialogues = set(sessions[voices > 1].tolist()) if self._told is None else self._told
+        talk = talk[np.isin(table["session"][talk], list(self._dialogues))]
         talk = talk[np.lexsort((table["number"][talk], table["at"][talk], table["session"][talk]))]
         same = table["session"][talk[1:]] == table["session"][talk[:-1]]
         table["after"][talk[:-1][same]] = talk[1:][same]
@@ -273,9 +293,10 @@ class WallIndex:
             return np.zeros(0, np.intp), np.zeros(0, np.float32)
         return np.array(found[0], np.intp), np.array(found[1], np.float32)
 
-    def vocabulary(self) -> Iterable[str]:
-        """Return every term that some row holds or held."""
-        return self._post()
+    def holders(self, term: str) -> int:
+        """Return how many rows hold a term, dead ones included."""
+        found = self._post().get(term)
+        return 0 if found is None else len(found[0])
 
     def rows_of(self, numbers: Iterable[int]) -> Rows:
         """Return the rows of those numbers that are here."""

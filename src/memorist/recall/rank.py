@@ -12,7 +12,7 @@ from memorist.recall.query import Query
 from memorist.recall.question import Question
 from memorist.recall.scale import Scale
 from memorist.recall.temporal import time_fit
-from memorist.recall.words import K1, WordScores, score_words
+from memorist.recall.words import K1, Statistics, WordScores, score_words
 
 __all__ = ["Asked", "Ranked", "rank"]
 
@@ -41,7 +41,8 @@ class Asked:
     """What `rank` is asked.
 
     `chosen` are the numbers that pass a filter only the store can tell, `found` the store's word scores where
-    the index has none; `now` is in microseconds since 1970; `scale` is that of the embedder's cosines.
+    the index has none; `now` is in microseconds since 1970; `scale` is that of the embedder's cosines;
+    `known` is of the words of the whole wall, where the index holds only some of it.
     """
 
     query: Query
@@ -51,6 +52,7 @@ class Asked:
     found: Sequence[tuple[int, float]] | None
     now: int
     scale: Scale = _AS_IT_IS
+    known: Statistics | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +122,9 @@ def rank(index: WallIndex, asked: Asked) -> Ranked:
     if asked.query.mode == "dense":
         return _ranked(index, _nearest(index, asked, allowed, cosines), cosines, {})
     question = asked.question
-    words = score_words(index, question.terms, question.pairs) if index.has_postings else _found(index, asked)
+    words = (
+        score_words(index, question.terms, question.pairs, asked.known) if index.has_postings else _found(index, asked)
+    )
     rows = _candidates(index, allowed, cosines, words)
     signals = {"words": words.alone[rows], "words_around": words.around[rows], "pairs": words.pairs[rows]}
     if asked.vector is not None:

@@ -10,6 +10,7 @@ from memorist.embedders import BatchedEmbedder, Role
 from memorist.errors import EmbedderError, EmbedderMismatchError
 from memorist.recall.analysis import terms, words
 from memorist.recall.index import Floats, WallIndex
+from memorist.recall.large import Large, gathered
 from memorist.recall.query import Query, given_vector
 from memorist.recall.question import Question, read_question
 from memorist.recall.rank import Asked, Ranked, rank
@@ -41,12 +42,15 @@ class Recaller:
         store: where the records are.
         embedder: for the queries.
         cache_bytes: the most that all indexes together may hold; the least lately asked go first.
+        largest_index: a wall of more records is not read, where the store finds candidates by itself.
     """
 
-    def __init__(self, store: Store, embedder: BatchedEmbedder, cache_bytes: int) -> None:
+    def __init__(self, store: Store, embedder: BatchedEmbedder, cache_bytes: int, largest_index: int = 250_000) -> None:
         self._store = store
         self._embedder = embedder
         self._cache_bytes = cache_bytes
+        self._largest_index = largest_index
+        self._generations: dict[Wall, str] = {}
         self._indexes: OrderedDict[Wall, WallIndex] = OrderedDict()
         self._lock = threading.Lock()
         self._scale: Scale | None = None
@@ -56,20 +60,22 @@ class Recaller:
         with self._lock:
             if wall is None:
                 self._indexes.clear()
+                self._generations.clear()
             else:
                 self._indexes.pop(wall, None)
+                self._generations.pop(wall, None)
 
     async def recall(self, walls: Sequence[Wall], query: Query) -> list[Hit]:
         """Return the best hits behind all of `walls`, best first."""
         if query.limit < 1 or (not query.text.strip() and query.vector is None):
             return []
-        indexes = {wall: index for wall in walls if (index := await self._up_to_date(wall)).rows}
-        if not indexes:
+        known = {wall: index for wall in walls if (index := await self._known(wall)).rows}
+        if not known:
             return []
-        question = _read(query, indexes.values())
+        question = _read(query, known.values())
         vector = await self._embedded(query, question)
         hits: list[Hit] = []
-        for wall, index in indexes.items():
+        for wall, index in known.items():
             hits += await self._behind(wall, index, query, question, vector)
         hits.sort(key=lambda hit: (-hit.score, -hit.similarity))
         return hits[: query.limit]
@@ -99,15 +105,16 @@ class Recaller:
         return self._scale
 
     async def _behind(
-        self, wall: Wall, index: WallIndex, query: Query, question: Question, vector: Floats | None
+        self, wall: Wall, known: WallIndex | Large, query: Query, question: Question, vector: Floats | None
     ) -> list[Hit]:
         """Rank behind one wall, and fetch. Records that went meanwhile are left out."""
-        chosen = await self._store.matching(wall, query.filter) if query.filter.reads_fields else None
-        found = None
-        if query.mode != "dense" and not index.has_postings:
-            found = await self._store.search_words(wall, list(question.terms), _WORD_CANDIDATES)
         scale = await self._measured(query) if query.mode == "hybrid" else Scale()
-        asked = Asked(query, question, vector, chosen, found, to_micros(now()), scale)
+        if isinstance(known, Large):
+            index, asked = await gathered(self._store, wall, known, query, question, vector, scale)
+            if not index.rows:
+                return []
+        else:
+            index, asked = known, await self._asked(wall, known, query, question, vector, scale)
         ranked = await self._run(index, lambda: rank(index, asked))
         if ranked.unsure and vector is not None:
             if query.mode == "hybrid":
@@ -117,6 +124,16 @@ class Recaller:
         records = await self._store.fetch(wall, best.numbers.tolist())
         return _hits(index, best, records, query)
 
+    async def _asked(
+        self, wall: Wall, index: WallIndex, query: Query, question: Question, vector: Floats | None, scale: Scale
+    ) -> Asked:
+        """Return what `rank` is asked of a wall that is held whole."""
+        chosen = await self._store.matching(wall, query.filter) if query.filter.reads_fields else None
+        found = None
+        if query.mode != "dense" and not index.has_postings:
+            found = await self._store.search_words(wall, list(question.terms), _WORD_CANDIDATES)
+        return Asked(query, question, vector, chosen, found, to_micros(now()), scale)
+
     async def _run(self, index: WallIndex, work: Callable[[], _T]) -> _T:
         def locked() -> _T:
             with index.lock:
@@ -124,9 +141,27 @@ class Recaller:
 
         return locked() if index.rows <= _INLINE_ROWS else await asyncio.to_thread(locked)
 
+    async def _known(self, wall: Wall) -> WallIndex | Large:
+        """Return the wall's index, or where the wall is too large for one, what to ask the store by."""
+        await self._embedder.ready()
+        with self._lock:
+            index = self._indexes.get(wall)
+        if index is not None and index.living <= self._largest_index:
+            index = await self._up_to_date(wall)
+            if index.living <= self._largest_index:
+                return index
+        outline = await self._store.outline(wall, self._largest_index)
+        if outline is None:
+            return await self._up_to_date(wall)
+        with self._lock:
+            self._indexes.pop(wall, None)
+        if self._generations.get(wall) != outline.generation:
+            await self._check_fingerprint()
+            self._generations[wall] = outline.generation
+        return Large(outline, self._embedder.dimensions)
+
     async def _up_to_date(self, wall: Wall) -> WallIndex:
         """Return the wall's index with all that was stored before this call."""
-        await self._embedder.ready()
         while True:
             index = self._cached(wall)
             since = index.generation, index.epoch
@@ -175,10 +210,10 @@ class Recaller:
             )
 
 
-def _read(query: Query, indexes: Iterable[WallIndex]) -> Question:
+def _read(query: Query, walls: Iterable[WallIndex | Large]) -> Question:
     """Read the question against who speaks, and when, behind the walls."""
-    speakers = {name for index in indexes for name in index.speakers if name is not None}
-    years = sorted({year for index in indexes for year in index.years()}) if query.now is None else ()
+    speakers = {name for wall in walls for name in wall.speakers if name is not None}
+    years = sorted({year for wall in walls for year in wall.years()}) if query.now is None else ()
     return read_question(query.words, speakers=speakers, now=query.now or now(), years=years)
 
 

@@ -1,6 +1,6 @@
 """BM25 over one wall's postings: of each record alone, and of it among its neighbours in the conversation."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from memorist.recall.index import Floats, Rows, WallIndex
 
-__all__ = ["WordScores", "score_words"]
+__all__ = ["Statistics", "WordScores", "score_words"]
 
 K1 = 0.6
 B = 0.4
@@ -16,6 +16,16 @@ B = 0.4
 second occurrence, and a record's length, say less. Both are flat around these values on every data set."""
 PULL = (0.5, 0.25)
 """How much a word counts that stands one message away, and two messages away."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Of the whole wall, where the index holds only some of it: its records, how many terms they have on average, and
+    how many of them hold each term asked for."""
+
+    rows: int
+    length: float
+    holders: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,20 +41,22 @@ class WordScores:
     pairs: Floats
 
 
-def score_words(index: WallIndex, terms: Iterable[str], pairs: Iterable[tuple[str, str]] = ()) -> WordScores:
+def score_words(
+    index: WallIndex, terms: Iterable[str], pairs: Iterable[tuple[str, str]] = (), known: Statistics | None = None
+) -> WordScores:
     """Return how well each row's words answer to the analysed terms, and to pairs of them."""
     alive = index.alive
-    count = int(alive.sum())
     alone, around, paired = (np.zeros(index.rows, np.float32) for _ in range(3))
     found = {term: _living(index.postings(term), alive) for term in dict.fromkeys(terms)}
+    if known is None:
+        known = _statistics(index, {term: len(rows) for term, (rows, _) in found.items()})
     information = {
-        term: float(np.log1p((count - len(rows) + 0.5) / (len(rows) + 0.5))) for term, (rows, _) in found.items()
+        term: _information(known.rows, max(known.holders.get(term, 0), len(found[term][0]))) for term in found
     }
     total = sum(information.values())
     if total <= 0:
         return WordScores(alone, around, paired)
-    lengths = index.column("length")
-    shorten = 1 / (1 - B + B * lengths / max(float(lengths[alive].sum()) / max(count, 1), 1.0))
+    shorten = 1 / (1 - B + B * index.column("length") / max(known.length, 1.0))
     near = _neighbours(index)
     for term, (rows, times) in found.items():
         gain = np.float32(information[term] / total * (K1 + 1))
@@ -57,6 +69,17 @@ def score_words(index: WallIndex, terms: Iterable[str], pairs: Iterable[tuple[st
         adjacent = [row for row in together.tolist() if f" {first} {second} " in f" {index.terms(row)} "]
         paired[adjacent] += (information[first] + information[second]) / (2 * total)
     return WordScores(alone, around, paired)
+
+
+def _statistics(index: WallIndex, holders: Mapping[str, int]) -> Statistics:
+    alive = index.alive
+    count = int(alive.sum())
+    return Statistics(count, float(index.column("length")[alive].sum()) / max(count, 1), holders)
+
+
+def _information(rows: int, holders: int) -> float:
+    """Return how much it says that a record holds a term."""
+    return float(np.log1p((max(rows, holders) - holders + 0.5) / (holders + 0.5)))
 
 
 def _living(posting: tuple[Rows, Floats], alive: NDArray[np.bool_]) -> tuple[Rows, Floats]:

@@ -1,7 +1,7 @@
 """The contract of a store: what every back end promises, in as few methods as that takes."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -14,7 +14,9 @@ from memorist.filters import Filter
 from memorist.records import Action, Change, Kind, Record
 from memorist.scope import Reach, Wall
 
-__all__ = ["Cursor", "Entries", "Entry", "Order", "Put", "Remove", "Store", "Vector", "Write"]
+__all__ = [
+    "Candidates", "Cursor", "Entries", "Entry", "Order", "Outline", "Put", "Remove", "Store", "Vector", "Write",
+]  # fmt: skip
 
 Vector: TypeAlias = NDArray[np.float32]
 Order: TypeAlias = Literal["newest", "oldest", "key"]
@@ -89,6 +91,37 @@ class Entries:
     entries: list[Entry]
     gone: list[int]
     more: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What ranking must know of a wall that is too large to be read whole.
+
+    `rows` are its entries and `length` how many terms they have on average; `speakers` are those that have said
+    something (of very many, some), and `years` the calendar years that records are of. `generation` as in `Entries`.
+    """
+
+    generation: str
+    rows: int
+    length: float
+    speakers: Sequence[str]
+    years: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Entries of a large wall that may be the best: those of the numbers `chosen`, all of which pass the filter, and
+    what was said up to two messages before and after each of them in its conversation. Chosen are those found and,
+    since a message is understood by its neighbours, what was said up to two messages before and after them.
+
+    `holders` says of each term asked for how many entries behind the wall hold it, and `dialogues` are the sessions
+    among the entries' in which more than one voice speaks.
+    """
+
+    entries: Sequence[Entry]
+    chosen: Sequence[int]
+    holders: Mapping[str, int]
+    dialogues: Sequence[str]
 
 
 class Store(ABC):
@@ -171,6 +204,22 @@ class Store(ABC):
     @abstractmethod
     async def search_words(self, wall: Wall, terms: Sequence[str], limit: int) -> list[tuple[int, float]]:
         """Return the entries that hold any of the analysed terms, with their BM25 score, best first."""
+
+    async def outline(self, wall: Wall, largest: int) -> Outline | None:
+        """Return what there is to know of a wall of more than `largest` entries; None for a smaller one.
+
+        A store that offers no `candidates` returns None for every wall, as this does: then recall reads it whole.
+        """
+        return None
+
+    async def candidates(
+        self, wall: Wall, outline: Outline, vector: Vector | None, terms: Sequence[str], filter: Filter, limit: int
+    ) -> Candidates:
+        """Return up to `limit` entries nearest to a unit vector and as many best by the terms, all passing the filter.
+
+        Asked only where `outline` returned something, not long ago.
+        """
+        raise NotImplementedError
 
     @abstractmethod
     async def sweep(self, now: datetime) -> int:

@@ -25,7 +25,7 @@ class Options:
         prepare_threshold: a statement is prepared when it ran so often; None never (``off``).
         partitions: into how many parts new tables are split, by tenant; 0 leaves them whole.
         rls: whether new tables carry row-level security.
-        hnsw: whether there is an index for `PostgresStore.nearest`.
+        hnsw: whether there is an index of the vectors, so that recall need not read large walls.
         purge: how far a purge goes: "delete", "vacuum" or "full".
         busy_timeout: seconds to wait for a connection, a lock, or a server that is away.
     """

@@ -109,6 +109,9 @@ async def adopt(connection: "Connection", schema: str, fingerprint: str, dimensi
         f"UPDATE {schema}.indexed AS t SET vector = s.vector, terms = s.terms FROM {schema}.staged AS s WHERE {same}",
         f"UPDATE {schema}.words AS t SET length = s.length, terms = s.words FROM {schema}.staged AS s"
         f" WHERE {same} AND t.terms <> s.words",
+        f"UPDATE {schema}.walls AS t SET length = s.length FROM (SELECT tenant, user_name, sum(length) AS length"
+        f" FROM {schema}.words GROUP BY tenant, user_name) AS s"
+        " WHERE t.tenant = s.tenant AND t.user_name = s.user_name",
         f"DELETE FROM {schema}.staged",
         f"DELETE FROM {schema}.meta WHERE name = 'staged'",
         f"UPDATE {schema}.meta SET value = value::bigint + 1 WHERE name = 'vectors'",

@@ -104,8 +104,29 @@ async def _create(connection: "Connection", options: Options) -> None:
         await connection.execute(statement.encode())
 
 
+async def _outline_walls(connection: "Connection", options: Options) -> None:
+    """Keep by hand what recall must know of walls too large to read: how many entries and terms, and who speaks."""
+    schema = options.schema
+    everything = "SELECT set_config('memorist.everything', %s, true)"
+    await connection.execute(everything, ("on",))
+    for statement in (
+        f"ALTER TABLE {schema}.walls ADD COLUMN entries bigint NOT NULL DEFAULT 0,"
+        " ADD COLUMN length bigint NOT NULL DEFAULT 0",
+        f"UPDATE {schema}.walls AS w SET entries = counted.entries, length = counted.length FROM"
+        " (SELECT tenant, user_name, count(*) AS entries, sum(length) AS length"
+        f" FROM {schema}.words GROUP BY tenant, user_name) AS counted"
+        " WHERE w.tenant = counted.tenant AND w.user_name = counted.user_name",
+        # Names of speakers are short; what is not fits no index.
+        f'ALTER TABLE {schema}.records ADD COLUMN speaker text COLLATE "C" GENERATED ALWAYS AS'
+        " (left(coalesce(payload ->> 'speaker', payload ->> 'role'), 200)) STORED",
+        f"CREATE INDEX records_by_speaker ON {schema}.records (tenant, user_name, speaker) WHERE speaker IS NOT NULL",
+    ):
+        await connection.execute(statement.encode())
+    await connection.execute(everything, ("off",))
+
+
 Migration = Callable[["Connection", Options], Awaitable[None]]
-MIGRATIONS: Sequence[Migration] = (_create,)
+MIGRATIONS: Sequence[Migration] = (_create, _outline_walls)
 """Step n leads from version n to version n + 1. A step that was released is never changed."""
 
 

@@ -43,11 +43,19 @@ async def send(connection: "Connection", schema: str, batch: Batch) -> None:
         ]
         for some in _chunks(changes):
             await cursor.execute(*_bulk(schema, "changes", _CHANGES, name, some, update=False))
+        found = [write for write in batch.indexed.values() if write is not None]
+        await cursor.execute(  # before `_index`, which overwrites what is counted off here
+            f"UPDATE {schema}.walls SET epoch = %s, entries = walls.entries + %s - old.entries,"
+            " length = walls.length + %s - old.length"
+            f" FROM (SELECT count(*) AS entries, coalesce(sum(length), 0) AS length FROM {schema}.words"
+            " WHERE tenant = %s AND user_name = %s AND number = ANY(%s)) AS old"
+            " WHERE tenant = %s AND user_name = %s".encode(),
+            (
+                batch.changes[-1].epoch, len(found), sum(len((write.terms or "").split()) for write in found),
+                *name, list(batch.indexed), *name,
+            ),
+        )  # fmt: skip
         await _index(connection, schema, batch)
-        await cursor.execute(
-            f"UPDATE {schema}.walls SET epoch = %s WHERE tenant = %s AND user_name = %s".encode(),
-            (batch.changes[-1].epoch, *name),
-        )
 
 
 async def _index(connection: "Connection", schema: str, batch: Batch) -> None:

@@ -1,5 +1,6 @@
 """The PostgreSQL store: any number of processes on any number of machines, one wall a lock."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -12,8 +13,8 @@ from memorist.errors import ClosedError, InvalidInputError
 from memorist.filters import Filter
 from memorist.records import Action, Change, Record
 from memorist.scope import Reach, Wall
-from memorist.stores.base import Cursor, Entries, Order, Store, Vector, Write
-from memorist.stores.postgres import queries, reindexing, writes
+from memorist.stores.base import Candidates, Cursor, Entries, Order, Outline, Store, Vector, Write
+from memorist.stores.postgres import candidates, queries, reindexing, writes
 from memorist.stores.postgres.conditions import ALIVE, sql_of
 from memorist.stores.postgres.connections import EVERYTHING, Connections, Query, Rows, everyone_of, only
 from memorist.stores.postgres.copying import copy_out
@@ -222,6 +223,29 @@ class PostgresStore(Store):
             return []
         [rows] = await self._read(only(wall), query)
         return [(number, float(score)) for number, score in rows]
+
+    async def outline(self, wall: Wall, largest: int) -> Outline | None:
+        if not self.options.hnsw:  # every question would compare each vector on the server
+            return None
+        [rows] = await self._read(only(wall), candidates.outlining(self._schema, wall, largest))
+        return candidates.outline_of(rows)
+
+    async def candidates(
+        self, wall: Wall, outline: Outline, vector: Vector | None, terms: Sequence[str], filter: Filter, limit: int
+    ) -> Candidates:
+        async def near() -> list[int]:
+            found = [] if vector is None else await self.nearest(wall, vector, filter, limit)
+            return [number for number, _ in found]
+
+        async def by_words() -> tuple[list[int], dict[str, int]]:
+            query = candidates.holding(self._schema, wall, outline, terms, filter, limit)
+            [rows] = [[]] if query is None else await self._read(only(wall), query)
+            return candidates.words_of(wall, terms, rows)
+
+        nearest, (best, holders) = await asyncio.gather(near(), by_words())
+        asked = candidates.gathering(self._schema, wall, sorted({*nearest, *best}), filter)
+        entries, dialogues = await self._read(only(wall), *asked)
+        return candidates.candidates_of(entries, dialogues, holders)
 
     async def nearest(self, wall: Wall, vector: Vector, filter: Filter, limit: int) -> list[tuple[int, float]]:
         """Return the entries nearest to a unit vector that pass the filter, with their cosine, best first.

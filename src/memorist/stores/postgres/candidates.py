@@ -1,0 +1,161 @@
+"""What recall asks about a wall that is too large to be read whole: an outline of it, and candidates."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from memorist.filters import Filter
+from memorist.records import Kind
+from memorist.scope import Wall
+from memorist.stores.base import Candidates, Outline
+from memorist.stores.postgres.conditions import sql_of
+from memorist.stores.postgres.connections import Query, Rows
+from memorist.stores.postgres.rows import entry_of, queries_of, unescaped
+from memorist.times import now
+
+__all__ = ["candidates_of", "gathering", "holding", "outline_of", "outlining", "words_of"]
+
+_PLACE = "tenant = %s AND user_name = %s"
+_MOST_SPEAKERS = 1000
+"""Names that a question is read against: each is looked up in the index, and looked for in the text."""
+_FIRST_LINES = 1000
+"""How far into a conversation another voice is looked for."""
+_BESIDE = 2
+"""How far a message's words reach in its conversation. Messages so near to one that was found may be the best
+themselves; those as far again from it are read only for theirs."""
+_K1, _B = 1.2, 0.75
+_SPEAKER = "coalesce(payload ->> 'speaker', payload ->> 'role')"
+_NEXT_YEAR = (
+    "(extract(epoch FROM date_trunc('year', timestamp '1970-01-01' + div(at, 1000000) * interval '1 second')"
+    " + interval '1 year'))::bigint * 1000000"
+)
+
+
+def outlining(schema: str, wall: Wall, largest: int) -> Query:
+    """Return the query for the outline of a wall, of no row where it holds no more than `largest` entries.
+
+    Speakers and years are read off the indexes, one step a name and one step a year.
+    """
+    name = (wall.tenant, wall.user or "")
+    rows = f"FROM {schema}.records WHERE {_PLACE}"
+    return (
+        "SELECT id, entries, length, (SELECT value FROM {s}.meta WHERE name = 'vectors'),"
+        " ARRAY(WITH RECURSIVE step (speaker) AS"
+        f" ((SELECT speaker {rows} AND speaker IS NOT NULL ORDER BY speaker LIMIT 1)"
+        f" UNION ALL SELECT (SELECT speaker {rows} AND speaker > step.speaker ORDER BY speaker LIMIT 1)"
+        f" FROM step WHERE step.speaker IS NOT NULL) SELECT speaker FROM step LIMIT {_MOST_SPEAKERS}),"
+        " ARRAY(WITH RECURSIVE step (at) AS"
+        f" ((SELECT at {rows} ORDER BY at LIMIT 1)"
+        f" UNION ALL SELECT (SELECT at {rows} AND at >= {_NEXT_YEAR.replace('(at,', '(step.at,')} ORDER BY at LIMIT 1)"
+        " FROM step WHERE step.at IS NOT NULL) SELECT at FROM step)"
+        " FROM {s}.walls WHERE {p} AND entries > %s".format(s=schema, p=_PLACE),
+        (*name * 4, *name, largest),
+    )
+
+
+def outline_of(rows: Rows) -> Outline | None:
+    """Return the outline that was found."""
+    if not rows:
+        return None
+    [(place, entries, length, vectors, speakers, moments)] = rows
+    return Outline(
+        generation=f"{place}.{vectors}",
+        rows=entries,
+        length=length / max(entries, 1),
+        speakers=[unescaped(name) for name in speakers if name is not None],
+        years=[1970 + _years(moment) for moment in moments if moment is not None],
+    )
+
+
+def _years(moment: int) -> int:
+    import numpy as np
+
+    return int(np.datetime64(moment, "us").astype("datetime64[Y]").astype(int))
+
+
+def holding(
+    schema: str, wall: Wall, outline: Outline, terms: Sequence[str], filter: Filter, limit: int
+) -> Query | None:
+    """Return the query for how many entries hold each term, and for those best by all terms that pass the filter."""
+    asked = queries_of(wall, terms)
+    if not asked:
+        return None
+    name = (wall.tenant, wall.user or "")
+    condition, bindings = sql_of(filter, now())
+    score = f"sum(information * times * ({_K1} + 1) / (times + {_K1} * (1 - {_B} + {_B} * length / %s::float8)))"
+    return (
+        "WITH found AS MATERIALIZED (SELECT term, number, length,"
+        " 1 + (terms @@ twice)::int + (terms @@ thrice)::int + (terms @@ often)::int AS times"
+        " FROM unnest(%s::tsquery[], %s::tsquery[], %s::tsquery[], %s::tsquery[])"
+        " WITH ORDINALITY AS asked (once, twice, thrice, often, term)"
+        f" CROSS JOIN LATERAL (SELECT number, length, terms FROM {schema}.words WHERE {_PLACE} AND terms @@ once)"
+        " AS held), known AS MATERIALIZED (SELECT term, count(*) AS holders,"
+        " ln(1 + (greatest(%s, count(*)) - count(*) + 0.5) / (count(*) + 0.5))::float8 AS information"
+        " FROM found GROUP BY term),"
+        f" scored AS (SELECT number, {score} AS score FROM found JOIN known USING (term) GROUP BY number)"
+        " SELECT 0 AS term, number AS value FROM (SELECT number FROM"
+        " (SELECT number, score FROM scored ORDER BY score DESC, number DESC) AS ordered CROSS JOIN LATERAL"
+        # Looked at one after the other, from the best on, until there are enough.
+        f" (SELECT 1 FROM {schema}.records WHERE {_PLACE} AND number = ordered.number AND {condition} OFFSET 0)"
+        " AS passing ORDER BY score DESC, number DESC LIMIT %s) AS best"
+        " UNION ALL SELECT term, holders FROM known",
+        (*map(list, zip(*asked, strict=True)), *name, outline.rows, max(outline.length, 1.0), *name, *bindings, limit),
+    )
+
+
+def words_of(wall: Wall, terms: Sequence[str], rows: Rows) -> tuple[list[int], dict[str, int]]:
+    """Return the numbers of the best by words, and how many entries hold each term."""
+    asked = [term for term in dict.fromkeys(terms) if queries_of(wall, [term])]
+    holders = {asked[term - 1]: count for term, count in rows if term}
+    return [number for term, number in rows if not term], holders
+
+
+def gathering(schema: str, wall: Wall, numbers: Sequence[int], filter: Filter) -> tuple[Query, Query]:
+    """Return the queries for entries with their neighbours, and for the sessions among theirs that are dialogues."""
+    name = (wall.tenant, wall.user or "")
+    condition, bindings = sql_of(filter, now())
+    records = f"FROM {schema}.records WHERE {_PLACE}"
+    talk = f"{records} AND kind = '{Kind.MESSAGE}' AND session = asked.session"
+    found = (
+        f"SELECT r.* FROM unnest(%s::bigint[]) AS given (number) CROSS JOIN LATERAL"
+        f" (SELECT number, kind, session, at, {condition} AS passing {records} AND number = given.number OFFSET 0) AS r"
+    )
+    beside = (
+        f"SELECT near.number, near.passing AND far <= {_BESIDE} FROM (SELECT * FROM asked"
+        f" WHERE kind = '{Kind.MESSAGE}' AND session IS NOT NULL AND passing) AS asked CROSS JOIN LATERAL ("
+        f"(SELECT number, {condition} AS passing, row_number() OVER (ORDER BY at DESC, number DESC) AS far"
+        f" {talk} AND at <= asked.at AND (at < asked.at OR number < asked.number)"
+        f" ORDER BY at DESC, number DESC LIMIT {2 * _BESIDE}) UNION ALL"
+        f" (SELECT number, {condition} AS passing, row_number() OVER (ORDER BY at, number) AS far"
+        f" {talk} AND at >= asked.at AND (at > asked.at OR number > asked.number)"
+        f" ORDER BY at, number LIMIT {2 * _BESIDE})) AS near"
+    )
+    entries = (
+        f"WITH asked AS MATERIALIZED ({found}), wanted AS (SELECT number, bool_or(passing) AS passing FROM"
+        f" (SELECT number, passing FROM asked WHERE passing UNION ALL {beside}) AS each GROUP BY number)"
+        " SELECT wanted.passing, r.*, i.terms, vector_send(i.vector) FROM wanted CROSS JOIN LATERAL"
+        f" (SELECT number, id, kind, agent, session, {_SPEAKER}, at, expires_at, superseded_at, rating"
+        f" {records} AND number = wanted.number OFFSET 0) AS r CROSS JOIN LATERAL"
+        f" (SELECT terms, vector FROM {schema}.indexed WHERE {_PLACE} AND number = wanted.number OFFSET 0) AS i"
+    )
+    dialogues = (
+        f"SELECT session FROM (SELECT session, min(number) AS number {records} AND number = ANY(%s::bigint[])"
+        f" AND kind = '{Kind.MESSAGE}' AND session IS NOT NULL GROUP BY session) AS asked CROSS JOIN LATERAL"
+        f" (SELECT {_SPEAKER} AS name {records} AND number = asked.number OFFSET 0) AS own WHERE EXISTS"
+        f" (SELECT 1 FROM (SELECT {_SPEAKER} AS name {talk} ORDER BY at LIMIT {_FIRST_LINES}) AS voice"
+        " WHERE voice.name IS DISTINCT FROM own.name)"
+    )
+    given: list[Any] = list(numbers)
+    return (
+        (entries, (given, *bindings, *name, *(*bindings, *name) * 2, *name * 2)),
+        (dialogues, (*name, given, *name * 2)),
+    )
+
+
+def candidates_of(entries: Rows, dialogues: Rows, holders: dict[str, int]) -> Candidates:
+    """Return what `gathering` found."""
+    return Candidates(
+        entries=[entry_of(row[1:]) for row in entries],
+        chosen=[row[1] for row in entries if row[0]],
+        holders=holders,
+        dialogues=[session for (session,) in dialogues],
+    )
