@@ -10,6 +10,7 @@ embedding of the question, which is printed apart. Results of earlier runs in FI
 
 import argparse
 import asyncio
+import atexit
 import importlib
 import importlib.util
 import json
@@ -24,6 +25,7 @@ from types import ModuleType
 from typing import Any
 
 import shared
+from slips import with_slips
 
 from memorist.embedders import Role
 
@@ -208,10 +210,15 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="+", choices=[task.name for task in TASKS])
     parser.add_argument("--every", type=int, default=1, metavar="N", help="every Nth question")
     parser.add_argument("--quick", action="store_true", help=f"every {SAMPLE}th question, the same for all")
+    parser.add_argument("--slips", action="store_true", help="with a slip of the pen in each question")
     parser.add_argument("--results", type=Path, help="where to keep the results, as JSON")
     parser.add_argument("--plot", type=Path, help="where to draw them")
     given = parser.parse_args()
     evaluator = load_evaluator(given.eval or given.data.parent / "eval_retrieval.py")
+    if given.slips:
+        folder = tempfile.TemporaryDirectory(prefix="memorist-slips-")
+        atexit.register(folder.cleanup)
+        given.data = with_slips(given.data, Path(folder.name))
     every = SAMPLE if given.quick else given.every
     results = _load(given.results)
     for task in TASKS:

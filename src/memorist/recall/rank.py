@@ -11,6 +11,7 @@ from memorist.recall.index import Bools, Floats, Rows, WallIndex
 from memorist.recall.query import Query
 from memorist.recall.question import Question
 from memorist.recall.scale import Scale
+from memorist.recall.spelling import respelled
 from memorist.recall.temporal import time_fit
 from memorist.recall.words import K1, Statistics, WordScores, score_words
 
@@ -122,9 +123,7 @@ def rank(index: WallIndex, asked: Asked) -> Ranked:
     if asked.query.mode == "dense":
         return _ranked(index, _nearest(index, asked, allowed, cosines), cosines, {})
     question = asked.question
-    words = (
-        score_words(index, question.terms, question.pairs, asked.known) if index.has_postings else _found(index, asked)
-    )
+    words = score_words(index, *_spelled(index, asked), asked.known) if index.has_postings else _found(index, asked)
     rows = _candidates(index, allowed, cosines, words)
     signals = {"words": words.alone[rows], "words_around": words.around[rows], "pairs": words.pairs[rows]}
     if asked.vector is not None:
@@ -137,6 +136,14 @@ def rank(index: WallIndex, asked: Asked) -> Ranked:
         signals["time"] = time_fit(index.column("at")[rows] / 1e6, question.spans)
     signals |= _conversation(index, rows, signals)
     return _ranked(index, rows, cosines, signals, asked.scale)
+
+
+def _spelled(index: WallIndex, asked: Asked) -> tuple[list[str], list[tuple[str, str]]]:
+    """Return the question's terms and pairs, with slips of the pen mended where the whole wall is known."""
+    question = asked.question
+    mended = {} if asked.known is not None else respelled(question.terms, index.holders)
+    terms = [mended.get(term, term) for term in question.terms]
+    return terms, [(mended.get(first, first), mended.get(second, second)) for first, second in question.pairs]
 
 
 def _nearest(index: WallIndex, asked: Asked, allowed: Bools, cosines: Floats) -> Rows:

@@ -1,0 +1,51 @@
+"""A slip of the pen still finds what was meant."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memorist import Memory
+from memorist.recall.spelling import respelled
+
+pytestmark = pytest.mark.anyio
+
+KNOWN = {"vacation": 3, "location": 1, "homestay": 2, "peanut": 1, "peanuts": 4, "tea": 9}
+
+
+def holders(term: str) -> int:
+    return KNOWN.get(term, 0)
+
+
+@pytest.mark.parametrize(
+    ("slip", "meant"),
+    [
+        ("vaction", "vacation"),  # a letter left out
+        ("vaccation", "vacation"),  # put in
+        ("vacatiom", "vacation"),  # changed
+        ("vactaion", "vacation"),  # swapped
+        ("vacationn", "vacation"),  # put in at the end
+        ("peanutt", "peanuts"),  # the more common of two
+    ],
+)
+def test_a_word_a_slip_away_is_taken(slip: str, meant: str) -> None:
+    assert respelled([slip], holders) == {slip: meant}
+
+
+@pytest.mark.parametrize(
+    "word", ["vacation", "bacation", "vacatoin2", "teq", "vcton", "отпуск", "假期", "", "completely", "homestayingly"]
+)
+def test_other_words_are_left_as_they_are(word: str) -> None:
+    assert respelled([word], holders) == {}
+
+
+@given(st.text(max_size=30))
+def test_any_word_is_left_or_becomes_one_that_is_held(word: str) -> None:
+    assert all(holders(meant) for meant in respelled([word], holders).values())
+
+
+async def test_recall_forgives_a_slip(alice: Memory) -> None:
+    await alice.remember(["Prefers homestays in the mountains", "Bought a lawnmower", "Plays the accordion"])
+    for mode in ("hybrid", "lexical"):
+        [first, *_] = await alice.recall("homestyas", mode=mode)  # type: ignore[arg-type]
+        assert first.record.content == "Prefers homestays in the mountains"
+    assert await alice.recall("homestyyas", mode="lexical") == []
