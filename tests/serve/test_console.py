@@ -211,6 +211,21 @@ async def test_a_token_is_the_way_in(browser: Browser, everyone: Memory, alice: 
         assert "/login" in page.url, "a revoked token ends the session"
 
 
+async def test_only_an_admin_sees_everyones_records(browser: Browser, everyone: Memory, alice: Memory) -> None:
+    await alice.remember("alice's note")
+    async with running(create_app(everyone)) as site:
+        for right, allowed in (("write", False), ("admin", True)):
+            secret, _ = await Tokens(everyone).create(right, right=right)
+            page = await (await browser.new_context()).new_page()
+            await page.goto(f"{site}/login")
+            await page.get_by_label("Token").fill(secret)
+            await page.get_by_role("button", name="Sign in").click()
+            await page.goto(f"{site}/browse?everyone=1")
+            assert (await page.get_by_text("alice's note").count() == 1) is allowed
+            await page.goto(f"{site}/status")
+            assert (await page.locator(".users").count() == 1) is allowed
+
+
 async def test_leaving_ends_the_session(browser: Browser, everyone: Memory) -> None:
     secret, _ = await Tokens(everyone).create("writer")
     async with running(create_app(everyone)) as site:

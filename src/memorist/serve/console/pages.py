@@ -7,6 +7,7 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 from memorist.errors import InvalidInputError, NotFoundError
 from memorist.memory import Memory
 from memorist.records import Hit, Kind
+from memorist.serve.auth import Right
 from memorist.serve.console.pictures import by_time, embedding_map
 from memorist.serve.console.rendering import render
 from memorist.serve.console.visits import Visit
@@ -40,6 +41,8 @@ async def browse(visit: Visit) -> Response:
     names = ("kind", "session", "since", "until")
     chosen = {name: visit.value(name) for name in names}
     everyone = visit.value("everyone") is not None and visit.memory.scope.user is None
+    if everyone:
+        visit.grant.check(Right.ADMIN)
     superseded = visit.value("superseded") is not None
     order: Any = visit.value("order") or "newest"
     page = await visit.memory.browse(
@@ -109,7 +112,7 @@ async def status(visit: Visit) -> Response:
     """Tell how things stand: what is stored, and what the server is set to."""
     memory = visit.memory
     kinds = {kind: await memory.count(kind=kind) for kind in _KINDS}
-    users = await _users(memory) if visit.grant.user is None and memory.scope.user is None else None
+    users = await _users(memory) if visit.may_see_all and memory.scope.user is None else None
     return visit.page(
         "status.html", title="Status", kinds={kind: count for kind, count in kinds.items() if count}, users=users,
         count=await memory.count(), all_versions=await memory.count(superseded=True), open=visit.server.open,

@@ -59,6 +59,11 @@ class Visit:
         scope = self.grant.scope(tenant=self.value("tenant"), user=self.value("user"))
         return self.server.memory.scoped(tenant=scope.tenant, user=scope.user)
 
+    @property
+    def may_see_all(self) -> bool:
+        """Whether the token allows a look at all users of its tenant at once."""
+        return self.grant.user is None and self.grant.right.includes(Right.ADMIN)
+
     def link(self, path: str, **query: Any) -> str:
         """Return a path in the same scope."""
         return link(path, **self.scope, **query)
