@@ -1,12 +1,17 @@
 """A request that comes again under its Idempotency-Key is answered as the first time, and not done again."""
 
 import asyncio
+import json
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from memorist.memory import Memory
+from memorist.records import Kind
+from memorist.serve.auth import SERVER_TENANT
+from memorist.serve.rest import idempotency
 
 pytestmark = pytest.mark.anyio
 
@@ -121,3 +126,57 @@ async def test_keys_leave_nothing_of_a_user_after_a_purge(http: Any, alice: Memo
 async def test_a_key_has_a_length(http: Any, key: str) -> None:
     answer = await http.post("/v1/records", json=BODY, headers={"Idempotency-Key": key})
     assert answer.status_code == 422
+
+
+async def cut_off(everyone: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the last call look as if the server had been killed before it noted what came of it."""
+    server = everyone.scoped(tenant=SERVER_TENANT)
+    [entry] = (await server.browse(kind=Kind.TOPIC, key_prefix="call/")).records
+    request = json.loads(entry.content)["request"]
+    await server.revise(entry.id, content=json.dumps({"request": request}))
+    monkeypatch.setattr(idempotency, "_RUNNING", timedelta(0))
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("PATCH", "/v1/records/home", {"content": "Lives in Porto", "happened_at": "2024-05-01"}),
+        ("PUT", "/v1/records/home/rating", {"rating": 1}),
+    ],
+)
+async def test_a_change_that_was_done_before_a_crash_is_not_done_again(
+    http: Any, everyone: Memory, alice: Memory, monkeypatch: pytest.MonkeyPatch, method: str, path: str, body: Any
+) -> None:
+    await alice.remember("Lives in Lisbon", id="home")
+    first = await http.request(method, path, json=body, headers=KEY, params=ALICE)
+    await cut_off(everyone, monkeypatch)
+    await alice.revise("home", content="Lives in Faro")
+    later = await alice.rate("home", 0.5)
+    again = await http.request(method, path, json=body, headers=KEY, params=ALICE)
+    assert (again.status_code, again.json()) == (200, first.json())
+    assert await alice.get("home") == later, "what others did since stands"
+    assert (await http.request(method, path, json=body, headers=KEY, params=ALICE)).json() == first.json()
+
+
+async def test_a_change_that_a_crash_kept_from_being_done_is_done(
+    http: Any, everyone: Memory, alice: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await alice.remember("Lives in Lisbon", id="home")
+    body = {"content": "Lives in Porto"}
+    await http.patch("/v1/records/home", json=body, headers=KEY, params=ALICE)
+    await cut_off(everyone, monkeypatch)
+    await alice.forget("home")
+    await alice.remember("Lives in Lisbon", id="home")  # as if it had never been changed
+    answer = await http.patch("/v1/records/home", json=body, headers=KEY, params=ALICE)
+    assert answer.json()["content"] == "Lives in Porto" and answer.json()["version"] == 2
+
+
+async def test_a_call_that_may_still_be_worked_on_is_not_begun_again(
+    http: Any, everyone: Memory, alice: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await alice.remember("Lives in Lisbon", id="home")
+    await http.patch("/v1/records/home", json={"content": "Lives in Porto"}, headers=KEY, params=ALICE)
+    await cut_off(everyone, monkeypatch)
+    monkeypatch.setattr(idempotency, "_RUNNING", timedelta(minutes=2))
+    answer = await http.patch("/v1/records/home", json={"content": "Lives in Porto"}, headers=KEY, params=ALICE)
+    assert answer.status_code == 409 and "being worked on" in answer.json()["detail"]

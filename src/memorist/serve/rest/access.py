@@ -11,7 +11,7 @@ from memorist.errors import InvalidInputError
 from memorist.memory import Memory
 from memorist.serve.auth import LOCAL, Grant, Right, Tokens, UnauthorizedError, is_loopback
 from memorist.serve.observability.requests import GRANT, SCOPE
-from memorist.serve.rest.idempotency import Ledger, Outcome, fingerprint
+from memorist.serve.rest.idempotency import Ledger, Outcome, Settle, fingerprint
 
 __all__ = ["Access", "Admin", "KeyedAdmin", "Prober", "Reader", "Server", "Writer", "server_of"]
 
@@ -41,19 +41,22 @@ class Access:
     server: Server
     idempotency_key: str | None
 
-    async def once(self, asked: tuple[Any, ...], work: Callable[[], Awaitable[Outcome]]) -> tuple[Outcome, bool]:
+    async def once(
+        self, asked: tuple[Any, ...], work: Callable[[], Awaitable[Outcome]], done_since: Settle | None = None
+    ) -> tuple[Outcome, bool]:
         """Do the work, or, where it was done under the request's idempotency key, return what came of it then.
 
         Args:
             asked: what is asked, as plain JSON values.
             work: does it, and returns the numbers to keep.
+            done_since: whether it was done since a time, where a crash cut it off.
 
         Returns:
             The numbers, and whether the work was done now.
         """
         if self.idempotency_key is None:
             return await work(), True
-        return await self.server.ledger.once(self.idempotency_key, self.memory, fingerprint(*asked), work)
+        return await self.server.ledger.once(self.idempotency_key, self.memory, fingerprint(*asked), work, done_since)
 
 
 def server_of(request: Request) -> Server:

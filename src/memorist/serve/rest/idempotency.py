@@ -12,6 +12,7 @@ import hashlib
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
 from memorist.errors import ConflictError
@@ -19,16 +20,19 @@ from memorist.memory import IfExists, Memory
 from memorist.records import Draft, Kind, Record
 from memorist.serve.auth import SERVER_TENANT
 from memorist.serve.rest.problems import KeyReusedError
+from memorist.times import now
 
-__all__ = ["Ledger", "fingerprint", "original", "remember_once"]
+__all__ = ["Ledger", "Outcome", "Settle", "fingerprint", "original", "remember_once"]
 
 _KEEP = 24 * 3600.0
-_RUNNING = 120.0
-"""After this many seconds a call that never ended was cut off by a crash, and may be made again."""
+_RUNNING = timedelta(minutes=2)
+"""After so long a call that never ended was cut off by a crash, and may be made again."""
+_WORKED_ON = "the same request is being worked on; try again in a second"
 _REUSED = "the Idempotency-Key came before with another request; take a new one for each"
 _COMPARED = ("content", "kind", "cue", "key", "metadata", "payload", "happened_at")
 
 Outcome: TypeAlias = dict[str, int]
+Settle: TypeAlias = Callable[[datetime], Awaitable[Outcome | None]]
 
 
 class Ledger:
@@ -42,7 +46,12 @@ class Ledger:
         self._memory = memory.scoped(tenant=SERVER_TENANT)
 
     async def once(
-        self, key: str, memory: Memory, request: str, work: Callable[[], Awaitable[Outcome]]
+        self,
+        key: str,
+        memory: Memory,
+        request: str,
+        work: Callable[[], Awaitable[Outcome]],
+        done_since: Settle | None = None,
     ) -> tuple[Outcome, bool]:
         """Do the work, unless it was done before under this key; return what came of it and whether it was new.
 
@@ -51,6 +60,8 @@ class Ledger:
             memory: whose request it is; two users may have the same key.
             request: the fingerprint of what is asked.
             work: does it and returns the numbers to keep. If it raises, nothing is kept.
+            done_since: looks whether it was done since a time, for a call that a crash cut off; None where doing
+                it again changes nothing.
 
         Raises:
             KeyReusedError: the key came before with another request.
@@ -58,31 +69,36 @@ class Ledger:
         """
         name = f"call/{_mark(memory, key)}"
         begun = json.dumps({"request": request})
+        entry = await self._memory.lookup(name)
+        cut_off = entry
+        if entry is not None:
+            if (outcome := _outcome(entry, request)) is not None:
+                return outcome, False
+            if now() - entry.created_at < _RUNNING or not await self._memory.forget(entry.id):
+                raise ConflictError(_WORKED_ON)
         try:
-            entry = await self._memory.lookup(name)
-            if entry is None:
-                entry = await self._memory.remember(begun, kind=Kind.TOPIC, key=name, expires_at=_RUNNING)
-            else:
-                return _outcome(entry, request), False
+            entry = await self._memory.remember(begun, kind=Kind.TOPIC, key=name, expires_at=_KEEP)
         except ConflictError as error:
-            raise ConflictError("the same request is being worked on; try again in a second") from error
+            raise ConflictError(_WORKED_ON) from error
         try:
-            outcome = await work()
+            found = None
+            if cut_off is not None and done_since is not None:
+                found = await done_since(cut_off.created_at)
+            outcome = await work() if found is None else found
         except BaseException:
             await self._memory.forget(entry.id)
             raise
         done = json.dumps({"request": request, "outcome": outcome})
         await self._memory.revise(entry.id, content=done, expires_at=_KEEP)
-        return outcome, True
+        return outcome, found is None
 
 
-def _outcome(entry: Record, request: str) -> Outcome:
+def _outcome(entry: Record, request: str) -> Outcome | None:
+    """Return what came of a call; None while it is worked on, or where a crash cut it off."""
     plain = json.loads(entry.content)
     if plain["request"] != request:
         raise KeyReusedError(_REUSED)
-    if "outcome" not in plain:
-        raise ConflictError("the same request is being worked on; try again in a second")
-    found: Outcome = plain["outcome"]
+    found: Outcome | None = plain.get("outcome")
     return found
 
 

@@ -1,5 +1,8 @@
 """Routes on records: remember, get, revise, rate, forget, history, browse, lookup."""
 
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated, Any
 from urllib.parse import unquote
 
@@ -7,12 +10,13 @@ from fastapi import APIRouter, Path, Query
 from fastapi.responses import JSONResponse
 
 from memorist.errors import InvalidInputError, NotFoundError
-from memorist.records import Draft, Page, Record
+from memorist.records import Action, Draft, Page, Record
 from memorist.serve.auth import Right
 from memorist.serve.rest import models
 from memorist.serve.rest.access import Access, Reader, Writer
 from memorist.serve.rest.idempotency import Outcome, original, remember_once
 from memorist.serve.rest.routing import StrictRoute
+from memorist.times import parse_time
 
 __all__ = ["check_everyone", "page_answer", "records_answer", "router"]
 
@@ -92,14 +96,21 @@ async def get(access: Reader, id: Id) -> JSONResponse:
 async def revise(access: Writer, id: Id, body: models.ReviseBody) -> JSONResponse:
     """Change the fields given; the record as it was stays in its history."""
     name, fields = _unquoted(id), body.given()
-    return await _changed(access, name, ("revise", fields), lambda: access.memory.revise(name, **fields))
+    compared = {field: value for field, value in fields.items() if field not in ("source", "expires_at")}
+    if "happened_at" in compared:
+        compared["happened_at"] = parse_time(compared["happened_at"])
+    change = _Change(Action.REVISED, compared, lambda: access.memory.revise(name, **fields))
+    return await _changed(access, name, ("revise", fields), change)
 
 
 @router.put("/records/{id}/rating", response_model=models.RecordBody)
 async def rate(access: Writer, id: Id, body: models.RateBody) -> JSONResponse:
     """Give a record feedback from -1 to 1, or take it back with null."""
     name, asked = _unquoted(id), ("rate", body.rating, body.source)
-    return await _changed(access, name, asked, lambda: access.memory.rate(name, body.rating, source=body.source))
+    change = _Change(
+        Action.RATED, {"rating": body.rating}, lambda: access.memory.rate(name, body.rating, source=body.source)
+    )
+    return await _changed(access, name, asked, change)
 
 
 @router.get("/records/{id}/history", response_model=models.Changes)
@@ -130,15 +141,33 @@ async def lookup(access: Reader, key: str, kind: models.KindName = "topic", shar
     return JSONResponse(record.to_dict())
 
 
-async def _changed(access: Access, id: str, asked: tuple[Any, ...], change: Any) -> JSONResponse:
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """What becomes of a record: the action, the fields as they are afterwards, and what does it."""
+
+    action: Action
+    fields: Mapping[str, Any]
+    do: Callable[[], Awaitable[Record]]
+
+
+async def _changed(access: Access, id: str, asked: tuple[Any, ...], change: _Change) -> JSONResponse:
     """Change a record, once for each idempotency key, and answer with it."""
     changed = list[Record]()
 
     async def work() -> Outcome:
-        changed.append(await change())
+        changed.append(await change.do())
         return {"version": changed[0].version}
 
-    outcome, new = await access.once((id, *asked), work)
+    async def done_since(begun: datetime) -> Outcome | None:
+        for each in await access.memory.history(id):
+            after = each.record
+            if after is None or each.action is not change.action or each.at < begun:
+                continue
+            if all(getattr(after, name) == value for name, value in change.fields.items()):
+                return {"version": after.version}
+        return None
+
+    outcome, new = await access.once((id, *asked), work, done_since)
     if not new:
         changed.append(await original(access.memory, id, outcome["version"]))
     return JSONResponse(changed[0].to_dict())
