@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
@@ -53,10 +53,14 @@ class Server:
     def _readable(self) -> Path:
         """Return where the programs are, or a copy of them where the server's user may not read those."""
         place = _installed()
-        tried = subprocess.run([place / "bin" / "postgres", "--version"], capture_output=True, **self._as_other)
-        if tried.returncode == 0:
-            return place
-        return Path(shutil.copytree(place, self.folder / "pginstall", symlinks=True))
+        with suppress(PermissionError):
+            tried = subprocess.run([place / "bin" / "postgres", "--version"], capture_output=True, **self._as_other)
+            if tried.returncode == 0:
+                return place
+        for each in (place.parent, place.parent.with_name(f"{place.parent.name}.libs")):
+            if each.exists():
+                shutil.copytree(each, self.folder / each.name, symlinks=True)
+        return self.folder / place.parent.name / place.name
 
     def run(self, program: str, *arguments: str, env: dict[str, str] | None = None) -> str:
         """Run one of PostgreSQL's programs and return what it prints."""
