@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from numpy.typing import ArrayLike
 
 from memorist.embedders.base import Role, unit_rows
 from memorist.embedders.blocking import BlockingEmbedder
 from memorist.embedders.prefixes import Prefixes, prefixes_for
-from memorist.errors import EmbedderError, EmbedderUnavailableError, missing_extra
+from memorist.endpoints import address, client_settings, openai_library, reason
+from memorist.errors import EmbedderError, EmbedderUnavailableError
 
 if TYPE_CHECKING:
     import openai
@@ -51,7 +51,7 @@ class OpenAIEmbedder(BlockingEmbedder):
         max_retries: int = 2,
         revision: str = "",
     ) -> None:
-        where = _shown(base_url) if base_url else "OpenAI"
+        where = address(base_url) if base_url else "OpenAI"
         super().__init__(f"the model {model!r} at {where}", threads=_CONNECTIONS)
         self.model = model
         self.prefixes = prefixes if prefixes is not None else prefixes_for(model)
@@ -59,12 +59,7 @@ class OpenAIEmbedder(BlockingEmbedder):
         self._batch_size = batch_size
         self._max_characters = max_characters
         self._revision = revision
-        self._settings: dict[str, Any] = {"timeout": timeout, "max_retries": max_retries}
-        if base_url:
-            # The client would fall back to OPENAI_API_KEY, and it refuses to start without any key.
-            self._settings |= {"base_url": base_url, "api_key": api_key or "none"}
-        elif api_key:
-            self._settings["api_key"] = api_key
+        self._settings = client_settings(base_url, api_key, timeout=timeout, max_retries=max_retries)
         self._client: openai.OpenAI | None = None
 
     async def close(self) -> None:
@@ -73,7 +68,7 @@ class OpenAIEmbedder(BlockingEmbedder):
             self._client.close()
 
     def _load(self) -> None:
-        openai = _library()
+        openai = openai_library("openai")
         try:
             self._client = openai.OpenAI(**self._settings)
         except openai.OpenAIError as error:
@@ -102,7 +97,7 @@ class OpenAIEmbedder(BlockingEmbedder):
         return unit_rows(rows, count, self.dimensions, self.name)
 
     def _request(self, texts: Sequence[str]) -> list[Any]:
-        openai = _library()
+        openai = openai_library("openai")
         assert self._client is not None
         shorter: dict[str, Any] = {"dimensions": self._asked} if self._asked else {}
         try:
@@ -126,32 +121,9 @@ class OpenAIEmbedder(BlockingEmbedder):
         return [by_index[index] for index in range(count)]
 
     def _explained(self, error: openai.OpenAIError) -> EmbedderError:
-        openai = _library()
-        if isinstance(error, openai.APITimeoutError):
-            return EmbedderUnavailableError(f"{self.name} did not answer within {self._settings['timeout']:g} s")
-        if isinstance(error, openai.APIConnectionError):
-            return EmbedderUnavailableError(f"{self.name} cannot be reached: {error.__cause__ or error}")
-        if isinstance(error, openai.AuthenticationError | openai.PermissionDeniedError):
-            return EmbedderError(f"{self.name} refused the key (HTTP {error.status_code}); check api_key")
-        if isinstance(error, openai.NotFoundError):
-            return EmbedderError(f"{self.name} was not found; check the model's name and the base URL: {error.message}")
-        if isinstance(error, openai.APIStatusError):
-            busy = error.status_code in (408, 409, 429) or error.status_code >= 500
-            kind = EmbedderUnavailableError if busy else EmbedderError
-            return kind(f"{self.name} answered HTTP {error.status_code}: {error.message}")
-        return EmbedderError(f"{self.name} gave an answer that cannot be read: {error}")
-
-
-def _library() -> Any:
-    try:
-        import openai
-    except ImportError as error:
-        raise missing_extra("openai", "openai") from error
-    return openai
-
-
-def _shown(url: str) -> str:
-    """The address without a user's name and password, which no error may repeat."""
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    return f"{parts.scheme}://{host}{f':{parts.port}' if parts.port else ''}{parts.path}"
+        openai = openai_library("openai")
+        away = isinstance(error, openai.APIConnectionError)  # a time-out is one too
+        status = getattr(error, "status_code", 0)
+        busy = away or status in (408, 409, 429) or status >= 500
+        kind = EmbedderUnavailableError if busy else EmbedderError
+        return kind(reason(error, self.name, self._settings["timeout"]))

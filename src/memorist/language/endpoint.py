@@ -7,9 +7,9 @@ import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
-from memorist.errors import ModelError, ModelUnavailableError, missing_extra
+from memorist.endpoints import address, client_settings, openai_library, reason
+from memorist.errors import ModelError, ModelUnavailableError
 from memorist.language.counting import Answer, CountingChatModel
 from memorist.language.models import ChatMessage, Prices
 from memorist.language.reading import with_schema
@@ -53,17 +53,12 @@ class OpenAIChatModel(CountingChatModel):
         structured: bool = True,
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        where = _shown(base_url) if base_url else "OpenAI"
+        where = address(base_url) if base_url else "OpenAI"
         super().__init__(f"the model {model!r} at {where}", prices=prices, concurrency=concurrency)
         self.model = model
         self._structured = structured
         self._options = dict(options or {})
-        self._settings: dict[str, Any] = {"timeout": timeout, "max_retries": max_retries}
-        if base_url:
-            # The client would fall back to OPENAI_API_KEY, and it refuses to start without any key.
-            self._settings |= {"base_url": base_url, "api_key": api_key or "none"}
-        elif api_key:
-            self._settings["api_key"] = api_key
+        self._settings = client_settings(base_url, api_key, timeout=timeout, max_retries=max_retries)
         self._lock = threading.Lock()
         self._client: openai.OpenAI | None = None
         # Threads, since a memory may be called from any event loop, and the async client belongs to one.
@@ -89,14 +84,14 @@ class OpenAIChatModel(CountingChatModel):
         return await loop.run_in_executor(threads, self._ask, client, [dict(each) for each in messages], schema)
 
     def _connect(self) -> openai.OpenAI:
-        library = _library()
+        library = openai_library("llm")
         try:
             return library.OpenAI(**self._settings)  # type: ignore[no-any-return]
         except library.OpenAIError as error:
             raise ModelUnavailableError(f"{self.name} cannot be used: {error}") from error
 
     def _ask(self, client: openai.OpenAI, messages: list[dict[str, str]], schema: Mapping[str, Any] | None) -> Answer:
-        openai = _library()
+        openai = openai_library("llm")
         if schema is None:
             return self._request(client, messages, {})
         if self._structured:
@@ -114,7 +109,7 @@ class OpenAIChatModel(CountingChatModel):
         return answer
 
     def _request(self, client: openai.OpenAI, messages: list[dict[str, str]], more: Mapping[str, Any]) -> Answer:
-        openai = _library()
+        openai = openai_library("llm")
         asked: Any = messages
         fields: dict[str, Any] = {**self._options, **more}
         try:
@@ -145,38 +140,11 @@ class OpenAIChatModel(CountingChatModel):
         )
 
     def _explained(self, error: openai.OpenAIError) -> ModelError:
-        openai = _library()
-        if isinstance(error, openai.APITimeoutError):
-            return ModelUnavailableError(f"{self.name} did not answer within {self._settings['timeout']:g} s")
-        if isinstance(error, openai.APIConnectionError):
-            return ModelUnavailableError(f"{self.name} cannot be reached: {error.__cause__ or error}")
-        if isinstance(error, openai.AuthenticationError | openai.PermissionDeniedError):
-            return ModelUnavailableError(f"{self.name} refused the key (HTTP {error.status_code}); check api_key")
-        if isinstance(error, openai.NotFoundError):
-            what = "was not found; check the model's name and the base URL"
-            return ModelUnavailableError(f"{self.name} {what}: {error.message}")
-        if isinstance(error, openai.APIStatusError):
-            # What is wrong with one call alone; all else would befall the next one too.
-            own = error.status_code in (400, 413, 415, 422)
-            kind = ModelError if own else ModelUnavailableError
-            return kind(f"{self.name} answered HTTP {error.status_code}: {error.message}")
-        return ModelUnavailableError(f"{self.name} gave an answer that cannot be read: {error}")
+        # What is wrong with one call alone; all else would befall the next one too.
+        own = getattr(error, "status_code", None) in (400, 413, 415, 422)
+        kind = ModelError if own else ModelUnavailableError
+        return kind(reason(error, self.name, self._settings["timeout"]))
 
 
 def _count(number: object) -> int | None:
     return number if isinstance(number, int) and not isinstance(number, bool) else None
-
-
-def _library() -> Any:
-    try:
-        import openai
-    except ImportError as error:
-        raise missing_extra("openai", "llm") from error
-    return openai
-
-
-def _shown(url: str) -> str:
-    """The address without a user's name and password, which no error may repeat."""
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    return f"{parts.scheme}://{host}{f':{parts.port}' if parts.port else ''}{parts.path}"

@@ -1,0 +1,67 @@
+"""What embeddings and chat share of an OpenAI-compatible endpoint: the client library, the address, the failures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from memorist.errors import missing_extra
+
+if TYPE_CHECKING:
+    import openai
+
+__all__ = ["address", "client_settings", "openai_library", "reason"]
+
+
+def openai_library(extra: str) -> Any:
+    """Return the module `openai`.
+
+    Raises:
+        MissingExtraError: it is not installed; the text names the extra.
+    """
+    try:
+        import openai
+    except ImportError as error:
+        raise missing_extra("openai", extra) from error
+    return openai
+
+
+def address(url: str) -> str:
+    """Return a URL without a user's name and password, which no error may repeat."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    return f"{parts.scheme}://{host}{f':{parts.port}' if parts.port else ''}{parts.path}"
+
+
+def client_settings(base_url: str | None, api_key: str | None, *, timeout: float, max_retries: int) -> dict[str, Any]:
+    """Return what the library's client is made with. Only OpenAI's own endpoint gets OPENAI_API_KEY."""
+    settings: dict[str, Any] = {"timeout": timeout, "max_retries": max_retries}
+    if base_url:
+        # The client would fall back to OPENAI_API_KEY, and it refuses to start without any key.
+        settings |= {"base_url": base_url, "api_key": api_key or "none"}
+    elif api_key:
+        settings["api_key"] = api_key
+    return settings
+
+
+def reason(error: openai.OpenAIError, name: str, timeout: float) -> str:
+    """Return in a sentence what went wrong with a call of the model `name`, and what to do.
+
+    Args:
+        error: the library's own.
+        name: what is asked, as errors name it.
+        timeout: seconds that the call could take.
+    """
+    import openai
+
+    if isinstance(error, openai.APITimeoutError):
+        return f"{name} did not answer within {timeout:g} s"
+    if isinstance(error, openai.APIConnectionError):
+        return f"{name} cannot be reached: {error.__cause__ or error}"
+    if isinstance(error, openai.AuthenticationError | openai.PermissionDeniedError):
+        return f"{name} refused the key (HTTP {error.status_code}); check api_key"
+    if isinstance(error, openai.NotFoundError):
+        return f"{name} was not found; check the model's name and the base URL: {error.message}"
+    if isinstance(error, openai.APIStatusError):
+        return f"{name} answered HTTP {error.status_code}: {error.message}"
+    return f"{name} gave an answer that cannot be read: {error}"
