@@ -8,7 +8,7 @@ import hashlib
 import ipaddress
 import json
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -20,10 +20,16 @@ from memorist.records import Kind, Record
 from memorist.scope import DEFAULT_TENANT, Scope
 from memorist.times import TimeLike, iso, now, parse_expiry, parse_time
 
-__all__ = ["LOCAL", "SERVER_TENANT", "Grant", "Right", "Token", "Tokens", "UnauthorizedError", "is_loopback"]
+__all__ = [
+    "LOCAL", "NO_TOKEN", "SERVER_TENANT", "WRONG_HEADER", "Grant", "Right", "Token", "Tokens", "UnauthorizedError",
+    "is_loopback", "is_near",
+]  # fmt: skip
 
 SERVER_TENANT = "memorist:server"
 """Where the server keeps what is its own; no request gets there."""
+NO_TOKEN = "a token is needed: send the header `Authorization: Bearer TOKEN`"
+WRONG_HEADER = "the header must be `Authorization: Bearer TOKEN`"
+_PROXIES = frozenset(("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip"))
 _PREFIX = "mem_"
 _KEY = "token/"
 
@@ -178,6 +184,19 @@ class Tokens:
         record = await self._memory.lookup(_KEY + _digest(secret), kind=Kind.TOPIC)
         return None if record is None else _read(record)
 
+    async def grant(self, secret: str) -> Grant:
+        """Return what the token that this is allows.
+
+        Raises:
+            UnauthorizedError: it is unknown, or its time is over.
+        """
+        token = await self.find(secret)
+        if token is None:
+            raise UnauthorizedError("the token is not known here, or was revoked")
+        if token.expired:
+            raise UnauthorizedError("the token has expired")
+        return token.grant
+
     async def list(self) -> list[Token]:
         """Return every token, by name."""
         return sorted([_read(each) for each in await self._records()], key=lambda token: token.grant.name)
@@ -206,6 +225,16 @@ class Tokens:
             found += page.records
             if (cursor := page.next) is None:
                 return found
+
+
+def is_near(client: str | None, headers: Iterable[str]) -> bool:
+    """Whether a request comes from this machine, as far as is known, and no proxy passed it on for somebody else.
+
+    Args:
+        client: the address it comes from, if known.
+        headers: the names of its headers, in small letters.
+    """
+    return (client is None or is_loopback(client)) and _PROXIES.isdisjoint(headers)
 
 
 def is_loopback(host: str) -> bool:

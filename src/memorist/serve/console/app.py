@@ -11,9 +11,9 @@ from starlette.staticfiles import StaticFiles
 from memorist.errors import MemoristError
 from memorist.serve.auth import Right, UnauthorizedError
 from memorist.serve.console import changes, pages
-from memorist.serve.console.rendering import HEADERS, render
+from memorist.serve.console.rendering import render
 from memorist.serve.console.sessions import COOKIE, Sessions
-from memorist.serve.console.visits import answered
+from memorist.serve.console.visits import answered, is_foreign, secured, set_cookie
 from memorist.serve.rest.access import Server, authorized
 
 __all__ = ["console_routes"]
@@ -42,41 +42,33 @@ def console_routes(server: Server) -> list[BaseRoute]:
     ]
     return [
         *routes,
-        Route("/login", _Login(server, sessions), methods=["GET", "POST"]),
+        Route("/login", _login(server, sessions), methods=["GET", "POST"]),
         Route("/logout", _logout(sessions), methods=["POST"]),
         Mount("/static", StaticFiles(directory=_STATIC)),
     ]
 
 
-class _Login:
+def _login(server: Server, sessions: Sessions) -> Callable[[Request], Awaitable[Response]]:
     """The way in: a token, once; the cookie stands for it afterwards."""
 
-    def __init__(self, server: Server, sessions: Sessions) -> None:
-        self._server = server
-        self._sessions = sessions
+    async def login(request: Request) -> Response:
+        return secured(await enter(request) if request.method == "POST" else _login_page(request))
 
-    async def __call__(self, scope: object, receive: object, send: object) -> None:
-        request = Request(scope, receive)  # type: ignore[arg-type]
-        response = await self._enter(request) if request.method == "POST" else _login_page(request)
-        for name, value in HEADERS.items():
-            response.headers.setdefault(name, value)
-        await response(scope, receive, send)  # type: ignore[arg-type]
-
-    async def _enter(self, request: Request) -> Response:
+    async def enter(request: Request) -> Response:
         form = await request.form(max_files=0, max_fields=5)
-        secret, next_page = form.get("token"), form.get("next")
-        origin = request.headers.get("origin")
-        if origin is not None and origin.partition("://")[2] != request.headers.get("host", ""):
+        token = form.get("token")
+        secret = token.strip() if isinstance(token, str) else ""
+        if is_foreign(request):
             return _login_page(request, "this form is not of this page", 403)
         try:
-            await authorized(request, self._server, secret.strip() if isinstance(secret, str) else "")
+            await authorized(request, server, secret)
         except MemoristError as error:
             return _login_page(request, str(error), 401 if isinstance(error, UnauthorizedError) else 503)
-        session = self._sessions.begin(str(secret).strip())
-        response = RedirectResponse(_own(next_page), 303)
-        secure = request.url.scheme == "https"
-        response.set_cookie(COOKIE, session.id, httponly=True, samesite="strict", secure=secure, path="/")
+        response = RedirectResponse(_own(form.get("next")), 303)
+        set_cookie(request, response, sessions.begin(secret))
         return response
+
+    return login
 
 
 def _login_page(request: Request, problem: str | None = None, status: int = 200) -> Response:

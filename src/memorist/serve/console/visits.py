@@ -19,7 +19,7 @@ from memorist.serve.console.sessions import COOKIE, Session, Sessions
 from memorist.serve.rest.access import Server, authorized
 from memorist.serve.rest.problems import problem_of
 
-__all__ = ["Handler", "Visit", "answered", "error_page"]
+__all__ = ["Handler", "Visit", "answered", "error_page", "is_foreign", "secured", "set_cookie"]
 
 _MOST_FORM_FIELDS = 50
 
@@ -100,7 +100,7 @@ def answered(
             grant = await authorized(request, server, session.secret)
         except UnauthorizedError:
             sessions.end(session)
-            return _secured(RedirectResponse(link("/login", next=_own_path(request)), 303))
+            return secured(RedirectResponse(link("/login", next=_own_path(request)), 303))
         try:
             values: dict[str, Any] = dict(request.query_params)
             async with _form(request) as form:
@@ -112,8 +112,8 @@ def answered(
         except MemoristError as error:
             response = error_page(error, grant)
         if fresh:
-            _set_cookie(request, response, session)
-        return _secured(response)
+            set_cookie(request, response, session)
+        return secured(response)
 
     return route
 
@@ -130,10 +130,19 @@ async def _form(request: Request) -> AsyncIterator[FormData | None]:
 
 def _check_form(request: Request, session: Session, form: FormData) -> None:
     """Refuse a form that is not one of this session's pages'."""
-    given, origin = form.get("csrf"), request.headers.get("origin")
-    foreign = origin is not None and urlsplit(origin).netloc != request.headers.get("host", "")
-    if foreign or not isinstance(given, str) or not secrets.compare_digest(given.encode(), session.csrf.encode()):
+    given = form.get("csrf")
+    if (
+        is_foreign(request)
+        or not isinstance(given, str)
+        or not secrets.compare_digest(given.encode(), session.csrf.encode())
+    ):
         raise FormRefusedError("this form is not of this page, or too old; go back, reload, and send it again")
+
+
+def is_foreign(request: Request) -> bool:
+    """Whether another site's page sent a request."""
+    origin = request.headers.get("origin")
+    return origin is not None and urlsplit(origin).netloc != request.headers.get("host", "")
 
 
 class FormRefusedError(UnauthorizedError):
@@ -145,15 +154,17 @@ def error_page(error: MemoristError, grant: Grant | None = None) -> Response:
     status, _, body = problem_of(error)
     status = 403 if isinstance(error, FormRefusedError) else status
     text = render("error.html", title=body["title"], detail=body["detail"], signed_in=grant is not None)
-    return _secured(HTMLResponse(text, status))
+    return secured(HTMLResponse(text, status))
 
 
-def _set_cookie(request: Request, response: Response, session: Session) -> None:
+def set_cookie(request: Request, response: Response, session: Session) -> None:
+    """Let the browser come back as this session."""
     secure = request.url.scheme == "https"
     response.set_cookie(COOKIE, session.id, httponly=True, samesite="strict", secure=secure, path="/")
 
 
-def _secured(response: Response) -> Response:
+def secured(response: Response) -> Response:
+    """Return an answer that forbids the browser what no page here needs."""
     for name, value in HEADERS.items():
         response.headers.setdefault(name, value)
     return response

@@ -5,11 +5,9 @@ from dataclasses import dataclass, replace
 
 from memorist.errors import ScopeError
 from memorist.memory import Memory
-from memorist.serve.auth import LOCAL, Grant, Right, Tokens, UnauthorizedError, is_loopback
+from memorist.serve.auth import LOCAL, NO_TOKEN, WRONG_HEADER, Grant, Right, Tokens, UnauthorizedError, is_near
 
 __all__ = ["Access", "Gate"]
-
-_PROXIES = (b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-real-ip")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,20 +73,10 @@ class Gate:
     async def _grant(self, headers: Mapping[bytes, bytes], client: str | None) -> Grant:
         said = headers.get(b"authorization")
         if said is None:
-            if self.open and _is_near(headers, client):
+            if self.open and is_near(client, (name.decode("latin-1") for name in headers)):
                 return LOCAL
-            raise UnauthorizedError("a token is needed: send the header `Authorization: Bearer TOKEN`")
+            raise UnauthorizedError(NO_TOKEN)
         scheme, _, secret = said.decode("latin-1").partition(" ")
         if scheme.lower() != "bearer":
-            raise UnauthorizedError("the header must be `Authorization: Bearer TOKEN`")
-        token = await Tokens(self.memory).find(secret.strip())
-        if token is None:
-            raise UnauthorizedError("the token is not known here, or was revoked")
-        if token.expired:
-            raise UnauthorizedError("the token has expired")
-        return token.grant
-
-
-def _is_near(headers: Mapping[bytes, bytes], client: str | None) -> bool:
-    """Whether a program on this machine asks, and no proxy for somebody else."""
-    return (client is None or is_loopback(client)) and not any(each in headers for each in _PROXIES)
+            raise UnauthorizedError(WRONG_HEADER)
+        return await Tokens(self.memory).grant(secret.strip())

@@ -9,14 +9,23 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
-from memorist.serve.auth import LOCAL, Grant, Right, Tokens, UnauthorizedError, is_loopback
+from memorist.serve.auth import (
+    LOCAL,
+    NO_TOKEN,
+    WRONG_HEADER,
+    Grant,
+    Right,
+    Tokens,
+    UnauthorizedError,
+    is_loopback,
+    is_near,
+)
 from memorist.serve.observability.requests import GRANT, SCOPE
 from memorist.serve.rest.idempotency import Ledger, Outcome, Settle, fingerprint
 
 __all__ = ["Access", "Admin", "KeyedAdmin", "Prober", "Reader", "Server", "Writer", "server_of"]
 
 _bearer = HTTPBearer(auto_error=False, description="A token made by `memorist token create`.")
-_PROXIES = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +83,9 @@ async def authorized(request: Request, server: Server, secret: str | None) -> Gr
         if server.open and _is_local(request):
             request.scope[GRANT] = LOCAL
             return LOCAL
-        raise UnauthorizedError("a token is needed: send the header `Authorization: Bearer TOKEN`")
-    token = await server.tokens.find(secret)
-    if token is None:
-        raise UnauthorizedError("the token is not known here, or was revoked")
-    if token.expired:
-        raise UnauthorizedError("the token has expired")
-    request.scope[GRANT] = token.grant
-    return token.grant
+        raise UnauthorizedError(NO_TOKEN)
+    grant = request.scope[GRANT] = await server.tokens.grant(secret)
+    return grant
 
 
 def _is_local(request: Request) -> bool:
@@ -89,8 +93,8 @@ def _is_local(request: Request) -> bool:
     host = request.url.hostname
     origin = request.headers.get("origin")
     same = origin is None or origin == f"{request.url.scheme}://{request.headers.get('host', '')}"
-    near = request.client is None or is_loopback(request.client.host)
-    return near and same and is_loopback(host or "") and not any(each in request.headers for each in _PROXIES)
+    near = is_near(None if request.client is None else request.client.host, request.headers)
+    return near and same and is_loopback(host or "")
 
 
 def _needing(right: Right) -> Callable[..., Awaitable[Access]]:
@@ -123,7 +127,7 @@ def _secret(request: Request, credentials: HTTPAuthorizationCredentials | None) 
     if credentials is not None:
         return credentials.credentials
     if "authorization" in request.headers:
-        raise UnauthorizedError("the header must be `Authorization: Bearer TOKEN`")
+        raise UnauthorizedError(WRONG_HEADER)
     return None
 
 
