@@ -75,9 +75,10 @@ async def migrate(source: Store, target: Store, progress: Progress | None = None
         if progress is not None:
             progress(done, 2 * report.records)
 
+    bound = fingerprint is None
     for wall in sizes:
         async for records, vectors in _batches(source, wall):
-            await _bind(target, fingerprint, vectors)
+            bound = bound or await _bind(target, fingerprint, vectors)
             copied = await _copy(target, wall, records, vectors)
             report.copied += copied
             report.existing += len(records) - copied
@@ -99,10 +100,13 @@ async def _agree(source: Store, target: Store) -> str | None:
     return mine
 
 
-async def _bind(target: Store, fingerprint: str | None, vectors: Sequence[Vector | None]) -> None:
+async def _bind(target: Store, fingerprint: str | None, vectors: Sequence[Vector | None]) -> bool:
+    """Say whose vectors come, once the first is there; tell whether it was said."""
     first = next((vector for vector in vectors if vector is not None), None)
-    if fingerprint is not None and first is not None:
-        await target.bind(fingerprint, len(first))
+    if fingerprint is None or first is None:
+        return False
+    await target.bind(fingerprint, len(first))
+    return True
 
 
 async def _batches(store: Store, wall: Wall) -> AsyncIterator[tuple[list[Record], list[Vector | None]]]:

@@ -19,6 +19,7 @@ from memorist.times import iso
 if TYPE_CHECKING:
     from memorist.config import Settings
     from memorist.memory import Memory
+    from memorist.stores.base import Order
 
 __all__ = ["register"]
 
@@ -62,10 +63,11 @@ async def _stats(memory: "Memory") -> dict[str, Any]:
     users = await memory.users()
     most = sorted(users.items(), key=lambda each: -each[1])[:_MOST_USERS]
     kinds = {str(kind): await memory.count(kind=kind, everyone=True) for kind in Kind}
-    ends = {}
-    for name, order in (("oldest", "oldest"), ("newest", "newest")):
-        page = await memory.browse(order=order, limit=1, everyone=True)  # type: ignore[arg-type]
-        ends[name] = iso(page.records[0].at) if page.records else None
+    ends: dict[str, str | None] = {}
+    orders: tuple[Order, ...] = ("oldest", "newest")
+    for order in orders:
+        page = await memory.browse(order=order, limit=1, everyone=True)
+        ends[order] = iso(page.records[0].at) if page.records else None
     current = await memory.count(everyone=True)
     return {
         "records": current,

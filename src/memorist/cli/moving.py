@@ -43,9 +43,8 @@ def migrate(
     """
     if (file := file_of(_url(context, source))) is not None and not file.exists():
         raise fail(f"there is no file {file}")
-    sizes = run(lambda: _survey(context, source))
     if dry_run or not (yes or json):
-        _show(source, target, sizes, as_json=json)
+        _show(source, target, run(lambda: _survey(context, source)), as_json=json)
     if dry_run:
         return
     if not yes:
