@@ -1,6 +1,9 @@
+import threading
+from contextlib import closing
 from pathlib import Path
 from subprocess import Popen
 
+import apsw
 import pytest
 
 from children import (
@@ -15,8 +18,9 @@ from children import (
     start,
     write_and_read,
 )
-from memorist.errors import EmbedderMismatchError
+from memorist.errors import EmbedderMismatchError, StoreBusyError
 from memorist.memory import Memory
+from memorist.stores.sqlite import SQLiteStore
 
 pytestmark = pytest.mark.anyio
 
@@ -61,6 +65,23 @@ async def test_processes_open_a_new_file_at_once(path: Path) -> None:
         assert together(4, open_and_store, new) == [["done"]] * 4
         async with open_memory(new) as memory:
             assert await memory.count() == 4
+
+
+async def test_a_new_file_that_another_process_is_making_is_waited_for(path: Path) -> None:
+    other = apsw.Connection(str(path))
+    other.execute("BEGIN IMMEDIATE")  # SQLite itself refuses at once here, whatever its time-out
+    done = threading.Timer(0.3, other.close)
+    done.start()
+    async with open_memory(path) as memory:
+        assert await memory.remember("Tea")
+    done.join()
+
+
+async def test_a_new_file_that_another_process_never_finishes_is_given_up(path: Path) -> None:
+    with closing(apsw.Connection(str(path))) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreBusyError, match="locked by another process"):
+            await SQLiteStore(path, busy_timeout=0.1).open()
 
 
 async def test_processes_revise_one_record_at_once(path: Path) -> None:

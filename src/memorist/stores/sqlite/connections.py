@@ -43,6 +43,8 @@ _MOST_SHARED = 256
 """Writes in one commit: more would make the first of them wait."""
 _PATIENCE = 0.002
 """Seconds to wait for those who shared the last commit: about what a flush takes. A lone writer never waits."""
+_PAUSE = 0.005
+"""Seconds from one attempt to open a new file to the next."""
 
 
 class TooLong(Exception):
@@ -89,11 +91,25 @@ class Connections:
         try:
             connection.set_busy_timeout(int(self._busy_timeout * 1000))
             check(connection, self.path)
-            configure(connection)
+            self._configure(connection)
         except BaseException:
             connection.close()
             raise
         return connection
+
+    def _configure(self, connection: apsw.Connection) -> None:
+        """Configure, again and again where another process makes the same new file at this moment.
+
+        SQLite waits for a lock, but not for one that is about to become a log: there it gives up at once.
+        """
+        until = time.monotonic() + self._busy_timeout
+        while True:
+            try:
+                return configure(connection)
+            except apsw.BusyError:
+                if time.monotonic() >= until:
+                    raise
+                time.sleep(_PAUSE)
 
     def read(self, work: _Work[_T], *, most_seconds: float | None = None) -> _T:
         """Run a short read here and now; in a memory of this process it waits its turn.
