@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import typer.main
+from signatures import arguments_of
 
 from memorist.cli.app import app
 
@@ -131,25 +132,10 @@ def _signature(node: ast.stmt, made: str = "") -> str:
     word = "" if made else "async def " if isinstance(node, ast.AsyncFunctionDef) else "def "
     begin = f"{word}{made or node.name}("
     end = f") -> {ast.unparse(node.returns).strip(chr(39))}" if node.returns and not made else ")"
-    arguments = [each for each in _arguments(node.args) if each not in ("self", "cls")]
+    arguments = [each for each in arguments_of(node.args, _argument) if each not in ("self", "cls")]
     if len(one := f"{begin}{', '.join(arguments)}{end}") <= WIDTH:
         return one
     return "\n".join([begin, *(f"    {each}," for each in arguments), end])
-
-
-def _arguments(arguments: ast.arguments) -> Iterator[str]:
-    plain = [*arguments.posonlyargs, *arguments.args]
-    defaults: list[ast.expr | None] = [*[None] * (len(plain) - len(arguments.defaults)), *arguments.defaults]
-    for each, default in zip(plain, defaults, strict=True):
-        yield _argument(each, default)
-    if arguments.vararg:
-        yield f"*{ast.unparse(arguments.vararg)}"
-    elif arguments.kwonlyargs:
-        yield "*"
-    for each, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
-        yield _argument(each, default)
-    if arguments.kwarg:
-        yield f"**{ast.unparse(arguments.kwarg)}"
 
 
 def _argument(argument: ast.arg, default: ast.expr | None) -> str:

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
+from signatures import arguments_of
+
 from memorist import sync
 from memorist.twin import Twin, blocking_name, blocking_text
 
@@ -84,7 +86,7 @@ def _function_stub(function: Function, module: ModuleType) -> str:
     lines = [f"@{each}" for each in _decorators(function)]
     source = inspect.getsource(module).splitlines()[function.lineno - 1]
     ignored = "  # type: ignore[overload-overlap]" if "overload-overlap" in source else ""
-    parameters = list(_parameters(function.args))
+    parameters = list(arguments_of(function.args, _parameter))
     head, tail = f"def {blocking_name(function.name)}(", f") -> {_plain(function.returns)}:"
     text = ast.get_docstring(function)
     end = "" if text else " ..."
@@ -95,21 +97,6 @@ def _function_stub(function: Function, module: ModuleType) -> str:
     if text:
         lines += [_indented(f'"""{text}\n"""' if "\n" in text else f'"""{text}"""'), "    ..."]
     return "\n".join(lines)
-
-
-def _parameters(arguments: ast.arguments) -> Iterator[str]:
-    positional = [*arguments.posonlyargs, *arguments.args]
-    defaults = [None] * (len(positional) - len(arguments.defaults)) + arguments.defaults
-    for each, default in zip(positional, defaults, strict=True):
-        yield _parameter(each, default)
-    if arguments.vararg:
-        yield f"*{_parameter(arguments.vararg, None)}"
-    elif arguments.kwonlyargs:
-        yield "*"
-    for each, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
-        yield _parameter(each, default)
-    if arguments.kwarg:
-        yield f"**{_parameter(arguments.kwarg, None)}"
 
 
 def _parameter(argument: ast.arg, default: ast.expr | None) -> str:
