@@ -1,8 +1,27 @@
-"""A chat model that answers by a script, for the steps by which a model helps memory."""
+"""What stands around a memory in these tests: a chat model that answers by a script, a runner that takes notes."""
 
 import json
 from collections.abc import Callable, Mapping
 from typing import Any
+
+NOTE = (
+    "<long_term_memory>The content below are retrieved from long-term memory, which maybe useful:\n"
+    "Alice likes green tea</long_term_memory>"
+)
+"""What an agent is told of a memory that knows this of Alice."""
+
+
+class Watched:
+    """The runner of a memory's flows, with a note of what it was asked to record."""
+
+    def __init__(self, runner: Any) -> None:
+        self._runner = runner
+        self.recorded: list[list[str]] = []
+
+    async def async_execute(self, name: str, **arguments: Any) -> Any:
+        for each in arguments.get("trajectories", ()):
+            self.recorded.append([message["content"] for message in each["messages"]])
+        return await self._runner.async_execute(name=name, **arguments)
 
 
 class Script:

@@ -1,9 +1,12 @@
 from collections.abc import AsyncIterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 import pytest
+from agentscope_script import Watched
 
+from memorist.adapters.agentscope import ReMePersonalLongTermMemory
 from memorist.memory import Memory
 from memorist.testing import HashEmbedder
 
@@ -35,3 +38,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 async def memory(tmp_path: Path) -> AsyncIterator[Memory]:
     async with Memory.open(tmp_path / "memory.db", embedder=HashEmbedder()) as opened:
         yield opened
+
+
+@pytest.fixture
+async def personal(memory: Memory) -> AsyncIterator[Any]:
+    async with ReMePersonalLongTermMemory(user_name="alice", memory=memory) as entered:
+        entered.app = Watched(entered.app)
+        await memory.scoped(user="alice").facts.add("Alice likes green tea")
+        yield entered

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
-from agentscope_script import Script
+from agentscope_script import NOTE, Script, Watched
 
 from memorist.adapters.agentscope import (
     DurableMemory,
@@ -19,10 +19,6 @@ from memorist.memory import Memory
 
 pytestmark = [pytest.mark.anyio, pytest.mark.agentscope1, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 
-NOTE = (
-    "<long_term_memory>The content below are retrieved from long-term memory, which maybe useful:\n"
-    "Alice likes green tea</long_term_memory>"
-)
 MEMORY_TOOLS = {"record_to_memory", "retrieve_from_memory"}
 
 
@@ -72,27 +68,6 @@ def text(words: str) -> list[dict[str, Any]]:
 
 def use(name: str, **arguments: Any) -> list[dict[str, Any]]:
     return [{"type": "tool_use", "id": f"call-{name}", "name": name, "input": arguments}]
-
-
-class Watched:
-    """The runner of a memory's flows, with a note of what it was asked to record."""
-
-    def __init__(self, runner: Any) -> None:
-        self._runner = runner
-        self.recorded: list[list[str]] = []
-
-    async def async_execute(self, name: str, **arguments: Any) -> Any:
-        for each in arguments.get("trajectories", ()):
-            self.recorded.append([message["content"] for message in each["messages"]])
-        return await self._runner.async_execute(name=name, **arguments)
-
-
-@pytest.fixture
-async def personal(memory: Memory) -> AsyncIterator[Any]:
-    async with ReMePersonalLongTermMemory(user_name="alice", memory=memory) as entered:
-        entered.app = Watched(entered.app)
-        await memory.scoped(user="alice").facts.add("Alice likes green tea")
-        yield entered
 
 
 async def test_static_control_retrieves_before_a_reply_and_records_the_exchange_once_after_it(personal: Any) -> None:

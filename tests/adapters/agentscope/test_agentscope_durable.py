@@ -1,5 +1,7 @@
 """The buffer on disk: what it is on top of the one in the process."""
 
+import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -75,6 +77,19 @@ async def test_over_its_budget_the_oldest_messages_are_summarised(session: Memor
     await buffer.add([say(f"number {n}") for n in range(11, 17)])
     assert script.seen[1][1]["summary"] == "They counted."
     assert texts(await DurableMemory(session).get_memory())[0] == "They counted."
+
+
+async def test_messages_that_come_at_once_are_each_summarised_once(session: Memory) -> None:
+    seen: list[str] = []
+
+    async def model(messages: Any, schema: Any) -> str:
+        seen.extend(each["text"] for each in json.loads(messages[-1]["content"])["messages"])
+        await session.count()  # the others go on meanwhile
+        return json.dumps(SUMMARY["summary"])
+
+    buffer = DurableMemory(session, tokens=40, model=model, count_tokens=lambda text: 10)
+    await asyncio.gather(*(buffer.add(say(f"number {n}")) for n in range(12)))
+    assert len(seen) == len(set(seen)) == await buffer.size() - len(await buffer.get_memory(prepend_summary=False))
 
 
 async def test_without_a_model_the_summary_is_made_of_first_sentences(session: Memory) -> None:

@@ -1,5 +1,6 @@
 """What the engine does for personal, task and tool memory, without a chat model and with one."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -138,6 +139,14 @@ async def test_each_user_has_a_workspace_that_no_other_sees(entered: Make, memor
     assert sum((await memory.users()).values()) == len(names)
 
 
+async def test_nobody_goes_by_the_digest_that_stands_for_a_name(entered: Make, memory: Memory) -> None:
+    nameless = await entered(ReMePersonalLongTermMemory, "")
+    await nameless.record_to_memory("", ["a secret"])
+    [digest] = await memory.users()
+    thief = await entered(ReMePersonalLongTermMemory, digest)
+    assert await thief.retrieve(user("secret")) == ""
+
+
 async def test_a_hostile_name_makes_no_file(tmp_path: Path) -> None:
     folder = tmp_path / "inner"
     folder.mkdir()
@@ -200,14 +209,16 @@ async def test_a_fact_is_reconciled_with_its_nearest(
 async def test_where_the_model_fails_the_text_itself_is_kept(answer: Any, entered: Make) -> None:
     one = await entered(ReMePersonalLongTermMemory, model=Script(facts=answer))
     await one.record([user("I like green tea"), friday("Noted")])
-    assert await one.retrieve(user("green tea")) == "I like green tea"
+    await one.record_to_memory("She said so", ["Alice likes green tea with milk"])
+    found = await one.retrieve(user("green tea"), limit=9)
+    assert sorted(found.splitlines()) == ["Alice likes green tea with milk", "I like green tea"]
 
 
 async def test_talk_without_a_fact_leaves_none_but_what_was_given_to_be_kept_is_kept(entered: Make) -> None:
     one = await entered(ReMePersonalLongTermMemory, model=Script(facts=facts()))
     await one.record([user("Good morning"), friday("Good morning!")])
     assert await one.retrieve(user("morning")) == ""
-    await one.record_to_memory("", ["Alice likes green tea"])
+    await one.record_to_memory("She said so", ["Alice likes green tea"])
     assert await one.retrieve(user("green tea")) == "Alice likes green tea"
 
 
@@ -293,6 +304,7 @@ async def test_retrieval_is_by_exact_name(entered: Make) -> None:
         "No tool guidelines found for: Search,searching"
     )
     assert (await one.retrieve(user("search,fetch"), top_k=1)).startswith("Retrieved 1 tool memory(ies):")
+    assert [await one.retrieve(user("search"), top_k=most) for most in (0, -1)] == ["", ""]
     assert "Tool: a,b\n" in await one.retrieve(user("a,b"))
     assert await one.retrieve(user("search\nfetch")) == await one.retrieve(user("search,fetch"))
     assert await one.retrieve(user("how should I search?")) == ""
@@ -306,6 +318,15 @@ async def test_guidelines_are_written_anew_only_when_there_are_new_calls(entered
     assert script.steps() == ["guidelines"]
     await one.record_to_memory("", [call(output="Found nothing")])
     assert script.steps() == ["guidelines", "guidelines"]
+
+
+async def test_the_statistics_are_exact_also_where_a_new_call_takes_an_old_ones_place(entered: Make) -> None:
+    one = await entered(ReMeToolLongTermMemory)
+    await one.record_to_memory(
+        "", [call(output=str(n), create_time=f"2024-01-01 10:00:{n % 60:02}") for n in range(100)]
+    )
+    await one.record_to_memory("", [call(output="failed", success=False, create_time="2024-01-01 10:00:30")])
+    assert "**Success Rate**: 99.00%" in await one.retrieve(user("search"))
 
 
 async def test_duplicates_and_calls_without_name_or_output_are_dropped(entered: Make, memory: Memory) -> None:
@@ -326,6 +347,22 @@ async def test_the_last_hundred_calls_of_a_tool_are_kept(entered: Make, memory: 
     assert [use.result for use in uses] == [str(n) for n in range(119, 19, -1)]
 
 
+async def test_what_json_cannot_say_does_not_cost_the_other_calls(entered: Make, memory: Memory) -> None:
+    one = await entered(ReMeToolLongTermMemory)
+    odd = '{"tool_name": "odd", "input": {"a": NaN}, "output": [Infinity], "token_cost": NaN, "time_cost": 1e999}'
+    huge = f'{{"tool_name": "huge", "output": "x", "token_cost": {"9" * 400}}}'
+    done = await one.record_to_memory("", [odd, huge, call()])
+    assert said(done) == "Successfully recorded 3 tool execution results and generated usage guidelines."
+    [use] = [ToolUse.of(each) for each in await memory.scoped(user="alice").tools.uses("odd")]
+    assert (dict(use.arguments), use.result, use.tokens, use.seconds) == ({"a": "NaN"}, ["Infinity"], None, None)
+
+
+async def test_blanks_around_a_tools_name_do_not_matter(entered: Make) -> None:
+    one = await entered(ReMeToolLongTermMemory)
+    await one.record_to_memory("", [call(" search\n")])
+    assert "Tool: search\n" in said(await one.retrieve_from_memory([" search "]))
+
+
 async def test_what_is_missing_of_a_call_is_mended(entered: Make, memory: Memory) -> None:
     one = await entered(ReMeToolLongTermMemory)
     text = "x" * 41
@@ -338,6 +375,14 @@ async def test_what_is_missing_of_a_call_is_mended(entered: Make, memory: Memory
     assert (use.success, use.score, use.seconds) == (False, 0.0, None)
     [fetched] = [ToolUse.of(each) for each in await tools.uses("fetch")]
     assert (dict(fetched.arguments), fetched.success, fetched.score, fetched.tokens) == ({}, True, 1.0, None)
+
+
+@pytest.mark.parametrize("kind", [ReMePersonalLongTermMemory, ReMeTaskLongTermMemory, ReMeToolLongTermMemory])
+async def test_what_is_recorded_many_times_at_once_is_stored_once(kind: Any, entered: Make, memory: Memory) -> None:
+    one = await entered(kind)
+    await asyncio.gather(*(one.record_to_memory("", [call()]) for _ in range(10)))
+    kinds = {ReMePersonalLongTermMemory: "fact", ReMeTaskLongTermMemory: "experience"}
+    assert await memory.scoped(user="alice").count(kind=kinds.get(kind, "tool_use")) == 1
 
 
 # --- the flows ---------------------------------------------------------------------------------------------

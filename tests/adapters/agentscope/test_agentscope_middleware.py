@@ -5,9 +5,15 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from agentscope_script import Script
+from agentscope_script import NOTE, Script
 
-from memorist.adapters.agentscope import Mem0LongTermMemory, ReMePersonalLongTermMemory
+from memorist.adapters import agentscope
+from memorist.adapters.agentscope import (
+    LongTermMemoryBase,
+    Mem0LongTermMemory,
+    MemoryMiddleware,
+    ReMePersonalLongTermMemory,
+)
 from memorist.adapters.agentscope.types import agentscope_version
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
@@ -15,24 +21,23 @@ from memorist.testing import HashEmbedder
 
 pytestmark = pytest.mark.anyio
 
-NOTE = (
-    "<long_term_memory>The content below are retrieved from long-term memory, which maybe useful:\n"
-    "Alice likes green tea</long_term_memory>"
-)
-
 
 @pytest.mark.skipif(agentscope_version() == 2, reason="AgentScope 2 is installed")
 def test_without_agentscope_2_the_error_names_the_command() -> None:
     with pytest.raises(ImportError, match=r"pip install 'agentscope>=2,<3'"):
-        from memorist.adapters.agentscope import MemoryMiddleware  # noqa: F401
+        MemoryMiddleware(LongTermMemoryBase())
+
+
+def test_every_name_can_be_imported_whatever_is_installed() -> None:
+    names: dict[str, Any] = {}
+    exec("from memorist.adapters.agentscope import *", names)
+    assert set(agentscope.__all__) <= set(names)
 
 
 class Scripted:
     """AgentScope's agent with a memory, and what its model was asked."""
 
     def __init__(self, memory: Any, mode: str, *replies: Any) -> None:
-        from memorist.adapters.agentscope import MemoryMiddleware
-
         self.middleware = MemoryMiddleware(memory, mode=mode)  # type: ignore[arg-type]
         self.replies = list(replies)
         self.asked: list[dict[str, Any]] = []
@@ -76,27 +81,6 @@ def user(text: str) -> Any:
     from agentscope.message import UserMsg
 
     return UserMsg(name="Alice", content=text)
-
-
-class Watched:
-    """The runner of a memory's flows, with a note of what it was asked to record."""
-
-    def __init__(self, runner: Any) -> None:
-        self._runner = runner
-        self.recorded: list[list[str]] = []
-
-    async def async_execute(self, name: str, **arguments: Any) -> Any:
-        for each in arguments.get("trajectories", ()):
-            self.recorded.append([message["content"] for message in each["messages"]])
-        return await self._runner.async_execute(name=name, **arguments)
-
-
-@pytest.fixture
-async def personal(memory: Memory) -> AsyncIterator[Any]:
-    async with ReMePersonalLongTermMemory(user_name="alice", memory=memory) as entered:
-        entered.app = Watched(entered.app)
-        await memory.scoped(user="alice").facts.add("Alice likes green tea")
-        yield entered
 
 
 @pytest.mark.agentscope2
@@ -158,6 +142,17 @@ async def test_what_a_tool_is_told_cannot_name_another_user(personal: Any, memor
 
 
 @pytest.mark.agentscope2
+async def test_what_a_failing_model_left_without_an_answer_is_recorded_with_the_next_one(personal: Any) -> None:
+    script = Scripted(personal, "static_control")
+    agent = await script.agent()
+    with pytest.raises(IndexError):  # the script has no reply
+        await agent.reply(user("I like jazz"))
+    script.replies = ["Noted."]
+    await agent.reply(user("Are you there?"))
+    assert personal.app.recorded == [["I like jazz", "Are you there?", "Noted."]]
+
+
+@pytest.mark.agentscope2
 async def test_a_failing_memory_does_not_keep_the_agent_from_answering(personal: Any, memory: Memory) -> None:
     script = Scripted(personal, "both", "Hello.")
     agent = await script.agent()
@@ -177,8 +172,6 @@ async def test_a_memory_that_was_not_entered_is_a_warning_not_a_failure(memory: 
 
 @pytest.mark.agentscope2
 async def test_there_are_three_modes(memory: Memory) -> None:
-    from memorist.adapters.agentscope import MemoryMiddleware
-
     with pytest.raises(InvalidInputError, match="mode"):
         MemoryMiddleware(ReMePersonalLongTermMemory(memory=memory), mode="auto")  # type: ignore[arg-type]
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from memorist.adapters.agentscope import (
     ToolResponse,
 )
 from memorist.memory import Memory
+from memorist.testing import HashEmbedder
 
 pytestmark = pytest.mark.anyio
 
@@ -151,6 +153,75 @@ async def test_the_models_arguments_cannot_name_another_workspace_or_flow(kind: 
     await one.retrieve_from_memory(["search"], workspace_id="bob", name="delete_everything")
     assert {arguments["workspace_id"] for _, arguments in one.app.asked} == {"alice"}
     assert "delete_everything" not in {name for name, _ in one.app.asked}
+
+
+@pytest.mark.parametrize(
+    ("kind", "told", "found"),
+    [
+        (ReMePersonalLongTermMemory, "Memory recording completed.", "Keyword 'tea':\ngreen"),
+        (ReMeTaskLongTermMemory, "Successfully recorded 1 task memory/memories.", "Keyword 'tea':\ngreen"),
+    ],
+)
+async def test_a_model_that_gives_one_text_for_a_list_is_understood(
+    kind: Any, told: str, found: str, entered: Make
+) -> None:
+    one = await entered(kind, {"answer": ""}, {"answer": "green"})
+    assert said(await one.record_to_memory("because", "I like tea")) == told
+    contents = [each["content"] for each in one.app.asked[0][1]["trajectories"][0]["messages"]]
+    assert contents[:2] == ["because", "I like tea"]
+    assert len(contents) == 3
+    assert said(await one.retrieve_from_memory("tea")) == found
+
+
+async def test_a_model_that_gives_one_text_for_a_list_of_calls_or_tools_is_understood(entered: Make) -> None:
+    one = await entered(ReMeToolLongTermMemory)
+    text = "Successfully recorded 1 tool execution result and generated usage guidelines."
+    assert said(await one.record_to_memory("worked", call())) == text
+    assert said(await one.retrieve_from_memory("search")).startswith("Retrieved 1 tool memory(ies):")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_model_that_gives_no_list_is_told_so(kind: Any, entered: Make) -> None:
+    one = await entered(kind)
+    assert said(await one.record_to_memory("because", None)).startswith("Error recording ")
+    assert said(await one.retrieve_from_memory(None)).startswith("Error retrieving ")
+    assert said(await one.retrieve_from_memory([5])).startswith("Error retrieving ")
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        (ReMePersonalLongTermMemory, "Successfully recorded 1 memory/memories to personal memory."),
+        (ReMeTaskLongTermMemory, "Successfully recorded 1 task memory/memories."),
+    ],
+)
+async def test_a_blank_item_is_not_recorded_nor_is_what_stands_around_it(
+    kind: Any, told: str, memory: Memory, entered: Make
+) -> None:
+    one = await entered(kind)
+    assert said(await one.record_to_memory("because", ["Likes tea", "", " "])) == told
+    for nothing in ([], [""], [None]):
+        assert "1" not in said(await one.record_to_memory("because", nothing))
+    assert [each.content for each in await memory.scoped(user="alice").recent()] == ["Likes tea"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_messages_content_may_be_a_list_of_texts(kind: Any, entered: Make) -> None:
+    one = await entered(kind, {"answer": ""}, {"answer": ""}, {"answer": "something"})
+    await one.record([user([call(), call(output="other")])])
+    assert "Found 10 results" in str(one.app.asked)
+    assert "other" in str(one.app.asked)
+    await one.retrieve(user(["search", "fetch"]))
+    assert "search\nfetch" in one.app.asked[-1][1].values()
+
+
+async def test_entered_twice_it_opens_its_file_once(tmp_path: Path) -> None:
+    one = ReMePersonalLongTermMemory(user_name="alice", memory=tmp_path / "a.db", embedding_model=HashEmbedder())
+    async with one:
+        first = one.app._root
+        async with one:
+            assert one.app._root is first
+        assert one.app._root is None
 
 
 # --- personal ----------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from memorist.errors import InvalidInputError
 from memorist.kinds import ToolUse
@@ -37,7 +38,7 @@ class ReportedCall:
 
 def call_key(use: ToolUse) -> str:
     """Return a text that two calls of one tool share where input and output are the same."""
-    return json.dumps([dict(use.arguments), use.result], sort_keys=True, ensure_ascii=False, default=str)
+    return json.dumps([dict(use.arguments), use.result], sort_keys=True, ensure_ascii=False)
 
 
 def read_call(given: object) -> ReportedCall | None:
@@ -52,16 +53,16 @@ def read_call(given: object) -> ReportedCall | None:
     name, output = given.get("tool_name"), given.get("output")
     if not isinstance(name, str) or not name.strip() or output is None or output == "":
         return None
-    arguments = given.get("input")
-    if not isinstance(arguments, Mapping):
+    arguments, output = _plain(given.get("input")), _plain(output)
+    if not isinstance(arguments, dict):
         arguments = {} if arguments is None else {"input": arguments}
     success = _truth(given.get("success", True))
     tokens = _number(given.get("token_cost"))
     if tokens is not None and tokens < 0:
-        tokens = len(f"{json.dumps(dict(arguments), ensure_ascii=False, default=str)}{output}") / 4
+        tokens = len(f"{json.dumps(arguments, ensure_ascii=False)}{output}") / 4
     seconds, score = _number(given.get("time_cost")), _number(given.get("score"))
     use = ToolUse(
-        tool=name,
+        tool=name.strip(),
         arguments=arguments,
         result=output,
         success=success,
@@ -70,6 +71,11 @@ def read_call(given: object) -> ReportedCall | None:
         score=float(success) if score is None else score,
     )
     return ReportedCall(use, _time(given.get("create_time")))
+
+
+def _plain(value: object) -> Any:
+    """Return the value as JSON has it; what JSON cannot say, such as NaN, becomes a text."""
+    return json.loads(json.dumps(value, default=str), parse_constant=str)
 
 
 def _truth(value: object) -> bool:
@@ -81,7 +87,7 @@ def _number(value: object) -> float | None:
         return None
     try:
         number = float(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return number if math.isfinite(number) else None
 

@@ -20,7 +20,7 @@ from memorist.adapters.agentscope.messages import (
     summary_message,
 )
 from memorist.adapters.agentscope.models import as_chat_model
-from memorist.adapters.agentscope.reading import said, searchable, words_of
+from memorist.adapters.agentscope.reading import blocks_of, said, searchable, words_of
 from memorist.adapters.agentscope.types import Msg
 from memorist.errors import InvalidInputError
 from memorist.kinds import Message, estimate_tokens
@@ -73,6 +73,7 @@ class DurableMemory(MemoryBase):
         self._tokens = tokens
         self._model = as_chat_model(model)
         self._count_tokens = count_tokens
+        self._summarising = asyncio.Lock()
 
     async def add(
         self,
@@ -86,7 +87,8 @@ class DurableMemory(MemoryBase):
         if messages:
             stored = [_stored(each, labels) for each in messages]
             await self._talk.append(stored, allow_duplicates=allow_duplicates)
-            await self._summarise()
+            async with self._summarising:  # each summary goes on from the one before
+                await self._summarise()
 
     async def delete(self, index: int | Iterable[int] | Iterable[str], **kwargs: Any) -> int:
         """Delete the messages at these places, or with these ids. As in `InMemoryMemory`."""
@@ -264,8 +266,7 @@ def _marks(stored: Message) -> list[str]:
 
 def _answers(stored: Message) -> bool:
     """Tell whether a message has results of calls, which no model takes without the calls before them."""
-    content = (stored.data or {}).get("content")
-    return isinstance(content, list) and any(block.get("type") == "tool_result" for block in content)
+    return any(block.get("type") == "tool_result" for block in blocks_of(_message(stored)))
 
 
 def _now(work: Coroutine[Any, Any, _T]) -> _T:

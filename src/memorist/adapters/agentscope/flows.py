@@ -1,5 +1,6 @@
 """The runner of the flows by which personal, task and tool memory record and retrieve."""
 
+import asyncio
 import hashlib
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -68,11 +69,12 @@ class FlowRunner:
             name: value for name, value in (("agent", agent), ("session", session)) if value
         }
         self._root: Memory | None = None
+        self._recording = asyncio.Lock()
 
     async def __aenter__(self) -> Self:
         if isinstance(self._given, Memory):
             self._root = self._given
-        else:
+        elif self._root is None:
             self._root = await Memory.open(self._given, embedder=self._embedder)
         return self
 
@@ -97,7 +99,11 @@ class FlowRunner:
         flow = _FLOWS.get(name)
         if flow is None:
             raise InvalidInputError(f"there is no flow {name!r}; there are {', '.join(_FLOWS)}")
-        return await flow(self, self._workspace(workspace_id), arguments)
+        workspace = self._workspace(workspace_id)
+        if name.startswith("retrieve_"):
+            return await flow(self, workspace, arguments)
+        async with self._recording:  # what is the same is known by what is stored before
+            return await flow(self, workspace, arguments)
 
     def _workspace(self, id: str | None) -> Memory:
         if self._root is None:
@@ -111,8 +117,8 @@ class FlowRunner:
         for trajectory in _required(arguments, "trajectories"):
             messages = _messages(trajectory)
             items = _items(messages)
-            if self._model is None:
-                messages = items or messages
+            if items and messages[0] is not items[0]:  # what the agent thinks, which is not what a user says
+                messages[0] = {**messages[0], "role": "assistant"}
             # What was given to be kept is kept; of mere talk, a model may find that there is nothing to keep.
             done = await keep_facts(
                 workspace, messages, model=self._model, raw_if_none=bool(items) or self._model is None, **self._labels
@@ -166,7 +172,8 @@ class FlowRunner:
             for tool in _names(_required(arguments, "tool_names"))
             if (guideline := await workspace.tools.guideline(tool)) is not None
         }
-        chosen = list(found.items())[: arguments.get("top_k")]
+        most = arguments.get("top_k")
+        chosen = list(found.items())[: most if most is None else max(most, 0)]
         if not chosen:
             return _result()
         parts = [f"Tool: {tool}\n{guideline}" for tool, guideline in chosen]
@@ -191,9 +198,11 @@ def _user_of(workspace: object) -> str:
     name = str(workspace)
     try:
         Scope(user=name)
+        if not re.fullmatch(r"workspace-[0-9a-f]{64}", name):  # else one user could go by the digest of another
+            return name
     except InvalidInputError:
-        return f"workspace-{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()}"
-    return name
+        pass
+    return f"workspace-{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
 def _required(arguments: Mapping[str, Any], name: str) -> Any:
@@ -223,7 +232,7 @@ def _names(given: Any) -> list[str]:
     The whole text is one of them: a name may hold a comma itself.
     """
     if not isinstance(given, str):
-        return list(dict.fromkeys(str(each) for each in given if str(each).strip()))
+        return list(dict.fromkeys(name for each in given if (name := str(each).strip())))
     parts = [part.strip() for part in re.split(r"[,\n]", given)]
     return [name for name in dict.fromkeys([given.strip(), *parts]) if name]
 

@@ -9,8 +9,9 @@ from typing import Any, Self
 
 from memorist.adapters.agentscope.base import RecordingMemory
 from memorist.adapters.agentscope.mem0_setup import configured, mem0_library, one_at_a_time
-from memorist.adapters.agentscope.reading import asked, recorded, said, text_of
+from memorist.adapters.agentscope.reading import asked, listed, recorded, said, text_of
 from memorist.adapters.agentscope.types import Msg, ToolResponse, answer
+from memorist.agents.sanitizing import sanitize
 
 __all__ = ["Mem0LongTermMemory"]
 
@@ -93,13 +94,12 @@ class Mem0LongTermMemory(RecordingMemory):
             content: What to remember, as a list of strings.
         """
         try:
-            text = "\n".join([thinking, *content] if thinking else content)
-            results = await self._add([_turn("user", text)], **kwargs)
-            for more in ({}, {"infer": False}):
-                # mem0 learns from an assistant's words other things than from a user's, and may find none at all.
-                if not _nothing(results):
-                    break
-                results = await self._add([_turn("assistant", text)], **{**kwargs, **more})
+            text = "\n".join([thinking, *listed(content)] if thinking else listed(content))
+            results: Any = {"results": []}
+            # mem0 learns from an assistant's words other things than from a user's, and may find none at all.
+            for role, more in (("user", {}), ("assistant", {}), ("assistant", {"infer": False})):
+                if text.strip() and _nothing(results):
+                    results = await self._add([_turn(role, text)], **{**kwargs, **more})
             return answer(f"Successfully recorded content to memory {results}")
         except Exception as error:  # the edge to the agent, which is told in words
             return answer(f"Error recording memory: {error}")
@@ -112,7 +112,7 @@ class Mem0LongTermMemory(RecordingMemory):
             limit: The most memories to return for each keyword.
         """
         try:
-            return answer("\n".join(await self._find(keywords, limit)))
+            return answer("\n".join(await self._find(listed(keywords), limit)))
         except Exception as error:  # the edge to the agent
             return answer(f"Error retrieving memory: {error}")
 
@@ -155,7 +155,7 @@ class Mem0LongTermMemory(RecordingMemory):
         Raises:
             TypeError: there is something else than messages.
         """
-        found = asked(0 if msg is None else msg)
+        found = asked([msg] if msg is None else msg)  # None is no message here
         return "\n".join(await self._find([text_of(each) for each in found], limit))
 
     # --- calling mem0 ----------------------------------------------------------------------------------
@@ -169,7 +169,7 @@ class Mem0LongTermMemory(RecordingMemory):
         kind = self.default_memory_type if memory_type is None else memory_type
         given = {name: value for name, value in kwargs.items() if name not in _IDS}  # a model cannot name a user
         return await self.long_term_working_memory.add(
-            messages, **{"infer": True, **given, "memory_type": kind, **self._names}
+            messages=messages, **{"infer": True, **given, "memory_type": kind, **self._names}
         )
 
     async def _find(self, queries: Iterable[str], limit: int) -> list[str]:
@@ -179,7 +179,7 @@ class Mem0LongTermMemory(RecordingMemory):
             options: dict[str, Any] = {"filters": self._names, "top_k": limit, "threshold": 0.0}
         else:
             options = {**self._names, "limit": limit}
-        found = await asyncio.gather(*(search(query, **options) for query in queries if query.strip()))
+        found = await asyncio.gather(*(search(query=query, **options) for query in queries if query.strip()))
         return [text for each in found if each for text in _lines(each)]
 
 
@@ -207,7 +207,8 @@ def _nothing(results: Any) -> bool:
 
 def _lines(found: Mapping[str, Any]) -> list[str]:
     lines = [str(each["memory"]) for each in found["results"]]
-    return lines + [" -- ".join(str(each[part]) for part in _RELATION) for each in found.get("relations") or []]
+    lines += [" -- ".join(str(each[part]) for part in _RELATION) for each in found.get("relations") or []]
+    return [line for each in lines if (line := sanitize(each, limit=None))]  # so that it stays data in a prompt
 
 
 _RELATION = ("source", "relationship", "destination")

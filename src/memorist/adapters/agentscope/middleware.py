@@ -17,19 +17,13 @@ __all__ = ["MemoryMiddleware", "Mode"]
 
 Mode: TypeAlias = Literal["static_control", "agent_control", "both"]
 
-if TYPE_CHECKING:
+if TYPE_CHECKING or agentscope_version() != 2:
 
     class MiddlewareBase:
-        """AgentScope's, whose types are not known here."""
+        """Where AgentScope's own class stands if its version 2 is installed; else no middleware can be made."""
 
-elif agentscope_version() == 2:
-    from agentscope.middleware import MiddlewareBase
 else:
-    try:
-        found = f"it is version {version('agentscope')}"
-    except PackageNotFoundError:
-        found = "it is not installed"
-    raise MissingExtraError(f"the middleware is for AgentScope 2, and {found}; run: pip install 'agentscope>=2,<3'")
+    from agentscope.middleware import MiddlewareBase
 
 
 class MemoryMiddleware(MiddlewareBase):
@@ -52,6 +46,7 @@ class MemoryMiddleware(MiddlewareBase):
     """
 
     def __init__(self, memory: LongTermMemoryBase, *, mode: Mode = "both") -> None:
+        _require_agentscope()
         if mode not in ("static_control", "agent_control", "both"):
             raise InvalidInputError(f"mode must be static_control, agent_control or both, not {mode!r}")
         self._memory = memory
@@ -68,6 +63,8 @@ class MemoryMiddleware(MiddlewareBase):
                 yield item
             return
         heard = [_as_ours(each) for each in _messages(input_kwargs.get("inputs"))]
+        waiting = self._open.setdefault(agent, [])
+        waiting += heard
         note = await self._note(heard)
         reply = None
         async for item in next_handler(**input_kwargs):
@@ -77,7 +74,7 @@ class MemoryMiddleware(MiddlewareBase):
             if type(item).__name__ == "Msg" and item.role == "assistant":
                 reply = item
             yield item
-        await self._record(self._open.setdefault(agent, []), heard, reply)
+        await self._record(waiting, reply)
 
     async def list_tools(self) -> list[Any]:
         """Return the memory's two functions as tools, in the modes where the agent has control; else []."""
@@ -97,17 +94,26 @@ class MemoryMiddleware(MiddlewareBase):
         framed = LONG_TERM_MEMORY.of([text], limit=None) if text else ""
         return _user_message(framed) if framed else None
 
-    async def _record(self, waiting: list[Msg], heard: list[Msg], reply: Any) -> None:
+    async def _record(self, waiting: list[Msg], reply: Any) -> None:
         """Record what was said to the agent and what it answered, once it has answered something."""
-        waiting += heard
         if reply is None or not reply.get_text_content():
             return
-        exchange = [*waiting, _as_ours(reply)]
+        exchange: list[Msg | None] = [*waiting, _as_ours(reply)]
         waiting.clear()
         try:
-            await self._memory.record([*exchange])
+            await self._memory.record(exchange)
         except Exception as error:  # the reply is given, and stays so
             warnings.warn(f"Error recording messages to memory: {error}", stacklevel=2)
+
+
+def _require_agentscope() -> None:
+    if agentscope_version() == 2:
+        return
+    try:
+        found = f"it is version {version('agentscope')}"
+    except PackageNotFoundError:
+        found = "it is not installed"
+    raise MissingExtraError(f"the middleware is for AgentScope 2, and {found}; run: pip install 'agentscope>=2,<3'")
 
 
 def _messages(inputs: Any) -> list[Any]:

@@ -1,11 +1,10 @@
 """Personal memory: what users say about themselves."""
 
-import warnings
 from typing import Any
 
 from memorist.adapters.agentscope.flows import PERSONAL_ACKNOWLEDGEMENT
 from memorist.adapters.agentscope.reading import said
-from memorist.adapters.agentscope.reme import ReMeLongTermMemoryBase, acknowledged
+from memorist.adapters.agentscope.reme import ReMeLongTermMemoryBase, acknowledged, items_of
 from memorist.adapters.agentscope.types import Msg, ToolResponse, answer
 
 __all__ = ["ReMePersonalLongTermMemory"]
@@ -27,7 +26,7 @@ class ReMePersonalLongTermMemory(ReMeLongTermMemoryBase):
         """
         self._require_started()
         try:
-            messages = acknowledged(thinking, content, PERSONAL_ACKNOWLEDGEMENT)
+            messages = acknowledged(thinking, items_of(content), PERSONAL_ACKNOWLEDGEMENT)
             result = await self._run("summary_personal_memory", kwargs, trajectories=[{"messages": messages}])
             kept = (result.get("metadata") or {}).get("memory_list") or []
             done = f"Successfully recorded {len(kept)} memory/memories to personal memory."
@@ -66,13 +65,7 @@ class ReMePersonalLongTermMemory(ReMeLongTermMemoryBase):
         """
         new = self._to_record(msgs)
         messages = [{"role": each.role, "content": text} for each in new if (text := said(each))]
-        if not messages:
-            return
-        try:
-            await self._run("summary_personal_memory", kwargs, trajectories=[{"messages": messages}])
-            self._note_recorded(new)
-        except Exception as error:  # the agent goes on without
-            warnings.warn(f"Error recording messages to memory: {error}", stacklevel=2)
+        await self._learn("summary_personal_memory", kwargs, {"messages": messages}, new, "memory")
 
     async def retrieve(self, msg: Msg | list[Msg] | None, limit: int = 3, **kwargs: Any) -> str:
         """Return what is known about the user that matters to this message, a line for each memory.
@@ -86,12 +79,4 @@ class ReMePersonalLongTermMemory(ReMeLongTermMemoryBase):
             TypeError: there is something else than messages.
             RuntimeError: used before ``async with``.
         """
-        query = self._to_ask(msg)
-        if not query:
-            return ""
-        try:
-            result = await self._run("retrieve_personal_memory", kwargs, query=query, top_k=limit)
-            return str(result.get("answer") or "")
-        except Exception as error:  # the agent goes on without
-            warnings.warn(f"Error retrieving memory: {error}", stacklevel=2)
-            return ""
+        return await self._answer("retrieve_personal_memory", kwargs, msg, limit, "memory")

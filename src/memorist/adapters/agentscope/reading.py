@@ -7,7 +7,19 @@ from typing import Any
 from memorist.adapters.agentscope.types import Msg
 from memorist.agents.injection import without_recalled
 
-__all__ = ["RECALLED", "asked", "is_recalled", "recorded", "said", "searchable", "steps_of", "text_of", "words_of"]
+__all__ = [
+    "RECALLED",
+    "asked",
+    "blocks_of",
+    "is_recalled",
+    "listed",
+    "recorded",
+    "said",
+    "searchable",
+    "steps_of",
+    "text_of",
+    "words_of",
+]
 
 RECALLED = "long_term_memory"
 """The name of the message by which an agent is told what was recalled, and a mark in the metadata of a summary."""
@@ -44,12 +56,21 @@ def asked(msg: object) -> list[Msg]:
     return given
 
 
+def listed(texts: str | Iterable[str]) -> list[str]:
+    """Return texts that a model gave; a single one, where it forgot the list, is a list of one."""
+    return [texts] if isinstance(texts, str) else list(texts)
+
+
+def blocks_of(message: Msg) -> list[Mapping[str, Any]]:
+    """Return the message's blocks. A text, alone or in a list, is a text block."""
+    parts = [message.content] if isinstance(message.content, str) else message.content
+    return [{"type": "text", "text": part} if isinstance(part, str) else part for part in parts]
+
+
 def text_of(message: Msg, *, thinking: bool = True) -> str:
     """Return the message's text and thinking blocks, joined by newlines."""
-    if isinstance(message.content, str):
-        return message.content
     kinds = ("text", "thinking") if thinking else ("text",)
-    parts = [str(block.get(block["type"]) or "") for block in message.content if block.get("type") in kinds]
+    parts = [str(block.get(block["type"]) or "") for block in blocks_of(message) if block.get("type") in kinds]
     return "\n".join(part for part in parts if part)
 
 
@@ -65,9 +86,7 @@ def said(message: Msg, *, thinking: bool = True) -> str:
 
 def words_of(message: Msg) -> str:
     """Return the whole message to read, calls of tools and their results included; never blank."""
-    if isinstance(message.content, str):
-        return message.content if message.content.strip() else "(empty)"
-    parts = [_block_text(block) for block in message.content]
+    parts = [_block_text(block) for block in blocks_of(message)]
     return "\n".join(part for part in parts if part.strip()) or "(empty)"
 
 
@@ -83,9 +102,9 @@ def steps_of(message: Msg) -> Iterable[tuple[str, str]]:
     """
     if text := said(message):
         yield message.role, text
-    if isinstance(message.content, str) or is_recalled(message):
+    if is_recalled(message):
         return
-    for block in message.content:
+    for block in blocks_of(message):
         if block.get("type") in ("tool_use", "tool_result") and block.get("name") not in _PLUMBING:
             yield ("assistant" if block["type"] == "tool_use" else "user"), without_recalled(_block_text(block))
 

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from memorist.adapters.agentscope.base import RecordingMemory
 from memorist.adapters.agentscope.flows import FlowRunner, Result
-from memorist.adapters.agentscope.reading import asked, recorded, text_of
+from memorist.adapters.agentscope.reading import asked, listed, recorded, text_of
 from memorist.adapters.agentscope.types import Msg
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
@@ -112,19 +112,48 @@ class ReMeLongTermMemoryBase(RecordingMemory):
         self._require_started()
         return text_of(found[-1])
 
-    async def _search(self, flow: str, options: dict[str, Any], keywords: Sequence[str], top_k: int) -> list[str]:
+    async def _learn(
+        self, flow: str, options: dict[str, Any], trajectory: dict[str, Any], new: list[Msg], source: str
+    ) -> None:
+        """Record the course of new messages. A failure is a warning: the agent goes on without."""
+        if not trajectory["messages"]:
+            return
+        try:
+            await self._run(flow, options, trajectories=[trajectory])
+            self._note_recorded(new)
+        except Exception as error:  # the edge to the engine
+            warnings.warn(f"Error recording messages to {source}: {error}", stacklevel=3)
+
+    async def _answer(self, flow: str, options: dict[str, Any], msg: Any, top_k: int, source: str) -> str:
+        """Return what a flow finds for a message. A failure is a warning: the agent goes on without."""
+        query = self._to_ask(msg)
+        if not query:
+            return ""
+        try:
+            result = await self._run(flow, options, query=query, top_k=top_k)
+            return str(result.get("answer") or "")
+        except Exception as error:  # the edge to the engine
+            warnings.warn(f"Error retrieving {source}: {error}", stacklevel=3)
+            return ""
+
+    async def _search(self, flow: str, options: dict[str, Any], keywords: list[str], top_k: int) -> list[str]:
         """Return what was found for each keyword that something was found for."""
         answers = []
-        for keyword in keywords:
+        for keyword in listed(keywords):
             result = await self._run(flow, options, query=keyword, top_k=top_k)
             if answer := result.get("answer"):
                 answers.append(f"Keyword '{keyword}':\n{answer}")
         return answers
 
 
-def acknowledged(thinking: str, content: Sequence[str], acknowledgement: str) -> list[dict[str, str]]:
+def items_of(content: list[str]) -> list[str]:
+    """Return the items that are to be recorded, without blank ones."""
+    return [item for each in listed(content) if each is not None and (item := str(each)).strip()]
+
+
+def acknowledged(thinking: str, items: Sequence[str], acknowledgement: str) -> list[dict[str, str]]:
     """Return a recording as the messages of a conversation, in which an assistant acknowledges each item."""
-    messages = [{"role": "user", "content": thinking}] if thinking else []
-    for item in content:
+    messages = [{"role": "user", "content": thinking}] if thinking and items else []
+    for item in items:
         messages += [{"role": "user", "content": item}, {"role": "assistant", "content": acknowledgement}]
     return messages

@@ -1,11 +1,10 @@
 """Task memory: what was learned from how tasks went."""
 
-import warnings
 from typing import Any
 
 from memorist.adapters.agentscope.flows import TASK_ACKNOWLEDGEMENT
 from memorist.adapters.agentscope.reading import steps_of
-from memorist.adapters.agentscope.reme import ReMeLongTermMemoryBase, acknowledged
+from memorist.adapters.agentscope.reme import ReMeLongTermMemoryBase, acknowledged, items_of
 from memorist.adapters.agentscope.types import Msg, ToolResponse, answer
 
 __all__ = ["ReMeTaskLongTermMemory"]
@@ -32,10 +31,10 @@ class ReMeTaskLongTermMemory(ReMeLongTermMemoryBase):
         """
         self._require_started()
         try:
-            messages = acknowledged(thinking, content, TASK_ACKNOWLEDGEMENT)
-            trajectory = {"messages": messages, "score": score}
+            items = items_of(content)
+            trajectory = {"messages": acknowledged(thinking, items, TASK_ACKNOWLEDGEMENT), "score": score}
             result = await self._run("summary_task_memory", kwargs, trajectories=[trajectory])
-            return answer(f"Successfully recorded {len(content)} task memory/memories.", {"result": result})
+            return answer(f"Successfully recorded {len(items)} task memory/memories.", {"result": result})
         except Exception as error:  # the edge to the agent, which is told in words
             return answer(f"Error recording task memory: {error}")
 
@@ -75,14 +74,7 @@ class ReMeTaskLongTermMemory(ReMeLongTermMemoryBase):
         """
         new = self._to_record(msgs)
         messages = [{"role": role, "content": text} for each in new for role, text in steps_of(each)]
-        if not messages:
-            return
-        try:
-            trajectory = {"messages": messages, "score": score}
-            await self._run("summary_task_memory", kwargs, trajectories=[trajectory])
-            self._note_recorded(new)
-        except Exception as error:  # the agent goes on without
-            warnings.warn(f"Error recording messages to task memory: {error}", stacklevel=2)
+        await self._learn("summary_task_memory", kwargs, {"messages": messages, "score": score}, new, "task memory")
 
     async def retrieve(
         self, msg: Msg | list[Msg] | None, limit: int | None = None, top_k: int | None = None, **kwargs: Any
@@ -99,15 +91,7 @@ class ReMeTaskLongTermMemory(ReMeLongTermMemoryBase):
             TypeError: there is something else than messages.
             RuntimeError: used before ``async with``.
         """
-        query = self._to_ask(msg)
-        if not query:
-            return ""
-        try:
-            result = await self._run("retrieve_task_memory", kwargs, query=query, top_k=_most(top_k, limit))
-            return str(result.get("answer") or "")
-        except Exception as error:  # the agent goes on without
-            warnings.warn(f"Error retrieving task memory: {error}", stacklevel=2)
-            return ""
+        return await self._answer("retrieve_task_memory", kwargs, msg, _most(top_k, limit), "task memory")
 
 
 def _most(top_k: int | None, limit: int | None) -> int:

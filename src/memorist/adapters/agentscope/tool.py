@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Iterable
 from typing import Any
 
-from memorist.adapters.agentscope.reading import asked, said, text_of
+from memorist.adapters.agentscope.reading import asked, blocks_of, listed, said, text_of
 from memorist.adapters.agentscope.reme import ReMeLongTermMemoryBase
 from memorist.adapters.agentscope.types import Msg, ToolResponse, answer
 
@@ -32,7 +32,7 @@ class ReMeToolLongTermMemory(ReMeLongTermMemoryBase):
         """
         self._require_started()
         try:
-            calls = _calls(content)
+            calls = _calls(listed(content))
             if not calls:
                 return answer(NOTHING_VALID)
             if not (kept := await self._keep(calls, kwargs)):
@@ -55,8 +55,8 @@ class ReMeToolLongTermMemory(ReMeLongTermMemoryBase):
             top_k: The same under another name.
         """
         self._require_started()
-        names = ",".join(keywords)
         try:
+            names = ",".join(listed(keywords))
             result = await self._run("retrieve_tool_memory", _options(kwargs, top_k, limit), tool_names=names)
             return answer(str(result.get("answer") or "") or f"No tool guidelines found for: {names}")
         except Exception as error:  # the edge to the agent
@@ -137,9 +137,7 @@ def _calls(items: Iterable[str]) -> list[dict[str, Any]]:
 
 
 def _texts(message: Msg) -> list[str]:
-    if isinstance(message.content, str):
-        return [message.content]
-    return [str(block.get("text") or "") for block in message.content if block.get("type") == "text"]
+    return [str(block.get("text") or "") for block in blocks_of(message) if block.get("type") == "text"]
 
 
 def _options(given: dict[str, Any], top_k: int | None, limit: int | None) -> dict[str, Any]:
