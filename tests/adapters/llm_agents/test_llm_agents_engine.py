@@ -1,15 +1,22 @@
 """The store on the engine: both modes, what is embedded, and the rest of a store's promises."""
 
 from collections.abc import AsyncIterator
-from datetime import UTC
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from episodes import NOON, episode, instructions
 
 from memorist import Memory as Engine
-from memorist.adapters.llm_agents import EpisodeNotFoundError, MemoristMemoryStore, RecallMode, similarity_memory
+from memorist.adapters.llm_agents import (
+    Episode,
+    EpisodeNotFoundError,
+    MemoristMemoryStore,
+    RecallMode,
+    similarity_memory,
+)
 from memorist.errors import InvalidInputError, StoreUnavailableError
+from memorist.sync import Memory as Blocking
 from memorist.testing import HashEmbedder
 
 pytestmark = pytest.mark.anyio
@@ -86,6 +93,18 @@ async def test_a_threshold_keeps_out_what_is_less_similar(store: MemoristMemoryS
     assert await store.recall("quantum chromodynamics", score_threshold=0.9) == []
 
 
+async def test_no_threshold_keeps_nothing_out(store: MemoristMemoryStore) -> None:
+    await store.write(episode("Bake bread"))
+    assert instructions(await store.recall("Bake bread", score_threshold=None)) == ["Bake bread"]
+
+
+async def test_a_result_may_hold_anything_and_a_time_be_any(store: MemoristMemoryStore) -> None:
+    await store.write(episode("Bake bread", "burnt\0black", completed_at=datetime.min))
+    [found] = await store.recall("Bake bread")
+    assert found.result is not None and found.result.content == "burnt\0black"
+    assert found.completed_at == datetime.min
+
+
 async def test_a_filter_keeps_to_metadata(store: MemoristMemoryStore) -> None:
     for team in ("red", "blue"):
         await store.write(episode(f"Plan for {team}", metadata={"team": team}))
@@ -119,6 +138,24 @@ async def test_an_episode_can_be_updated_and_deleted(store: MemoristMemoryStore)
     assert (await store.recall("bread"))[0].metadata == {"reflection": "Preheat."}
     await store.delete("e-1")
     assert await store.count() == 0 and await store.recall("bread") == []
+
+
+async def test_an_update_never_brings_back_what_is_deleted_meanwhile(tmp_path: Path) -> None:
+    meanwhile = False
+
+    def key(told: Episode) -> str:  # called once the episode has been seen to be there
+        if meanwhile:
+            with Blocking.open(tmp_path / "m.db", embedder=HashEmbedder()) as other:
+                assert other.forget(told.id_) == 1
+        return told.task.instruction
+
+    async with Engine.open(tmp_path / "m.db", embedder=HashEmbedder()) as engine:
+        store = MemoristMemoryStore(engine, key_fn=key)
+        await store.write(episode("Bake bread", id_="a"))
+        meanwhile = True
+        with pytest.raises(EpisodeNotFoundError, match=r"^Episode 'a' not found in MemoristMemoryStore\.$"):
+            await store.update(episode("Bake cake", id_="a"))
+        assert await store.count() == 0
 
 
 async def test_what_is_not_there_cannot_be_deleted_or_updated(store: MemoristMemoryStore) -> None:

@@ -110,6 +110,7 @@ def test_the_errors_and_warnings_are_two_trees() -> None:
         ("data_structures", ["Task", "TaskResult"]),
         ("data_structures.memory", ["Episode", "EpisodeFormatMode", "RecallMode"]),
         ("errors", ["EpisodeNotFoundError", "MaxResultsExceededWarning"]),
+        ("memory", ["JSONMemoryStore", "Memory", "recency_memory"]),
         ("memory.memory", ["Memory", "MetadataFn"]),
         ("memory.recipes", ["recency_memory", "similarity_memory", "reflective_memory"]),
         ("memory_stores.json", ["JSONMemoryStore"]),
@@ -170,6 +171,13 @@ async def test_recent_drops_the_query_and_its_arguments() -> None:
     shelf = Shelf([episode("a")], max_results=3, recall_mode=RecallMode.RECENT)
     assert instructions(await shelf.recall("anything", score_threshold=0.5)) == ["a"]
     assert shelf.asked == [3]
+
+
+async def test_the_mode_of_a_store_may_be_changed_by_its_name() -> None:
+    shelf = Shelf([episode("a")])
+    shelf.recall_mode = "recent"  # type: ignore[assignment]
+    await shelf.recall("anything")
+    assert shelf.asked == [5]
 
 
 async def test_search_hands_the_query_and_its_arguments_on() -> None:

@@ -4,7 +4,7 @@ import asyncio
 import os
 import re
 import warnings
-from datetime import UTC, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from unittest.mock import patch
 
@@ -53,6 +53,14 @@ async def test_times_with_and_without_a_zone_can_be_compared(tmp_path: Path) -> 
     await store.write(episode("local"))
     await store.write(episode("later", completed_at=NOON.astimezone(UTC) + timedelta(seconds=1)))
     assert instructions(await store.recall("")) == ["later", "local"]
+
+
+async def test_times_at_either_end_of_the_calendar_are_times(tmp_path: Path) -> None:
+    store = JSONMemoryStore(tmp_path)
+    for name, time in {"first": datetime.min, "last": datetime.max, "now": NOON}.items():
+        await store.write(episode(name, completed_at=time))
+    assert instructions(await store.recall("anything")) == ["last", "now", "first"]
+    assert "9999-12-31" in await store.summary()
 
 
 async def test_everything_is_there_after_a_restart(tmp_path: Path) -> None:

@@ -129,6 +129,22 @@ async def test_an_episode_whose_error_cannot_be_copied_is_recorded(store: JSONMe
     assert str(store._episodes[0].error).startswith("OSError: ")
 
 
+async def test_what_a_subclass_adds_is_recorded_too(store: JSONMemoryStore) -> None:
+    class Trip(Episode):
+        legs: list[str]
+
+    noted: list[Episode] = []
+
+    async def write(told: Episode) -> None:
+        noted.append(told)
+
+    told = Trip(task=Task(instruction="a"), rollout="b", error=OSError("gone"), legs=["Oslo"])
+    store.write = write  # type: ignore[method-assign]
+    await Memory(store, {"lesson": lambda seen: ", ".join(seen.legs)}).record(told)  # type: ignore[attr-defined]
+    assert isinstance(noted[0], Trip) and noted[0].metadata == {"lesson": "Oslo"} and noted[0].error is told.error
+    assert noted[0].legs == told.legs and noted[0].legs is not told.legs
+
+
 async def test_the_rest_is_handed_to_the_store(store: JSONMemoryStore) -> None:
     memory = Memory(store, {"lesson": lambda told: "x"})
     await memory.record(episode("a", id_="a"))
@@ -178,7 +194,7 @@ async def test_what_a_store_raises_comes_through(tmp_path: Path) -> None:
 
 
 async def test_recency_memory_recalls_the_newest_from_a_file(tmp_path: Path) -> None:
-    memory = recency_memory(tmp_path, 2)
+    memory = recency_memory(path=tmp_path, max_results=2)
     for n in range(3):
         await memory.record(episode(f"task {n}", minutes=n))
     text = await memory.recall(Task(instruction="task 0"))
@@ -220,7 +236,8 @@ async def test_what_a_model_says_is_the_reflection_and_else_how_the_task_ended(
     assert found.metadata == {"reflection": reflection}
 
 
-async def test_a_model_of_the_original_is_asked_with_one_prompt(engine: Engine) -> None:
+@pytest.mark.parametrize("named", [True, False])
+async def test_a_model_of_the_original_is_asked_with_one_prompt(engine: Engine, named: bool) -> None:
     asked: list[str] = []
 
     class Original:
@@ -228,7 +245,12 @@ async def test_a_model_of_the_original_is_asked_with_one_prompt(engine: Engine) 
             asked.append(prompt)
             return SimpleNamespace(response="Preheat.", prompt=prompt)
 
-    memory = reflective_memory(Original(), memory=engine)
+    class Wrapped(Original):
+        async def complete(self, *args: Any, **kwargs: Any) -> Any:
+            return await super().complete(*args, **kwargs)
+
+    memory = reflective_memory(Original() if named else Wrapped(), memory=engine, max_results=3)
+    assert memory.store.max_results == 3
     await memory.record(episode("Bake bread", None, error=ValueError("it burnt")))
     [found] = await memory.store.recall("Bake bread")
     assert found.metadata == {"reflection": "Preheat."}

@@ -45,7 +45,7 @@ class BaseMemoryStore(ABC):
             query: what to look for, such as a task's instruction. For the newest it does not matter.
             **kwargs: for the store's search. For the newest they do not matter.
         """
-        if self.recall_mode is RecallMode.RECENT:
+        if self.recall_mode == RecallMode.RECENT:
             found = await self._read_recent(self.max_results)
         else:
             found = await self._search(query, **kwargs)

@@ -3,7 +3,7 @@
 import re
 import uuid
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import Enum
 from typing import Any
 from xml.sax.saxutils import escape
@@ -15,7 +15,7 @@ try:
 except ImportError as error:
     raise missing_extra("pydantic", "llm_agents") from error
 
-__all__ = ["Episode", "EpisodeFormatMode", "RecallMode", "Task", "TaskResult", "own_copy"]
+__all__ = ["Episode", "EpisodeFormatMode", "RecallMode", "Task", "TaskResult", "in_utc", "own_copy"]
 
 
 class RecallMode(str, Enum):  # noqa: UP042  # str(mode) is that of the original
@@ -138,8 +138,19 @@ def own_copy(episode: Any) -> Episode:
 
     An error is not copied: an exception cannot be in general.
     """
-    plain = episode.model_dump(exclude={"error"})
-    return Episode(**plain, error=episode.error)
+    if isinstance(episode, Episode):  # of a subclass, too
+        copy = episode.model_copy(update={"error": None}).model_copy(deep=True)
+        copy.error = episode.error
+        return copy
+    return Episode(**episode.model_dump(exclude={"error"}), error=episode.error)
+
+
+def in_utc(time: datetime) -> datetime:
+    """Return a time in UTC. One without a zone is local; at either end of the calendar it is taken as UTC's."""
+    try:
+        return time.astimezone(UTC)
+    except (OverflowError, ValueError):
+        return time.replace(tzinfo=UTC)
 
 
 def _tag(name: str) -> str:

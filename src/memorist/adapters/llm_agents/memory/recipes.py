@@ -18,33 +18,33 @@ from memorist.memory import Memory as Engine
 __all__ = ["recency_memory", "reflective_memory", "similarity_memory"]
 
 
-def recency_memory(path: str | PathLike[str], n: int = 5) -> Memory:
-    """Return a memory of the newest `n` episodes, in a JSONL file in the folder `path`."""
-    return Memory(JSONMemoryStore(path, max_results=n))
+def recency_memory(path: str | PathLike[str], max_results: int = 5) -> Memory:
+    """Return a memory of the newest `max_results` episodes, in a JSONL file in the folder `path`."""
+    return Memory(JSONMemoryStore(path, max_results=max_results))
 
 
 def similarity_memory(
     collection: str = "episodes",
-    k: int = 5,
+    max_results: int = 5,
     *,
     memory: Engine | str | PathLike[str] | None = None,
     embedder: EmbedderSpec = None,
 ) -> Memory:
-    """Return a memory of the `k` episodes that matter most to a task.
+    """Return a memory of the `max_results` episodes that matter most to a task.
 
     Args:
         collection: keeps several memories in one database apart.
-        k: how many.
+        max_results: how many.
         memory: the database, as `MemoristMemoryStore` takes it.
         embedder: likewise.
     """
-    return Memory(MemoristMemoryStore(memory, collection, embedder=embedder, max_results=k))
+    return Memory(MemoristMemoryStore(memory, collection, embedder=embedder, max_results=max_results))
 
 
 def reflective_memory(
     llm: Any,
     collection: str = "episodes",
-    k: int = 5,
+    max_results: int = 5,
     *,
     memory: Engine | str | PathLike[str] | None = None,
     embedder: EmbedderSpec = None,
@@ -59,7 +59,7 @@ def reflective_memory(
             whose ``complete(prompt)`` returns something with a ``response``.
         collection: as in `similarity_memory`, and so are the rest.
     """
-    store = MemoristMemoryStore(memory, collection, embedder=embedder, max_results=k)
+    store = MemoristMemoryStore(memory, collection, embedder=embedder, max_results=max_results)
     return Memory(store, metadata_fns={"reflection": _reflection_by(_InPlainWords(_opened(llm)))})
 
 
@@ -91,7 +91,7 @@ class _InPlainWords:
 
 def _opened(llm: Any) -> ChatModel:
     complete = getattr(llm, "complete", None)
-    if complete is None or "prompt" not in inspect.signature(complete).parameters:
+    if complete is None or {"messages", "schema"} & set(inspect.signature(complete).parameters):
         return open_chat_model(llm)
 
     async def original(messages: Sequence[Mapping[str, str]]) -> str:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from os import PathLike, fspath
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
@@ -14,9 +14,11 @@ from memorist.adapters.llm_agents.data_structures.memory import (
     RecallMode,
     Task,
     TaskResult,
+    in_utc,
     own_copy,
 )
 from memorist.embedders import EmbedderSpec
+from memorist.errors import NotFoundError
 from memorist.kinds import Episode as Parts
 from memorist.memory import Memory
 from memorist.records import Kind, Record
@@ -73,29 +75,35 @@ class MemoristMemoryStore(BaseMemoryStore):
             await self._memory.close()
 
     async def write(self, episode: Episode) -> None:
+        memory = await self._open()
+        await memory.remember(kind=Kind.EPISODE, id=episode.id_, if_exists="replace", **self._fields(episode))
+
+    async def update(self, episode: Episode) -> None:
+        memory = await self._open()
+        if await memory.episodes.get(episode.id_) is None:
+            raise self._not_found(episode.id_)
+        try:
+            await memory.revise(episode.id_, **self._fields(episode))
+        except NotFoundError as error:  # deleted meanwhile, and so it stays
+            raise self._not_found(episode.id_) from error
+
+    def _fields(self, episode: Episode) -> dict[str, Any]:
+        """Return the fields of an episode's record."""
         given = own_copy(episode)
         parts = parts_of(given)
         result_of = {} if given.result is None else {"result_task_id": given.result.task_id}
-        await (await self._open()).remember(
-            parts.text,
-            kind=Kind.EPISODE,
-            id=given.id_,
-            cue=self._key_fn(given),
-            metadata=given.metadata,
-            payload={
+        return {
+            "content": parts.text,
+            "cue": self._key_fn(given).replace("\0", " "),  # a result may hold anything, a cue not
+            "metadata": given.metadata,
+            "payload": {
                 **parts.parts(),
                 "task_id": given.task.id_,
                 **result_of,
                 "completed_at": given.completed_at.isoformat(),
             },
-            happened_at=given.completed_at.astimezone(UTC),  # a time without a zone is local
-            if_exists="replace",
-        )
-
-    async def update(self, episode: Episode) -> None:
-        if await (await self._open()).episodes.get(episode.id_) is None:
-            raise self._not_found(episode.id_)
-        await self.write(episode)
+            "happened_at": in_utc(given.completed_at),
+        }
 
     async def delete(self, id_: str) -> None:
         if not await (await self._open()).episodes.delete(id_):
@@ -115,18 +123,28 @@ class MemoristMemoryStore(BaseMemoryStore):
         return [_episode(record) for record in await (await self._open()).recent(n, kind=Kind.EPISODE)]
 
     async def _search(
-        self, query: str, *, score_threshold: float = 0.0, filter: Mapping[str, Any] | None = None, **kwargs: Any
+        self,
+        query: str,
+        *,
+        score_threshold: float | None = None,
+        filter: Mapping[str, Any] | None = None,
+        **kwargs: Any,
     ) -> list[Episode]:
         """Return the episodes that matter to a query, best first.
 
         Args:
             query: such as a task's instruction.
-            score_threshold: least similarity, 0 to 1.
+            score_threshold: least similarity, 0 to 1; None for any.
             filter: a condition on the metadata; see `memorist.filters.parse_where`.
             **kwargs: any other argument of `Memory.recall`, such as `since`.
         """
         hits = await (await self._open()).recall(
-            query, limit=self.max_results, kind=Kind.EPISODE, where=filter, min_similarity=score_threshold, **kwargs
+            query,
+            limit=self.max_results,
+            kind=Kind.EPISODE,
+            where=filter,
+            min_similarity=score_threshold or 0.0,
+            **kwargs,
         )
         return [_episode(hit.record) for hit in hits]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from memorist.adapters.llm_agents.base.memory_store import BaseMemoryStore
-from memorist.adapters.llm_agents.data_structures.memory import Episode, RecallMode, own_copy
+from memorist.adapters.llm_agents.data_structures.memory import Episode, RecallMode, in_utc, own_copy
 from memorist.adapters.llm_agents.errors import MemoryStoreError, MemoryStoreWarning
 from memorist.adapters.llm_agents.memory_stores.lines import LinesFile
 
@@ -97,8 +97,7 @@ class JSONMemoryStore(BaseMemoryStore):
             if self._file.mark() != self._mark:
                 with self._file.locked():
                     self._load()
-            # A time without a zone is local, and so can be compared with one that has a zone.
-            return sorted(self._episodes, key=lambda each: each.completed_at.timestamp(), reverse=True)
+            return sorted(self._episodes, key=lambda each: in_utc(each.completed_at), reverse=True)
 
         return await asyncio.to_thread(self._guarded, work)
 
