@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterator
+from types import MappingProxyType
 
 import pytest
 
@@ -98,6 +99,22 @@ async def test_a_handler_that_fails_is_logged_and_gets_the_next_message(
     assert "the handler of work failed" in caplog.text and "out of order" in caplog.text
 
 
+async def test_a_handler_whose_own_work_is_cancelled_gets_the_next_message(bus: Bus) -> None:
+    inbox = Inbox()
+
+    async def fragile(envelope: Envelope) -> None:
+        if envelope.payload["n"] == 1:
+            waiting = asyncio.get_running_loop().create_future()
+            waiting.cancel()
+            await waiting
+        await inbox(envelope)
+
+    await bus.subscribe("work", fragile)
+    await bus.publish(message("work", n=1))
+    await bus.publish(message("work", n=2))
+    assert (await inbox.next()).payload == {"n": 2}
+
+
 async def test_a_request_returns_the_answer_with_its_correlation_id(bus: Bus) -> None:
     async def double(request: Envelope) -> None:
         for id in ("somebody-else's", request.correlation_id or request.message_id):
@@ -129,17 +146,24 @@ async def test_a_cancelled_subscription_gets_nothing_more(bus: Bus) -> None:
     assert gone.queue.empty()
 
 
-async def test_a_handler_may_cancel_its_own_subscription(bus: Bus) -> None:
-    taken = Inbox()
+async def test_a_handler_that_cancels_its_own_subscription_finishes_and_gets_nothing_more(bus: Bus) -> None:
+    taken, others = Inbox(), Inbox()
 
     async def once(envelope: Envelope) -> None:
         await subscription.cancel()
+        for _ in range(10):
+            await asyncio.sleep(0)
         await taken(envelope)
 
     subscription = await bus.subscribe("news", once)
+    await bus.subscribe("news", others)
     await bus.publish(message("news", n=1))
-    assert (await taken.next()).payload == {"n": 1}
     await bus.publish(message("news", n=2))
+    assert (await taken.next()).payload == {"n": 1}
+    await bus.publish(message("news", n=3))
+    assert [(await others.next()).payload["n"] for _ in range(3)] == [1, 2, 3]
+    await subscription.cancel()
+    assert taken.queue.empty()
 
 
 async def test_closing_lets_the_handlers_finish_what_has_arrived(bus: Bus) -> None:
@@ -158,6 +182,31 @@ async def test_closing_lets_the_handlers_finish_what_has_arrived(bus: Bus) -> No
     await bus.close()
     await bus.close()
     assert handled == [0, 1, 2, 3, 4]
+
+
+async def test_what_handlers_publish_while_the_bus_closes_is_sent(bus: Bus) -> None:
+    begun, results = asyncio.Event(), []
+
+    async def answer(envelope: Envelope) -> None:
+        begun.set()
+        for _ in range(10):
+            await asyncio.sleep(0)
+        await bus.publish(message("result", n=1))
+        results.append("sent")
+
+    await bus.subscribe("work", answer)
+    await bus.publish(message("work"))
+    await asyncio.wait_for(begun.wait(), 30)
+    await bus.close()
+    assert results == ["sent"]
+
+
+async def test_opening_twice_keeps_what_is_subscribed(bus: Bus) -> None:
+    inbox = Inbox()
+    await bus.subscribe("news", inbox)
+    await bus.open()
+    await bus.publish(message("news", n=1))
+    assert (await inbox.next()).payload == {"n": 1}
 
 
 async def test_a_bus_that_is_not_open_says_so(bus: Bus) -> None:
@@ -190,6 +239,11 @@ def test_an_envelope_has_a_new_id_and_the_present_time_unless_given() -> None:
     first, second = message("a"), message("a")
     assert first.message_id != second.message_id and first.timestamp_utc.endswith("+00:00")
     assert Envelope.from_json(first.to_json()) == first
+
+
+def test_a_payload_may_be_any_mapping() -> None:
+    sent = Envelope(subject="news", message_type="test", sender_id="x", payload=MappingProxyType({"n": 1}))
+    assert Envelope.from_json(sent.to_json()).payload == {"n": 1}
 
 
 def test_an_answer_echoes_the_correlation_id_or_else_names_the_message() -> None:
@@ -248,6 +302,12 @@ async def test_a_server_that_is_not_there_is_an_error_that_names_it_without_the_
         async with NatsBus("nats://me:secret@127.0.0.1:1", connect_timeout=0.5):
             pass
     assert "secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize("url", ["", " , ", "nats://", "nats://[::1"])
+def test_an_address_that_names_no_server_is_refused(url: str) -> None:
+    with pytest.raises(InvalidInputError, match="nats://HOST:PORT"):
+        NatsBus(url)
 
 
 async def test_a_wrong_password_is_an_error() -> None:

@@ -1,3 +1,5 @@
+import functools
+import json
 from enum import Enum
 from typing import Any, Literal
 
@@ -136,10 +138,35 @@ async def test_what_models_write_for_an_object_or_a_list_is_read() -> None:
     assert "must be an object" in ((await Toolbox([keep]).call("keep", {"arguments": "[1]", "tags": []})).error or "")
 
 
+async def test_a_tool_gets_the_members_of_its_enums() -> None:
+    class Colour(Enum):
+        RED = "red"
+        BLUE = "blue"
+
+    async def paint(one: Colour = Colour.RED, more: list[Colour] | None = None, other: Colour | str = "") -> Any:
+        """Paint.
+
+        Args:
+            one: a colour.
+            more: more colours.
+            other: a colour, or a word for one.
+        """
+        return one, more, other
+
+    box = Toolbox([paint])
+    assert json.loads(json.dumps(box.schemas[0].openai))["function"]["parameters"]["properties"]["one"] == {
+        "type": "string", "enum": ["red", "blue"], "description": "a colour.", "default": "red"
+    }  # fmt: skip
+    assert (await box.call("paint", {})).data == (Colour.RED, None, "")
+    given = {"one": "blue", "more": ["red", "blue"], "other": "mauve"}
+    assert (await box.call("paint", given)).data == (Colour.BLUE, [Colour.RED, Colour.BLUE], "mauve")
+
+
 @pytest.mark.parametrize(
     ("name", "arguments", "complaint"),
     [
         ("save", {}, "there is no tool 'save'; there are: save_memory, search_memory"),
+        (["save_memory"], {}, "there is no tool ['save_memory']"),
         ("save_memory", {}, "save_memory needs the argument content"),
         ("save_memory", None, "needs the argument content"),
         ("save_memory", {"content": 5}, "content must be a string, not 5"),
@@ -152,7 +179,7 @@ async def test_what_models_write_for_an_object_or_a_list_is_read() -> None:
         ("search_memory", {"query": "a", "limit": True}, "limit must be a whole number, not True"),
     ],
 )
-async def test_a_wrong_call_is_an_unsuccessful_result(alice: Memory, name: str, arguments: Any, complaint: str) -> None:
+async def test_a_wrong_call_is_an_unsuccessful_result(alice: Memory, name: Any, arguments: Any, complaint: str) -> None:
     result = await memory_tools(alice).call(name, arguments)
     assert not result.success and result.data is None
     assert complaint in (result.error or "")
@@ -218,9 +245,19 @@ def odd(text: complex) -> None:
     """
 
 
+def nameless(text: str, /) -> None:
+    """Do.
+
+    Args:
+        text: a text.
+    """
+
+
 @pytest.mark.parametrize(
     ("function", "complaint"),
     [
+        (nameless, "'text' of the tool 'nameless' cannot be given by name"),
+        (functools.partial(odd, 1), "cannot be read"),
         (tool_for_a_user, "takes 'user_id': whose memory is meant is not the model's to say"),
         (untold, "'text' of the tool 'untold' needs a type and a text"),
         (untyped, "'text' of the tool 'untyped' needs a type and a text"),

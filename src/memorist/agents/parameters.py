@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 from memorist.errors import InvalidInputError
 
-__all__ = ["check_value", "schema_of", "types_of"]
+__all__ = ["as_declared", "check_value", "schema_of", "types_of"]
 
 _SIMPLE: Mapping[Any, str] = {str: "string", bool: "boolean", int: "integer", float: "number", NoneType: "null"}
 _NAMES = {
@@ -23,12 +23,12 @@ def types_of(function: Callable[..., Any]) -> dict[str, Any]:
     """Return the types of a function's arguments by name.
 
     Raises:
-        InvalidInputError: a type is written as a text that means nothing where the function is.
+        InvalidInputError: a type is written as a text that means nothing where the function is, or it is no function.
     """
     try:
         return get_type_hints(function)
-    except NameError as error:
-        raise InvalidInputError(f"the types of {function.__name__!r} cannot be read: {error}") from error
+    except (NameError, TypeError) as error:
+        raise InvalidInputError(f"the types of {function!r} cannot be read: {error}") from error
 
 
 def schema_of(kind: Any) -> dict[str, Any]:
@@ -58,6 +58,21 @@ def schema_of(kind: Any) -> dict[str, Any]:
     if origin in (dict, Mapping):
         return {"type": "object", "additionalProperties": schema_of(inner[1])} if inner else {"type": "object"}
     raise InvalidInputError(f"{kind!r} cannot be the type of a tool's argument")
+
+
+def as_declared(value: Any, kind: Any) -> Any:
+    """Return a value that fits the schema of `kind` with the members of its enums in the place of their values."""
+    if isinstance(value, list):
+        return [as_declared(each, kind) for each in value]
+    if isinstance(value, dict):
+        return {key: as_declared(each, kind) for key, each in value.items()}
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        with suppress(ValueError):  # of a union, another type is meant
+            return kind(value)
+        return value
+    for inner in get_args(kind):
+        value = as_declared(value, inner)
+    return value
 
 
 def _choice(values: Iterable[Any]) -> dict[str, Any]:

@@ -4,10 +4,11 @@ import inspect
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any, TypeAlias
 
 from memorist.agents.docstrings import read_docstring
-from memorist.agents.parameters import check_value, schema_of, types_of
+from memorist.agents.parameters import as_declared, check_value, schema_of, types_of
 from memorist.errors import InvalidInputError
 
 __all__ = ["ToolFunction", "ToolResult", "ToolSchema", "Toolbox"]
@@ -61,17 +62,22 @@ class ToolSchema:
             description: instead of the docstring's.
 
         Raises:
-            InvalidInputError: an argument has no type or no text, or says whose memory is meant.
+            InvalidInputError: it is no function, or an argument has no type or no text, has no name to be given
+                by, or says whose memory is meant.
         """
+        types = types_of(function)
         called = name or function.__name__
         summary, texts = read_docstring(inspect.getdoc(function) or "")
-        types = types_of(function)
         properties: dict[str, Any] = {}
         required: list[str] = []
         for argument in _arguments(function):
             if argument.name in _SCOPE_NAMES:
                 raise InvalidInputError(
                     f"the tool {called!r} takes {argument.name!r}: whose memory is meant is not the model's to say"
+                )
+            if argument.kind is inspect.Parameter.POSITIONAL_ONLY:
+                raise InvalidInputError(
+                    f"the argument {argument.name!r} of the tool {called!r} cannot be given by name"
                 )
             if argument.name not in types or not texts.get(argument.name):
                 raise InvalidInputError(
@@ -81,7 +87,8 @@ class ToolSchema:
             if argument.default is inspect.Parameter.empty:
                 required.append(argument.name)
             elif argument.default is not None:
-                schema["default"] = argument.default
+                default = argument.default
+                schema["default"] = default.value if isinstance(default, Enum) else default
             properties[argument.name] = schema
         parameters: dict[str, Any] = {"type": "object", "properties": properties}
         if required:
@@ -96,14 +103,15 @@ class ToolSchema:
 
 
 def _arguments(function: ToolFunction) -> list[inspect.Parameter]:
-    plain = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    return [each for each in inspect.signature(function).parameters.values() if each.kind in plain]
+    collecting = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [each for each in inspect.signature(function).parameters.values() if each.kind not in collecting]
 
 
 @dataclass(frozen=True, slots=True)
 class _Tool:
     schema: ToolSchema
     function: ToolFunction
+    types: Mapping[str, Any]
 
 
 @dataclass(slots=True)
@@ -140,7 +148,7 @@ class Toolbox:
         schema = ToolSchema.of(function, name=name, description=description)
         if schema.name in self._tools:
             raise InvalidInputError(f"there is a tool {schema.name!r} already")
-        self._tools[schema.name] = _Tool(schema, function)
+        self._tools[schema.name] = _Tool(schema, function, types_of(function))
         return schema
 
     @property
@@ -162,12 +170,12 @@ class Toolbox:
             What the function returned; or, without success, why not: no such tool, an argument that is
             missing, unknown or of the wrong type, or an exception of the function's. Nothing is raised.
         """
-        tool = self._tools.get(name)
+        tool = self._tools.get(name) if isinstance(name, str) else None
         if tool is None:
             known = ", ".join(self._tools) or "none"
             return ToolResult(success=False, error=f"there is no tool {name!r}; there are: {known}")
         try:
-            given = _checked(tool.schema, _as_mapping(arguments))
+            given = _checked(tool, _as_mapping(arguments))
             outcome = tool.function(**given)
             data = await outcome if inspect.isawaitable(outcome) else outcome
         except Exception as error:  # whatever the tool does, the agent's turn goes on and is told
@@ -188,7 +196,8 @@ def _as_mapping(arguments: Mapping[str, Any] | str | None) -> Mapping[str, Any]:
     return arguments
 
 
-def _checked(schema: ToolSchema, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def _checked(tool: _Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    schema = tool.schema
     properties: Mapping[str, Mapping[str, Any]] = schema.parameters["properties"]
     required = schema.parameters.get("required", ())
     given: dict[str, Any] = {}
@@ -201,7 +210,7 @@ def _checked(schema: ToolSchema, arguments: Mapping[str, Any]) -> dict[str, Any]
             )
         if value is None and name not in required:
             continue  # how many models leave an argument out
-        given[name] = check_value(name, value, properties[name])
+        given[name] = as_declared(check_value(name, value, properties[name]), tool.types[name])
     missing = [name for name in required if name not in given]
     if missing:
         raise InvalidInputError(f"{schema.name} needs the argument{'s' * (len(missing) > 1)} {', '.join(missing)}")

@@ -123,5 +123,8 @@ async def deliver(subject: str, data: bytes, handler: Handler) -> None:
         return
     try:
         await handler(envelope)
-    except Exception:  # the edge to code that is not ours
+    except (Exception, asyncio.CancelledError) as error:  # the edge to code that is not ours
+        task = asyncio.current_task()
+        if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+            raise  # it is the subscription that is cancelled, not something that the handler waited for
         log.exception("the handler of %s failed on message %s", subject, envelope.message_id)

@@ -3,7 +3,7 @@
 import json
 import uuid
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from typing import Any
 
@@ -64,7 +64,7 @@ class Envelope:
             InvalidInputError: the payload holds what JSON cannot carry.
         """
         try:
-            plain = {**asdict(self), "payload": dict(self.payload)}
+            plain = {**{name: getattr(self, name) for name in _FIELDS}, "payload": dict(self.payload)}
             return json.dumps(plain, ensure_ascii=False, allow_nan=False).encode("utf-8")
         except (TypeError, ValueError, RecursionError) as error:
             raise InvalidInputError(f"the payload for {self.subject} cannot be sent as JSON: {error}") from error
@@ -90,7 +90,7 @@ class Envelope:
             raise FormatError(f"a message lacks {', '.join(missing)}") from error
 
 
-_FIELDS = frozenset(each.name for each in fields(Envelope))
+_FIELDS = tuple(each.name for each in fields(Envelope))
 
 
 def check_subject(subject: object, *, wildcards: bool = False) -> str:

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from memorist.agents.bus.base import Bus, Handler, Subscription, deliver, log
 from memorist.agents.bus.envelope import Envelope, check_subject
-from memorist.errors import BusError, missing_extra
+from memorist.errors import BusError, InvalidInputError, missing_extra
 
 if TYPE_CHECKING:
     from nats.aio.client import Client
@@ -31,6 +31,9 @@ class NatsBus(Bus):
         connect_timeout: seconds to wait for the server at the start.
         drain_timeout: seconds that `close` waits for handlers that are still at work.
         **options: any other option of `nats.connect`, such as `user_credentials` or `tls`.
+
+    Raises:
+        InvalidInputError: `url` names no server.
     """
 
     def __init__(
@@ -42,13 +45,15 @@ class NatsBus(Bus):
         drain_timeout: float = 30.0,
         **options: Any,
     ) -> None:
-        self._servers = [each.strip() for each in url.split(",") if each.strip()]
+        self._servers = _servers(url)
         self._connect_timeout = connect_timeout
         self._options = {"name": name, "max_reconnect_attempts": -1, "drain_timeout": drain_timeout, **options}
         self._client: Client | None = None
         self._refusal = ""
 
     async def open(self) -> None:
+        if self._client is not None and not self._client.is_closed:
+            return
         try:
             import nats
         except ImportError as error:
@@ -62,13 +67,13 @@ class NatsBus(Bus):
             raise BusError(f"no NATS server can be reached at {self}: {reason}") from error
 
     async def close(self) -> None:
-        client, self._client = self._client, None
+        client = self._client
         if client is None or client.is_closed:
             return
         import nats
 
         try:
-            await client.drain()
+            await client.drain()  # what the handlers publish meanwhile is still sent
         except (nats.errors.Error, TimeoutError):  # a lost connection has nothing to drain
             await client.close()
 
@@ -83,16 +88,13 @@ class NatsBus(Bus):
     async def subscribe(self, subject: str, handler: Handler) -> Subscription:
         import nats
 
-        async def take(message: Msg) -> None:
-            await deliver(message.subject, message.data, handler)
-
         client = self._opened()
+        subscription = _NatsSubscription(check_subject(subject, wildcards=True), handler)
         try:
-            subscription = await client.subscribe(check_subject(subject, wildcards=True), cb=take)
-            await client.flush()  # from here on the server knows of it
+            await subscription.start(client)
         except (nats.errors.Error, TimeoutError) as error:
             raise BusError(f"{subject} could not be subscribed to: {error}") from error
-        return _NatsSubscription(subscription)
+        return subscription
 
     def _opened(self) -> Client:
         if self._client is None or self._client.is_closed:
@@ -107,27 +109,65 @@ class NatsBus(Bus):
 
     def __str__(self) -> str:
         """Name the servers, without users' names and passwords, which nobody may repeat."""
-        parts = [urlsplit(each if "//" in each else f"nats://{each}") for each in self._servers]
+        parts = [urlsplit(_with_scheme(each)) for each in self._servers]
         return ", ".join(f"{each.scheme}://{each.netloc.rpartition('@')[2]}" for each in parts)
 
 
 class _NatsSubscription:
-    def __init__(self, subscription: NatsSubscription) -> None:
-        self._subscription = subscription
+    def __init__(self, subject: str, handler: Handler) -> None:
+        self._subject = subject
+        self._handler = handler
+        self._inner: NatsSubscription | None = None
+        self._worker: asyncio.Task[Any] | None = None
+        self._ended = False
 
     @property
     def subject(self) -> str:
-        return str(self._subscription.subject)
+        return self._subject
+
+    async def start(self, client: Client) -> None:
+        self._inner = await client.subscribe(self._subject, cb=self._take)
+        await client.flush()  # from here on the server knows of it
 
     async def cancel(self) -> None:
+        self._ended = True
+        if self._worker is not asyncio.current_task():  # a handler that cancels its own is let finish
+            await self._unsubscribe()
+
+    async def _take(self, message: Msg) -> None:
+        if not self._ended:
+            self._worker = asyncio.current_task()
+            await deliver(message.subject, message.data, self._handler)
+            if self._ended:
+                await self._unsubscribe()
+
+    async def _unsubscribe(self) -> None:
         import nats
 
+        assert self._inner is not None
         try:
-            await self._subscription.unsubscribe()
-        except (nats.errors.ConnectionClosedError, nats.errors.BadSubscriptionError):
-            pass  # the server has forgotten it already
+            await self._inner.unsubscribe()
+        except (
+            nats.errors.ConnectionClosedError, nats.errors.ConnectionDrainingError, nats.errors.BadSubscriptionError
+        ):  # fmt: skip
+            pass  # the server has forgotten it already, or is about to
         except nats.errors.Error as error:
             raise BusError(f"{self.subject} could not be unsubscribed from: {error}") from error
+
+
+def _servers(url: str) -> list[str]:
+    servers = [each.strip() for each in url.split(",") if each.strip()]
+    try:
+        named = bool(servers) and all(urlsplit(_with_scheme(each)).hostname for each in servers)
+    except ValueError:  # half an address
+        named = False
+    if not named:
+        raise InvalidInputError("a NATS server is written as nats://HOST:PORT; several with commas between")
+    return servers
+
+
+def _with_scheme(server: str) -> str:
+    return server if "//" in server else f"nats://{server}"
 
 
 def _said(error: Exception) -> str:
