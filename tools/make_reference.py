@@ -49,6 +49,7 @@ PAGES = {
         "With a chat model",
         {
             "memorist.language": "",
+            "memorist.language.sync": "-",
             "memorist.language.endpoint": "OpenAIChatModel",
             "memorist.language.callables": "CallableChatModel",
         },

@@ -9,12 +9,13 @@ import sys
 import threading
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine, Iterable, Iterator
 from itertools import islice
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, ParamSpec, TypeVar, cast
 
 from memorist.errors import MemoristError
 
-__all__ = ["Twin", "blocking_name", "blocking_text", "run"]
+__all__ = ["Twin", "blocking", "blocking_name", "blocking_text", "run"]
 
+_P = ParamSpec("_P")
 _T = TypeVar("_T")
 _AHEAD = 256
 """Most items that are fetched in one go; an iterator begins with one, for those who stop early."""
@@ -154,10 +155,22 @@ class Twin:
         if len(args) == 1 and not kwargs and isinstance(args[0], self._of):
             self._async: Any = args[0]
         else:
-            self._async = self._of(*map(_inward, args), **kwargs)
+            self._async = self._of(*map(_inward, args), **{name: _inward(value) for name, value in kwargs.items()})
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._async!r})"
+
+
+def blocking(function: Callable[_P, Coroutine[Any, Any, _T]]) -> Callable[_P, _T]:
+    """Return the blocking twin of an async function; like a twin's methods, it takes and gives twins."""
+
+    @functools.wraps(function)
+    def twin(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        given = {name: _inward(value) for name, value in kwargs.items()}
+        return cast(_T, _outward(run(functools.partial(function, *map(_inward, args), **given))))
+
+    twin.__doc__ = blocking_text(function.__doc__ or "")
+    return twin
 
 
 def blocking_name(name: str) -> str | None:

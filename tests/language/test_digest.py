@@ -294,6 +294,17 @@ def test_the_command_says_what_is_left_and_fails(server: ChatServer, command: An
     assert "HTTP 429" in err and "1 not reached; the next run goes on there" in err
 
 
+def test_a_model_that_is_out_is_asked_for_one_user_of_everyone(server: ChatServer, command: Any) -> None:
+    pytest.importorskip("openai")
+    server.always = SLOW_DOWN
+    for user in ("alice", "bob", "carol"):
+        command("remember", "I like tea", "--kind", "message", "--user", user)
+    code, out, _ = command("digest", "--model", f"{server.url}#m", "--everyone", "--json")
+    assert (code, json.loads(out)["left"]) == (1, 3)
+    assert len({server.asked(number)["messages"][0]["text"] for number in range(len(server.requests))}) == 1
+    assert len(server.requests) == 3  # one call and its two tries more
+
+
 def test_the_command_needs_a_model(command: Any, tmp_path: Path) -> None:
     code, _, err = command("digest")
     assert (code, "name a chat model" in err) == (1, True)

@@ -75,6 +75,15 @@ async def test_facts_name_their_subject_and_have_their_dates_worked_out(server: 
     }  # fmt: skip
 
 
+async def test_messages_without_a_date_are_of_the_day(server: ChatServer, model: ChatModel, alice: Memory) -> None:
+    server.replies = [{"facts": [fact("Alice likes tea")]}]
+    kept = await keep_facts(alice, ["I like tea"], model=model, now="2024-03-10")
+    assert f"{kept.records[0].happened_at:%F}" == "2024-03-10"
+    assert server.asked()["messages"][0]["date"] == "2024-03-10 00:00 (Sunday)"
+    raw = await keep_facts(alice, ["I like coffee"], now="2024-03-10")
+    assert f"{raw.records[0].happened_at:%F}" == "2024-03-10"
+
+
 async def test_a_date_that_is_not_one_leaves_the_message_s(server: ChatServer, model: ChatModel) -> None:
     server.replies = [{"facts": [fact("Alice moves in May 2025", "May 2025"), fact("Alice is glad", "", 9)]}]
     found = await extract_facts(Message(content="I move in May", happened_at="2024-03-04"), model=model)  # type: ignore[arg-type]
@@ -95,6 +104,31 @@ async def test_long_conversations_go_in_batches(server: ChatServer, model: ChatM
     assert sorted(len(server.asked(place)["messages"]) for place in range(3)) == [5, 20, 20]
     assert (len(found.statements), found.usage.batches, found.usage.calls) == (3, 3, 3)
     assert server.busiest <= 4
+
+
+async def test_no_more_batches_run_at_once_than_a_model_is_opened_with() -> None:
+    busy = busiest = 0
+
+    async def model(messages: Any) -> Any:
+        nonlocal busy, busiest
+        busy += 1
+        busiest = max(busiest, busy)
+        for _ in range(5):
+            await asyncio.sleep(0)
+        busy -= 1
+        return facts("The user counts to many")
+
+    found = await extract_facts([f"the {number} messages of this" for number in range(200)], model=model)
+    assert (found.usage.calls, busiest) == (10, 4)
+
+
+async def test_a_server_without_schemas_is_asked_for_one_once_in_a_step(server: ChatServer) -> None:
+    pytest.importorskip("openai")
+    server.always = lambda body: (400, "no schemas", {}) if "response_format" in body else facts("The user counts")
+    text = "a long message " * 400
+    found = await extract_facts([text] * 12, model=f"openai:m@{server.url}")
+    assert found.problem is None and found.usage.calls == 6
+    assert sum("response_format" in request for request in server.requests) <= 4  # those that began at once
 
 
 @pytest.mark.parametrize("block", [MEMORY_CONTEXT, LONG_TERM_MEMORY])
@@ -189,8 +223,9 @@ async def test_an_answer_in_the_language_asked_for_is_fine(server: ChatServer, m
 
 
 async def test_what_is_no_message_is_an_error(alice: Memory) -> None:
-    with pytest.raises(InvalidInputError):
-        await keep_facts(alice, [{"text": "hello"}])
+    for given in ([{"text": "hello"}], [None], None, 5):
+        with pytest.raises(InvalidInputError):
+            await keep_facts(alice, given)  # type: ignore[arg-type]
 
 
 # --- reconciling -------------------------------------------------------------------------------------------
@@ -274,6 +309,7 @@ async def test_news_that_came_late_goes_into_the_history(server: ChatServer, mod
         (decide("contained", 7), "names fact 7"),
         (decide("contained", 0), "names fact 0"),
         ({"decision": "maybe", "fact": 1, "statement": ""}, "another form"),
+        (decide("update", 1, " "), "lacks the sentence"),
         (decide("update", 1, "アリスはルンという犬を飼っている"), "another language"),
         (SLOW_DOWN, "429"),
     ],
@@ -287,6 +323,28 @@ async def test_what_could_not_be_reconciled_is_added_and_marked(
     assert added.decision is Decision.ADD and added.problem is not None
     assert reason in added.record.payload["unreconciled"]
     assert await contents(alice) == ["Alice has a dog", "Alice has a dog called Rex"]
+
+
+async def test_a_model_that_is_out_is_asked_once(server: ChatServer, model: ChatModel, alice: Memory) -> None:
+    await alice.facts.add("Alice has a dog")
+    told = [f"Alice has a dog called {name}" for name in ("Rex", "Bello", "Waldi")]
+    server.replies = [facts(*told)]
+    server.always = SLOW_DOWN
+    kept = await keep_facts(alice, "I have three dogs", model=model)
+    assert kept.count(Decision.ADD) == 3 and kept.problem is not None and kept.problem.temporary
+    assert ["429" in each.payload["unreconciled"] for each in kept.records] == [True, True, True]
+    assert (len(server.requests), kept.usage.failures) == (2, 1)
+
+
+async def test_what_is_no_statement_is_an_error(alice: Memory) -> None:
+    with pytest.raises(InvalidInputError, match="a statement is a Statement or a text, not NoneType"):
+        await reconcile(alice, [None])  # type: ignore[list-item]
+    for nearest in (0, True):
+        with pytest.raises(InvalidInputError, match="nearest must be a whole number"):
+            await reconcile(alice, ["Alice sings"], nearest=nearest)
+    assert await contents(alice) == []
+    await reconcile(alice, "Alice sings")
+    assert await contents(alice) == ["Alice sings"]
 
 
 async def test_no_user_s_facts_are_reconciled_with_another_s(

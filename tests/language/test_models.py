@@ -2,13 +2,14 @@
 
 import asyncio
 import sys
-from typing import Any
+import threading
+from typing import Any, cast
 
 import pytest
 from chatserver import SLOW_DOWN, ChatServer, completion
 
 from memorist.errors import InvalidInputError, MissingExtraError, ModelError, ModelUnavailableError
-from memorist.language import ChatModel, Prices, Reply, Usage, open_chat_model
+from memorist.language import ChatModel, Prices, Reply, Usage, open_chat_model, reflect
 
 pytest.importorskip("openai")
 
@@ -242,6 +243,23 @@ async def test_an_async_function_is_a_model() -> None:
     assert reply.usage.estimated and reply.usage.cost == pytest.approx(4 * reply.usage.prompt_tokens)
 
 
+async def test_a_blocking_function_is_a_model_and_holds_nobody_up() -> None:
+    here = threading.get_ident()
+
+    def echo(messages: list[dict[str, str]]) -> str:
+        assert threading.get_ident() != here
+        return messages[-1]["content"]
+
+    assert (await open_chat_model(echo).complete(HELLO)).text == "Hello"
+
+
+async def test_a_function_may_answer_with_the_data_of_a_reply() -> None:
+    async def answer(messages: Any, schema: Any) -> Reply:
+        return Reply(text="", data={"words": ["a"]})
+
+    assert (await open_chat_model(answer).complete(HELLO, schema=SCHEMA)).data == {"words": ["a"]}
+
+
 async def test_a_function_gets_the_schema_as_an_argument_or_in_words() -> None:
     seen: list[Any] = []
 
@@ -281,6 +299,27 @@ def test_any_object_with_complete_is_a_model() -> None:
     own = Own()
     assert isinstance(own, ChatModel)
     assert open_chat_model(own) is own
+
+
+@pytest.mark.parametrize(
+    ("made", "reflection", "problem"),
+    [
+        (Reply(text='{"reflection": "It went well."}'), "It went well.", None),
+        (Reply(text="", data={"reflection": "It went well."}), "It went well.", None),
+        (Reply(text="", data={"other": 1}), "Done: a: b", "the answer is empty"),
+        (RuntimeError("no line"), "Done: a: b", "the chat model failed: RuntimeError: no line"),
+        ("It went well.", "Done: a: b", "the chat model failed: TypeError: complete() returned str, not a Reply"),
+    ],
+)
+async def test_a_step_gets_on_with_any_object_s_answer(made: Any, reflection: str, problem: str | None) -> None:
+    class Own:
+        async def complete(self, messages: Any, *, schema: Any = None) -> Reply:
+            if isinstance(made, Exception):
+                raise made
+            return cast(Reply, made)
+
+    found = await reflect({"task": "a", "result": "b"}, model=Own())
+    assert found.text == reflection and (found.problem and found.problem.reason) == problem
 
 
 def test_usages_add_up() -> None:

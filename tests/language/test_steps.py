@@ -98,6 +98,8 @@ async def test_without_a_model_a_trajectory_is_one_experience() -> None:
 async def test_what_is_no_trajectory_is_an_error(given: Any) -> None:
     with pytest.raises(InvalidInputError):
         await draw_experiences([given])
+    with pytest.raises(InvalidInputError):
+        await draw_experiences(5)  # type: ignore[arg-type]
 
 
 # --- guidelines --------------------------------------------------------------------------------------------
@@ -164,6 +166,26 @@ async def test_guidelines_are_written_anew_only_for_new_calls(
     assert text is not None and text.startswith("Give a query.\n\n## Statistics\n- **Success Rate**: 100.00%")
 
 
+async def test_without_the_model_what_it_wrote_stands_with_new_statistics(
+    server: ChatServer, model: ChatModel, alice: Memory
+) -> None:
+    await alice.tools.record("find", "search", {"q": "a"}, "ok")
+    server.always = {"guidelines": "Give a query."}
+    await keep_guidelines(alice, "search", model=model)
+    same = await keep_guidelines(alice, "search")
+    assert same is not None and same.text.startswith("Give a query.")
+    await alice.tools.record("find", "search", {}, "no query", success=False)
+    later = await keep_guidelines(alice, "search")
+    assert later is not None and later.text.startswith("Give a query.\n\n## Statistics\n- **Success Rate**: 50.00%")
+
+
+async def test_examples_are_always_of_the_newest_calls(alice: Memory) -> None:
+    for word in ("a", "b"):
+        await alice.tools.record("find", "search", {"q": word}, "ok")
+        written = await keep_guidelines(alice, "search")
+        assert written is not None and written.text.startswith(f'Worked with: {{"q": "{word}"}}\n\n## Statistics')
+
+
 async def test_guidelines_that_a_model_could_not_write_are_tried_again(
     server: ChatServer, model: ChatModel, alice: Memory
 ) -> None:
@@ -226,6 +248,12 @@ async def test_without_an_answer_a_reflection_says_how_it_ended(
     assert made.text == "Failed: Get to Oslo: no seat" and made.problem is not None
 
 
+async def test_what_is_no_episode_is_an_error() -> None:
+    for given in (None, "a task", {"colour": "red"}, {}):
+        with pytest.raises(InvalidInputError):
+            await reflect(given)  # type: ignore[arg-type]
+
+
 async def test_without_a_model_a_reflection_says_how_it_ended() -> None:
     assert (await reflect(Episode(question="Capital?", answer="Oslo"))).text == "Done: Capital?: Oslo"
     assert (await reflect(Episode(task="Wait", rollout="…"))).text == "Ended without a result: Wait"
@@ -254,6 +282,17 @@ async def test_a_folder_of_one_s_own_takes_their_place(
     monkeypatch.setenv("MEMORIST_PROMPTS", str(tmp_path))
     assert Prompts().get("reflection").startswith("Answer in the language that")
     assert Prompts().get("facts").startswith("You keep the long-term memory")
+
+
+def test_a_prompt_can_say_more() -> None:
+    prompts = Prompts(added={"facts": " Only what is eaten: {{language}}. "})
+    assert prompts.get("facts").startswith(Prompts().get("facts"))
+    assert prompts.get("facts").endswith("Only what is eaten: {{language}}.")
+    assert prompts.get("judge") == Prompts().get("judge")
+    with pytest.raises(InvalidInputError, match="no prompt 'fact'"):
+        Prompts(added={"fact": "x"})
+    with pytest.raises(InvalidInputError, match="not int"):
+        Prompts(added={"facts": 5})  # type: ignore[dict-item]
 
 
 def test_a_folder_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:

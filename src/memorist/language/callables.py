@@ -1,4 +1,4 @@
-"""Any async function as a chat model."""
+"""Any function as a chat model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["CallableChatModel"]
 
 
 class CallableChatModel(CountingChatModel):
-    """An async function as a chat model.
+    """A function as a chat model: an async one, or a blocking one, which is called in a thread.
 
     Args:
         function: takes a list of messages, ``{"role": …, "content": …}`` each, and returns the answer: a text,
@@ -35,6 +35,7 @@ class CallableChatModel(CountingChatModel):
         self._function = function
         self._timeout = timeout
         self._takes_schema = _has_schema(function)
+        self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
 
     async def _answer(self, messages: Sequence[ChatMessage], schema: Mapping[str, Any] | None) -> Answer:
         asked = [dict(message) for message in messages]
@@ -45,7 +46,12 @@ class CallableChatModel(CountingChatModel):
             asked = with_schema(asked, schema)
         try:
             async with asyncio.timeout(self._timeout):
-                made = await self._function(asked, **given)
+                if self._is_async:
+                    made = await self._function(asked, **given)
+                else:
+                    made = await asyncio.to_thread(self._function, asked, **given)
+                # A plain function may still hand out a coroutine, as a lambda around a client does.
+                made = await made if inspect.isawaitable(made) else made
         except ModelError:
             raise
         except TimeoutError as error:
@@ -55,7 +61,8 @@ class CallableChatModel(CountingChatModel):
         if isinstance(made, Reply):
             counted = not made.usage.estimated and made.usage.prompt_tokens > 0
             tokens = (made.usage.prompt_tokens, made.usage.completion_tokens) if counted else (None, None)
-            return Answer(text=made.text, prompt_tokens=tokens[0], completion_tokens=tokens[1])
+            text = made.text or ("" if made.data is None else _as_text(made.data))
+            return Answer(text=text, prompt_tokens=tokens[0], completion_tokens=tokens[1])
         return Answer(text="" if made is None else made if isinstance(made, str) else _as_text(made))
 
 

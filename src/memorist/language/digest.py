@@ -6,14 +6,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from memorist.agents.injection import without_recalled
-from memorist.errors import InvalidInputError, ModelUnavailableError, NotFoundError
+from memorist.errors import InvalidInputError, NotFoundError
 from memorist.kinds import Message
 from memorist.language.experiences import draw_experiences, store_lesson
 from memorist.language.facts import BATCH, Extraction, Statement, batches_of, extract_batch
-from memorist.language.models import NO_USAGE, ChatMessage, ChatModel, ChatModelSpec, Reply, Usage, open_chat_model
+from memorist.language.models import NO_USAGE, ChatModel, ChatModelSpec, Usage
 from memorist.language.prompting import Prompts
 from memorist.language.reconciling import NEAREST, Decision, again, reconcile_one
-from memorist.language.steps import NO_MODEL, Problem
+from memorist.language.steps import NO_MODEL, Problem, opened
 from memorist.memory import Memory
 from memorist.records import Kind, Record
 from memorist.times import parse_time
@@ -130,8 +130,7 @@ class Digest:
         total, done = len(messages) + len(records), 0
         if self._given is None:
             return DigestReport(left=total, problem=NO_MODEL if total else None)
-        model = open_chat_model(self._given, concurrency=self._concurrency)
-        try:
+        async with opened(self._given, concurrency=self._concurrency) as model:
             for record in records:
                 if self._outage is None:
                     await self._take_up(record, model)
@@ -143,9 +142,6 @@ class Digest:
                     some = batches[start : start + self._concurrency]
                     done += await self._read(some, model)
                     _tell(progress, done, total)
-        finally:
-            if isinstance(self._given, str) and (close := getattr(model, "close", None)) is not None:
-                await close()
         usage = replace(self._report.usage, concurrency=self._concurrency)
         left = total - self._report.messages - self._report.records
         return replace(self._report, left=left, usage=usage, problem=self._outage or self._report.problem)
@@ -216,8 +212,9 @@ class Digest:
         return await extract_batch(messages, model, self._prompts) if messages else Extraction()
 
     async def _reconcile(self, target: Memory, statement: Statement, model: ChatModel) -> None:
-        asked = model if self._outage is None else _Unreachable(self._outage)
-        outcome = await reconcile_one(target, statement, asked, self._prompts, self._nearest, {"source": _SOURCE})
+        outcome = await reconcile_one(
+            target, statement, self._outage or model, self._prompts, self._nearest, {"source": _SOURCE}
+        )
         self._count(usage=outcome.usage, decision=outcome.decision, problem=outcome.problem)
         if outcome.problem is not None and outcome.problem.temporary:
             self._outage = outcome.problem
@@ -305,16 +302,6 @@ class Digest:
     ) -> None:
         decisions = {} if decision is None else {str(decision): 1}
         self._report += DigestReport(decisions=decisions, usage=usage, problem=problem, **more)
-
-
-@dataclass(frozen=True, slots=True)
-class _Unreachable:
-    """A model that is out, so that nothing waits for it once more."""
-
-    problem: Problem
-
-    async def complete(self, messages: Sequence[ChatMessage], *, schema: Mapping[str, Any] | None = None) -> Reply:
-        raise ModelUnavailableError(self.problem.reason)
 
 
 def _tell(progress: Progress | None, done: int, total: int) -> None:

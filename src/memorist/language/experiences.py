@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from memorist.errors import InvalidInputError
 from memorist.kinds import Message
-from memorist.language.models import NO_USAGE, ChatModelSpec, Usage
+from memorist.language.models import NO_USAGE, ChatModel, ChatModelSpec, Usage
 from memorist.language.prompting import Prompts
 from memorist.language.reconciling import same_words
 from memorist.language.steps import (
@@ -23,6 +23,7 @@ from memorist.language.steps import (
     list_of,
     messages_of,
     object_of,
+    opened,
     shown,
     speaker_of,
     told,
@@ -111,9 +112,15 @@ async def draw_experiences(
     Raises:
         InvalidInputError: a trajectory or a message is none, or the prompts cannot be read.
     """
+    if not isinstance(trajectories, Trajectory | Iterable):
+        raise InvalidInputError(f"trajectories are a list of them, not {type(trajectories).__name__}")
     given = [trajectories] if isinstance(trajectories, Trajectory | Mapping) else list(trajectories)
     read = [(messages, score) for each in given for messages, score in [_read(each)] if messages]
-    parts = await asyncio.gather(*(_draw(messages, score, model, prompts, min_score) for messages, score in read))
+    if model is None:
+        raw = tuple(_raw(messages, score, NO_MODEL) for messages, score in read)
+        return Lessons(lessons=raw, problem=NO_MODEL if raw else None)
+    async with opened(model) as chat:
+        parts = await asyncio.gather(*(_draw(messages, score, chat, prompts, min_score) for messages, score in read))
     problems = [part.problem for part in parts if part.problem is not None]
     return Lessons(
         lessons=tuple(lesson for part in parts for lesson in part.lessons),
@@ -169,10 +176,8 @@ async def store_lesson(memory: Memory, lesson: Lesson, fields: Mapping[str, Any]
 
 
 async def _draw(
-    messages: list[Message], score: float, model: ChatModelSpec | None, prompts: Prompts | None, min_score: float
+    messages: list[Message], score: float, model: ChatModel, prompts: Prompts | None, min_score: float
 ) -> Lessons:
-    if model is None:
-        return Lessons(lessons=(_raw(messages, score, NO_MODEL),), problem=NO_MODEL)
     data: dict[str, Any] = {"score": score, "success": score >= SUCCESS_FROM, "messages": shown(messages)}
     drawn = await ask(model, "experiences", data, _DRAWN, prompts)
     problem, found = drawn.problem, []
@@ -197,7 +202,7 @@ async def _judge(
     found: Sequence[Mapping[str, str]],
     messages: list[Message],
     score: float,
-    model: ChatModelSpec,
+    model: ChatModel,
     prompts: Prompts | None,
     min_score: float,
     usage: Usage,

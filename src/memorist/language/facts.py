@@ -20,13 +20,14 @@ from memorist.language.steps import (
     list_of,
     messages_of,
     object_of,
+    opened,
     shown,
     told,
     wrong_language,
 )  # fmt: skip
 from memorist.times import TimeLike, now, parse_time
 
-__all__ = ["Extraction", "Statement", "batches_of", "extract_batch", "extract_facts", "raw_statements"]
+__all__ = ["Extraction", "Statement", "batches_of", "dated", "extract_batch", "extract_facts", "raw_statements"]
 
 BATCH = 20
 """Most messages in one call."""
@@ -97,17 +98,26 @@ async def extract_facts(
     Raises:
         InvalidInputError: one is no message, or the prompts cannot be read.
     """
-    given = messages_of(messages)
+    given = dated(messages_of(messages), now)
     if model is None:
         raw = raw_statements(given, NO_MODEL.reason)
         return Extraction(statements=tuple(raw), problem=NO_MODEL if raw else None)
-    parts = await asyncio.gather(*(extract_batch(batch, model, prompts, now) for batch in batches_of(given)))
+    async with opened(model) as chat:
+        parts = await asyncio.gather(*(extract_batch(batch, chat, prompts, now) for batch in batches_of(given)))
     problems = [part.problem for part in parts if part.problem is not None]
     return Extraction(
         statements=tuple(statement for part in parts for statement in part.statements),
         problem=next((each for each in problems if each.temporary), problems[0] if problems else None),
         usage=sum((part.usage for part in parts), Usage()),
     )
+
+
+def dated(messages: Sequence[Message], moment: TimeLike | None) -> list[Message]:
+    """Return the messages, those without a date with this one."""
+    if moment is None:
+        return list(messages)
+    then = parse_time(moment)
+    return [each if each.happened_at is not None else replace(each, happened_at=then) for each in messages]
 
 
 def batches_of(

@@ -1,5 +1,6 @@
 """Guidelines for a tool, out of its calls; the numbers in them are counted, never a model's."""
 
+import hashlib
 import json
 import math
 from collections.abc import Iterable, Sequence
@@ -22,6 +23,7 @@ _LONGEST = 500
 """Most characters of a call's arguments, and of its result."""
 _FORM = object_of(guidelines=TEXT)
 _HEADING = "## Statistics"
+_WORKED, _FAILED = "Worked with:", "Failed with:"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,14 +56,16 @@ async def write_guidelines(
     Args:
         tool: its name.
         uses: its calls, newest first; the model sees some, the statistics count all.
-        model: without one, the guidelines say which arguments worked and which failed, and how.
+        model: without one, those that stand go on; or else they say which arguments worked and which failed.
         prompts: by default the bundled ones.
         previous: the guidelines as they stand.
     """
     calls = list(uses)
     body = (previous or "").partition(_HEADING)[0].strip()
+    if body.startswith((_WORKED, _FAILED)):  # examples, and the new ones are better
+        body = ""
     if model is None:
-        return Guidelines(text=_ending(_examples(calls), calls), problem=NO_MODEL)
+        return Guidelines(text=_ending(body or _examples(calls), calls), problem=NO_MODEL)
     data = {"tool": tool, "guidelines": body, "calls": [_shown(call) for call in calls[:NEWEST]]}
     asked = await ask(model, "guidelines", data, _FORM, prompts)
     problem, text = asked.problem, ""
@@ -92,8 +96,9 @@ async def keep_guidelines(
     if not records:
         return None
     standing = await memory.unlabelled().lookup(tool, kind="tool_guideline")
-    seen = {"calls": len(records), "newest": records[0].id, "by_model": model is not None}
-    if standing is not None and all(standing.payload.get(name) == value for name, value in seen.items()):
+    seen = _digest(records)
+    known = {} if standing is None else standing.payload
+    if standing is not None and known.get("calls") == seen and (model is None or known.get("by_model")):
         return Guidelines(text=standing.content, record=standing)
     previous = None if standing is None else standing.content
     written = await write_guidelines(
@@ -103,11 +108,16 @@ async def keep_guidelines(
         written.text,
         kind="tool_guideline",
         key=tool,
-        payload={**seen, "by_model": written.problem is None},
+        payload={"calls": seen, "by_model": written.problem is None},
         metadata=None if standing is None else standing.metadata,
         if_exists="replace",
     )
     return Guidelines(text=written.text, problem=written.problem, usage=written.usage, record=record)
+
+
+def _digest(records: Iterable[Record]) -> str:
+    """Return what tells these records from others: one may have come as another went."""
+    return hashlib.sha256(" ".join(sorted(each.id for each in records)).encode()).hexdigest()
 
 
 def statistics_text(uses: Sequence[ToolUse]) -> str:
@@ -151,9 +161,9 @@ def _examples(calls: Sequence[ToolUse]) -> str:
     failed = next((call for call in calls if not call.success), None)
     lines = []
     if worked is not None:
-        lines.append(f"Worked with: {_short(worked.arguments)}")
+        lines.append(f"{_WORKED} {_short(worked.arguments)}")
     if failed is not None:
-        lines.append(f"Failed with: {_short(failed.arguments)}: {_short(failed.result)}")
+        lines.append(f"{_FAILED} {_short(failed.arguments)}: {_short(failed.result)}")
     return "\n".join(lines)
 
 

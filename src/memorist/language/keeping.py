@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from memorist.language.facts import Extraction, extract_facts, raw_statements
+from memorist.language.facts import Extraction, dated, extract_facts, raw_statements
 from memorist.language.models import NO_USAGE, ChatModelSpec, Usage
 from memorist.language.prompting import Prompts
-from memorist.language.reconciling import NEAREST, Decision, Reconciled, reconcile_one
+from memorist.language.reconciling import NEAREST, Decision, Reconciled, reconcile_all
 from memorist.language.steps import Given, Problem, messages_of, told
 from memorist.memory import Memory
 from memorist.records import Record
@@ -70,12 +70,12 @@ async def keep_facts(
         InvalidInputError: one is no message, a field is wrong, or the prompts cannot be read.
         EmbedderError: a text could not be embedded; the statements before it are stored.
     """
-    given = messages_of(messages)
+    given = dated(messages_of(messages), now)
     found = await extract_facts(given, model=model, prompts=prompts, now=now)
     if given and not found.statements and raw_if_none:
         problem = told("Extracting facts", Problem("the model found nothing to remember"))
         found = Extraction(statements=tuple(raw_statements(given, problem.reason)), problem=problem, usage=found.usage)
-    outcomes = [await reconcile_one(memory, each, model, prompts, nearest, fields) for each in found.statements]
+    outcomes = await reconcile_all(memory, found.statements, model, prompts, nearest, fields)
     problems = [each for each in (found.problem, *(outcome.problem for outcome in outcomes)) if each is not None]
     return Kept(
         outcomes=tuple(outcomes),

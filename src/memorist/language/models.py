@@ -13,7 +13,7 @@ __all__ = ["NO_USAGE", "ChatMessage", "ChatModel", "ChatModelSpec", "Prices", "R
 
 ChatMessage: TypeAlias = Mapping[str, str]
 """``{"role": "system" | "user" | "assistant", "content": text}``."""
-ModelFunction: TypeAlias = Callable[..., Awaitable[Any]]
+ModelFunction: TypeAlias = Callable[..., Any | Awaitable[Any]]
 
 _MILLION = 1_000_000
 
@@ -130,7 +130,7 @@ def open_chat_model(
     | `openai:MODEL` | OpenAI, with `api_key` or OPENAI_API_KEY |
     | `openai:MODEL@URL`, `http://HOST/v1#MODEL`, `https://…` | any OpenAI-compatible endpoint |
     | `ollama:MODEL` | short for `http://localhost:11434/v1#MODEL` |
-    | an async function from a list of messages to a text | that function |
+    | a function, async or blocking, from a list of messages to a text | that function |
     | a `ChatModel` | itself; the other arguments are not used |
 
     Args:
@@ -160,7 +160,7 @@ def open_chat_model(
         from memorist.language.callables import CallableChatModel
 
         return CallableChatModel(given, prices=prices, concurrency=concurrency, timeout=timeout)
-    raise InvalidInputError(f"a chat model is a name, an async function or a ChatModel, not {type(given).__name__}")
+    raise InvalidInputError(f"a chat model is a name, a function or a ChatModel, not {type(given).__name__}")
 
 
 def _endpoint(spec: str) -> tuple[str, str | None]:

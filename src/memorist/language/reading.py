@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["fits", "is_refusal", "read_answer", "with_schema"]
+__all__ = ["fits", "is_refusal", "read_answer", "with_schema", "without_thoughts"]
 
 _THOUGHTS = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 _FENCE = re.compile(r"```(?:json)?\s*\n?(.*?)```", re.DOTALL | re.IGNORECASE)
@@ -26,6 +26,11 @@ def with_schema(messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any]
     return [{**first, "content": first["content"] + wish}, *rest]
 
 
+def without_thoughts(text: str) -> str:
+    """Return an answer without what the model thought aloud before it."""
+    return _THOUGHTS.sub("", text).strip()
+
+
 def is_refusal(text: str) -> bool:
     """Whether a text begins as a model's refusal does."""
     return _REFUSAL.match(text) is not None
@@ -39,7 +44,7 @@ def read_answer(
     Prose and fences around the JSON and small faults in it are passed over. An answer that ends in the middle
     is not: what is missing of it may be what matters.
     """
-    text = _THOUGHTS.sub("", text).strip()
+    text = without_thoughts(text)
     if refused:
         return None, "the model refused"
     if not text:

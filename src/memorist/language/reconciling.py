@@ -11,14 +11,14 @@ from typing import Any
 
 from memorist.errors import InvalidInputError, NotFoundError
 from memorist.language.facts import Statement
-from memorist.language.models import NO_USAGE, ChatModelSpec, Usage
+from memorist.language.models import NO_USAGE, ChatModel, ChatModelSpec, Usage
 from memorist.language.prompting import Prompts
-from memorist.language.steps import TEXT, WHOLE, Problem, ask, object_of, told, wrong_language
+from memorist.language.steps import TEXT, WHOLE, Problem, ask, object_of, opened, told, wrong_language
 from memorist.memory import Memory
 from memorist.records import Draft, Hit, Kind, Record, make_id
 from memorist.times import iso, parse_time
 
-__all__ = ["Decision", "Reconciled", "again", "fact_draft", "reconcile", "reconcile_one", "same_words"]
+__all__ = ["Decision", "Reconciled", "again", "fact_draft", "reconcile", "reconcile_all", "reconcile_one", "same_words"]
 
 NEAREST = 5
 """How many stored facts a statement is held against."""
@@ -67,7 +67,7 @@ _FORM = object_of(
 
 async def reconcile(
     memory: Memory,
-    statements: Iterable[Statement | str],
+    statements: Iterable[Statement | str] | Statement | str,
     *,
     model: ChatModelSpec | None = None,
     prompts: Prompts | None = None,
@@ -92,17 +92,45 @@ async def reconcile(
         payload has `unreconciled` with the reason, for `Digest`.
 
     Raises:
-        InvalidInputError: a field is wrong.
+        InvalidInputError: one is no statement, or a field is wrong.
         EmbedderError: a statement could not be embedded; those before it are stored.
     """
-    given = [Statement(text=each) if isinstance(each, str) else each for each in statements]
-    return [await reconcile_one(memory, each, model, prompts, nearest, fields) for each in given]
+    given = [statements] if isinstance(statements, Statement | str) else statements
+    read = [Statement(text=each) if isinstance(each, str) else each for each in given]
+    for each in read:
+        if not isinstance(each, Statement):
+            raise InvalidInputError(f"a statement is a Statement or a text, not {type(each).__name__}")
+    return await reconcile_all(memory, read, model, prompts, nearest, fields)
+
+
+async def reconcile_all(
+    memory: Memory,
+    statements: Sequence[Statement],
+    model: ChatModelSpec | None,
+    prompts: Prompts | None,
+    nearest: int,
+    fields: Mapping[str, Any],
+) -> list[Reconciled]:
+    """Reconcile statements one after the other; a model that is out is not asked about the rest."""
+    if isinstance(nearest, bool) or not isinstance(nearest, int) or nearest < 1:
+        raise InvalidInputError(f"nearest must be a whole number, at least 1, not {nearest!r}")
+    if model is None:
+        return [await reconcile_one(memory, each, None, prompts, nearest, fields) for each in statements]
+    outcomes: list[Reconciled] = []
+    async with opened(model) as chat:
+        asked: ChatModel | Problem = chat
+        for each in statements:
+            outcome = await reconcile_one(memory, each, asked, prompts, nearest, fields)
+            if outcome.problem is not None and outcome.problem.temporary:
+                asked = outcome.problem
+            outcomes.append(outcome)
+    return outcomes
 
 
 async def reconcile_one(
     memory: Memory,
     statement: Statement,
-    model: ChatModelSpec | None,
+    model: ChatModelSpec | Problem | None,
     prompts: Prompts | None,
     nearest: int,
     fields: Mapping[str, Any],
@@ -162,6 +190,8 @@ def _fault(
         return Problem(f"the answer names fact {answer['fact']}, which there is not")
     if answer["decision"] != Decision.UPDATE:
         return None
+    if not answer["statement"].strip():  # the old fact's part would be lost
+        return Problem("the answer lacks the sentence that says both")
     return wrong_language([answer["statement"]], [statement.text], prompts)
 
 
@@ -183,8 +213,8 @@ async def _carry_out(
         past = fact_draft(statement, fields, id=make_id())
         before, current = await memory.remember([past, again(old, supersedes=past.id)], if_exists="replace")
         return Reconciled(statement=statement, decision=Decision.OUTDATED, record=current, replaced=before, usage=usage)
-    merged = " ".join(answer["statement"].split()) if decision is Decision.UPDATE else ""
-    draft = fact_draft(statement, fields, text=merged or statement.text, supersedes=old.id)
+    merged = " ".join(answer["statement"].split()) if decision is Decision.UPDATE else None
+    draft = fact_draft(statement, fields, text=merged, supersedes=old.id)
     return Reconciled(
         statement=statement, decision=decision, record=await memory.remember(draft), replaced=old, usage=usage
     )
@@ -230,14 +260,15 @@ def fact_draft(
     marks: Mapping[str, Any] | None = None,
 ) -> Draft:
     """Return the record that a statement becomes; the payload says where it is from."""
+    given = {"happened_at": statement.happened_at, "id": id, **fields}
     payload: dict[str, Any] = {
+        **(given.pop("payload", None) or {}),
         "messages": list(statement.messages) or None,
         "told_at": None if statement.told_at is None else iso(statement.told_at),
         "raw": statement.raw,
         "supersedes": supersedes,
         **(marks or {}),
     }
-    given = {"happened_at": statement.happened_at, "id": id, **fields}
     return Draft(
         content=text or statement.text,
         kind=Kind.FACT,

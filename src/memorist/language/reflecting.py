@@ -48,6 +48,8 @@ async def reflect(
             episode = Episode(**episode)
         except TypeError as error:
             raise InvalidInputError(f"an episode has no such part: {error}") from error
+    if not isinstance(episode, Episode):
+        raise InvalidInputError(f"an episode is an Episode or a mapping of its parts, not {type(episode).__name__}")
     if model is None:
         return Reflection(text=_plainly(episode), problem=NO_MODEL)
     data = {name: without_recalled(part)[-_ROLLOUT:] for name, part in episode.parts().items()}

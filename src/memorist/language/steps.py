@@ -2,19 +2,21 @@
 
 import json
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from memorist.agents.injection import without_recalled
-from memorist.errors import ModelError, ModelUnavailableError
+from memorist.errors import InvalidInputError, MemoristError, ModelError, ModelUnavailableError
 from memorist.kinds import Message
 from memorist.kinds.message import to_message
-from memorist.language.models import NO_USAGE, ChatModelSpec, Usage, open_chat_model
+from memorist.language.models import NO_USAGE, ChatModel, ChatModelSpec, Reply, Usage, open_chat_model
 from memorist.language.prompting import Prompts
+from memorist.language.reading import fits, read_answer
 from memorist.language.tongues import other_language
 
-__all__ = ["Asked", "Given", "Problem", "ask", "messages_of", "object_of", "speaker_of", "told"]
+__all__ = ["Asked", "Given", "Problem", "ask", "messages_of", "object_of", "opened", "speaker_of", "told"]
 
 log = logging.getLogger("memorist.language")
 
@@ -49,31 +51,52 @@ class Asked:
 
 
 async def ask(
-    model: ChatModelSpec, prompt: str, data: Mapping[str, Any], schema: Mapping[str, Any], prompts: Prompts | None
+    model: ChatModelSpec | Problem,
+    prompt: str,
+    data: Mapping[str, Any],
+    schema: Mapping[str, Any],
+    prompts: Prompts | None,
 ) -> Asked:
     """Put data to a model with one of the prompts, and return what it says in the form of `schema`.
 
-    A failing model is a `Problem`, never an exception.
+    A failing model is a `Problem`, never an exception. One in the model's place says that it is out: nothing is
+    asked then, so that a step does not wait for it again and again.
     """
-    opened = open_chat_model(model)
+    if isinstance(model, Problem):
+        return Asked(problem=model)
     messages = [
         {"role": "system", "content": (prompts or Prompts()).get(prompt)},
         {"role": "user", "content": json.dumps(data, ensure_ascii=False, indent=1)},
     ]
     try:
-        reply = await opened.complete(messages, schema=schema)
+        async with opened(model) as chat:
+            reply = await chat.complete(messages, schema=schema)
+        if not isinstance(reply, Reply):
+            raise TypeError(f"complete() returned {type(reply).__name__}, not a Reply")
     except ModelError as error:
-        return Asked(
-            problem=Problem(str(error), temporary=isinstance(error, ModelUnavailableError)),
-            usage=Usage(failures=1, batches=1),
-        )
-    finally:
-        if isinstance(model, str) and (close := getattr(opened, "close", None)) is not None:
-            await close()
+        problem = Problem(str(error), temporary=isinstance(error, ModelUnavailableError))
+        return Asked(problem=problem, usage=Usage(failures=1, batches=1))
+    except (ImportError, MemoristError):
+        raise
+    except Exception as error:  # a model that is not ours, and its next call may succeed
+        problem = Problem(f"the chat model failed: {type(error).__name__}: {error}", temporary=True)
+        return Asked(problem=problem, usage=Usage(failures=1, batches=1))
     usage = replace(reply.usage, batches=1)
-    if reply.problem is not None or reply.data is None:
-        return Asked(problem=Problem(reply.problem or "the answer is empty"), usage=usage)
-    return Asked(data=reply.data, usage=usage)
+    answer, reason = reply.data, reply.problem
+    if reason is None and (answer is None or not fits(answer, schema)):  # a model that leaves the reading to us
+        answer, reason = read_answer(reply.text, schema)
+    return Asked(usage=usage, data=answer) if reason is None else Asked(usage=usage, problem=Problem(reason))
+
+
+@asynccontextmanager
+async def opened(model: ChatModelSpec, *, concurrency: int = 4) -> AsyncIterator[ChatModel]:
+    """Give the chat model that `model` names, the same for all calls of a step, and close it if it was opened here."""
+    chat = open_chat_model(model, concurrency=concurrency)
+    try:
+        yield chat
+    finally:
+        if isinstance(model, str) and (close := getattr(chat, "close", None)) is not None:
+            await close()
 
 
 def told(step: str, problem: Problem) -> Problem:
@@ -84,7 +107,7 @@ def told(step: str, problem: Problem) -> Problem:
 
 def wrong_language(answers: Iterable[str], sources: Iterable[str], prompts: Prompts | None) -> Problem | None:
     """Return a problem where the answers are in another language than the texts, and none was asked for."""
-    if prompts is not None and prompts.language is not None:
+    if prompts is not None and (prompts.language is not None or prompts.added):  # what is added may ask for one
         return None
     other = other_language("\n".join(answers), "\n".join(sources))
     return Problem(f"the answer is in another language ({other})") if other else None
@@ -96,6 +119,8 @@ def messages_of(given: Iterable[Given] | Given) -> list[Message]:
     Raises:
         InvalidInputError: one is no message.
     """
+    if not isinstance(given, Iterable | Message):
+        raise InvalidInputError(f"messages are a list of them, not {type(given).__name__}")
     each = [given] if isinstance(given, str | Message | Mapping) else list(given)
     found = [to_message(one) for one in each]
     cleaned = [replace(one, content=without_recalled(one.content)) for one in found]

@@ -8,7 +8,7 @@ from typing import Any
 from memorist.errors import InvalidInputError
 from memorist.kinds import Message, estimate_tokens
 from memorist.language.facts import BATCH_CHARACTERS, batches_of
-from memorist.language.models import NO_USAGE, ChatModelSpec, Usage
+from memorist.language.models import NO_USAGE, ChatModel, ChatModelSpec, Usage
 from memorist.language.prompting import Prompts
 from memorist.language.reading import is_refusal
 from memorist.language.steps import (
@@ -19,6 +19,7 @@ from memorist.language.steps import (
     ask,
     messages_of,
     object_of,
+    opened,
     shown,
     speaker_of,
     told,
@@ -87,16 +88,20 @@ async def summarize(
     if model is None:
         return Summary(text=_extract(previous, old, words), covered=old, rest=rest, problem=NO_MODEL)
     text, problem, usage = previous, None, NO_USAGE
-    for batch in batches_of(old, len(old), BATCH_CHARACTERS):
-        made, fault, spent = await _shorten(text, batch, model, prompts, words)
-        problem = problem or fault
-        usage += spent
-        text = _extract(text, batch, words) if made is None else made
+    async with opened(model) as chat:
+        asked: ChatModel | Problem = chat
+        for batch in batches_of(old, len(old), BATCH_CHARACTERS):
+            made, fault, spent = await _shorten(text, batch, asked, prompts, words)
+            if fault is not None and fault.temporary:
+                asked = fault
+            problem = problem or fault
+            usage += spent
+            text = _extract(text, batch, words) if made is None else made
     return Summary(text=text, covered=old, rest=rest, problem=problem, usage=usage)
 
 
 async def _shorten(
-    text: str, batch: Sequence[Message], model: ChatModelSpec, prompts: Prompts | None, words: int
+    text: str, batch: Sequence[Message], model: ChatModel | Problem, prompts: Prompts | None, words: int
 ) -> tuple[str | None, Problem | None, Usage]:
     data: dict[str, Any] = {"words": words, "summary": text, "messages": shown(batch)}
     asked = await ask(model, "summary", data, _FORM, prompts)

@@ -1,0 +1,71 @@
+"""The blocking twin of `memorist.language`: the same steps, for the blocking memory of `memorist.sync`.
+
+```python
+from memorist.language.sync import Digest, keep_facts
+from memorist.sync import Memory
+
+with Memory.open("agent.db") as memory:
+    keep_facts(memory, "I moved to Oslo last week", model="ollama:qwen3")
+    print(Digest(memory, "ollama:qwen3").run().left)
+```
+
+What else there is, such as `open_chat_model` and the classes of the results, is in `memorist.language`.
+"""
+
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from memorist import language
+from memorist import memory as asynchronous
+from memorist.language.models import ChatModelSpec
+from memorist.sync import Memory
+from memorist.twin import Twin, blocking
+
+__all__ = [
+    "Digest",
+    "draw_experiences",
+    "extract_facts",
+    "keep_experiences",
+    "keep_facts",
+    "keep_guidelines",
+    "reconcile",
+    "reflect",
+    "summarize",
+    "write_guidelines",
+]
+
+_T = TypeVar("_T")
+
+
+def _in_memory(function: Callable[..., Coroutine[Any, Any, _T]]) -> Callable[..., _T]:
+    """Return the twin of a step that takes a memory; a type checker cannot put the blocking one in its place."""
+    return blocking(function)
+
+
+class Digest(Twin, of=language.Digest):  # noqa: D101  # it has the text of its original
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            memory: Memory | asynchronous.Memory,
+            model: ChatModelSpec | None,
+            *,
+            prompts: language.Prompts | None = None,
+            batch: int = ...,
+            concurrency: int = ...,
+            nearest: int = ...,
+            again: bool = False,
+        ) -> None: ...
+        def pending(self) -> int: ...
+        def run(self, progress: Callable[[int, int], None] | None = None) -> language.DigestReport: ...
+
+
+draw_experiences = blocking(language.draw_experiences)
+extract_facts = blocking(language.extract_facts)
+keep_experiences = _in_memory(language.keep_experiences)
+keep_facts = _in_memory(language.keep_facts)
+keep_guidelines = _in_memory(language.keep_guidelines)
+reconcile = _in_memory(language.reconcile)
+reflect = blocking(language.reflect)
+summarize = blocking(language.summarize)
+write_guidelines = blocking(language.write_guidelines)
