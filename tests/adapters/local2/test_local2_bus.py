@@ -218,8 +218,33 @@ async def test_feedback_on_the_bus_reaches_the_episode_it_was_given_for(service:
     assert second["metadata"]["query_id"] == "q-1" and "score" not in second["metadata"]
 
 
+async def test_feedback_that_overtakes_its_answer_is_attached_when_that_is_remembered(
+    service: MemoryService, bus: LocalBus, caplog: pytest.LogCaptureFixture
+) -> None:
+    await run_local(service, bus)
+    for n in "312":
+        payload = {"query_id": f"q-{n}", "score": int(n) / 4}
+        await bus.publish(Envelope(subject=USER_FEEDBACK, message_type="feedback", sender_id="ui", payload=payload))
+    await bus.idle()
+    for n in "12":
+        await bus.publish(answer_of("How do I sort a list?", f"Use sort, way {n}.", query_id=f"q-{n}"))
+    await bus.publish(answer_of("How do I sort a list?", "Use sort.", query_id=["q-3"]))
+    await bus.idle()
+    scores = {str(hit["metadata"]["query_id"]): hit["metadata"].get("score") for hit in service.search_episodic("sort")}
+    assert scores == {"q-1": 0.25, "q-2": 0.5, "['q-3']": None}
+    assert "was not" not in caplog.text
+
+
 @pytest.mark.parametrize(
-    "payload", [{}, {"score": 1}, {"query_id": "none", "score": 1}, {"id": "none", "score": 1}, {"query_id": "q-1"}]
+    "payload",
+    [
+        {},
+        {"score": 1},
+        {"query_id": "none", "score": 1},
+        {"query_id": {"$ne": "none"}, "score": 1},
+        {"id": "none", "score": 1},
+        {"query_id": "q-1"},
+    ],
 )
 async def test_feedback_that_fits_nothing_is_logged_never_raised(
     service: MemoryService, bus: LocalBus, caplog: pytest.LogCaptureFixture, payload: dict[str, Any]

@@ -37,6 +37,12 @@ def test_a_topic_is_recalled_exactly(service: MemoryService) -> None:
         assert service.recall_topic(near) is None
 
 
+@pytest.mark.parametrize("topic", [None, 5, ["user.name"]])
+def test_a_key_that_is_no_text_is_refused(service: MemoryService, topic: Any) -> None:
+    with pytest.raises(InvalidInputError, match="topic must be a string"):
+        service.recall_topic(topic)
+
+
 def test_a_topic_has_one_row_which_is_replaced_in_place(service: MemoryService) -> None:
     first = service.write_topic("project.deadline", "Friday")
     second = service.write_topic("project.deadline", "Monday")
@@ -144,6 +150,8 @@ def test_what_cannot_be_kept_is_refused(service: MemoryService) -> None:
         service.write_episodic("  ")
     with pytest.raises(InvalidInputError):
         service.write_episodic("text", {"a": object()})
+    with pytest.raises(InvalidInputError, match="metadata must be a mapping, not list"):
+        service.write_episodic("text", ["a"])  # type: ignore[arg-type]
     assert service._memory.count() == 0
 
 
@@ -234,6 +242,14 @@ def test_feedback_joins_the_metadata_and_loses_nothing_of_it(service: MemoryServ
     assert hit["metadata"] == {"query_id": "q-1", "tool_calls": 1, "type": "episodic", "score": 0.9}
     service.add_feedback(entry, -0.5)
     assert service.search_episodic("the answer")[0]["metadata"]["score"] == -0.5
+
+
+def test_feedback_leaves_the_episode_s_source(tmp_path: Path) -> None:
+    with Memory.open(str(tmp_path / "m.db"), embedder="hash") as memory:
+        id = memory.episodes.add(question="Capital of France?", answer="Paris.", source="mango").id
+        MemoryService(memory=memory).add_feedback(id, 1)
+        record = memory.get(id)
+        assert record is not None and (record.source, record.rating) == ("mango", 1)
 
 
 def test_well_rated_episodes_come_first_among_similar_ones_with_the_same_similarity(service: MemoryService) -> None:

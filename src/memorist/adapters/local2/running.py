@@ -19,7 +19,8 @@ async def run_local(service: MemoryService, bus: Bus, *, dual_mode: bool = False
     Raises:
         BusError: the bus is closed.
     """
-    agents: list[MemoryAgent | FeedbackAgent] = [MemoryAgent(service), FeedbackAgent(service)]
+    feedback = FeedbackAgent(service)
+    agents: list[MemoryAgent | FeedbackAgent] = [MemoryAgent(service, feedback), feedback]
     tools = [kind(service) for kind in (DUAL_MODE_TOOLS if dual_mode else TOOLS)]
     for agent in agents:  # before the tools: what a tool's schema sets off is heard
         await agent.start(bus)

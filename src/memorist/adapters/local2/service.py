@@ -93,8 +93,14 @@ class MemoryService:
         return record.id
 
     def recall_topic(self, topic: str) -> str | None:
-        """Return the topic's value, or None. The key is matched exactly; nothing is embedded or guessed."""
-        return self._memory.topics.get(topic) if topic.strip() else None
+        """Return the topic's value, or None. The key is matched exactly; nothing is embedded or guessed.
+
+        Raises:
+            InvalidInputError: the key is no text.
+        """
+        if isinstance(topic, str) and not topic.strip():
+            return None
+        return self._memory.topics.get(topic)
 
     # --- episodes ----------------------------------------------------------------------------------
 
@@ -106,8 +112,10 @@ class MemoryService:
             metadata: kept as it is, plus ``type: "episodic"``; `timestamp_utc` is when it happened.
 
         Raises:
-            InvalidInputError: the content is blank, or the metadata is not JSON.
+            InvalidInputError: the content is blank, or the metadata is no JSON object.
         """
+        if not isinstance(metadata, Mapping | None):
+            raise InvalidInputError(f"metadata must be a mapping, not {type(metadata).__name__}")
         given = dict(metadata or {})
         happened_at = None
         with suppress(ValueError, TypeError):  # whatever the caller calls so is kept; it need not be a time
@@ -167,12 +175,16 @@ class MemoryService:
             record = self._episode(entry_id)
             if record is None:
                 raise NotFoundError(f"there is no episode {entry_id!r}")
-            self._memory.revise(entry_id, metadata={**record.metadata, "score": score}, source="feedback")
+            self._memory.revise(entry_id, metadata={**record.metadata, "score": score})
             self._memory.rate(entry_id, max(-1.0, min(1.0, score)), source="feedback")
 
     def find_episode(self, query_id: str) -> str | None:
-        """Return the id of the newest episode with this ``query_id`` in its metadata, or None."""
-        found = self._memory.recent(1, kind=Kind.EPISODE, where={"query_id": query_id})
+        """Return the id of the newest episode with this ``query_id`` in its metadata, or None.
+
+        Raises:
+            InvalidInputError: the id is no text or number.
+        """
+        found = self._memory.recent(1, kind=Kind.EPISODE, where={"query_id": {"$eq": query_id}})
         return found[0].id if found else None
 
     def _episode(self, entry_id: str) -> Record | None:
