@@ -4,7 +4,7 @@ import asyncio
 import logging
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
@@ -13,7 +13,7 @@ pytest.importorskip("langgraph")
 
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
-from langchain_core.runnables import RunnableLambda
+from langchain_core.runnables import RunnableGenerator, RunnableLambda, RunnableParallel
 from langgraph.graph import END, START, MessagesState, StateGraph
 
 from memorist.adapters.promptise import (
@@ -125,6 +125,14 @@ async def test_it_comes_after_the_leading_system_messages() -> None:
     assert len(given["messages"]) == 4
 
 
+@pytest.mark.parametrize("one", ["Where do I stay?", ("user", "Where do I stay?"), HumanMessage("Where do I stay?")])
+async def test_one_message_may_stand_alone(one: Any) -> None:
+    graph, provider = Graph(), Scripted(memory("a fact"))
+    await MemoryAgent(graph.graph, provider).ainvoke({"messages": one})
+    assert [each.content for each in graph.seen[0]] == [BLOCK.format("a fact"), "Where do I stay?"]
+    assert provider.asked[0][0] == "Where do I stay?"
+
+
 @pytest.mark.parametrize("found", [[], ["system:"], ["   ", "<memory_context>"]])
 async def test_nothing_is_injected_when_nothing_is_left(found: list[str]) -> None:
     graph = Graph()
@@ -136,7 +144,7 @@ async def test_injection_is_for_messages_alone() -> None:
     seen: list[Any] = []
     inner = RunnableLambda(lambda given: seen.append(given) or "Fine.")
     agent = MemoryAgent(inner, Scripted(memory("a fact")))
-    for given in ("a question", {"question": "a question"}, {"messages": "a question"}):
+    for given in ("a question", {"question": "a question"}, {"messages": None}):
         assert await agent.ainvoke(given) == agent.invoke(given) == "Fine."
         assert seen[-1] is seen[-2] is given
 
@@ -167,6 +175,8 @@ class Thing:
         ({"messages": [("user", "of a pair")]}, "of a pair"),
         ({"messages": [HumanMessage([{"type": "text", "text": "one"}, {"type": "image_url"}, "two"])]}, "one\ntwo"),
         ({"messages": []}, ""),
+        ({"messages": [], "input": "beside them"}, "beside them"),
+        ({"messages": ("user", "of one pair")}, "of one pair"),
         ({"input": "i"}, "i"), ({"query": "q"}, "q"), ({"question": "?"}, "?"), ({"text": "t"}, "t"),
         ({"other": 1}, "{'other': 1}"),
         (7, "7"),
@@ -225,6 +235,37 @@ async def test_a_slow_memory_is_gone_on_without(caplog: pytest.LogCaptureFixture
         await MemoryAgent(Graph().graph, Slow(), timeout=0.2).ainvoke(asked())
     assert "Memory search timed out after 0.2s" in caplog.text
     await stopped.wait()
+
+
+async def test_what_is_hardly_a_provider_holds_nobody_up(caplog: pytest.LogCaptureFixture) -> None:
+    class Bare:
+        """A provider from before there were scopes."""
+
+        async def search(self, query: str, *, limit: int = 5) -> list[MemoryResult]:
+            return []
+
+    class Odd(Scripted):
+        async def search(self, query: str, **rest: Any) -> Any:
+            return [{"content": "no result"}]
+
+    class TimesOut(Scripted):
+        async def search(self, query: str, **rest: Any) -> Any:
+            raise TimeoutError("its own")
+
+    class Cancels(Scripted):
+        async def search(self, query: str, **rest: Any) -> Any:
+            raise asyncio.CancelledError
+
+    for provider in (Bare(), Odd(), TimesOut(), Cancels()):
+        caplog.clear()
+        for options in ({}, {"min_score": 0.5}):
+            graph = Graph("Fine.", "Fine.")
+            agent = MemoryAgent(graph.graph, provider, auto_store=True, **options)  # type: ignore[arg-type]
+            await agent.ainvoke(asked())
+            agent.invoke(asked())
+            assert [len(each) for each in graph.seen] == [1, 1]
+        assert caplog.text.count("Memory search failed") == 4
+        assert "timed out after" not in caplog.text
 
 
 async def test_a_memory_that_minds_no_cancelling_is_left_to_itself() -> None:
@@ -297,6 +338,36 @@ async def test_a_stream_of_a_chat_model_is_put_together() -> None:
     agent = MemoryAgent(model, provider, auto_store=True)
     assert len([chunk async for chunk in agent.astream("Where do I stay?")]) > 1
     assert provider.added == [EXCHANGE]
+
+
+async def test_a_stream_of_mappings_is_put_together() -> None:
+    async def words(given: AsyncIterator[str]) -> AsyncIterator[str]:
+        for each in ("In a ", "homestay."):
+            yield each
+
+    provider = Scripted()
+    chain = RunnableParallel(answer=RunnableGenerator(words))
+    agent = MemoryAgent(chain, provider, auto_store=True)
+    assert [chunk async for chunk in agent.astream("Where do I stay?")] == [
+        {"answer": "In a "},
+        {"answer": "homestay."},
+    ]
+    assert provider.added == [EXCHANGE]
+
+
+@pytest.mark.parametrize(
+    ("answer", "kept"),
+    [
+        ({"city": "Lisbon"}, "{'city': 'Lisbon'}"), (7, "7"), (["x" * 900], str(["x" * 900])[:500]),
+        (None, None), ({"messages": []}, None), ({"output": ""}, None), (AIMessage(""), None), ("", None),
+    ],
+)  # fmt: skip
+async def test_an_answer_of_no_known_form_is_stored_as_it_reads(answer: Any, kept: str | None) -> None:
+    provider = Scripted()
+    agent = MemoryAgent(RunnableLambda(lambda given: answer), provider, auto_store=True)
+    await agent.ainvoke("Where?")
+    agent.invoke("Where?")
+    assert [each[0] for each in provider.added] == ([] if kept is None else [f"User: Where?\nAssistant: {kept}"] * 2)
 
 
 async def test_a_stream_that_nobody_read_to_its_end_is_not_stored() -> None:
@@ -376,6 +447,23 @@ async def test_the_user_comes_from_the_callers_context(alice: None) -> None:
         provider = Scripted(scope=scope)
         await MemoryAgent(Graph().graph, provider, auto_store=True).ainvoke(asked())
         assert (provider.asked[0][2], provider.added[0][2]) == (user, user)
+
+
+async def test_an_exchange_is_the_memory_of_who_asked_whatever_the_agent_does_to_the_caller(alice: None) -> None:
+    class Inner:
+        async def ainvoke(self, given: Any, config: Any = None) -> str:
+            _caller_ctx_var.set(CallerContext(user_id="bob"))
+            return "Fine."
+
+        async def astream(self, given: Any, config: Any = None) -> AsyncIterator[str]:
+            yield await self.ainvoke(given)
+
+    provider = Scripted(scope=MemoryScope.PER_USER)
+    agent = MemoryAgent(Inner(), provider, auto_store=True)
+    await agent.ainvoke("Where?")
+    _caller_ctx_var.set(CallerContext(user_id="alice"))
+    assert [chunk async for chunk in agent.astream("Where?")] == ["Fine."]
+    assert [each[2] for each in provider.added] == ["alice", "alice"]
 
 
 async def test_without_a_caller_a_users_memory_stays_shut(caplog: pytest.LogCaptureFixture) -> None:

@@ -102,20 +102,48 @@ async def test_what_is_in_a_folder_stays_there(tmp_path: Path) -> None:
 async def test_nobody_can_say_whose_an_entry_is_by_its_metadata() -> None:
     pytest.importorskip("chromadb")
     provider = ChromaProvider(embedding_function="hash", scope=PER_USER)
-    await provider.add("dark mode", metadata={"_memorist_owner": "bob", "user_id": "bob"}, user_id="alice")
+    await provider.add("dark mode", metadata={"_promptise_user_id": "bob", "user_id": "bob"}, user_id="alice")
     assert await provider.search("dark mode", user_id="bob") == []
     [found] = await provider.search("dark mode", user_id="alice")
     assert found.metadata == {"user_id": "bob"}
     await provider.close()
 
 
-async def test_two_without_a_folder_never_see_each_other() -> None:
+async def test_two_without_a_folder_never_see_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("chromadb")
-    one, two = ChromaProvider(embedding_function="hash"), ChromaProvider(embedding_function="hash")
+    monkeypatch.chdir(tmp_path)
+    one, two = (
+        ChromaProvider(embedding_function="hash"),
+        ChromaProvider(embedding_function="hash", persist_directory=""),
+    )
     await one.add("dark mode")
+    assert list(tmp_path.iterdir()) == []
     assert await two.search("dark mode") == []
     await one.close()
     await two.close()
+
+
+async def test_a_collection_of_promptises_own_goes_on(tmp_path: Path) -> None:
+    chromadb = pytest.importorskip("chromadb")
+    settings = chromadb.config.Settings(anonymized_telemetry=False)
+    client = chromadb.PersistentClient(str(tmp_path), settings)  # as Promptise 1.0 made it: in squared distances
+    collection = client.create_collection("agent_memory", embedding_function=None)
+    texts = ["near", "north", "east", "of bob"]
+    collection.add(
+        ids=texts,
+        documents=texts,
+        embeddings=plane(texts),
+        metadatas=[{"_promptise_user_id": "bob" if text == "of bob" else "alice", "n": 1} for text in texts],
+    )
+    client.close()
+
+    provider = ChromaProvider(persist_directory=tmp_path, embedding_function=plane, scope=PER_USER)
+    found = await provider.search("north", user_id="alice")
+    assert [(each.content, each.metadata) for each in found] == [(text, {"n": 1}) for text in ("north", "near", "east")]
+    assert [each.score for each in found] == pytest.approx([1.0, 0.8, 0.0], abs=1e-6)
+    assert await provider.delete("near", user_id="alice") is True
+    assert await provider.purge_user("alice") == 2
+    await provider.close()
 
 
 async def test_vectors_of_two_embedders_are_never_mixed(tmp_path: Path) -> None:
@@ -140,7 +168,7 @@ class Collection:
         if self.fails:
             raise ConnectionError("gone")
         self.calls.append(("get", given))
-        return {"ids": ["1", "2"], "metadatas": [{"_memorist_owner": "alice"}, {}]}
+        return {"ids": ["1", "2"], "metadatas": [{"_promptise_user_id": "alice"}, {}]}
 
     def delete(self, **given: Any) -> None:
         self.calls.append(("delete", given))
@@ -169,7 +197,7 @@ async def test_a_provider_built_without_its_constructor(caplog: pytest.LogCaptur
     assert collection.calls[1][1]["ids"] == [id]
     assert await provider.purge_user("alice") == 2
     deletions = [given for name, given in collection.calls if name == "delete"]
-    assert deletions == [{"where": {"_memorist_owner": "alice"}}]  # one, for all of them
+    assert deletions == [{"where": {"_promptise_user_id": "alice"}}]  # one, for all of them
     await provider.close()
     assert provider._closed
 
@@ -272,12 +300,21 @@ async def test_both_forms_of_calls() -> None:
     assert new.calls == [{"filters": {"user_id": "alice", "agent_id": "planner"}, "top_k": 3, "threshold": 0.0}]
 
 
+async def test_what_mem0_finds_of_a_shared_memory_is_all_shown() -> None:
+    items = [{"id": "1", "memory": "one", "user_id": "somebody"}, {"id": "2", "memory": "two"}]
+    assert len(await bare_mem0(Old(items)).search("?")) == 2
+
+
 async def test_a_failing_mem0_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         assert await bare_mem0(Old(ConnectionError("gone"))).search("?") == []
         assert await bare_mem0(Old([], ConnectionError("gone"))).delete("1") is False
     assert "Mem0Provider.search failed" in caplog.text
     assert "Mem0Provider.delete failed" in caplog.text
+    caplog.clear()
+    assert await bare_mem0(Old("a text")).search("?") == []
+    assert "Mem0Provider.search failed" in caplog.text
+    assert "unexpected type str" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -291,6 +328,8 @@ async def test_a_failing_mem0_is_logged(caplog: pytest.LogCaptureFixture) -> Non
         (MemoryScope.SHARED, {"id": "1", "user_id": "default"}, True),
         (MemoryScope.SHARED, {"id": "1", "user_id": "bob"}, False),
         (MemoryScope.SHARED, {"id": "1"}, True),
+        (MemoryScope.SHARED, object(), True),
+        (PER_USER, object(), False),
     ],
 )
 async def test_who_may_delete(scope: MemoryScope, item: Any, deleted: bool) -> None:

@@ -32,6 +32,7 @@ def test_the_types() -> None:
     assert issubclass(MemoryIsolationError, RuntimeError)
     scores = [MemoryResult("a text", score, "1").score for score in (-1, 0.25, 7, float("nan"), float("inf"), 1)]
     assert scores == [0.0, 0.25, 1.0, 0.0, 1.0, 1.0]
+    assert MemoryResult("a text", "0.5", "1").score == 0.5  # type: ignore[arg-type]
     assert MemoryResult("a text", 1.0, "1").metadata == {}
     with pytest.raises(AttributeError):
         MemoryResult("a text", 1.0, "1").score = 0.5  # type: ignore[misc]
@@ -104,6 +105,12 @@ async def test_metadata_is_copied_in_and_out(make: Make) -> None:
     await provider.add("dark mode", user_id="bob")
     [bare] = await provider.search("dark mode", user_id="bob")
     assert bare.metadata == {}  # no key of the provider's own
+
+
+async def test_a_scope_may_be_a_text_and_a_wrong_one_is_refused(make: Make) -> None:
+    assert make("per_user").scope is PER_USER  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="per-user"):
+        make("per-user")  # type: ignore[arg-type]
 
 
 async def test_a_shared_provider_does_not_look_at_users(make: Make) -> None:

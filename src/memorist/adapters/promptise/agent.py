@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from memorist.adapters.promptise.context import _format_memory_context, get_current_caller
-from memorist.adapters.promptise.messages import Answer, is_system, query_of
+from memorist.adapters.promptise.messages import Answer, is_system, messages_of, query_of
 from memorist.adapters.promptise.types import MemoryProvider, MemoryResult, MemoryScope
 from memorist.agents.injection import without_recalled
 from memorist.errors import missing_extra
@@ -47,7 +47,7 @@ class MemoryAgent:
         auto_store: bool = False,
     ) -> None:
         self._inner = inner
-        self._provider = provider
+        self.provider = provider
         self._max_memories = max_memories
         self._min_score = min_score
         self._timeout = timeout
@@ -62,28 +62,28 @@ class MemoryAgent:
 
     async def ainvoke(self, input: Any, config: Any = None, **kwargs: Any) -> Any:
         """Ask the agent, with what memory knows of the question."""
-        query = query_of(input)
-        told = self._with(await self._recalled(query), input)
+        query, user = query_of(input), self._user()
+        told = self._told(input, await self._recalled(query, user))
         answer = await self._inner.ainvoke(told, config=config, **kwargs)
-        await self._keep(query, Answer().take(answer))
+        await self._keep(query, Answer.of(answer), user)
         return answer
 
     async def astream(self, input: Any, config: Any = None, **kwargs: Any) -> AsyncIterator[Any]:
         """Ask the agent, and pass on what it streams."""
-        query = query_of(input)
-        told = self._with(await self._recalled(query), input)
+        query, user = query_of(input), self._user()
+        told = self._told(input, await self._recalled(query, user))
         answer = Answer()
         async for chunk in self._inner.astream(told, config=config, **kwargs):
             answer.take(chunk)
             yield chunk
-        await self._keep(query, answer)
+        await self._keep(query, answer, user)
 
     def invoke(self, input: Any, config: Any = None, **kwargs: Any) -> Any:
         """Ask the agent from blocking code, whether an event loop runs here or not."""
-        query = query_of(input)
-        told = self._with(self._apart(lambda: self._recalled(query), []), input)
+        query, user = query_of(input), self._user()
+        told = self._told(input, self._apart(lambda: self._recalled(query, user), ""))
         answer = self._inner.invoke(told, config=config, **kwargs)
-        self._apart(lambda: self._keep(query, Answer().take(answer)), None)
+        self._apart(lambda: self._keep(query, Answer.of(answer), user), None)
         return answer
 
     @staticmethod
@@ -97,61 +97,59 @@ class MemoryAgent:
 
     # --- recalling ---------------------------------------------------------------------------------------
 
-    async def _recalled(self, query: str) -> list[MemoryResult]:
+    async def _recalled(self, query: str, user: str | None) -> str:
+        """Return the block with what memory knows of a query; "" where that is nothing, or memory fails."""
         if not query.strip():
-            return []
-        search = self._provider.search(query, limit=self._max_memories, user_id=self._user())
+            return ""
         try:
-            found = await self._in_time(search)
-        except TimeoutError:
-            logger.warning("Memory search timed out after %.1fs", self._timeout)
-            return []
+            found = await self._in_time(query, user)
+            if found is None:
+                logger.warning("Memory search timed out after %.1fs", self._timeout)
+                return ""
+            near = [each for each in found if self._min_score <= 0 or each.score >= self._min_score]
+            return _format_memory_context(near[: self._max_memories])
         except Exception:
             logger.warning("Memory search failed", exc_info=True)
-            return []
-        near = [each for each in found if self._min_score <= 0 or each.score >= self._min_score]
-        return near[: self._max_memories]
+            return ""
 
-    async def _in_time(self, work: Any) -> Sequence[MemoryResult]:
-        """Wait for a search as long as may be; one that is later, and minds no cancelling, is left to itself."""
-        task = asyncio.ensure_future(work)
+    async def _in_time(self, query: str, user: str | None) -> Sequence[MemoryResult] | None:
+        """Search as long as may be, None after that; a search that minds no cancelling is left to itself."""
+        task = asyncio.ensure_future(self.provider.search(query, limit=self._max_memories, user_id=user))
         try:
-            done, _ = await asyncio.wait({task}, timeout=self._timeout)
-        except BaseException:
-            task.cancel()
-            raise
-        if not done:
-            task.cancel()
-            self._let_be(task)
-            raise TimeoutError
-        return task.result()  # type: ignore[no-any-return]
+            await asyncio.wait({task}, timeout=self._timeout)
+            if task.cancelled():
+                raise RuntimeError("the provider cancelled its own search")
+            return task.result() if task.done() else None
+        finally:
+            if not task.done():
+                task.cancel()
+                self._let_be(task)
 
-    def _with(self, found: Sequence[MemoryResult], input: Any) -> Any:
-        """Return what the agent is asked, with what was recalled after the leading system messages."""
-        if not isinstance(input, dict) or not isinstance(input.get("messages"), list | tuple):
+    def _told(self, input: Any, block: str) -> Any:
+        """Return what the agent is asked, with the block after the leading system messages."""
+        messages = messages_of(input)
+        if messages is None or not block:
             return input
-        block = _format_memory_context(found)
-        if not block:
-            return input
-        messages = list(input["messages"])
         place = next((n for n, each in enumerate(messages) if not is_system(each)), len(messages))
         messages.insert(place, self._system_message(content=block))
         return {**input, "messages": messages}
 
     # --- storing -----------------------------------------------------------------------------------------
 
-    async def _keep(self, query: str, answer: Answer) -> None:
+    async def _keep(self, query: str, answer: Answer, user: str | None) -> None:
+        if not self._auto_store:
+            return
         asked, said = without_recalled(query), without_recalled(answer.text)
-        if not self._auto_store or not asked.strip() or not said.strip():
+        if not asked.strip() or not said.strip():
             return
         content = f"User: {asked}\nAssistant: {said}"
-        task = asyncio.ensure_future(self._stored(content, self._user()))
+        task = asyncio.ensure_future(self._stored(content, user))
         self._let_be(task)  # whatever happens to the caller, what was begun is written
         await asyncio.wait({task}, timeout=self._timeout)
 
     async def _stored(self, content: str, user: str | None) -> None:
         try:
-            await self._provider.add(content, metadata={"source": "auto_store"}, user_id=user)
+            await self.provider.add(content, metadata={"source": "auto_store"}, user_id=user)
         except Exception:
             logger.warning("Storing an exchange failed", exc_info=True)
 
@@ -167,7 +165,8 @@ class MemoryAgent:
         task.add_done_callback(ended)
 
     def _user(self) -> str | None:
-        if self._provider.scope != MemoryScope.PER_USER:
+        """Return whose memory a call is about. It is asked for once: the agent's own code may change the caller."""
+        if getattr(self.provider, "scope", None) != MemoryScope.PER_USER:
             return None
         caller = get_current_caller()
         return None if caller is None else caller.user_id

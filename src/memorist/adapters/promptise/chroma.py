@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from memorist.adapters.promptise.types import MemoryResult, MemoryScope, clamped, is_blank, owner_of
+from memorist.adapters.promptise.types import MemoryResult, MemoryScope, is_blank, owner_of
 from memorist.stores.chroma.clients import COSINE, connect, translated
-from memorist.stores.chroma.searching import Embedding
+from memorist.stores.chroma.searching import Embedding, nearest
 
 __all__ = ["ChromaProvider"]
 
 logger = logging.getLogger("memorist.adapters.promptise")
 
-_OWNER = "_memorist_owner"
-"""The key of an entry's metadata that says whose it is; nobody outside sees or sets it."""
+_OWNER = "_promptise_user_id"
+"""The key of an entry's metadata that says whose it is, as in Promptise's own collections; nobody sees or sets it."""
 _T = TypeVar("_T")
 
 
@@ -25,7 +25,7 @@ class ChromaProvider:
 
     Args:
         collection_name: the collection.
-        persist_directory: a folder; None keeps everything in this object's memory alone.
+        persist_directory: a folder; None or "" keeps everything in this object's memory alone.
         embedding_function: as Chroma's own (called with a list of texts), or whatever Memorist takes as an
             embedder; by default Memorist's, never Chroma's, which would be downloaded at first use.
         scope: whether entries belong to users.
@@ -45,15 +45,15 @@ class ChromaProvider:
         embedding_function: Any = None,
         scope: MemoryScope = MemoryScope.SHARED,
     ) -> None:
-        self.scope = scope
+        self.scope = MemoryScope(scope)
         self._closed = False
-        place = None if persist_directory is None else Path(persist_directory).expanduser().absolute()
+        place = Path(persist_directory).expanduser().absolute() if persist_directory else None
         self._client, self._release = connect(place)
         with translated(str(persist_directory or "Chroma")):
             self._collection = self._client.get_or_create_collection(
                 collection_name, configuration=COSINE, embedding_function=None
             )
-        self._embedding = Embedding(embedding_function)
+        self._embedding = Embedding(self._client, embedding_function)
 
     def _opened(self) -> Any:
         if self._closed:
@@ -66,14 +66,12 @@ class ChromaProvider:
         owner = owner_of(self, "search", user_id)
         if is_blank(query, limit):
             return []
-        asked: dict[str, Any] = {"n_results": limit, "include": ["documents", "metadatas", "distances"]}
-        if owner is not None:
-            asked["where"] = {_OWNER: owner}
-        if self._embedding is None:  # whoever set the collection has given it an embedding function, too
-            asked["query_texts"] = [query]
-        else:
-            asked["query_embeddings"] = [await self._embedding.query(collection, query)]
-        return _results(await _run(lambda: collection.query(**asked)))[:limit]
+        where = None if owner is None else {_OWNER: owner}
+        if self._embedding is None:
+            return (await _run(lambda: _results(_asked(collection, query, limit, where))))[:limit]
+        vector = await self._embedding.query(collection, query)
+        found = await _run(lambda: nearest(collection, vector, limit, where))
+        return [_result(each.id, each.document, each.similarity, each.metadata) for each in found]
 
     async def add(self, content: str, *, metadata: dict[str, Any] | None = None, user_id: str | None = None) -> str:
         """Keep a text, and return its id."""
@@ -152,17 +150,24 @@ def _kept(metadata: Mapping[str, Any], owner: str | None) -> dict[str, Any]:
     return kept if owner is None else {**kept, _OWNER: owner}
 
 
+def _asked(collection: Any, query: str, limit: int, where: dict[str, Any] | None) -> Mapping[str, Any]:
+    """Query a collection that somebody else made, and gave an embedding function."""
+    given: dict[str, Any] = {} if where is None else {"where": where}
+    include = ["documents", "metadatas", "distances"]
+    answer: Mapping[str, Any] = collection.query(query_texts=[query], n_results=limit, include=include, **given)
+    return answer
+
+
 def _results(answer: Mapping[str, Any]) -> list[MemoryResult]:
     """Return what a query found, best first."""
     ids = (answer.get("ids") or [[]])[0]
     columns = [(answer.get(name) or [[]])[0] or [None] * len(ids) for name in ("documents", "distances", "metadatas")]
     found = [
-        MemoryResult(
-            document or "",
-            clamped(1.0 - distance) if distance is not None else 0.0,
-            id,
-            {name: value for name, value in (metadata or {}).items() if name != _OWNER},
-        )
+        _result(id, document or "", 0.0 if distance is None else 1.0 - distance, metadata or {})
         for id, document, distance, metadata in zip(ids, *columns, strict=True)
     ]
     return sorted(found, key=lambda each: -each.score)
+
+
+def _result(id: str, content: str, score: float, metadata: Mapping[str, Any]) -> MemoryResult:
+    return MemoryResult(content, score, id, {name: value for name, value in metadata.items() if name != _OWNER})

@@ -31,7 +31,7 @@ class InMemoryProvider:
     def __init__(self, *, max_entries: int = 10_000, scope: MemoryScope = MemoryScope.SHARED) -> None:
         if max_entries < 1:
             raise ValueError("max_entries must be >= 1")
-        self.scope = scope
+        self.scope = MemoryScope(scope)
         self._max_entries = max_entries
         self._entries: dict[str | None, dict[str, _Entry]] = {}
         self._lock = threading.Lock()

@@ -45,7 +45,7 @@ class Mem0Provider:
         config: dict[str, Any] | None = None,
         scope: MemoryScope = MemoryScope.SHARED,
     ) -> None:
-        self.scope = scope
+        self.scope = MemoryScope(scope)
         self._user_id = user_id
         self._agent_id = agent_id
         self._closed = False
@@ -63,7 +63,7 @@ class Mem0Provider:
         except Exception:
             logger.warning("Mem0Provider.search failed", exc_info=True)
             return []
-        return [_result(each) for each in items if self._may_see(each, owner, unnamed=True)][:limit]
+        return [_result(each) for each in items if owner is None or self._may_see(each, owner, unnamed=True)][:limit]
 
     async def add(self, content: str, *, metadata: dict[str, Any] | None = None, user_id: str | None = None) -> str:
         """Keep a text, and return its id. Where mem0's model finds nothing in it, it is kept as it is."""
@@ -163,8 +163,10 @@ class Mem0Provider:
     def _name(self, owner: str | None) -> str:
         return self._user_id if owner is None else _encoded(owner)
 
-    def _may_see(self, item: Mapping[str, Any], owner: str | None, *, unnamed: bool) -> bool:
+    def _may_see(self, item: Any, owner: str | None, *, unnamed: bool) -> bool:
         """Whether an entry is the owner's; `unnamed` is what holds of one that does not say whose it is."""
+        if not isinstance(item, Mapping):
+            return unnamed
         holder = item.get("user_id") or (item.get("metadata") or {}).get("user_id")
         return unnamed if holder is None else bool(holder == self._name(owner))
 
@@ -193,6 +195,8 @@ def _items(answer: Any) -> list[Mapping[str, Any]]:
     """Return the entries of an answer: a list, or a mapping that holds one."""
     if isinstance(answer, Mapping):
         answer = answer.get("results") or answer.get("memories") or []
+    if isinstance(answer, str):
+        raise TypeError(f"mem0 answered with the unexpected type {type(answer).__name__}")
     return [each for each in answer or [] if isinstance(each, Mapping)]
 
 

@@ -18,7 +18,7 @@ class MemoristProvider:
     """
 
     def __init__(self, memory: Memory, *, scope: MemoryScope = MemoryScope.SHARED) -> None:
-        self.scope = scope
+        self.scope = MemoryScope(scope)
         self._memory = memory
         self._closed = False
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["Answer", "is_system", "query_of", "text_of"]
+__all__ = ["Answer", "is_system", "messages_of", "query_of", "text_of"]
 
 _ASKED = ("input", "query", "question", "text")
 _ANSWERED = ("output", "answer", "response", "result", "text")
@@ -18,27 +18,40 @@ def query_of(input: Any) -> str:
         return input
     if input is None:
         return ""
+    messages = messages_of(input)
+    if messages:
+        return text_of(messages[-1])
     if isinstance(input, Mapping):
-        messages = input.get("messages")
-        if isinstance(messages, str):
-            return messages
-        if isinstance(messages, Sequence):
-            return text_of(messages[-1]) if messages else ""
         for name in _ASKED:
             if isinstance(input.get(name), str):
                 return str(input[name])
-    return str(input)[:_MOST]
+    return "" if messages is not None else str(input)[:_MOST]
+
+
+def messages_of(input: Any) -> list[Any] | None:
+    """Return the messages of a graph's input in a new list, also where one stands alone; None where it has none."""
+    messages = input.get("messages") if isinstance(input, Mapping) else None
+    if messages is None:
+        return None
+    if isinstance(messages, str) or _is_pair(messages) or not isinstance(messages, Sequence):
+        return [messages]
+    return list(messages)
 
 
 def text_of(message: Any) -> str:
     """Return the text of a message: of a mapping, an object, a pair of role and text, or a text itself."""
     if isinstance(message, Mapping):
         content = message.get("content")
-    elif isinstance(message, tuple) and len(message) == 2:
+    elif _is_pair(message):
         content = message[1]
     else:
         content = message if isinstance(message, str) else getattr(message, "content", None)
     return _joined(content)
+
+
+def _is_pair(message: Any) -> bool:
+    """Whether a message is given as its role and its content."""
+    return isinstance(message, tuple) and len(message) == 2 and isinstance(message[0], str)
 
 
 def _joined(content: Any) -> str:
@@ -59,7 +72,7 @@ def _block(block: Any) -> str:
 def _role(message: Any) -> str:
     if isinstance(message, Mapping):
         return str(message.get("role") or message.get("type") or "")
-    if isinstance(message, tuple) and len(message) == 2:
+    if _is_pair(message):
         return str(message[0])
     return str(getattr(message, "type", "") or getattr(message, "role", ""))
 
@@ -75,11 +88,22 @@ class Answer:
     def __init__(self) -> None:
         self._whole = ""
         self._pieces: list[str] = []
+        self._unknown: Any = None
+
+    @classmethod
+    def of(cls, output: Any) -> "Answer":
+        """Return the answer that a whole output holds; of one in no form that is known, how it begins."""
+        answer = cls().take(output)
+        known = isinstance(output, Mapping) and any(name in output for name in ("messages", *_ANSWERED))
+        answer._unknown = None if known or hasattr(output, "content") else output
+        return answer
 
     @property
     def text(self) -> str:
         """The answer: the last whole message, else the pieces put together."""
-        return self._whole or "".join(self._pieces)
+        if text := self._whole or "".join(self._pieces):
+            return text
+        return "" if self._unknown is None else str(self._unknown)[:_MOST]
 
     def take(self, output: Any) -> "Answer":
         """Take in an output, or a piece of one."""
@@ -110,8 +134,11 @@ class Answer:
             self._take_message(messages)
             return
         for name in _ANSWERED:
-            if isinstance(output.get(name), str):
-                self._whole = output[name]
+            if isinstance(text := output.get(name), str):
+                if type(output).__name__ == "AddableDict":  # LangChain's name for a piece of a mapping
+                    self._pieces.append(text)
+                else:
+                    self._whole = text
                 return
         for update in output.values():  # by the names of the nodes that made them
             if isinstance(update, Mapping):

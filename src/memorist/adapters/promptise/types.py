@@ -34,7 +34,8 @@ class MemoryResult:
 
 def clamped(score: float) -> float:
     """Return a score from 0 to 1."""
-    return 0.0 if math.isnan(score) else min(max(float(score), 0.0), 1.0)
+    score = float(score)
+    return 0.0 if math.isnan(score) else min(max(score, 0.0), 1.0)
 
 
 @runtime_checkable

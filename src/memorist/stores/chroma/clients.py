@@ -107,5 +107,9 @@ def translated(where: str) -> AbstractContextManager[None]:
     return errors.translated(where, _own)
 
 
+_CLOSED = ("client has been closed", "has no attribute 'bindings'")
+"""What chromadb says of a client that was closed: one that others share, and the last of a folder."""
+
+
 def _own(error: Exception) -> MemoristError | None:
-    return ClosedError("the store is not open") if "client has been closed" in str(error).lower() else None
+    return ClosedError("the store is not open") if any(sign in str(error).lower() for sign in _CLOSED) else None

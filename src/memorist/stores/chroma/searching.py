@@ -9,6 +9,7 @@ import numpy as np
 
 from memorist.embedders import Embedder, Role, open_embedder
 from memorist.errors import EmbedderError, EmbedderMismatchError
+from memorist.stores.chroma.clients import Client
 
 __all__ = ["Embedding", "Found", "nearest"]
 
@@ -29,11 +30,13 @@ class Embedding:
     """Turns texts into vectors for Chroma.
 
     Args:
+        client: of the collections.
         given: an embedding function of Chroma's kind (called with a list of texts), or whatever
             `open_embedder` takes; None is this project's own embedder, never Chroma's default.
     """
 
-    def __init__(self, given: Any = None) -> None:
+    def __init__(self, client: Client, given: Any = None) -> None:
+        self._client = client
         self._function: Callable[..., Any] | None = None
         self._embedder: Embedder | None = None
         if callable(given) and not isinstance(given, Embedder):
@@ -70,7 +73,8 @@ class Embedding:
         """Refuse to mix our vectors with those that something else put into the collection."""
         if collection.name in self._checked:
             return
-        known = dict(collection.metadata or {})
+        # What the collection object knows is from when it was made, and somebody else may have stored since.
+        known = dict(self._client.get_collection(collection.name, embedding_function=None).metadata or {})
         if known.get(_MARK) != fingerprint:
             if collection.count():
                 raise EmbedderMismatchError(
