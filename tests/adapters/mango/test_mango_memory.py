@@ -21,7 +21,7 @@ from memorist.adapters.mango import (
     make_entry_id,
 )
 from memorist.adapters.mango.layered import LayeredMemory
-from memorist.errors import EmbedderMismatchError, MissingExtraError, StoreUnavailableError
+from memorist.errors import ClosedError, EmbedderMismatchError, MissingExtraError, StoreUnavailableError
 from memorist.memory import Memory
 from memorist.testing import HashEmbedder
 
@@ -104,6 +104,12 @@ async def test_arguments_that_are_not_json_are_kept_as_text(memory: MemoryServic
     assert found.tool_args == {"day": "2024-05-08", "where": "a"}
 
 
+async def test_a_call_may_have_no_question(memory: MemoryService) -> None:
+    for question in ("", "  "):
+        await memory.store(call(question))
+    assert memory.count() == 2
+
+
 async def test_storing_an_id_again_replaces(memory: MemoryService) -> None:
     await memory.store(call("north", "1", tool_args={"a": 1}))
     await memory.store(call("near", "1", tool_args={"b": 2}, tool_name="other"))
@@ -124,6 +130,7 @@ async def test_hits_are_ordered_cut_and_rounded(memory: MemoryService) -> None:
     assert len(await memory.retrieve("north", top_k=4)) == 4
     assert [each.question for each in await memory.retrieve("north", top_k=1)] == ["north again"]
     assert await memory.retrieve("north", top_k=0) == await memory.retrieve("north", top_k=-1) == []
+    assert len(await memory.retrieve("north", top_k=1_000_000, similarity_threshold=0)) == 6
 
 
 async def test_the_threshold_is_inclusive_and_goes_by_the_unrounded_value(memory: MemoryService) -> None:
@@ -217,13 +224,13 @@ async def test_what_is_no_entry_is_passed_over_with_a_warning(
     with caplog.at_level(logging.WARNING):
         imported = await memory.import_all([
             {"type": "other"}, {"question": "?"}, {**good, "tool_args": "no"}, {**good, "question": 7},
-            {"type": "training"}, {"type": "text"}, "no dict", good,
+            {"type": "training"}, {"type": "text"}, "no dict", {**good, "question": "\ud800"}, good,
         ])  # type: ignore[list-item]  # fmt: skip
     assert imported == 1
     messages = [each.getMessage() for each in caplog.records]
     assert messages[0] == "Unknown entry type 'other' during import — skipped."
     assert messages[1] == "Unknown entry type 'None' during import — skipped."
-    assert len(messages) == 7
+    assert len(messages) == 8
     [found] = await memory.retrieve("north")
     assert found.id
     assert found.result_summary == ""
@@ -233,10 +240,12 @@ async def test_importing_twice_changes_nothing_even_without_ids(memory: MemorySe
     entries: list[dict[str, Any]] = [
         {"type": "text", "text": "north"},
         {"type": "training", "question": "north", "tool_name": "t", "tool_args": {}, "timestamp": "2024-01-01"},
+        {"type": "tool", "question": "north", "tool_name": "no time", "tool_args": {}},
+        {"type": "tool", "id": "1", "question": "north", "tool_name": "no time", "tool_args": {}},
     ]
-    assert await memory.import_all(entries) == 2
+    assert await memory.import_all(entries) == 4
     before = await memory.export_all()
-    assert await memory.import_all(entries) == 2
+    assert await memory.import_all(entries) == 4
     assert await memory.export_all() == before
 
 
@@ -312,6 +321,20 @@ async def test_memories_in_memory_are_each_their_own() -> None:
     await two.close()
 
 
+async def test_two_objects_of_one_folder_see_the_same(tmp_path: Path) -> None:
+    pytest.importorskip("chromadb")
+    one, two = (ChromaAgentMemory(tmp_path, embedding_function="hash") for _ in range(2))
+    await one.store(call("how many?"))
+    await two.store(call("how many?"))
+    await one.close()
+    assert (len(await two.retrieve("how many?")), two.count()) == (2, 2)
+    await two.close()
+    with pytest.raises(ClosedError):
+        await two.retrieve("how many?")
+    with pytest.raises(ClosedError):
+        two.count()
+
+
 async def test_vectors_of_two_embedders_are_never_mixed(tmp_path: Path) -> None:
     pytest.importorskip("chromadb")
     one = ChromaAgentMemory(tmp_path, embedding_function=HashEmbedder(64))
@@ -362,6 +385,15 @@ async def test_what_others_stored_is_not_mangos() -> None:
         assert await memory.retrieve("how many users?") == []
         await memory.store(call("how many users?"))
         assert len(await opened.tools.search("how many users?")) == 2
+
+
+async def test_the_similarity_is_the_cosine_whoever_else_is_spoken_of() -> None:
+    async with Memory.open(":memory:", embedder=HashEmbedder()) as opened:
+        memory = AgentMemory(opened)
+        await memory.store(call("What did Ben order?"))
+        for name in ("Ben", "Ann"):
+            await opened.conversation("c").append({"role": "user", "name": name, "content": "Hello"})
+        assert [each.similarity for each in await memory.retrieve("What did Ben order?")] == [1.0]
 
 
 async def test_the_memory_sits_on_the_chroma_store_too(tmp_path: Path) -> None:

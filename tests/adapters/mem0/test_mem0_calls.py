@@ -114,6 +114,19 @@ async def test_other_kinds_of_records_are_not_memories(memory: AsyncMemory, tmp_
         assert await alice.count() == 2
 
 
+async def test_a_threshold_of_none_is_the_one_of_the_form(memory: AsyncMemory) -> None:
+    await memory.add("Likes tea", user_id="alice")
+    query = "zebra quagga"
+    assert await texts(memory.search(query, filters={"user_id": "alice"}, threshold=None)) == []
+    assert await texts(memory.search(query, user_id="alice", threshold=None)) == ["Likes tea"]
+
+
+async def test_there_may_be_more_asked_for_than_there_are(memory: AsyncMemory) -> None:
+    await memory.add("Likes tea", user_id="alice")
+    assert await texts(memory.search("tea", user_id="alice", limit=1_000_000)) == ["Likes tea"]
+    assert await texts(memory.get_all(user_id="alice", limit=1_000_000)) == ["Likes tea"]
+
+
 # --- changing and deleting ---------------------------------------------------------------------------------
 
 
@@ -131,6 +144,13 @@ async def test_an_argument_that_is_wrong_says_which(memory: AsyncMemory) -> None
     error = raised.value
     assert (error.error_code, error.details["provided_ids"]["user_id"]) == ("VALIDATION_001", None)
     assert "identifier" in error.suggestion and error.message == str(error)
+
+
+async def test_metadata_that_is_none_and_ids_that_are_no_texts(memory: AsyncMemory) -> None:
+    with pytest.raises(InvalidInputError, match="metadata must be a dict"):
+        await memory.add("x", user_id="alice", metadata="tea")  # type: ignore[arg-type]
+    assert await memory.get(5) is None  # type: ignore[arg-type]
+    assert await memory.history(None) == []  # type: ignore[arg-type]
 
 
 async def test_forgetting_is_real(memory: AsyncMemory, tmp_path: Path) -> None:
@@ -270,6 +290,7 @@ async def test_a_chat_model_draws_facts_and_an_update_keeps_the_id_good(tmp_path
         assert (first["memory"], first["event"]) == ("Alice lives in Oslo", "ADD")
         found = await memory.get(first["id"])
         assert found is not None and (found["metadata"], found["expiration_date"]) == ({"n": 1}, "2999-01-01")
+        assert [row["event"] for row in await memory.history(first["id"])] == ["ADD"]
 
         [second] = (await memory.add("I moved to Bergen", user_id="alice"))["results"]
         assert (second["memory"], second["event"]) == ("Alice lives in Bergen", "UPDATE")
@@ -299,6 +320,43 @@ async def test_a_model_that_fails_loses_nothing(tmp_path: Path) -> None:
         assert await texts(memory.add("I like tea", user_id="alice")) == ["I like tea"]
 
 
+@pytest.mark.parametrize("name", ["custom_instructions", "custom_fact_extraction_prompt"])
+async def test_instructions_steer_what_is_drawn(tmp_path: Path, name: str) -> None:
+    model = Model(facts("Alice trinkt jeden Morgen eine Tasse Tee"), facts("Bob likes jam"))
+    given = {name: "Only what is drunk, in German."}
+    async with AsyncMemory(given, url=tmp_path / "memory.db", embedder="hash", chat_model=model) as memory:
+        drunk = memory.add("I have a cup of tea and some jam in the morning", user_id="alice")
+        assert await texts(drunk) == ["Alice trinkt jeden Morgen eine Tasse Tee"]
+        await memory.add("I like tea and jam", user_id="bob", prompt="Only what is eaten.")
+    [first, *_], [second, *_] = model.asked
+    assert "Only what is drunk" in first["content"] and first["content"].startswith("You keep the long-term memory")
+    assert "Only what is eaten." in second["content"] and "Only what is drunk" not in second["content"]
+
+
+async def test_a_chat_model_by_name_is_opened_once_and_closed(
+    tmp_path: Path, endpoint: str, answers: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("openai")
+    from memorist.language.endpoint import OpenAIChatModel
+
+    closed: list[OpenAIChatModel] = []
+    monkeypatch.setattr(OpenAIChatModel, "close", spied(OpenAIChatModel.close, closed))
+    answers += [json.dumps(facts(f"Alice likes {each}")) for each in ("tea", "jam")]
+    async with AsyncMemory(url=tmp_path / "memory.db", embedder="hash", chat_model=f"{endpoint}#m") as memory:
+        await memory.add("I like tea", user_id="alice")
+        await memory.add("I like jam", user_id="bob")
+        assert closed == []
+    assert len(closed) == 1
+
+
+def spied(close: Any, closed: list[Any]) -> Any:
+    async def noting(self: Any) -> None:
+        closed.append(self)
+        await close(self)
+
+    return noting
+
+
 async def test_without_a_model_messages_are_stored_as_they_are(memory: AsyncMemory) -> None:
     added = await memory.add([{"role": "user", "content": "I like tea"}], user_id="alice")
     assert added["results"][0] | {"id": ""} == {
@@ -310,7 +368,7 @@ async def test_a_procedure_is_written_by_the_model(tmp_path: Path, memory: Async
     task = {"messages": "Open the log, then grep it", "agent_id": "ops", "memory_type": "procedural_memory"}
     with pytest.raises(InvalidInputError, match="chat model"):
         await memory.add(**task)
-    model = Model("1. Open the log. 2. Search it.", " ")
+    model = Model("<think>Hm.</think>1. Open the log. 2. Search it.", " ")
     async with AsyncMemory(url=tmp_path / "other.db", embedder="hash", chat_model=model) as other:
         [added] = (await other.add(**task))["results"]
         found = await other.get(added["id"])
@@ -318,6 +376,17 @@ async def test_a_procedure_is_written_by_the_model(tmp_path: Path, memory: Async
         assert found["memory"] == "1. Open the log. 2. Search it."
         with pytest.raises(ModelError, match="no procedure"):
             await other.add(**task)
+
+
+async def test_a_procedure_may_be_written_by_a_model_of_langchain(memory: AsyncMemory) -> None:
+    models = pytest.importorskip("langchain_core.language_models")
+    added = await memory.add(
+        "Open the log, then grep it",
+        agent_id="ops",
+        memory_type="procedural_memory",
+        llm=models.FakeListChatModel(responses=["1. Open the log."]),
+    )
+    assert added["results"][0]["memory"] == "1. Open the log."
 
 
 # --- opening and closing -----------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from typing import Any
 
 from memorist.adapters.mango.layered import Layer, LayeredMemory, Stored
 from memorist.kinds import ToolUse
-from memorist.memory import Memory
+from memorist.memory import MAX_LIMIT, Memory
 from memorist.records import Kind, Record
 from memorist.twin import run
 
@@ -37,18 +37,28 @@ class AgentMemory(LayeredMemory):
             await self.memory.notes.add(entry.text, id=id, if_exists="replace", **given)
             return
         await self.memory.tools.record(
-            entry.text or None, fields["tool_name"], fields["tool_args"], fields["result_summary"],
-            id=id, if_exists="replace", verified=layer == "training", **given,
-        )  # fmt: skip
+            entry.text if entry.text.strip() else None,
+            fields["tool_name"],
+            fields["tool_args"],
+            fields["result_summary"],
+            id=id,
+            if_exists="replace",
+            verified=layer == "training",
+            **given,
+        )
 
     async def _nearest(self, layer: Layer, text: str, count: int, threshold: float) -> Sequence[Stored]:
         if threshold > 1:
             return []
         hits = await self.memory.recall(
-            text, limit=count, kind=_kind(layer), where={"mango": {"$exists": True}}, mode="dense",
+            text, limit=min(count, MAX_LIMIT), kind=_kind(layer), where={"mango": {"$exists": True}}, mode="dense",
             verified=layer == "training", min_similarity=max(threshold, 0.0),
         )  # fmt: skip
         return [_stored(layer, hit.record, hit.similarity) for hit in hits]
+
+    async def _get(self, layer: Layer, id: str) -> Stored | None:
+        record = await self.memory.get(f"{layer}:{id}")
+        return None if record is None or "mango" not in record.metadata else _stored(layer, record)
 
     async def _remove(self, layer: Layer, id: str) -> None:
         await self.memory.forget(f"{layer}:{id}")

@@ -44,7 +44,7 @@ class ChromaAgentMemory(LayeredMemory):
         self._where = str(persist_dir)
         place = None if self._where == ":memory:" else Path(self._where).expanduser().absolute()
         self._client, self._release = connect(place)
-        self._embedding = Embedding(embedding_function)
+        self._embedding = Embedding(self._client, embedding_function)
         with translated(self._where):
             self._collections: dict[Layer, Any] = {
                 layer: self._client.get_or_create_collection(name, configuration=COSINE, embedding_function=None)
@@ -86,8 +86,14 @@ class ChromaAgentMemory(LayeredMemory):
     async def _remove(self, layer: Layer, id: str) -> None:
         await self._run(lambda: self._collections[layer].delete(ids=[id]))
 
+    async def _get(self, layer: Layer, id: str) -> Stored | None:
+        return next(iter(await self._read(layer, ids=[id])), None)
+
     async def _all(self, layer: Layer) -> Sequence[Stored]:
-        found = await self._run(lambda: self._collections[layer].get(include=["documents", "metadatas"]))
+        return await self._read(layer)
+
+    async def _read(self, layer: Layer, **chosen: Any) -> list[Stored]:
+        found = await self._run(lambda: self._collections[layer].get(include=["documents", "metadatas"], **chosen))
         return [
             Stored(id, document or "", _fields(metadata or {}))
             for id, document, metadata in zip(found["ids"], found["documents"], found["metadatas"], strict=True)

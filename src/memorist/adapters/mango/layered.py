@@ -61,6 +61,10 @@ class LayeredMemory(MemoryService):
         """Return up to `count` entries with at least this similarity, unrounded, best first."""
 
     @abstractmethod
+    async def _get(self, layer: Layer, id: str) -> Stored | None:
+        """Return an entry, or None."""
+
+    @abstractmethod
     async def _remove(self, layer: Layer, id: str) -> None:
         """Delete an entry, if there is one."""
 
@@ -124,7 +128,8 @@ class LayeredMemory(MemoryService):
     async def import_all(self, entries: list[dict[str, Any]]) -> int:
         """Keep what `export_all` returned.
 
-        An entry without an id gets one that its content makes, so that importing twice changes nothing.
+        An entry without an id gets one that its content makes, and one without a timestamp keeps that which it
+        has, so that importing twice changes nothing.
 
         Returns:
             How many were imported; unknown types and bad entries are logged as warnings and passed over.
@@ -144,6 +149,7 @@ class LayeredMemory(MemoryService):
         return imported
 
     async def _import(self, layer: Layer, entry: Mapping[str, Any]) -> None:
+        json.dumps(entry, ensure_ascii=False, default=str).encode()  # a lone surrogate is what no store can keep
         id = _text(entry, "id", _id_of(entry)) or _id_of(entry)
         source, verified = entry.get("source") or "import", entry.get("verified")
         if layer == "text":
@@ -157,7 +163,10 @@ class LayeredMemory(MemoryService):
             id, _text(entry, "question"), _text(entry, "tool_name"), dict(arguments),
             _text(entry, "result_summary", ""), source=source, verified=verified,
         )  # fmt: skip
-        call.timestamp = _text(entry, "timestamp", call.timestamp)
+        if entry.get("timestamp") is not None:
+            call.timestamp = _text(entry, "timestamp")
+        elif (known := await self._get(layer, id)) is not None:
+            call.timestamp = known.fields["timestamp"]
         await self._put(layer, self._stored(call, verified=layer == "training"))
 
     # --- how ---------------------------------------------------------------------------------------------

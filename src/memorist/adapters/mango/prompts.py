@@ -26,14 +26,16 @@ def prompt_sections(
 ) -> str:
     """Return the sections of a prompt, examples first; "" where nothing was found.
 
-    What was recalled is sanitised, and is data: each entry is on lines of its own under its section.
+    What was recalled is sanitised, and is data: each entry is on lines of its own under its section. The tags
+    around it all let `without_recalled` take it out again.
     """
     sections = [
         _section(_TRAINING, [_call(each) for each in training]),
         _section(_INTERACTIONS, [_call(each) for each in interactions]),
         _section(_TEXTS, [f"- {_line(each.text)}" for each in texts if _line(each.text)]),
     ]
-    return "\n\n".join(section for section in sections if section)
+    text = "\n\n".join(section for section in sections if section)
+    return f"<memory_context>\n{text}\n</memory_context>" if text else ""
 
 
 async def memory_sections(memory: MemoryService, question: str, *, texts: bool = True) -> str:

@@ -33,23 +33,28 @@ class ToolCallRecorder:
         self._tools = tools
 
     async def record(
-        self, question: str, tool_name: str, tool_args: Mapping[str, Any], result: Any = "", *, success: bool = True
+        self,
+        question: str,
+        tool_name: str,
+        tool_args: Mapping[str, Any] | None,
+        result: Any = "",
+        *,
+        success: bool = True,
     ) -> str | None:
         """Keep a call, and return its id; None for one that failed, one of the memory tools, or a failing memory.
 
         Args:
             question: what the user asked; what recall put into it is left out.
             tool_name: the tool.
-            tool_args: what it was called with.
+            tool_args: what it was called with, if with anything.
             result: what it returned: a text, or anything with a text.
             success: whether it did what it should.
         """
         if not success or tool_name in MEMORY_TOOLS:
             return None
-        entry = MemoryEntry(
-            make_entry_id(), without_recalled(question), tool_name, dict(tool_args), _summary(result), source="llm"
-        )
         try:
+            asked, given = without_recalled(question), dict(tool_args or {})
+            entry = MemoryEntry(make_entry_id(), asked, tool_name, given, _summary(result), source="llm")
             await self.memory.store(entry)
         except Exception:  # the turn is worth more than its memory
             logger.warning("Storing a call of %s failed", tool_name, exc_info=True)

@@ -11,10 +11,8 @@ from memorist.errors import InvalidInputError
 from memorist.memory import MAX_LIMIT
 from memorist.records import Hit, Record
 
-__all__ = ["UNSET", "Asked", "asked_of", "enough", "shown"]
+__all__ = ["Asked", "asked_of", "enough", "shown"]
 
-UNSET: Any = object()
-"""Stands for an argument that was not given, where None means something."""
 _TOP_K, _TOP_K_1 = 20, 100
 """How many there are at most where nothing is said: in the form of mem0 2.x, and in that of 1.x."""
 _THRESHOLD = 0.1
@@ -35,10 +33,10 @@ class Asked:
         Raises:
             InvalidInputError: it is no number from 0 to 1.
         """
-        if threshold is UNSET:
-            return 0.0 if self.is_first_form else _THRESHOLD
         check_search(threshold, self.top_k)
-        return 0.0 if threshold is None else float(threshold)
+        if threshold is None:
+            return 0.0 if self.is_first_form else _THRESHOLD
+        return float(threshold)
 
     def test(self, show_expired: bool) -> Callable[[Record], bool]:
         """Return what tells whether a record that the store returned is an answer."""
@@ -76,7 +74,7 @@ async def enough(
     recall: Callable[[int], Awaitable[list[Hit]]], count: int, passes: Callable[[Record], bool]
 ) -> list[Hit]:
     """Return the best `count` hits that pass, looking at more where too few do."""
-    wanted = count
+    wanted = min(count, MAX_LIMIT)
     while True:
         hits = await recall(wanted)
         found = [hit for hit in hits if passes(hit.record)]

@@ -24,6 +24,7 @@ class Memory(Twin, of=AsyncMemory):  # noqa: D101  # has the text of its origina
             self, messages: Any, *, user_id: Any = None, agent_id: Any = None, run_id: Any = None,
             metadata: Mapping[str, Any] | None = None, timestamp: Any = None, expiration_date: Any = None,
             infer: bool = True, memory_type: str | None = None, prompt: str | None = None,
+            llm: Any = None,
         ) -> dict[str, list[dict[str, Any]]]: ...  # fmt: skip
         def update(
             self, memory_id: str, text: str | None = None, metadata: Mapping[str, Any] | None = None,

@@ -32,7 +32,7 @@ _STORAGE = "storage.sqlite"
 _OWN = frozenset((*LABELS, *BESIDE, "data", "hash", "created_at", "updated_at", "text_lemmatized", "id"))
 _CURRENT = (
     "SELECT memory_id, new_memory, event, created_at, updated_at, actor_id, role FROM history"
-    " ORDER BY memory_id, coalesce(updated_at, created_at), rowid"
+    " ORDER BY rowid"  # as they were written: not every row has its time, and mem0 wrote some in local time
 )
 
 

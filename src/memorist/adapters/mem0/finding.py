@@ -69,8 +69,10 @@ class Finder:
         """Return the record with all that it superseded, oldest first."""
         return await self.behind(record).facts.history(record.id) or [record]
 
-    async def histories(self, id: str) -> list[list[Change]]:
+    async def histories(self, id: object) -> list[list[Change]]:
         """Return the changes of each record that has stood for a memory, oldest first; of one that is gone, its own."""
+        if not isinstance(id, str):
+            return []
         record = await self.find(id)
         if record is not None:
             owner = self.behind(record)

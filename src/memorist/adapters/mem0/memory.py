@@ -9,13 +9,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from memorist.adapters.mem0 import checks
-from memorist.adapters.mem0.asking import UNSET, asked_of, enough, shown
+from memorist.adapters.mem0.asking import asked_of, enough, shown
 from memorist.adapters.mem0.checks import Owner
 from memorist.adapters.mem0.errors import MemoryNotFoundError
 from memorist.adapters.mem0.finding import Finder
 from memorist.adapters.mem0.settings import Opening, opening_of
 from memorist.adapters.mem0.shapes import KINDS, history_rows, item, split_metadata
-from memorist.adapters.mem0.writing import draw, store, summarise
+from memorist.adapters.mem0.writing import draw, model_of, store, summarise
 from memorist.config import Settings
 from memorist.errors import ClosedError, InvalidInputError
 from memorist.memory import Memory
@@ -31,6 +31,8 @@ __all__ = ["AsyncMemory"]
 
 Found = dict[str, list[dict[str, Any]]]
 _PAGE = 1000
+_UNSET: Any = object()
+"""Stands for an argument that was not given, where None means something."""
 
 
 class AsyncMemory:
@@ -68,7 +70,10 @@ class AsyncMemory:
         chat_model: ChatModelSpec | None = None,
     ) -> None:
         opening = opening_of(config) if config is not None else Opening()
-        self._model = opening.chat_model if chat_model is None else chat_model
+        given = opening.chat_model if chat_model is None else chat_model
+        self._model = None if given is None else model_of(given)
+        self._closes_model = chat_model is None or isinstance(chat_model, str)
+        self._instructions = opening.instructions
         self._is_own = memory is None
         if memory is None:
             settings = Settings.load().with_given(
@@ -118,6 +123,7 @@ class AsyncMemory:
         infer: bool = True,
         memory_type: str | None = None,
         prompt: str | None = None,
+        llm: Any = None,
     ) -> Found:
         """Store messages as they are, or with `infer` and a chat model the facts that they tell.
 
@@ -131,7 +137,9 @@ class AsyncMemory:
             expiration_date: the last day (YYYY-MM-DD, in UTC) on which `search` and `get_all` show it.
             infer: draw facts from the messages and hold them against the stored ones.
             memory_type: "procedural_memory", with an agent: store a summary of how a task was done.
-            prompt: what the chat model is told for a procedural memory.
+            prompt: what the chat model is told: besides for drawing facts, in the place of what the configuration
+                has as `custom_instructions`; instead of all else for a procedural memory.
+            llm: the chat model of a procedural memory, if another: one of LangChain's, as in mem0, or as `chat_model`.
 
         Returns:
             ``{"results": [{"id", "memory", "event", …}]}``: what was stored (ADD) or took an older fact's place
@@ -157,9 +165,10 @@ class AsyncMemory:
         )
         memory = await self._of(owner)
         if agent_id is not None and memory_type is not None:
-            results = await summarise(memory, given, pattern, self._model, prompt)
+            model = self._model if llm is None else model_of(llm)
+            results = await summarise(memory, given, pattern, model, prompt)
         elif infer and self._model is not None:
-            results = await draw(memory, given, pattern, self._model)
+            results = await draw(memory, given, pattern, self._model, prompt or self._instructions)
         else:
             results = await store(memory, given, pattern)
         for row in results:
@@ -171,7 +180,7 @@ class AsyncMemory:
         memory_id: str,
         text: str | None = None,
         metadata: Mapping[str, Any] | None = None,
-        expiration_date: Any = UNSET,
+        expiration_date: Any = _UNSET,
         data: str | None = None,
     ) -> dict[str, str]:
         """Change a memory's text, some of its metadata, or its expiration date (None takes it away).
@@ -181,12 +190,12 @@ class AsyncMemory:
             InvalidInputError: nothing to change is given; also a ValueError.
         """
         text = data if text is None else text
-        if text is None and metadata is None and expiration_date is UNSET:
+        if text is None and metadata is None and expiration_date is _UNSET:
             raise InvalidInputError("At least one of text, metadata, or expiration_date must be provided.")
         record = await self._found(memory_id, " Please provide a valid 'memory_id'", "not found.")
         own, beside = split_metadata(metadata, context="update()", old=item(record))
         beside.pop("created_at", None)
-        if expiration_date is not UNSET:
+        if expiration_date is not _UNSET:
             beside["expiration_date"] = checks.day_of(expiration_date)
         await self._finder.behind(record).revise(
             record.id,
@@ -286,7 +295,7 @@ class AsyncMemory:
         filters: Mapping[str, Any] | None = None,
         top_k: int | None = None,
         limit: int | None = None,
-        threshold: float | None = UNSET,
+        threshold: float | None = None,
         rerank: bool = False,
         explain: bool = False,
         reference_date: TimeLike | None = None,
@@ -347,9 +356,13 @@ class AsyncMemory:
         return self._memory
 
     async def _close(self) -> None:
-        if self._is_open and self._is_own and not self._is_closed:
-            await self._memory.close()
+        if self._is_closed:
+            return
         self._is_closed = True
+        if self._is_open and self._is_own:
+            await self._memory.close()
+        if self._closes_model and (close := getattr(self._model, "close", None)) is not None:
+            await close()
 
     async def _of(self, owner: Owner) -> Memory:
         return (await self._opened()).scoped(user=owner.user, agent=owner.agent, session=owner.session)

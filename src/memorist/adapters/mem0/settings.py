@@ -5,10 +5,11 @@
 | `vector_store` with a `path` | the file `memorist.db` in that folder; a `collection_name` but "mem0" the tenant |
 | `embedder` of openai, lmstudio, ollama, fastembed, huggingface | that embedder; where none is named, the bundled one |
 | `llm` of openai, lmstudio, vllm, ollama | the chat model; where none is named, there is none |
+| `custom_instructions`, `custom_fact_extraction_prompt` | what the chat model is told besides for drawing facts |
 | `memorist` | `url`, `tenant`, `embedder`, `chat_model`, each in the place of what the others say |
 
 `history_db_path` and `version` mean nothing here: the history is in the same file. What would change what is
-found and is not there (`reranker`, `graph_store`, instructions of one's own) is said in a warning.
+found and is not there (`reranker`, `graph_store`, `custom_update_memory_prompt`) is said in a warning.
 """
 
 import os
@@ -27,9 +28,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Opening", "opening_of"]
 
-_UNUSED = ("reranker", "graph_store", "custom_instructions", "custom_fact_extraction_prompt",
-           "custom_update_memory_prompt")  # fmt: skip
-_KNOWN = frozenset(("vector_store", "embedder", "llm", "memorist", "history_db_path", "version", *_UNUSED))
+_INSTRUCTIONS = ("custom_instructions", "custom_fact_extraction_prompt")
+"""What they are called in mem0 2.x, and in 1.x."""
+_UNUSED = ("reranker", "graph_store", "custom_update_memory_prompt")
+_KNOWN = frozenset(
+    ("vector_store", "embedder", "llm", "memorist", "history_db_path", "version", *_INSTRUCTIONS, *_UNUSED)
+)
 _OWN = frozenset(("url", "tenant", "embedder", "chat_model"))
 _ENDPOINTS = {"openai": None, "lmstudio": "http://localhost:1234/v1", "ollama": "http://localhost:11434/v1",
               "vllm": "http://localhost:8000/v1"}  # fmt: skip
@@ -48,6 +52,7 @@ class Opening:
     tenant: str = DEFAULT_TENANT
     embedder: "EmbedderSpec" = None
     chat_model: "ChatModelSpec | None" = None
+    instructions: str | None = None
 
 
 def opening_of(config: Any) -> Opening:
@@ -73,6 +78,7 @@ def opening_of(config: Any) -> Opening:
         tenant=own.get("tenant") or tenant or DEFAULT_TENANT,
         embedder=own["embedder"] if "embedder" in own else _embedder(given.get("embedder")),
         chat_model=own["chat_model"] if "chat_model" in own else _chat_model(given.get("llm")),
+        instructions=next((text for name in _INSTRUCTIONS if (text := given.get(name))), None),
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from memorist.errors import InvalidInputError
 from memorist.records import Action, Change, Kind, Record
 
 __all__ = ["KINDS", "expired", "flat", "fresh_id", "history_rows", "item", "split_metadata", "text_of"]
@@ -71,7 +72,12 @@ def split_metadata(
     """Return a caller's metadata as what goes to a record's metadata and what goes to its payload.
 
     Whose memory it is cannot be said there; such fields are left out and, unless they are as in `old`, logged.
+
+    Raises:
+        InvalidInputError: it is no mapping.
     """
+    if metadata is not None and not isinstance(metadata, Mapping):
+        raise InvalidInputError(f"metadata must be a dict, not {type(metadata).__name__}")
     own: dict[str, Any] = {}
     beside: dict[str, Any] = {}
     for name, value in (metadata or {}).items():

@@ -11,9 +11,9 @@ from memorist.memory import Memory
 from memorist.records import Draft, Kind
 
 if TYPE_CHECKING:
-    from memorist.language import ChatModelSpec, Reconciled
+    from memorist.language import ChatModel, Reconciled
 
-__all__ = ["draw", "store", "summarise"]
+__all__ = ["draw", "model_of", "store", "summarise"]
 
 _PROCEDURE = (
     "You write down how an agent carried out a task, so that it can go on, or do it again, from your text alone. "
@@ -44,24 +44,38 @@ async def store(memory: Memory, messages: Sequence[Any], pattern: Draft) -> list
     ]
 
 
-async def draw(memory: Memory, messages: Sequence[Any], pattern: Draft, model: "ChatModelSpec") -> list[dict[str, Any]]:
-    """Draw the facts that the messages tell, and hold each against the stored ones."""
-    from memorist.language import extract_facts, open_chat_model, reconcile
+def model_of(given: Any) -> "ChatModel":
+    """Return the chat model that is given as `open_chat_model` takes it, or as one of LangChain's."""
+    from memorist.language import open_chat_model
 
-    opened = open_chat_model(model)
+    if not hasattr(given, "ainvoke"):
+        return open_chat_model(given)
+
+    async def answer(messages: Any) -> Any:
+        return (await given.ainvoke(messages)).content
+
+    return open_chat_model(answer)
+
+
+async def draw(
+    memory: Memory, messages: Sequence[Any], pattern: Draft, model: "ChatModel", instructions: str | None
+) -> list[dict[str, Any]]:
+    """Draw the facts that the messages tell, and hold each against the stored ones."""
+    from memorist.language import Prompts, extract_facts, reconcile
+
+    prompts = Prompts(added={"facts": instructions} if instructions else {})
     given = [
         {"role": message["role"], "content": text, "name": message.get("name"), "happened_at": pattern.happened_at}
         for message in messages
         if (text := text_of(message)) is not None
     ]
-    extraction = await extract_facts(given, model=opened)
+    extraction = await extract_facts(given, model=model, prompts=prompts)
     results = []
     for statement in extraction.statements:
-        [done] = await reconcile(memory, [statement], model=opened, id=fresh_id(), metadata=pattern.metadata)
+        own: dict[str, Any] = {"id": fresh_id(), "metadata": pattern.metadata, "payload": pattern.payload}
+        [done] = await reconcile(memory, [statement], model=model, **own)
         if (row := _row(done)) is not None:
             results.append(row)
-            if pattern.payload:  # the fact has fields of its own there
-                await memory.revise(done.record.id, payload={**done.record.payload, **pattern.payload})
     return results
 
 
@@ -78,7 +92,7 @@ def _row(done: "Reconciled") -> dict[str, Any] | None:
 
 
 async def summarise(
-    memory: Memory, messages: Sequence[Any], pattern: Draft, model: "ChatModelSpec | None", prompt: str | None
+    memory: Memory, messages: Sequence[Any], pattern: Draft, model: "ChatModel | None", prompt: str | None
 ) -> list[dict[str, Any]]:
     """Store how a task was done, in the chat model's words.
 
@@ -86,7 +100,7 @@ async def summarise(
         InvalidInputError: there is no chat model.
         ModelError: it failed, or had nothing to say.
     """
-    from memorist.language import open_chat_model
+    from memorist.language.reading import without_thoughts
 
     if model is None:
         raise InvalidInputError("a procedural memory is written by a chat model; give one with chat_model=")
@@ -96,11 +110,10 @@ async def summarise(
         *({"role": str(message["role"]), "content": text} for message, text in said),
         {"role": "user", "content": "Write down the procedure of the conversation above."},
     ]
-    reply = await open_chat_model(model).complete(asked)
-    if not reply.text.strip():
+    reply = await model.complete(asked)
+    text = without_thoughts(reply.text)
+    if reply.problem is not None or not text:
         raise ModelError("the chat model returned no procedure")
     metadata = {**(pattern.metadata or {}), "memory_type": PROCEDURAL}
-    record = await memory.remember(
-        replace(pattern, content=reply.text.strip(), kind=Kind.NOTE, id=fresh_id(), metadata=metadata)
-    )
+    record = await memory.remember(replace(pattern, content=text, kind=Kind.NOTE, id=fresh_id(), metadata=metadata))
     return [{"id": record.id, "memory": record.content, "event": "ADD"}]
