@@ -1,5 +1,6 @@
 """From one store to another, and the command that does it."""
 
+import asyncio
 import json
 import os
 import signal
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from memorist import Draft, Kind, Memory
-from memorist.errors import EmbedderMismatchError, InvalidInputError
+from memorist.errors import ConflictError, EmbedderMismatchError, InvalidInputError
 from memorist.migration import MigrationReport, migrate, survey
 from memorist.scope import Wall
 from memorist.stores import Store
@@ -73,6 +74,23 @@ async def test_a_second_run_copies_what_is_new(tmp_path: Path) -> None:
         await memory.remember("one more")
     again = await moved(source, target)
     assert (again.copied, again.existing, again.verified) == (1, first.copied, True)
+
+
+async def test_several_that_migrate_into_one_target_share_the_work(tmp_path: Path) -> None:
+    source, target = tmp_path / "a.db", tmp_path / "b.db"
+    await fill(source)
+    reports = await asyncio.gather(*(moved(source, target) for _ in range(3)))
+    assert all(report.verified for report in reports)
+    assert sum(report.copied for report in reports) == reports[0].records
+
+
+async def test_a_key_that_another_record_of_the_target_holds_is_told(tmp_path: Path) -> None:
+    source, target = tmp_path / "a.db", tmp_path / "b.db"
+    for path in (source, target):
+        async with Memory.open(path, embedder="hash") as memory:
+            await memory.topics.set("language", "Elixir")
+    with pytest.raises(ConflictError, match="'language'"):
+        await moved(source, target)
 
 
 async def test_what_differs_is_told(tmp_path: Path) -> None:
@@ -146,7 +164,8 @@ async def test_the_command_shows_first_and_copies_then(tmp_path: Path) -> None:
     done = command("migrate", source, target, "--yes", "--json")
     assert done.returncode == 0 and json.loads(done.stdout)["verified"]
     assert "Verified" in command("migrate", source, target, "--yes").stdout
-    assert "same store" in command("migrate", source, source, "--yes").stderr
+    for same in (source, f"sqlite:{source}"):
+        assert "same store" in command("migrate", source, same, "--yes").stderr
     assert "no file" in command("migrate", tmp_path / "none.db", target, "--yes").stderr
 
 

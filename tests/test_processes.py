@@ -1,3 +1,4 @@
+import asyncio
 import threading
 from contextlib import closing
 from pathlib import Path
@@ -82,6 +83,48 @@ async def test_a_new_file_that_another_process_never_finishes_is_given_up(path: 
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreBusyError, match="locked by another process"):
             await SQLiteStore(path, busy_timeout=0.1).open()
+
+
+async def test_a_purge_waits_while_another_process_copies_the_log(path: Path) -> None:
+    waiting, over = threading.Event(), threading.Event()
+
+    def busy(_turn: int) -> bool:
+        waiting.set()
+        return over.wait(10)
+
+    async with open_memory(path) as memory:
+        await memory.remember("Tea")
+        with closing(apsw.Connection(str(path))) as reader, closing(apsw.Connection(str(path))) as other:
+            reader.execute("BEGIN; SELECT count(*) FROM records")
+            await memory.remember("Milk")  # which cannot all be copied while the reader reads what was before
+            other.execute("SELECT count(*) FROM records").fetchall()  # only now it knows of the log
+            other.set_busy_handler(busy)
+            copying = threading.Thread(target=other.wal_checkpoint, kwargs={"mode": apsw.SQLITE_CHECKPOINT_RESTART})
+            copying.start()
+            assert waiting.wait(10)
+            done = threading.Timer(0.3, lambda: (reader.close(), over.set()))
+            done.start()
+            assert await memory.purge() == 2  # SQLite itself refuses at once here, whatever its time-out
+            done.join()
+            copying.join()
+
+
+async def test_an_opening_that_is_cancelled_leaves_nothing_open(path: Path) -> None:
+    other = apsw.Connection(str(path))
+    other.execute("BEGIN IMMEDIATE")
+    before = set(threading.enumerate())
+    memory = open_memory(path)
+    opening = asyncio.create_task(memory.__aenter__())
+    await asyncio.sleep(0)
+    opening.cancel()
+    await asyncio.sleep(0)
+    opening.cancel()
+    other.close()
+    with pytest.raises(asyncio.CancelledError):
+        await opening
+    assert not [thread for thread in set(threading.enumerate()) - before if thread.name == "memorist-write"]
+    async with open_memory(path) as memory:
+        assert await memory.remember("Tea")
 
 
 async def test_processes_revise_one_record_at_once(path: Path) -> None:

@@ -40,8 +40,8 @@ class Engine:
 
     async def open(self) -> None:
         """Open the store and make sure that its vectors are this embedder's."""
-        await self.store.open()
         try:
+            await self.store.open()
             stored = await self.store.fingerprint()
             if stored is not None and isinstance(self.embedder.inner, OnnxEmbedder):
                 with suppress(EmbedderError):  # it names itself without being loaded; a broken one is told when used
@@ -159,8 +159,10 @@ class Engine:
             raise InvalidInputError(f"{target} exists; choose another path for the backup")
         await self.store.backup(target)
         copy = Engine(self.settings.with_given(url=target, embedder=self.embedder))
-        await copy.store.open()
-        await copy.store.close()
+        try:
+            await copy.store.open()
+        finally:
+            await copy.store.close()
         return target
 
     async def reindex(self, progress: Callable[[int, int], None] | None) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from memorist.errors import EmbedderMismatchError, InvalidInputError
+from memorist.errors import ConflictError, EmbedderMismatchError, InvalidInputError
 from memorist.filters import Filter
 from memorist.recall import terms_of
 from memorist.records import Action, Record
@@ -18,6 +18,7 @@ from memorist.stores.base import Put, Store, Vector
 __all__ = ["MigrationReport", "migrate", "survey"]
 
 Progress = Callable[[int, int], None]
+_Found = tuple[Record, Vector | None]
 
 _BATCH = 500
 _EVERY = Filter(superseded=True)
@@ -63,6 +64,7 @@ async def migrate(source: Store, target: Store, progress: Progress | None = None
     Raises:
         EmbedderMismatchError: the target holds vectors of another embedder.
         InvalidInputError: a record of the same id and another content is in the target already.
+        ConflictError: another record of the target holds the key of one.
     """
     fingerprint = await _agree(source, target)
     sizes = await survey(source)
@@ -77,12 +79,12 @@ async def migrate(source: Store, target: Store, progress: Progress | None = None
 
     bound = fingerprint is None
     for wall in sizes:
-        async for records, vectors in _batches(source, wall):
-            bound = bound or await _bind(target, fingerprint, vectors)
-            copied = await _copy(target, wall, records, vectors)
+        async for found in _batches(source, wall):
+            bound = bound or await _bind(target, fingerprint, found)
+            copied = await _copy(target, wall, found)
             report.copied += copied
-            report.existing += len(records) - copied
-            step(len(records))
+            report.existing += len(found) - copied
+            step(len(found))
     for wall in sizes:
         if not (await _checksum(source, wall, step)).agrees(await _checksum(target, wall)):
             report.differing.append(wall)
@@ -100,37 +102,48 @@ async def _agree(source: Store, target: Store) -> str | None:
     return mine
 
 
-async def _bind(target: Store, fingerprint: str | None, vectors: Sequence[Vector | None]) -> bool:
+async def _bind(target: Store, fingerprint: str | None, found: Sequence[_Found]) -> bool:
     """Say whose vectors come, once the first is there; tell whether it was said."""
-    first = next((vector for vector in vectors if vector is not None), None)
+    first = next((vector for _, vector in found if vector is not None), None)
     if fingerprint is None or first is None:
         return False
     await target.bind(fingerprint, len(first))
     return True
 
 
-async def _batches(store: Store, wall: Wall) -> AsyncIterator[tuple[list[Record], list[Vector | None]]]:
+async def _batches(store: Store, wall: Wall) -> AsyncIterator[list[_Found]]:
     """Yield the records behind a wall in the order of storing, with their vectors."""
     numbers = np.sort(await store.matching(wall, _EVERY)).tolist()
     for start in range(0, len(numbers), _BATCH):
         some = numbers[start : start + _BATCH]
         records, vectors = await store.fetch(wall, some), await store.vectors(wall, some)
-        there = [number for number in some if number in records]
-        yield [records[number] for number in there], [vectors.get(number) for number in there]
+        yield [(records[number], vectors.get(number)) for number in some if number in records]
 
 
-async def _copy(target: Store, wall: Wall, records: Sequence[Record], vectors: Sequence[Vector | None]) -> int:
+async def _copy(target: Store, wall: Wall, found: Sequence[_Found]) -> int:
     """Store those of the records that are not there; return how many."""
-    there = {record.id: record for record in await target.get(wall, [record.id for record in records])}
-    for record in records:
+    new = await _missing(target, wall, found)
+    while new:
+        try:
+            await target.write(wall, [_put(record, vector) for record, vector in new])
+            break
+        except ConflictError:  # another migration may have stored some of them just now
+            left = await _missing(target, wall, new)
+            if len(left) == len(new):
+                raise
+            new = left
+    return len(new)
+
+
+async def _missing(target: Store, wall: Wall, found: Sequence[_Found]) -> list[_Found]:
+    """Return those of the records that the target does not have."""
+    there = {record.id: record for record in await target.get(wall, [record.id for record, _ in found])}
+    for record, _ in found:
         if record.id in there and there[record.id].content != record.content:
             raise InvalidInputError(
                 f"the target has another record {record.id!r} behind {wall}; choose an empty target, or forget that one"
             )
-    new = [(record, vector) for record, vector in zip(records, vectors, strict=True) if record.id not in there]
-    if new:
-        await target.write(wall, [_put(record, vector) for record, vector in new])
-    return len(new)
+    return [(record, vector) for record, vector in found if record.id not in there]
 
 
 def _put(record: Record, vector: Vector | None) -> Put:
@@ -171,8 +184,8 @@ class _Checksum:
 
 async def _checksum(store: Store, wall: Wall, step: Callable[[int], None] = lambda count: None) -> _Checksum:
     checksum = _Checksum()
-    async for records, vectors in _batches(store, wall):
-        for record, vector in zip(records, vectors, strict=True):
+    async for found in _batches(store, wall):
+        for record, vector in found:
             checksum.add(record, vector)
-        step(len(records))
+        step(len(found))
     return checksum

@@ -2,9 +2,11 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -146,7 +148,7 @@ class Wire:
         there, out = await asyncio.open_connection("127.0.0.1", self.port)
         back = asyncio.create_task(self._copy(there, writer))
         while data := await reader.read(65536):
-            cut = self.cut if b"COMMIT" in data else None
+            cut = self.cut if b"COMMIT\0" in data else None
             if cut is not None:
                 self.cut = None
                 back.cancel()  # no answer arrives any more
@@ -229,3 +231,32 @@ async def test_a_read_that_is_cancelled_leaves_the_connection_fit_for_use(server
             with pytest.raises(asyncio.CancelledError):
                 await slow
             assert len(await store.get(ALICE, ["one"])) == 1
+
+
+async def test_a_read_cancelled_at_any_moment_leaves_its_connection_in_order(server: "Server", tmp_path: Path) -> None:
+    async with opened(server.new_url(pool_size=1)) as store:
+        await store.write(ALICE, [put(make_record("one"))])
+        for turn in range(60):
+            reading = asyncio.create_task(store.get(ALICE, ["one"]))
+            await asyncio.sleep(turn * 1e-4)
+            reading.cancel()
+            with suppress(asyncio.CancelledError):
+                await reading
+            await store.backup(tmp_path / f"{turn}.db")  # which a connection in the middle of something refuses
+
+
+async def test_an_opening_that_is_cancelled_leaves_nothing_open(server: "Server") -> None:
+    store = PostgresStore(parse_url(server.new_url(application_name="cancelled")))
+    mine = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'cancelled'"
+    before = set(threading.enumerate())
+    with server.connect() as connection:
+        connection.execute("SELECT pg_advisory_lock(%s)", (lock_key(store.options.schema, "migrate"),))
+        opening = asyncio.create_task(store.open())
+        while connection.execute(f"{mine} AND wait_event_type = 'Lock'".encode()).fetchone() == (0,):  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        opening.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await opening
+        while connection.execute(mine).fetchone() != (0,):  # noqa: ASYNC110
+            await asyncio.sleep(0)
+    assert not [thread for thread in set(threading.enumerate()) - before if thread.name == "memorist-postgres"]

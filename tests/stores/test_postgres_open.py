@@ -194,6 +194,27 @@ async def test_opened_by_many_at_once_the_tables_are_made_once(server: "Server")
         await memory.close()
 
 
+async def test_a_new_database_is_opened_by_many_at_once_for_several_schemas(server: "Server") -> None:
+    with server.connect(database="postgres") as connection:
+        connection.execute("CREATE DATABASE fresh TEMPLATE template0")
+    urls = [server.new_url(user="postgres", database="fresh", pool_size=1) for _ in range(4)]
+    memories = [Memory.open(url, embedder="hash") for url in urls]
+    await asyncio.gather(*(memory.__aenter__() for memory in memories))
+    for memory in memories:
+        await memory.close()
+
+
+async def test_a_database_that_isolates_its_transactions_by_default(server: "Server") -> None:
+    url = server.new_url(options="-cdefault_transaction_isolation=serializable", pool_size=2)
+    memories = [Memory.open(url, embedder="hash") for _ in range(4)]
+    await asyncio.gather(*(memory.__aenter__() for memory in memories))
+    record = await memories[0].remember("Tea")
+    await asyncio.gather(*(memory.rate(record.id, 1) for memory in memories for _ in range(5)))
+    assert len(await memories[0].history(record.id)) == 21
+    for memory in memories:
+        await memory.close()
+
+
 async def test_tables_of_the_version_before_are_brought_up_to_date(server: "Server") -> None:
     from memorist.stores.postgres import PostgresStore, parse_url
 

@@ -9,7 +9,7 @@ from memorist.config import Settings
 from memorist.errors import InvalidInputError
 from memorist.stores.base import Store
 
-__all__ = ["Store", "open_store"]
+__all__ = ["Store", "file_of", "open_store"]
 
 ENTRY_POINTS = "memorist.stores"
 _OURS: Mapping[str, str] = {
@@ -32,11 +32,14 @@ def open_store(settings: Settings) -> Store:
         InvalidInputError: no store of that scheme is installed.
         ImportError: the store's library is not; the text names the command that installs it.
     """
-    scheme, separator, rest = settings.url.partition(":")
-    if settings.url == ":memory:" or not separator or len(scheme) < 2:  # a letter before a colon is a drive
-        return _sqlite(settings.url, settings)
-    if scheme == "sqlite":
-        return _sqlite(rest.removeprefix("//"), settings)
+    place = _place(settings.url)
+    if place is not None:
+        from memorist.stores.sqlite import SQLiteStore
+
+        if not place.strip():
+            raise InvalidInputError("name the database's file, or :memory:")
+        return SQLiteStore(file_of(settings.url), busy_timeout=settings.busy_timeout)
+    scheme = settings.url.partition(":")[0]
     name = scheme.partition("+")[0]
     if name in _OURS:
         module, _, function = _OURS[name].partition(":")
@@ -51,10 +54,17 @@ def open_store(settings: Settings) -> Store:
     )
 
 
-def _sqlite(place: str, settings: Settings) -> Store:
-    from memorist.stores.sqlite import SQLiteStore
+def file_of(url: str) -> Path | None:
+    """Return the file that a URL of SQLite names, there or not; None for memory, and for other stores."""
+    place = _place(url)
+    if place is None or place == ":memory:" or not place.strip():
+        return None
+    return Path(place).expanduser().absolute()
 
-    if not place.strip():
-        raise InvalidInputError("name the database's file, or :memory:")
-    path = None if place == ":memory:" else Path(place).expanduser().absolute()
-    return SQLiteStore(path, busy_timeout=settings.busy_timeout)
+
+def _place(url: str) -> str | None:
+    """Return what a URL of SQLite names: a path, ``:memory:``, or nothing; None for other stores."""
+    scheme, separator, rest = url.partition(":")
+    if url == ":memory:" or not separator or len(scheme) < 2:  # a letter before a colon is a drive
+        return url
+    return rest.removeprefix("//") if scheme == "sqlite" else None

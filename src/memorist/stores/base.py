@@ -136,7 +136,7 @@ class Store(ABC):
 
     @abstractmethod
     async def open(self) -> None:
-        """Connect, create what is missing, migrate what is old."""
+        """Connect, create what is missing, migrate what is old. Where it was cancelled, `close` undoes it."""
 
     @abstractmethod
     async def close(self) -> None:

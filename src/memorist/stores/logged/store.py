@@ -19,6 +19,7 @@ from memorist.stores.logged.reindexing import Reindexing
 from memorist.stores.logged.rows import load, row_id
 from memorist.stores.logged.tables import Backend
 from memorist.stores.plain import Source, ViewStore
+from memorist.stores.threads import to_the_end
 from memorist.times import from_micros, now, to_micros
 
 __all__ = ["LoggedStore"]
@@ -70,7 +71,7 @@ class LoggedStore(ViewStore):
                 key = (type(self), self.place.resolve(), self.collection) if isinstance(self.place, Path) else None
                 self._database, self._release = share(key, lambda: Database(self._backend(), self._busy_timeout))
 
-        await asyncio.to_thread(work)
+        await to_the_end(work)
 
     def _reindexing(self, database: Database) -> Reindexing:
         if self._reindex is None or self._reindex.database is not database:

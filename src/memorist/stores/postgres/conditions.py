@@ -3,18 +3,18 @@
 Metadata is kept as JSON text: PostgreSQL's binary form forgets which numbers are floats, and those compare otherwise.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
-from memorist.filters import All, Any_, Condition, Filter, Not, Test
+from memorist.filters import Filter, Test
 from memorist.stores.postgres.rows import escaped
+from memorist.stores.sql import Sql, sql_of_condition
 from memorist.times import to_micros
 
 __all__ = ["ALIVE", "sql_of"]
-
-Values = list[Any]
 
 ALIVE = "(expires_at IS NULL OR expires_at > %s)"
 _OPERATORS = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
@@ -28,10 +28,10 @@ _BEYOND = Decimal(10) ** 400
 """Further from zero than any number a float can hold."""
 
 
-def sql_of(filter: Filter, now: datetime) -> tuple[str, Values]:
+def sql_of(filter: Filter, now: datetime) -> Sql:
     """Return a condition on the table `records`, and the values of its placeholders."""
     parts: list[str] = [ALIVE]
-    values: Values = [to_micros(now)]
+    values: list[Any] = [to_micros(now)]
 
     def add(sql: str, *given: Any) -> None:
         parts.append(sql)
@@ -62,30 +62,12 @@ def sql_of(filter: Filter, now: datetime) -> tuple[str, Values]:
         add("superseded_at IS NULL")
     for column, condition in (("metadata", filter.where), ("payload", filter.payload)):
         if condition is not None:
-            sql, given = _condition(condition, column)
+            sql, given = sql_of_condition(condition, partial(_test, column))
             add(sql, *given)
     return " AND ".join(parts), values
 
 
-def _condition(condition: Condition, column: str) -> tuple[str, Values]:
-    match condition:
-        case All(parts):
-            return _joined([_condition(each, column) for each in parts], " AND ", "true")
-        case Any_(parts):
-            return _joined([_condition(each, column) for each in parts], " OR ", "false")
-        case Not(inner):
-            sql, values = _condition(inner, column)
-            return f"(NOT {sql})", values
-        case Test():
-            return _test(condition, column)
-
-
-def _joined(parts: Sequence[tuple[str, Values]], word: str, empty: str) -> tuple[str, Values]:
-    sql = word.join(sql for sql, _ in parts) or empty
-    return f"({sql})", [value for _, values in parts for value in values]
-
-
-def _test(test: Test, column: str) -> tuple[str, Values]:
+def _test(column: str, test: Test) -> Sql:
     place = column + " -> %s::text" * len(test.path)
     path = [escaped(name) for name in test.path]
     if test.operator == "exists":
@@ -104,7 +86,7 @@ def _test(test: Test, column: str) -> tuple[str, Values]:
     )
 
 
-def _equal(given: Iterable[Any]) -> tuple[str, Values]:
+def _equal(given: Iterable[Any]) -> Sql:
     """Return the cases in which what was found is one of the values, each among its like."""
     texts, numbers, plain = [], [], set()
     for value in given:
@@ -125,7 +107,7 @@ def _equal(given: Iterable[Any]) -> tuple[str, Values]:
     return sql, [texts, whole, floats, sorted(plain - {"null"}), "null" in plain]
 
 
-def _compared(operator: str, value: Any) -> tuple[str, Values]:
+def _compared(operator: str, value: Any) -> Sql:
     sign = _OPERATORS[operator]
     if isinstance(value, str):
         return f"WHEN 'string' THEN {_TEXT} COLLATE \"C\" {sign} %s::text", [escaped(value)]

@@ -74,7 +74,7 @@ class Connections:
         """Check the server and its tables, migrate what is old, open the pool; raises as `schema.prepare`."""
         self._thread.start()
         try:
-            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._connect(), self._loop))
+            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._tracked(self._connect), self._loop))
         except BaseException:
             await self.close()
             raise
@@ -86,7 +86,7 @@ class Connections:
                 raise ClosedError("the store is closed")
             if self._process != os.getpid():
                 raise ClosedError("the store was opened before this process was forked; open it anew in the child")
-            future = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._tracked(work()), self._loop))
+            future = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._tracked(work), self._loop))
         return await (asyncio.shield(future) if whole else future)
 
     async def close(self) -> None:
@@ -95,21 +95,24 @@ class Connections:
             if self._closed or self._process != os.getpid():
                 return
             self._closed = True
+        await asyncio.to_thread(self._end)  # which goes on when its caller is cancelled
+
+    def _end(self) -> None:
         if self._thread.is_alive():
-            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._finish(), self._loop))
+            asyncio.run_coroutine_threadsafe(self._finish(), self._loop).result()
             self._loop.call_soon_threadsafe(self._loop.stop)
-            await asyncio.to_thread(self._thread.join)
+            self._thread.join()
         self._loop.close()
 
     # --- on the pool's own loop ------------------------------------------------------------------------
 
-    async def _tracked(self, work: Coroutine[Any, Any, _T]) -> _T:
+    async def _tracked(self, work: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
         task = asyncio.current_task()
         assert task is not None
         self._running.add(task)
         try:
             with translated(self.options.shown):
-                return await work
+                return await work()
         finally:
             self._running.discard(task)
 
@@ -122,20 +125,20 @@ class Connections:
             await register_vector_async(connection)
             self._used[connection] = time.monotonic()
 
-        with translated(self.options.shown):
-            timeout = max(2, int(self.options.busy_timeout))
-            first = await psycopg.AsyncConnection.connect(
-                self.options.conninfo, autocommit=True, connect_timeout=timeout, prepare_threshold=None
-            )
-            async with first:
-                await prepare(first, self.options)
-                await self._read_settings(first)
-            self._pool = AsyncConnectionPool(
-                self.options.conninfo, min_size=1, max_size=self.options.pool_size, open=False, configure=configure,
-                check=self._check, timeout=self.options.busy_timeout, reconnect_timeout=self.options.busy_timeout,
-                kwargs={"autocommit": True, "connect_timeout": timeout}, name="memorist",
-            )  # fmt: skip
-            await self._pool.open(wait=True, timeout=self.options.busy_timeout)
+        timeout = max(2, int(self.options.busy_timeout))
+        first = await psycopg.AsyncConnection.connect(
+            self.options.conninfo, autocommit=True, connect_timeout=timeout, prepare_threshold=None
+        )
+        async with first:
+            await first.set_isolation_level(psycopg.IsolationLevel.READ_COMMITTED)
+            await prepare(first, self.options)
+            await self._read_settings(first)
+        self._pool = AsyncConnectionPool(
+            self.options.conninfo, min_size=1, max_size=self.options.pool_size, open=False, configure=configure,
+            check=self._check, timeout=self.options.busy_timeout, reconnect_timeout=self.options.busy_timeout,
+            kwargs={"autocommit": True, "connect_timeout": timeout}, name="memorist",
+        )  # fmt: skip
+        await self._pool.open(wait=True, timeout=self.options.busy_timeout)
 
     async def _read_settings(self, connection: "Connection") -> None:
         """See that a commit waits for the disk, whatever the database's own setting."""
@@ -177,6 +180,8 @@ class Connections:
             if not connection.closed:
                 with suppress(Exception):
                     await connection.rollback()
+            if connection.pgconn.pipeline_status:  # cancelled in the middle of one, it comes to no end of it
+                await connection.close()
             raise
         finally:
             self._used[connection] = time.monotonic()
@@ -211,7 +216,8 @@ class Connections:
             return True
         return False
 
-    async def _begin(self, connection: "Connection", reach: Reach, how: str = "") -> None:
+    async def _begin(self, connection: "Connection", reach: Reach, how: str = "ISOLATION LEVEL READ COMMITTED") -> None:
+        """Begin a transaction; by default one in which a statement after a lock sees what others committed before."""
         users = None if reach.users is None else [user or "" for user in reach.users]
         everything = "on" if reach is EVERYTHING else "off"
         timeout = str(max(1, int(self.options.busy_timeout * 1000)))

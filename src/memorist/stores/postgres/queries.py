@@ -27,7 +27,7 @@ MOST_EXACT = 10_000
 be read for long before it comes to them."""
 BY_INDEX = (
     "SET LOCAL hnsw.iterative_scan = strict_order",
-    "SET LOCAL hnsw.ef_search = 100",
+    "SET LOCAL hnsw.ef_search = 400",
     "SET LOCAL hnsw.max_scan_tuples = 200000",
     "SET LOCAL hnsw.scan_mem_multiplier = 8",
     "SET LOCAL enable_sort = off",  # behind a policy the planner takes walls for smaller than they are

@@ -216,8 +216,9 @@ async def _ensure_vector(connection: "Connection", options: Options) -> None:
     row = await (await connection.execute(query)).fetchone()
     if row is None:
         try:
-            async with connection.transaction():
-                await connection.execute("CREATE EXTENSION vector")
+            async with connection.transaction():  # one lock for all schemas: the extension is the database's
+                await connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock_key("", "extension"),))
+                await connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
         except psycopg.errors.InsufficientPrivilege as error:
             raise StoreUnavailableError(
                 f"{options.shown} lacks the extension pgvector, and this role may not add it; "

@@ -3,24 +3,24 @@
 import json
 from collections.abc import Iterable
 from datetime import datetime
+from functools import partial
 from typing import Any
 
-from memorist.filters import All, Any_, Condition, Filter, Not, Test
+from memorist.filters import Filter, Test
+from memorist.stores.sql import Sql, joined, sql_of_condition
 from memorist.times import to_micros
 
-__all__ = ["Bindings", "sql_of"]
-
-Bindings = list[Any]
+__all__ = ["sql_of"]
 
 _TRUTH = {True: "true", False: "false"}
 _ONE_OF = "IN (SELECT value FROM json_each(?))"
 _OPERATORS = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 
 
-def sql_of(filter: Filter, now: datetime) -> tuple[str, Bindings]:
+def sql_of(filter: Filter, now: datetime) -> Sql:
     """Return a condition on the table `records`, and the values of its question marks."""
     parts: list[str] = ["(expires_at IS NULL OR expires_at > ?)"]
-    bindings: Bindings = [to_micros(now)]
+    bindings: list[Any] = [to_micros(now)]
 
     def add(sql: str, *values: Any) -> None:
         parts.append(sql)
@@ -48,7 +48,7 @@ def sql_of(filter: Filter, now: datetime) -> tuple[str, Bindings]:
         add("superseded_at IS NULL")
     for column, condition in (("metadata", filter.where), ("payload", filter.payload)):
         if condition is not None:
-            sql, values = _condition(condition, column)
+            sql, values = sql_of_condition(condition, partial(_test, column))
             add(sql, *values)
     return " AND ".join(parts), bindings
 
@@ -58,25 +58,7 @@ def _listed(values: Iterable[Any]) -> str:
     return json.dumps(list(values), ensure_ascii=False)
 
 
-def _condition(condition: Condition, column: str) -> tuple[str, Bindings]:
-    match condition:
-        case All(parts):
-            return _joined([_condition(each, column) for each in parts], " AND ", "1")
-        case Any_(parts):
-            return _joined([_condition(each, column) for each in parts], " OR ", "0")
-        case Not(inner):
-            sql, values = _condition(inner, column)
-            return f"NOT {sql}", values
-        case Test():
-            return _test(condition, column)
-
-
-def _joined(parts: list[tuple[str, Bindings]], word: str, empty: str) -> tuple[str, Bindings]:
-    sql = word.join(sql for sql, _ in parts) or empty
-    return f"({sql})", [value for _, values in parts for value in values]
-
-
-def _test(test: Test, column: str) -> tuple[str, Bindings]:
+def _test(column: str, test: Test) -> Sql:
     path = "$" + "".join("." + json.dumps(name, ensure_ascii=False) for name in test.path)
     if test.operator == "exists":
         return f"(json_type({column}, ?) IS NOT NULL)", [path]
@@ -92,7 +74,7 @@ def _test(test: Test, column: str) -> tuple[str, Bindings]:
     )
 
 
-def _equal(values: Iterable[Any]) -> tuple[str, Bindings]:
+def _equal(values: Iterable[Any]) -> Sql:
     """Return the condition that what was found is one of `values`, each among its like."""
     plain: list[str] = []
     texts: list[str] = []
@@ -111,9 +93,9 @@ def _equal(values: Iterable[Any]) -> tuple[str, Bindings]:
         (f"(found.type IN ('integer', 'real') AND found.atom {_ONE_OF})", [listed]),
     ]
     chosen = [part for part, some in zip(parts, (plain, texts, numbers), strict=True) if some]
-    return _joined(chosen, " OR ", "0")
+    return joined(chosen, " OR ", "false")
 
 
-def _compared(operator: str, value: Any) -> tuple[str, Bindings]:
+def _compared(operator: str, value: Any) -> Sql:
     types = "('text')" if isinstance(value, str) else "('integer', 'real')"
     return f"(found.type IN {types} AND found.atom {operator} ?)", [value]

@@ -31,7 +31,7 @@ from memorist.errors import (
 )
 from memorist.stores.sqlite.schema import check, configure, migrate
 
-__all__ = ["Connections", "TooLong", "translated"]
+__all__ = ["Connections", "TooLong", "patiently", "translated"]
 
 _T = TypeVar("_T")
 _Work = Callable[[apsw.Connection], _T]
@@ -44,7 +44,7 @@ _MOST_SHARED = 256
 _PATIENCE = 0.002
 """Seconds to wait for those who shared the last commit: about what a flush takes. A lone writer never waits."""
 _PAUSE = 0.005
-"""Seconds from one attempt to open a new file to the next."""
+"""Seconds from one attempt to the next at what SQLite does not wait for by itself."""
 
 
 class TooLong(Exception):
@@ -91,25 +91,12 @@ class Connections:
         try:
             connection.set_busy_timeout(int(self._busy_timeout * 1000))
             check(connection, self.path)
-            self._configure(connection)
+            # SQLite waits for a lock, but not for that of a new file about to get its log, in another process.
+            patiently(lambda: configure(connection), self._busy_timeout)
         except BaseException:
             connection.close()
             raise
         return connection
-
-    def _configure(self, connection: apsw.Connection) -> None:
-        """Configure, again and again where another process makes the same new file at this moment.
-
-        SQLite waits for a lock, but not for one that is about to become a log: there it gives up at once.
-        """
-        until = time.monotonic() + self._busy_timeout
-        while True:
-            try:
-                return configure(connection)
-            except apsw.BusyError:
-                if time.monotonic() >= until:
-                    raise
-                time.sleep(_PAUSE)
 
     def read(self, work: _Work[_T], *, most_seconds: float | None = None) -> _T:
         """Run a short read here and now; in a memory of this process it waits its turn.
@@ -281,6 +268,18 @@ class Connections:
         with suppress(apsw.Error):
             if self._writing.in_transaction:
                 self._writing.execute("ROLLBACK")
+
+
+def patiently(attempt: Callable[[], _T], seconds: float) -> _T:
+    """Return what an attempt does that SQLite may refuse at once, without the wait it is told to have."""
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            return attempt()
+        except apsw.BusyError:
+            if time.monotonic() >= until:
+                raise
+            time.sleep(_PAUSE)
 
 
 @contextmanager

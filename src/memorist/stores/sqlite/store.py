@@ -5,6 +5,8 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime
+from heapq import merge
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,7 +21,7 @@ from memorist.scope import Reach, Wall
 from memorist.stores.base import Cursor, Entries, Entry, Order, Put, Store, Vector, Write
 from memorist.stores.sqlite import reindexing, writes
 from memorist.stores.sqlite.conditions import sql_of
-from memorist.stores.sqlite.connections import Connections, TooLong
+from memorist.stores.sqlite.connections import Connections, TooLong, patiently
 from memorist.stores.sqlite.copying import copy_to, damage
 from memorist.stores.sqlite.rows import (
     COLUMNS,
@@ -30,6 +32,7 @@ from memorist.stores.sqlite.rows import (
     shared_name,
     user_of,
 )
+from memorist.stores.threads import to_the_end
 from memorist.times import from_micros, now, to_micros
 
 __all__ = ["SQLiteStore"]
@@ -41,6 +44,8 @@ _BRIEF = 0.001
 """Seconds that a read of a few rows may take of the caller's event loop before a worker takes over."""
 _VARIABLES = 30_000
 """Question marks in one statement; SQLite takes 32,766."""
+_MOST_WALKED = 100
+"""Walls of a tenant whose indexes are walked side by side: of more, it is quicker to sort all the records."""
 _REWRITTEN_IN_MEMORY = 256 * 1024 * 1024
 _ORDERS: dict[str, tuple[str, str]] = {
     "newest": ("at", "DESC"),
@@ -84,7 +89,7 @@ class SQLiteStore(Store):
         return await asyncio.wrap_future(self._connections.submit_write(work, alone=alone))
 
     async def open(self) -> None:
-        await asyncio.to_thread(self._connect)
+        await to_the_end(self._connect)
 
     def _connect(self) -> None:
         with self._opening:
@@ -156,14 +161,12 @@ class SQLiteStore(Store):
             cursor: tuple[Any, ...] = ()
             if after is not None:
                 cursor = (*after[:3], writes.find_partition(connection, Wall(reach.tenant, after[3])) or 0)
-            rows = [
-                row
+            pages = [
+                connection.execute(query.format(place), (*values, *bindings, *cursor))
                 for place, values in _places(walls, reach)
-                for row in connection.execute(query.format(place), (*values, *bindings, *cursor))
             ]
-            if len(walls) > 1:
-                rows.sort(key=lambda row: row[:4], reverse=direction == "DESC")
-            return [record_of(row[4:], walls[row[3]]) for row in rows[:limit]]
+            rows = merge(*pages, key=lambda row: row[:4], reverse=direction == "DESC")
+            return [record_of(row[4:], walls[row[3]]) for row in islice(rows, limit)]
 
         return await self._read(work, brief=limit <= _BRIEF_ROWS)
 
@@ -285,11 +288,12 @@ class SQLiteStore(Store):
             connection.execute("VACUUM")
         finally:
             connection.execute("PRAGMA temp_store = MEMORY")
-        [(busy, _, _)] = query_all(connection, "PRAGMA wal_checkpoint(TRUNCATE)")
-        if busy:
+        try:  # SQLite waits for readers, but not for another process that copies the log at this moment
+            patiently(lambda: connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE), self._busy_timeout)
+        except apsw.BusyError as error:
             raise StoreBusyError(
                 "the records are gone, but another process keeps old pages of the log in use; purge again"
-            )
+            ) from error
 
     async def backup(self, target: Path) -> None:
         if self.path is None:
@@ -348,8 +352,8 @@ def _walls(connection: apsw.Connection, reach: Reach) -> dict[int, Wall]:
 
 
 def _places(walls: dict[int, Wall], reach: Reach) -> list[tuple[str, tuple[Any, ...]]]:
-    """Return conditions on `partition`: one for each wall, so that each walks its index, or one for all."""
-    if reach.users is None:
+    """Return conditions on `partition`: one for each wall, so that each walks its index; for very many one for all."""
+    if reach.users is None and len(walls) > _MOST_WALKED:
         return [("partition IN (SELECT id FROM partitions WHERE tenant = ?)", (reach.tenant,))]
     return [("partition = ?", (id,)) for id in walls]
 

@@ -1,0 +1,31 @@
+"""What the filters of all SQL databases have in common: how conditions are joined."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from memorist.filters import All, Any_, Condition, Not, Test
+
+__all__ = ["Sql", "joined", "sql_of_condition"]
+
+Sql: TypeAlias = tuple[str, list[Any]]
+"""An expression in brackets, and the values of its placeholders."""
+
+
+def sql_of_condition(condition: Condition, test: Callable[[Test], Sql]) -> Sql:
+    """Return a condition as SQL; `test` puts one comparison in the database's own words."""
+    match condition:
+        case All(parts):
+            return joined([sql_of_condition(each, test) for each in parts], " AND ", "true")
+        case Any_(parts):
+            return joined([sql_of_condition(each, test) for each in parts], " OR ", "false")
+        case Not(inner):
+            sql, values = sql_of_condition(inner, test)
+            return f"(NOT {sql})", values
+        case Test():
+            return test(condition)
+
+
+def joined(parts: Sequence[Sql], word: str, empty: str) -> Sql:
+    """Return the parts with a word between them; `empty` where there are none."""
+    sql = word.join(sql for sql, _ in parts) or empty
+    return f"({sql})", [value for _, values in parts for value in values]
