@@ -1,7 +1,10 @@
 """What only a memory at a server has: tokens, a network in between, and what becomes of a call when it fails."""
 
 import asyncio
+import shutil
 import socket
+import ssl
+import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -78,10 +81,40 @@ async def test_where_there_is_no_server_the_error_says_so() -> None:
         await Memory.connect(f"http://127.0.0.1:{port}")
 
 
-@pytest.mark.parametrize("wrong", ["", "agent.db", "ftp://host", None])
+WRONG = [
+    "", "agent.db", "ftp://host", "http://", "http:///v1", "http://host:port", "http://host:99999", "http://me:secret@host",
+    "http://host/?tenant=acme", "http://[::1", None, 8765,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", WRONG)
 async def test_what_is_no_url_is_refused(wrong: Any) -> None:
     with pytest.raises(InvalidInputError, match="http://"):
         await Memory.connect(wrong)
+
+
+@pytest.mark.parametrize("token", ["mem_ä", "mem_a\r\nHost: evil", "", 5, b"mem_a"])
+async def test_what_is_no_token_is_refused(guarded: str, token: Any) -> None:
+    with pytest.raises((InvalidInputError, ScopeError), match="token"):
+        await Memory.connect(guarded, token=token)
+
+
+async def test_the_server_may_stand_below_a_path(stored: Memory) -> None:
+    inner = create_app(stored, open=True)
+
+    async def below(scope: Any, receive: Any, send: Any) -> None:
+        assert scope["raw_path"].startswith(b"/some%20where/v1/")
+        path = scope["raw_path"].removeprefix(b"/some%20where")
+        await inner({**scope, "raw_path": path, "path": path.decode()}, receive, send)
+
+    async with running(below) as url, Memory.connect(f"{url}/some where/", user="alice") as alice:
+        await alice.remember("Tea", id="a/b ?#")
+        assert (await alice.get("a/b ?#")) is not None
+
+
+async def test_a_host_may_be_an_address_of_version_six(stored: Memory) -> None:
+    async with running(create_app(stored, open=True), host="::1") as url, Memory.connect(url, user="alice") as alice:
+        assert "[::1]" in url and await alice.count() == 0
 
 
 async def test_a_server_of_another_kind_is_told_apart() -> None:
@@ -230,3 +263,47 @@ async def test_the_blocking_twin_connects_too(url: str) -> None:
             assert [message.content for message in monday.conversation().window(5)] == []
 
     await asyncio.to_thread(use)
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Path:
+    """A key and its certificate in one file, which nobody else has signed."""
+    if (openssl := shutil.which("openssl")) is None:
+        pytest.skip("openssl makes the certificate")
+    file = tmp_path / "certificate.pem"
+    asked = [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", file, "-out", tmp_path / "signed.pem",
+             "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]  # fmt: skip
+    subprocess.run(asked, check=True, capture_output=True)
+    file.write_text((tmp_path / "signed.pem").read_text() + file.read_text())
+    return file
+
+
+@pytest.fixture
+async def encrypted(url: str, certificate: Path) -> AsyncIterator[str]:
+    """A proxy that speaks TLS in front of a server."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+
+    async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(65536):
+            writer.write(data)
+        writer.close()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        to_server = await asyncio.open_connection("127.0.0.1", int(url.rpartition(":")[2]))
+        await asyncio.gather(pass_on(reader, to_server[1]), pass_on(to_server[0], writer), return_exceptions=True)
+
+    proxy = await asyncio.start_server(serve, "localhost", 0, ssl=context)
+    async with proxy:
+        yield f"https://localhost:{proxy.sockets[0].getsockname()[1]}"
+
+
+async def test_a_certificate_counts_if_this_machine_trusts_it(
+    encrypted: str, certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(StoreUnavailableError, match="certificate verify failed"):
+        await Memory.connect(encrypted)
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    async with Memory.connect(encrypted) as memory:
+        await memory.remember("Tea")
+        assert await memory.count() == 1

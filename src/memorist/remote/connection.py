@@ -1,21 +1,28 @@
 """The connection to a server: calls, what comes back, and what went wrong, as an error of ours."""
 
 import asyncio
+import json
+import re
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import quote, urlsplit
 from weakref import WeakKeyDictionary
 
 from memorist import errors
 from memorist.errors import ClosedError, InvalidInputError, MemoristError, StoreUnavailableError, missing_extra
-from memorist.remote.values import dumps
+from memorist.remote.values import dumps, query_of
 
 if TYPE_CHECKING:
-    import httpx
+    import ssl
+
+    import httpcore  # what httpx stands on; at half its time for a call
 
 __all__ = ["Connection", "error_of", "result_of"]
 
 ATTEMPTS = 4
+_KEPT_SECONDS = 4.0
+"""How long an idle connection is kept: uvicorn lets go of one after five seconds."""
 
 
 class NotSentError(StoreUnavailableError):
@@ -30,21 +37,23 @@ class Connection:
     """A server, as all scopes of one remote memory share it."""
 
     def __init__(self, url: str, token: str | None, timeout: float) -> None:
-        if not isinstance(url, str) or not url.startswith(("http://", "https://")):
-            raise InvalidInputError(f"a server's URL begins with http:// or https://, not {url!r}")
-        self.url = url.rstrip("/")
-        self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        self._timeout = timeout
+        self.url, self._origin, host = _parse(url)
+        self._headers = [("Host", host), ("Accept", "*/*"), ("User-Agent", "memorist")]
+        if token is not None:
+            if not isinstance(token, str) or not re.fullmatch("[!-~]+", token):
+                raise InvalidInputError("a token is a text of printable ASCII characters, without spaces")
+            self._headers.append(("Authorization", f"Bearer {token}"))
+        self._timeouts = dict.fromkeys(("connect", "read", "write", "pool"), timeout)
         self._home: asyncio.AbstractEventLoop | None = None
         self._begun: set[asyncio.Future[None]] = set()
-        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient] = WeakKeyDictionary()
+        self._pools: WeakKeyDictionary[asyncio.AbstractEventLoop, httpcore.AsyncConnectionPool] = WeakKeyDictionary()
 
     async def open(self) -> dict[str, Any]:
         """Reach the server, and return what the token allows."""
         try:
-            import httpx  # noqa: F401  # to be told now, not at the first call
+            import httpcore  # noqa: F401  # to be told now, not at the first call
         except ImportError as error:
-            raise missing_extra("httpx", "client") from error
+            raise missing_extra("httpcore", "client") from error
         self._home = asyncio.get_running_loop()
         try:
             found = await self.call("GET", "/v1/caller", repeat=True)
@@ -58,26 +67,27 @@ class Connection:
     async def close(self) -> None:
         """Let the connections go, once the calls that were begun are done."""
         home, self._home = self._home, None
-        client = None if home is None else self._clients.pop(home, None)
-        if client is not None and home is asyncio.get_running_loop():
+        pool = None if home is None else self._pools.pop(home, None)
+        if pool is not None and home is asyncio.get_running_loop():
             await asyncio.gather(*self._begun, return_exceptions=True)
-            await client.aclose()
-        self._clients.clear()
+            await pool.aclose()
+        self._pools.clear()
 
-    def _client(self) -> "httpx.AsyncClient":
-        """Return this event loop's own client; those of other loops than the first keep no connection."""
-        import httpx
+    def _pool(self) -> "httpcore.AsyncConnectionPool":
+        """Return this event loop's own connections; other loops than the first keep none between calls."""
+        import httpcore
 
         if self._home is None:
             raise ClosedError("the memory is not open; use `async with Memory.connect(...)`, or `await` it")
         loop = asyncio.get_running_loop()
-        if (client := self._clients.get(loop)) is None:
-            kept = 20 if loop is self._home else 0
-            limits = httpx.Limits(max_connections=100, max_keepalive_connections=kept)
-            client = self._clients[loop] = httpx.AsyncClient(
-                base_url=self.url, headers=self._headers, timeout=self._timeout, limits=limits, trust_env=False
+        if (pool := self._pools.get(loop)) is None:
+            pool = self._pools[loop] = httpcore.AsyncConnectionPool(
+                ssl_context=_trusting() if self._origin[0] == "https" else None,
+                max_connections=100,
+                max_keepalive_connections=20 if loop is self._home else 0,
+                keepalive_expiry=_KEPT_SECONDS,
             )
-        return client
+        return pool
 
     async def call(
         self,
@@ -120,7 +130,7 @@ class Connection:
                     if last or not repeat:
                         raise
                 else:
-                    if answer.status_code != 503 or last:
+                    if answer.status != 503 or last:
                         return result_of(answer)
                 await asyncio.sleep(0.1 * 2**attempt)
         raise AssertionError("the last attempt returns or raises")
@@ -139,36 +149,78 @@ class Connection:
             done.set_result(None)
 
     @asynccontextmanager
-    async def sent(self, method: str, path: str, **request: Any) -> AsyncIterator["httpx.Response"]:
+    async def sent(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, Any] | None = None,
+        content: bytes | AsyncIterator[bytes] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> AsyncIterator["httpcore.Response"]:
         """Send a request and yield the answer, whose body is still to be read."""
-        import httpx
+        import httpcore
 
-        client = self._client()
+        pool = self._pool()
+        scheme, host, port, root = self._origin
         try:
-            async with client.stream(method, path, **request) as answer:
+            target = f"{root}{path}{query_of(params or {})}"
+            url = httpcore.URL(scheme=scheme, host=host, port=port, target=target)
+            async with pool.stream(
+                method,
+                url,
+                headers=[*self._headers, *(headers or {}).items()],
+                content=b"" if content is None and method != "GET" else content,
+                extensions={"timeout": self._timeouts},
+            ) as answer:
                 yield answer
-        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
+        except (httpcore.ConnectError, httpcore.ConnectTimeout, httpcore.PoolTimeout) as error:
             raise NotSentError(f"{self.url} cannot be reached: {error or type(error).__name__}") from error
-        except httpx.TransportError as error:
+        except (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError) as error:
             raise StoreUnavailableError(
                 f"the connection to {self.url} failed ({error or type(error).__name__}); "
                 "whether the call was done is not known"
             ) from error
-        except (httpx.InvalidURL, UnicodeEncodeError) as error:
+        except UnicodeEncodeError as error:
             raise InvalidInputError(f"this cannot be sent to {self.url}: {error}") from error
 
 
-def result_of(answer: "httpx.Response") -> Any:
-    """Return what an answer holds, or raise the error that it tells of."""
+def _trusting() -> "ssl.SSLContext":
+    """Return what trusts the usual authorities, and those of this machine or of ``SSL_CERT_FILE``."""
+    import httpcore
+
+    context = httpcore.default_ssl_context()
+    context.load_default_certs()
+    return context
+
+
+def _parse(url: str) -> tuple[str, tuple[str, str, int | None, str], str]:
+    """Return a server's URL, its parts (scheme, host, port, path), and what the header Host says."""
     try:
-        found = answer.json()
+        at = urlsplit(url.rstrip("/"))
+        host = (at.hostname or "").encode("idna").decode()
+        if at.scheme not in ("http", "https") or not host or at.username is not None or at.query or at.fragment:
+            raise ValueError("a scheme, a host, a port and a path are what it may have")
+        named = f"[{host}]" if ":" in host else host
+        named = named if at.port is None else f"{named}:{at.port}"
+        return at.geturl(), (at.scheme, host, at.port, quote(at.path, safe="/%")), named
+    except (AttributeError, TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"a server's URL begins with http:// or https:// and has a host, like http://127.0.0.1:8377, not {url!r}"
+        ) from error
+
+
+def result_of(answer: "httpcore.Response") -> Any:
+    """Return what an answer holds, once it is read, or raise the error that it tells of."""
+    try:
+        found = json.loads(answer.content)
     except ValueError as error:
-        if answer.is_server_error:  # a proxy's own answer
+        if answer.status >= 500:  # a proxy's own answer
             raise StoreUnavailableError(
-                f"{answer.url.host} answers with status {answer.status_code}; whether the call was done is not known"
+                f"the server answers with status {answer.status}; whether the call was done is not known"
             ) from error
-        raise StoreUnavailableError(f"{answer.url.host} answers, but is no Memorist server") from error
-    if answer.is_success:
+        raise StoreUnavailableError("the server answers, but is no Memorist server") from error
+    if 200 <= answer.status < 300:
         return found
     raise error_of(found if isinstance(found, dict) else {})
 

@@ -183,8 +183,10 @@ class RemoteMemory(Memory):
         if isinstance(lines, str | bytes):
             raise InvalidInputError("give the lines one by one, not as one text")
         headers = {"Content-Type": "application/x-ndjson"}
-        request = {"params": params_of(self._scope), "content": encoded(lines), "headers": headers}
-        async with self._connection.sent("POST", "/v1/load", **request) as answer:
+        request = self._connection.sent(
+            "POST", "/v1/load", params=params_of(self._scope), content=encoded(lines), headers=headers
+        )
+        async with request as answer:
             await answer.aread()
         found = result_of(answer)
         return LoadReport(found["added"], found["existing"], [BadLine(**each) for each in found["bad"]])
@@ -196,13 +198,13 @@ class RemoteMemory(Memory):
         if path.exists():
             raise InvalidInputError(f"{path} exists; choose another path for the backup")
         async with self._connection.sent("GET", "/v1/backup", params=params_of(self._scope)) as answer:
-            if answer.status_code != 200:
+            if answer.status != 200:
                 await answer.aread()
                 result_of(answer)
             handle, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
             try:
                 with os.fdopen(handle, "wb") as file:
-                    async for chunk in answer.aiter_bytes():
+                    async for chunk in answer.aiter_stream():
                         file.write(chunk)
                     file.flush()
                     os.fsync(file.fileno())
@@ -242,11 +244,11 @@ class RemoteMemory(Memory):
 
     async def _lines(self, method: str, path: str, params: Mapping[str, Any]) -> AsyncIterator[str]:
         async with self._connection.sent(method, path, params=params) as answer:
-            if answer.status_code != 200:
+            if answer.status != 200:
                 await answer.aread()
                 result_of(answer)
             rest = b""
-            async for chunk in answer.aiter_bytes():
+            async for chunk in answer.aiter_stream():
                 *lines, rest = (rest + chunk).split(b"\n")
                 for line in lines:
                     yield line.decode()

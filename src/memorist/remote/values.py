@@ -7,7 +7,7 @@ from dataclasses import fields as fields_of
 from datetime import datetime
 from functools import cache
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
@@ -15,7 +15,7 @@ from memorist.records import Action, Change, Draft, Hit, Record
 from memorist.scope import Scope
 from memorist.times import iso, parse_time
 
-__all__ = ["arguments_of", "change_of", "draft_to", "dumps", "encoded", "hit_of", "params_of", "part_of"]
+__all__ = ["arguments_of", "change_of", "draft_to", "dumps", "encoded", "hit_of", "params_of", "part_of", "query_of"]
 
 
 @cache
@@ -70,6 +70,12 @@ def params_of(scope: Scope) -> dict[str, str]:
     """Return a scope as the parameters of a query."""
     names = {"tenant": scope.tenant, "user": scope.user, "agent": scope.agent, "session": scope.session}
     return {name: value for name, value in names.items() if value is not None}
+
+
+def query_of(params: Mapping[str, Any]) -> str:
+    """Return the end of a URL that says these."""
+    texts = {name: str(value).lower() if isinstance(value, bool) else value for name, value in params.items()}
+    return f"?{urlencode(texts)}" if texts else ""
 
 
 def part_of(id: str) -> str:
