@@ -4,18 +4,18 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from memorist.serve.running import Server, bind
+from memorist.serve.running import Server, bind, url_of
 
 
 @asynccontextmanager
-async def running(app: Any, **options: Any) -> AsyncIterator[str]:
+async def running(app: Any, *, host: str = "127.0.0.1", **options: Any) -> AsyncIterator[str]:
     """Serve an app and yield its URL."""
-    with bind("127.0.0.1", 0) as listening:
+    with bind(host, 0) as listening:
         server = Server(app, **options)
         server.config.load()
         server.lifespan = server.config.lifespan_class(server.config)
         await server.startup([listening])  # and not serve(), which looks ten times a second whether to end
         try:
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+            yield url_of(host, listening)
         finally:
             await server.shutdown([listening])

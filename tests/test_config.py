@@ -106,3 +106,17 @@ def test_a_file_fills_in_what_the_environment_leaves_open(tmp_path: Path) -> Non
 def test_the_file_can_be_named_by_a_variable() -> None:
     assert config_file({"MEMORIST_CONFIG": "~/m.toml"}) == Path("~/m.toml").expanduser()
     assert config_file({}).name == "config.toml"
+
+
+@pytest.mark.parametrize(
+    ("url", "file"),
+    [
+        ("a.db", "a.db"), ("sqlite:a.db", "a.db"), ("sqlite://a.db", "a.db"), ("sqlite:///srv/a.db", "/srv/a.db"),
+        ("sqlite:notes: today.db", "notes: today.db"), (":memory:", None), ("sqlite::memory:", None),
+        ("sqlite://:memory:", None), ("sqlite:", None), ("postgresql://host/db", None), ("chroma:folder", None),
+    ],
+)  # fmt: skip
+def test_a_url_of_sqlite_names_a_file_or_none(url: str, file: str | None) -> None:
+    from memorist.stores import file_of
+
+    assert file_of(url) == (None if file is None else Path(file).absolute())

@@ -15,7 +15,8 @@ from memorist.errors import InvalidInputError
 if TYPE_CHECKING:
     from memorist.embedders.registry import EmbedderSpec
 
-__all__ = ["NAMES", "Settings", "config_file", "default_url", "from_environment", "from_file"]
+__all__ = ["COMMAND_NAMES", "NAMES", "Settings", "config_file", "default_url", "from_environment", "from_file",
+           "options_from_file"]  # fmt: skip
 
 _Number = TypeVar("_Number", int, float)
 
@@ -120,15 +121,28 @@ def from_file(path: Path) -> dict[str, Any]:
     Raises:
         InvalidInputError: it is no TOML, or sets what is no setting.
     """
+    return {name: NAMES[name](f"{name} in {path}", value) for name, value in _read(path).items() if name in NAMES}
+
+
+def options_from_file(path: Path) -> dict[str, Any]:
+    """Return what a TOML file sets of the command's own options, as it stands there.
+
+    Raises:
+        InvalidInputError: as for `from_file`.
+    """
+    return {name: value for name, value in _read(path).items() if name in COMMAND_NAMES}
+
+
+def _read(path: Path) -> dict[str, Any]:
     try:
         read = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InvalidInputError(f"the settings in {path} cannot be read: {error}") from error
-    if unknown := sorted(read.keys() - NAMES.keys()):
-        raise InvalidInputError(f"{path} sets {', '.join(unknown)}; there are {', '.join(NAMES)}")
-    return {name: NAMES[name](f"{name} in {path}", value) for name, value in read.items()}
+    if unknown := sorted(read.keys() - {*NAMES, *COMMAND_NAMES}):
+        raise InvalidInputError(f"{path} sets {', '.join(unknown)}; there are {', '.join((*NAMES, *COMMAND_NAMES))}")
+    return read
 
 
 def _fields(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -200,3 +214,8 @@ NAMES: Mapping[str, Callable[[str, object], Any]] = {
     "largest_index": _whole,
 }  # fmt: skip
 """What can be set from outside, and what reads it: in a file by this name, in the environment as MEMORIST_NAME."""
+
+COMMAND_NAMES = (
+    "tenant", "user", "agent", "host", "port", "trust_proxy", "log_format", "chat_model", "prompts",
+)  # fmt: skip
+"""What can be set from outside, by the same names, of the options of commands: for the command line alone."""

@@ -31,8 +31,10 @@ def db(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("MEMORIST_DB", str(tmp_path / "memory.db"))
     monkeypatch.setenv("MEMORIST_EMBEDDER", "hash")
     monkeypatch.setenv("COLUMNS", "100")
-    for variable in ("MEMORIST_MODEL", "MEMORIST_BUSY_TIMEOUT", "FORCE_COLOR"):
-        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("MEMORIST_CONFIG", str(tmp_path / "config.toml"))
+    for variable in ("MODEL", "BUSY_TIMEOUT", "TENANT", "USER", "AGENT", "HOST", "PORT", "CHAT_MODEL", "PROMPTS"):
+        monkeypatch.delenv(f"MEMORIST_{variable}", raising=False)
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
     return tmp_path / "memory.db"
 
 

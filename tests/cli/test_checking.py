@@ -1,11 +1,13 @@
-"""stats, doctor, config: how things stand, and how to mend them."""
+"""stats, doctor: how things stand, and how to mend them."""
 
-import json
 from collections.abc import Callable
+from importlib.metadata import metadata
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
+
+from memorist.cli.checking import EXTRAS
 
 Command: TypeAlias = Callable[..., Any]
 
@@ -40,7 +42,7 @@ def test_doctor_finds_a_sound_memory_sound(memorist: Command) -> None:
     memorist("remember", "anything")
     result = memorist("doctor", "--json")
     assert result.code == 0 and all(check["well"] for check in result.json)
-    assert checks(result)["database"]["found"] == "opened; 1 records of this tenant"
+    assert checks(result)["database"]["found"] == "opened; 1 record of this tenant"
     assert "dimensions" in checks(result)["embedder"]["found"]
     assert "openai" in checks(result)["extras"]["found"]
 
@@ -81,45 +83,6 @@ def test_doctor_tells_wrong_settings(memorist: Command, monkeypatch: pytest.Monk
     assert result.code == 1 and "MEMORIST_BUSY_TIMEOUT" in checks(result)["settings"]["found"]
 
 
-def test_config_tells_which_layer_says_what(memorist: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "memorist.toml"
-    file.write_text('db = "file.db"\ncache_bytes = 1000\nbusy_timeout = 5\n')
-    monkeypatch.setenv("MEMORIST_CONFIG", str(file))
-    monkeypatch.setenv("MEMORIST_BUSY_TIMEOUT", "7")
-    rows = {row["setting"]: (row["value"], row["from"]) for row in memorist("--db", "flag.db", "config", "--json").json}
-    assert rows["db"] == ("flag.db", "flag")
-    assert rows["busy_timeout"] == (7.0, "environment")
-    assert rows["cache_bytes"] == (1000, "file")
-    assert rows["embedder"] == ("hash", "environment")
-    assert str(file) in memorist("config").out.replace("\n", "")
-
-
-def test_a_file_of_settings_can_be_named(memorist: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("MEMORIST_DB")
-    file = tmp_path / "memorist.toml"
-    file.write_text(f"db = {json.dumps(str(tmp_path / 'other.db'))}\n")
-    assert memorist("--config", file, "remember", "anything").code == 0
-    assert (tmp_path / "other.db").exists()
-    assert "there is no file" in memorist("--config", tmp_path / "none.toml", "count").err
-
-
-def test_config_never_shows_a_password(memorist: Command) -> None:
-    shown = memorist("--db", "postgresql://me:secret@host/db", "config", "--json").out
-    assert "secret" not in shown and "postgresql://me:…@host/db" in shown
-
-
-@pytest.mark.parametrize(
-    ("text", "complaint"),
-    [
-        ("db = ", "cannot be read"),
-        ("data = 1", "sets data; there are db"),
-        ("cache_bytes = 1.5", "cache_bytes"),
-        ("db = 5", "must be a text"),
-        ('busy_timeout = "soon"', "must be a number"),
-    ],
-)
-def test_a_wrong_file_of_settings_is_told(memorist: Command, tmp_path: Path, text: str, complaint: str) -> None:
-    file = tmp_path / "wrong.toml"
-    file.write_text(text)
-    result = memorist("--config", file, "count")
-    assert result.code == 1 and complaint in result.err
+def test_doctor_knows_every_extra() -> None:
+    kept = {extra.lower() for extra in metadata("memorist").get_all("Provides-Extra") or ()}
+    assert EXTRAS.keys() == kept - {"agentscope1", "bench", "dev"}

@@ -126,3 +126,14 @@ def test_another_embedder_is_refused_until_reindex(
         assert memorist("reindex").out == "Embedded 3 records anew\n"
         assert memorist("recall", "Bergen", "-u", "alice", "--json").json
     assert memorist("recall", "Bergen", "-u", "alice").code == 1
+
+
+def test_programs_are_told_in_json_what_came_of_it(memorist: Command, tmp_path: Path) -> None:
+    loaded = memorist("load", "-", "--json", stdin=b'{"text": "hello"}\nnonsense\n')
+    assert loaded.code == 3 and (loaded.json["added"], loaded.json["existing"]) == (1, 0)
+    assert [bad["number"] for bad in loaded.json["bad"]] == [2]
+    copy = tmp_path / "copy.db"
+    assert memorist("backup", copy, "--json").json == {"path": str(copy)}
+    assert memorist("reindex", "--json").json == {"reindexed": 1}
+    topic = memorist("topics", "set", "user.language", "Elixir", "--json").json
+    assert memorist("topics", "get", "user.language", "--json").json == topic

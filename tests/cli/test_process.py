@@ -1,5 +1,6 @@
 """The command as a process: quick to start, quiet when a pipe closes, safe to interrupt."""
 
+import contextlib
 import json
 import os
 import signal
@@ -10,6 +11,8 @@ import time
 from pathlib import Path
 
 import pytest
+
+from memorist.cli import main
 
 COMMAND = [sys.executable, "-c", "from memorist.cli import main; main()"]
 
@@ -86,3 +89,41 @@ def wait_for_records(db: Path) -> None:
             if "connection" in locals():
                 connection.close()
     raise AssertionError("nothing was stored")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no such terminals there")
+@pytest.mark.parametrize(
+    ("typed", "code", "said"),
+    [
+        (b"y\n", 0, b"Purged 1 record"),
+        (b"n\n", 1, b"not confirmed; nothing was done"),
+        (b"\x03", 130, b"interrupted; nothing was done"),
+    ],
+)
+def test_who_sits_at_a_terminal_is_asked(db: Path, typed: bytes, code: int, said: bytes) -> None:
+    import pty
+
+    start("remember", "tea", "-u", "alice").communicate()
+    process, terminal = pty.fork()
+    if process == 0:
+        os.execv(COMMAND[0], [*COMMAND, "purge", "-u", "alice"])
+    shown = b""
+    while b"[y/N]" not in shown:
+        shown += os.read(terminal, 1000)
+    os.write(terminal, typed)
+    with contextlib.suppress(OSError):  # the end, on Linux
+        while more := os.read(terminal, 1000):
+            shown += more
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == code and said in shown
+    assert json.loads(start("count", "--json").communicate()[0]) == (code != 0)
+
+
+def test_who_interrupts_before_the_command_has_begun_sees_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(**options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("memorist.cli.app.app", interrupted)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 130

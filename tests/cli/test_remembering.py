@@ -194,3 +194,86 @@ def test_browsing_goes_page_by_page(memorist: Command) -> None:
     assert [record["content"] for record in rest["records"]] == ["day 3", "day 4", "day 5"] and rest["next"] is None
     assert "--cursor" in memorist("browse", "-n", "1", "-u", "alice").out
     assert "order" in memorist("browse", "--order", "sideways").err
+
+
+def test_every_field_can_be_given_and_narrows_what_is_read(memorist: Command) -> None:
+    memorist("remember", "Lisbon, four nights", "--id", "lisbon", "--metadata", '{"nights": 4}', "--agent", "planner",
+             "--source", "alice", "--verified", "--expires", "90d", "--at", "2024-05-01")  # fmt: skip
+    memorist("remember", "Porto, two nights", "--id", "porto", "--metadata", '{"nights": 2}', "--at", "2024-06-01")
+    record = memorist("get", "lisbon", "--json").json
+    assert (record["metadata"], record["agent"], record["source"], record["verified"]) == (
+        {"nights": 4}, "planner", "alice", True,
+    )  # fmt: skip
+    assert record["expires_at"] is not None
+
+    def ids(*arguments: str) -> list[str]:
+        found = memorist(*arguments, "--json").json
+        return [each.get("record", each)["id"] for each in (found["records"] if isinstance(found, dict) else found)]
+
+    assert ids("recall", "how many nights?", "--where", '{"nights": {"$gte": 3}}') == ["lisbon"]
+    assert ids("recent", "--agent", "planner") == ids("browse", "--verified") == ["lisbon"]
+    assert ids("browse", "--unverified") == ["porto"]
+    assert ids("recall", "nights", "--min-similarity", "1") == []
+    assert memorist("count", "--since", "2024-05-15", "--json").json == 1
+    assert memorist("revise", "porto", "--verified", "--source", "bob", "--json").json["verified"] is True
+
+
+def test_a_fact_takes_the_place_of_another(memorist: Command) -> None:
+    memorist("remember", "Lives in Lisbon", "--id", "old", "--kind", "fact")
+    memorist("remember", "Lives in Porto", "--id", "new", "--kind", "fact", "--supersedes", "old")
+    assert memorist("get", "old", "--json").json["superseded_by"] == "new"
+    assert memorist("count", "--json").json == 1 and memorist("count", "--superseded", "--json").json == 2
+
+
+def test_an_id_that_is_taken_is_an_error_unless_it_is_said_what_to_do(memorist: Command) -> None:
+    memorist("remember", "tea", "--id", "x")
+    assert memorist("remember", "coffee", "--id", "x").code == 1
+    assert memorist("remember", "coffee", "--id", "x", "--if-exists", "ignore", "--json").json["content"] == "tea"
+    assert memorist("remember", "coffee", "--id", "x", "--if-exists", "replace", "--json").json["content"] == "coffee"
+
+
+def test_a_bad_rating_is_a_number_not_an_option(memorist: Command) -> None:
+    memorist("remember", "tea", "--id", "x")
+    assert memorist("rate", "x", "-0.5").out == "Rated x: -0.5\n"
+    assert memorist("rate", "x", "none").out == "Took back the rating of x\n"
+    assert memorist("rate", "x", "1", "--nosuch").code == 2
+
+
+def test_what_passes_a_filter_is_forgotten_once_it_is_confirmed(memorist: Command) -> None:
+    for place in ("Lisbon", "Porto"):
+        memorist("remember", f"a night in {place}", "--metadata", f'{{"trip": "{place}"}}', "-u", "alice")
+    chosen = ("forget", "-u", "alice", "--where", '{"trip": "Lisbon"}')
+    assert memorist(*chosen).code == 2, "nobody is here to be asked"
+    assert memorist(*chosen, "--yes", "--json").json == {"forgotten": 1}
+    assert memorist("recent", "-u", "alice", "--json").json[0]["content"] == "a night in Porto"
+    assert memorist("forget", "some id", *chosen[1:], "--yes").code == 2
+
+
+def test_what_all_users_share_can_be_purged(memorist: Command) -> None:
+    memorist("remember", "closes at six")
+    memorist("remember", "hello", "-u", "alice")
+    assert memorist("purge", "--shared", "--user", "alice", "--yes").code == 2
+    assert memorist("purge", "--shared", "--yes", "--json").json == {"purged": 1}
+    assert memorist("count", "--json").json == 1
+
+
+def test_of_several_users_each_is_named(memorist: Command) -> None:
+    memorist("remember", "tea", "-u", "alice", "--id", "a")
+    memorist("remember", "cake", "--id", "b")
+    assert "a · alice" in (shown := memorist("browse", "--everyone").out) and "b · (shared)" in shown
+    assert "b · (shared)" in memorist("recent", "-u", "alice", "--shared").out
+    assert "alice" not in memorist("recent", "-u", "alice").out
+
+
+@pytest.mark.parametrize("given", ["{", "[1]", "5", "trip=Lisbon"])
+def test_a_filter_that_is_no_object_is_wrong_usage(memorist: Command, given: str) -> None:
+    result = memorist("recall", "x", "--where", given)
+    assert result.code == 2 and "JSON" in result.err
+
+
+@pytest.mark.parametrize("command", [("count",), ("topics", "list")])
+def test_an_option_behind_the_command_that_goes_before_it_is_told_so(
+    memorist: Command, command: tuple[str, ...]
+) -> None:
+    result = memorist(*command, "--db", "x.db")
+    assert result.code == 2 and f"memorist --db … {command[0]}" in result.err

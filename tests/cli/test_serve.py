@@ -43,6 +43,15 @@ def test_a_server_answers_until_it_is_told_to_end(db: Path, ending: signal.Signa
         assert alice.count() == 1
 
 
+@pytest.mark.parametrize(
+    ("host", "shown"), [("localhost", "localhost"), ("127.0.0.1", "127.0.0.1"), ("::1", "[::1]"), ("[::1]", "[::1]")]
+)
+def test_an_address_stands_in_the_url_as_it_must(host: str, shown: str) -> None:
+    from memorist.serve.running import bracketed
+
+    assert bracketed(host) == shown
+
+
 def test_a_token_is_asked_for_where_it_is_required(memorist: Command) -> None:
     secret = memorist("token", "create", "laptop", "--user", "alice").out.strip()
     with serving("--require-token") as (url, _), Memory.connect(url, token=secret) as alice:

@@ -1,8 +1,10 @@
 """The command and what goes before its subcommands."""
 
-from typing import Annotated
+from dataclasses import replace
+from typing import Annotated, Any
 
 import typer
+import typer.core
 
 from memorist.cli import (
     bus,
@@ -14,6 +16,7 @@ from memorist.cli import (
     moving,
     reading,
     serve,
+    settings,
     token,
     topics,
     training,
@@ -21,12 +24,29 @@ from memorist.cli import (
     writing,
 )
 from memorist.cli.running import Options
+from memorist.cli.settings import file_options, options_by_command
 from memorist.scope import DEFAULT_TENANT
 
 __all__ = ["app"]
 
+
+class Commands(typer.core.TyperGroup):
+    """The subcommands; an option that goes before them is not merely unknown behind them."""
+
+    def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
+        """Run the subcommand that was named."""
+        try:
+            return super().invoke(ctx)
+        except Exception as error:
+            option = getattr(error, "option_name", None)
+            if any(option in each.opts for each in self.params):
+                ctx.fail(f"{option} goes before the command: memorist {option} … {ctx.invoked_subcommand} …")
+            raise
+
+
 app = typer.Typer(
     name="memorist",
+    cls=Commands,
     help="Long-term memory for LLM agents, on this machine.",
     epilog="Exit codes: 0 done, 1 failed, 2 wrong usage, 3 some lines of a file were bad, 130 interrupted.",
     no_args_is_help=True,
@@ -34,7 +54,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for subject in (demo, writing, reading, files, digest, upkeep, checking, moving, bus, serve, mcp):
+for subject in (demo, writing, reading, files, digest, upkeep, checking, settings, moving, bus, serve, mcp):
     subject.register(app)
 app.add_typer(topics.app, name="topics")
 app.add_typer(token.app, name="token")
@@ -53,8 +73,12 @@ def options(
         ),
     ] = None,
     tenant: Annotated[
-        str, typer.Option(envvar="MEMORIST_TENANT", help="Whose memory: an organisation, an application.")
-    ] = DEFAULT_TENANT,
+        str | None,
+        typer.Option(
+            envvar="MEMORIST_TENANT",
+            help=f"Whose memory: an organisation, an application. By default {DEFAULT_TENANT!r}.",
+        ),
+    ] = None,
     embedder: Annotated[
         str | None,
         typer.Option(help="What turns texts to vectors. By default MEMORIST_EMBEDDER, else the bundled model."),
@@ -77,7 +101,10 @@ def options(
     ] = False,
 ) -> None:
     """Long-term memory for LLM agents, on this machine."""
-    context.obj = Options(db, tenant, embedder, config)
+    options = Options(db, DEFAULT_TENANT if tenant is None else tenant, embedder, config)
+    said = file_options(options.file)
+    context.obj = options if tenant is not None else replace(options, tenant=said.get("tenant", options.tenant))
+    context.default_map = options_by_command(context, said)
 
 
 def _print_version() -> None:

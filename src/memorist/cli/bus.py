@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memorist.cli.running import Options, User, given, run
+from memorist.cli.options import User
+from memorist.cli.running import Options, given, run
 from memorist.scope import DEFAULT_TENANT
 
 if TYPE_CHECKING:

@@ -1,17 +1,17 @@
-"""Commands that tell how things stand: stats, doctor, config."""
+"""Commands that tell how things stand: stats, doctor."""
 
 import platform
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import urlsplit
 
 import typer
 
-from memorist.cli.running import AsJson, Options, fail, opened, run
-from memorist.cli.showing import clean, console, print_json, table
+from memorist.cli.options import AsJson
+from memorist.cli.progress import spinner
+from memorist.cli.running import fail, opened, run
+from memorist.cli.showing import clean, console, counted, print_json, shown_url, table
 from memorist.errors import MemoristError
 from memorist.records import Kind
 from memorist.times import iso
@@ -27,16 +27,18 @@ EXTRAS: Mapping[str, str] = {
     "models": "tokenizers", "openai": "openai", "fastembed": "fastembed",
     "sentence-transformers": "sentence-transformers", "llm": "json-repair", "chroma": "chromadb",
     "qdrant": "qdrant-client", "postgres": "psycopg", "mem0": "mem0ai", "agentscope": "agentscope",
-    "langgraph": "langgraph", "nats": "nats-py", "local2": "pyyaml", "mcp": "mcp", "rest": "fastapi",
+    "langgraph": "langgraph", "llm-agents": "pydantic", "nats": "nats-py", "local2": "pyyaml", "mcp": "mcp",
+    "rest": "fastapi", "client": "httpcore", "otel": "opentelemetry-api",
 }  # fmt: skip
 """Each extra, and the package by which to tell that it is installed."""
 _LEAST_FREE = 100 * 1024 * 1024
 _MOST_USERS = 10
+_TITLES = {"most": "who has most"}
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands to `app`."""
-    for command in (stats, doctor, config):
+    for command in (stats, doctor):
         app.command()(command)
 
 
@@ -53,7 +55,7 @@ def stats(context: typer.Context, json: AsJson = False) -> None:
         for name, value in ((name, value) for name, value in found.items() if value not in (None, {})):
             lines = [f"{key}: {each:,}" for key, each in value.items()] if isinstance(value, dict) else None
             text = "\n".join(lines) if lines is not None else f"{value:,}" if isinstance(value, int) else str(value)
-            shown.add_row(name.replace("_", " "), clean(text or "none"))
+            shown.add_row(_TITLES.get(name, name), clean(text or "none"))
         console().print(shown)
 
     run(work)
@@ -93,6 +95,8 @@ def doctor(context: typer.Context, json: AsJson = False) -> None:
 
     Exits with 1 where something is broken.
     """
+    from memorist.stores import file_of
+
     checks = [_system()]
     settings, check = _attempt("settings", lambda: (loaded := context.obj.settings(), shown_url(loaded.url)))
     checks.append(check)
@@ -137,6 +141,8 @@ def _attempt(name: str, work: Callable[[], tuple[Any, str]]) -> tuple[Any, Check
 
 def _disk(url: str) -> Iterator[Check]:
     """Tell how much room is left where the database file is, or will be."""
+    from memorist.stores import file_of
+
     place = file_of(url)
     if place is None:
         return
@@ -146,21 +152,14 @@ def _disk(url: str) -> Iterator[Check]:
     yield Check("disk", free >= _LEAST_FREE, f"{free / 1e9:,.1f} GB free", "make room, or move the database: --db PATH")
 
 
-def file_of(url: str) -> Path | None:
-    """Return the file that a SQLite URL names; None for memory and for other stores."""
-    scheme, separator, rest = url.partition(":")
-    if url in (":memory:", "sqlite::memory:") or (separator and len(scheme) > 1 and scheme != "sqlite"):
-        return None
-    return Path(rest.removeprefix("//") if scheme == "sqlite" else url).expanduser().absolute()
-
-
 async def _store(context: typer.Context) -> list[Check]:
     """Open the store, if there is one, and look for damage in it."""
     try:
         async with opened(context) as memory:
             number = await memory.count(everyone=True)
-            checks = [Check("database", True, f"opened; {number:,} records of this tenant")]
-            damage = await memory.check()
+            checks = [Check("database", True, f"opened; {counted(number, 'record')} of this tenant")]
+            with spinner("Reading all of the database"):
+                damage = await memory.check()
             mend = "copy what can be read: memorist export, then load it into a new file; or go back to a backup"
             checks.append(Check("integrity", not damage, "; ".join(damage) or "nothing damaged", mend))
             return checks
@@ -191,58 +190,3 @@ def _extras() -> Check:
     missing = ", ".join(extra for extra in EXTRAS if extra not in found)
     here = ", ".join(f"{extra} ({number})" for extra, number in found.items())
     return Check("extras", True, f"installed: {here or 'none'}\nnot installed: {missing or 'none'}")
-
-
-def config(context: typer.Context, json: AsJson = False) -> None:
-    """Show every setting, and whether a flag, the environment, the file or the default says so."""
-
-    async def work() -> None:
-        options: Options = context.obj
-        rows = [{"setting": name, "value": value, "from": source} for name, value, source in _layers(options)]
-        if json:
-            print_json(rows)
-            return
-        shown = table("Setting", "From", "Value")
-        for row in rows:
-            shown.add_row(row["setting"], row["from"], clean(str(row["value"])))
-        console().print(shown)
-        typer.echo(f"File: {options.file}" + ("" if options.file.is_file() else " (not there)"))
-
-    run(work)
-
-
-def _layers(options: Options) -> Iterator[tuple[str, Any, str]]:
-    """Return each setting, its value, and the first layer that says it."""
-    import os
-
-    from memorist.config import NAMES, from_environment, from_file
-
-    settings = options.settings()
-    flags = {"db": options.db, "embedder": options.embedder}
-    said = {
-        "flag": {name: value for name, value in flags.items() if value is not None},
-        "environment": from_environment(os.environ),
-        "file": from_file(options.file),
-    }
-    yield "tenant", options.tenant, "flag or default"
-    for name in NAMES:
-        source = next((layer for layer, values in said.items() if name in values), "default")
-        yield name, _value(settings, name, said.get(source, {})), source
-
-
-def _value(settings: "Settings", name: str, said: Mapping[str, Any]) -> Any:
-    if name == "db":
-        return shown_url(settings.url)
-    if name == "model":
-        return str(said.get("model", ""))
-    if name == "embedder":
-        return str(said.get("embedder", "the bundled model"))
-    return getattr(settings, name)
-
-
-def shown_url(url: str) -> str:
-    """Return a URL without the password it may hold."""
-    parts = urlsplit(url) if "://" in url else None
-    if parts is None or parts.password is None:
-        return url
-    return url.replace(f":{parts.password}@", ":…@", 1)

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from memorist.cli.options import AsJson, Everyone, User
 from memorist.cli.progress import records_bar
-from memorist.cli.running import EXIT_FAILED, AsJson, User, opened, run
+from memorist.cli.running import EXIT_FAILED, opened, run
 from memorist.cli.showing import clean, print_json
 from memorist.errors import InvalidInputError
 
@@ -31,14 +32,15 @@ def digest(
             "--model",
             "-m",
             metavar="MODEL",
+            envvar="MEMORIST_CHAT_MODEL",
             help="The chat model: openai:MODEL, ollama:MODEL or http://HOST/v1#MODEL. "
-            "By default MEMORIST_CHAT_MODEL. Its key, where it needs one, is in MEMORIST_CHAT_KEY.",
+            "Its key, where it needs one, is in MEMORIST_CHAT_KEY.",
         ),
     ] = None,
     user: User = None,
-    everyone: Annotated[bool, typer.Option("--everyone", help="All users, one after the other.")] = False,
+    everyone: Everyone = False,
     prompts: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Prompts of your own; by default MEMORIST_PROMPTS.")
+        Path | None, typer.Option(metavar="FOLDER", envvar="MEMORIST_PROMPTS", help="Prompts of your own.")
     ] = None,
     language: Annotated[str | None, typer.Option(help="The language of the facts; by default the messages'.")] = None,
     again: Annotated[bool, typer.Option("--again", help="Also what no answer could be used for before.")] = False,
@@ -59,14 +61,13 @@ def digest(
     async def work() -> "DigestReport":
         from memorist.language import Digest, DigestReport, Prices, Prompts, open_chat_model
 
-        spec = model or os.environ.get("MEMORIST_CHAT_MODEL", "").strip()
-        if not spec:
+        if model is None or not model.strip():
             raise InvalidInputError("name a chat model with --model or MEMORIST_CHAT_MODEL")
         if everyone and user is not None:
             raise InvalidInputError("--everyone and --user exclude each other")
         priced = prompt_price or completion_price
         chat: Any = open_chat_model(
-            spec,
+            model.strip(),
             api_key=os.environ.get("MEMORIST_CHAT_KEY", "").strip() or None,
             prices=Prices(prompt=prompt_price, completion=completion_price) if priced else None,
             concurrency=concurrency,
@@ -77,15 +78,18 @@ def digest(
             async with opened(context, user) as memory:
                 with records_bar("Digesting") as progress:
                     for each in await _scopes(memory, everyone):
-                        part = await Digest(
+                        raw = Digest(
                             each,
                             chat,
                             prompts=Prompts(folder=prompts, language=language),
                             batch=batch,
                             concurrency=concurrency,
                             again=again,
-                        ).run(progress)
-                        report += part
+                        )
+                        if report.problem is not None and report.problem.temporary:  # the model is out for all
+                            report += DigestReport(left=await raw.pending())
+                        else:
+                            report += await raw.run(progress)
         finally:
             await chat.close()
         return report

@@ -4,15 +4,16 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from memorist.cli.options import AsJson
 from memorist.cli.progress import bytes_bar, records_bar
 from memorist.cli.running import EXIT_BAD_LINES, opened, run
-from memorist.cli.showing import clean
+from memorist.cli.showing import clean, counted, print_json
 from memorist.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["register", "write_new"]
 
 _MOST_SHOWN = 20
+_REFRESH = 100
 
 
 def register(app: typer.Typer) -> None:
@@ -38,6 +40,7 @@ def load(
     source: Annotated[
         str | None, typer.Option("--from", metavar="SYSTEM", help="Whose files they are, if another's: mem0.")
     ] = None,
+    json: AsJson = False,
 ) -> None:
     """Load a chat, or what `memorist export` wrote; which of the two, the file says itself.
 
@@ -65,7 +68,11 @@ def load(
 
     begun = time.perf_counter()
     report = run(work)
-    _say(report, time.perf_counter() - begun, *(("memory", "memories") if source == "mem0" else ("line", "lines")))
+    if json:
+        bad = [{"number": each.number, "reason": each.reason} for each in report.bad]
+        print_json({"added": report.added, "existing": report.existing, "bad": bad})
+    else:
+        _say(report, time.perf_counter() - begun, *(("memory", "memories") if source == "mem0" else ("line", "lines")))
     if report.bad:
         raise typer.Exit(EXIT_BAD_LINES)
 
@@ -74,7 +81,7 @@ def _say(report: "LoadReport", seconds: float, one: str, many: str) -> None:
     """Print what came of a load."""
     bad = len(report.bad)
     typer.echo(
-        f"{report.added:,} added, {report.existing:,} there already, {bad:,} bad {one if bad == 1 else many}"
+        f"{report.added:,} added, {report.existing:,} there already, {counted(bad, f'bad {one}', f'bad {many}')}"
         f" ({seconds:.1f} s)"
     )
     for each in report.bad[:_MOST_SHOWN]:
@@ -98,14 +105,23 @@ def export(
                     sys.stdout.buffer.write(f"{line}\n".encode())
                 sys.stdout.buffer.flush()
                 return
-            number = await write_new(Path(file).expanduser(), lines)
-        typer.echo(f"{number:,} record{'' if number == 1 else 's'} written to {file}")
+            with records_bar(f"Writing {clean(file)}") as bar:
+                total = 0 if bar is None else await memory.count(everyone=user is None, superseded=True)
+                show = None if bar is None else lambda done: bar(done, total)
+                number = await write_new(Path(file).expanduser(), lines, show)
+        typer.echo(f"{counted(number, 'record')} written to {file}")
 
     run(work)
 
 
-async def write_new(target: Path, lines: AsyncIterator[str]) -> int:
-    """Write the lines to a new file, whole or not at all; return how many came after the first."""
+async def write_new(target: Path, lines: AsyncIterator[str], show: Callable[[int], None] | None = None) -> int:
+    """Write the lines to a new file, whole or not at all; return how many came after the first.
+
+    Args:
+        target: the file.
+        lines: without their ends.
+        show: called on the way with how many are written.
+    """
     if target.exists():
         raise InvalidInputError(f"{target} exists; choose another path")
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}-")
@@ -115,6 +131,8 @@ async def write_new(target: Path, lines: AsyncIterator[str]) -> int:
             async for line in lines:
                 stream.write(f"{line}\n".encode())
                 number += 1
+                if show is not None and number % _REFRESH == 0:
+                    show(number)
             stream.flush()
             os.fsync(stream.fileno())
         draft.replace(target)

@@ -1,15 +1,14 @@
 """The command that moves: migrate, from any store to any other."""
 
-import sys
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memorist.cli.checking import file_of, shown_url
+from memorist.cli.options import AsJson
 from memorist.cli.progress import records_bar
-from memorist.cli.running import AsJson, fail, run
-from memorist.cli.showing import clean, console, print_json, table
+from memorist.cli.running import confirm, fail, run
+from memorist.cli.showing import clean, console, counted, print_json, shown_url, table
 from memorist.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -41,6 +40,8 @@ def migrate(
     goes on when it is run again. At the end both are compared by count and checksum; where they differ the
     exit code is 1. The log of changes begins anew in the target.
     """
+    from memorist.stores import file_of
+
     if (file := file_of(_url(context, source))) is not None and not file.exists():
         raise fail(f"there is no file {file}")
     if dry_run or not (yes or json):
@@ -48,9 +49,7 @@ def migrate(
     if dry_run:
         return
     if not yes:
-        if not sys.stdin.isatty():
-            raise typer.BadParameter("nobody is here to be asked; give --yes, or --dry-run", param_hint="--yes")
-        typer.confirm("Copy these?", abort=True)
+        confirm("Copy these?")
     report = run(lambda: _migrate(context, source, target))
     if json:
         print_json(
@@ -95,8 +94,11 @@ async def _survey(context: typer.Context, source: str) -> "dict[Wall, int]":
 
 async def _migrate(context: typer.Context, source: str, target: str) -> "MigrationReport":
     from memorist.migration import migrate
+    from memorist.stores import file_of
 
-    if _url(context, source) == _url(context, target):
+    urls = [_url(context, each) for each in (source, target)]
+    places = {file_of(url) or url for url in urls}
+    if len(places) == 1:
         raise InvalidInputError("source and target are the same store")
     async with AsyncExitStack() as stack:
         stores = [_store(context, url) for url in (source, target)]
@@ -116,4 +118,4 @@ def _show(source: str, target: str, sizes: "dict[Wall, int]", *, as_json: bool) 
         shown.add_row(clean(wall.tenant), clean(wall.user or "(shared)"), f"{size:,}")
     console().print(shown)
     more = f", {len(sizes) - _MOST_SHOWN:,} scopes not shown" if len(sizes) > _MOST_SHOWN else ""
-    typer.echo(f"{sum(sizes.values()):,} records from {shown_url(source)} to {shown_url(target)}{more}")
+    typer.echo(f"{counted(sum(sizes.values()), 'record')} from {shown_url(source)} to {shown_url(target)}{more}")

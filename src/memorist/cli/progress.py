@@ -10,7 +10,7 @@ from memorist.cli.showing import console
 if TYPE_CHECKING:
     from memorist.chat import Progress
 
-__all__ = ["bytes_bar", "records_bar"]
+__all__ = ["bytes_bar", "records_bar", "spinner"]
 
 _REFRESH_LINES = 50
 
@@ -39,14 +39,25 @@ def bytes_bar(title: str) -> Iterator["Progress | None"]:
 
 
 @contextmanager
+def spinner(title: str) -> Iterator[None]:
+    """Show on stderr that something goes on of which nobody knows how long it takes."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    with console(stderr=True).status(f"{title}…"):
+        yield
+
+
+@contextmanager
 def records_bar(title: str) -> Iterator[Callable[[int, int], None] | None]:
     """Show how many records are done, on stderr; yields what to call on the way, or None without a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
+    from rich.markup import escape
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console(stderr=True), transient=True) as bar:
-        task = bar.add_task(title, total=None)
+        task = bar.add_task(escape(title), total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -1,23 +1,31 @@
 """Commands that look: recall, recent, browse, get, count, history."""
 
-from typing import Annotated, Any, TypeAlias, cast
+from typing import Annotated, Any, cast
 
 import typer
 
-from memorist.cli.running import AsJson, User, given, opened, run, text_or_stdin
-from memorist.cli.showing import print_changes, print_hits, print_json, print_record, print_records
+from memorist.cli.options import (
+    Agent,
+    AsJson,
+    AsOf,
+    Everyone,
+    Id,
+    Kinds,
+    Limit,
+    Session,
+    Shared,
+    Since,
+    Superseded,
+    Until,
+    User,
+    Verified,
+    Where,
+)
+from memorist.cli.running import given, opened, run, text_or_stdin
+from memorist.cli.showing import counted, print_changes, print_hits, print_json, print_record, print_records
 from memorist.errors import NotFoundError
 
 __all__ = ["register"]
-
-Limit: TypeAlias = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many at most.")]
-Kinds: TypeAlias = Annotated[
-    list[str] | None, typer.Option("--kind", "-k", help="Only this kind: message, note, fact… May be repeated.")
-]
-Session: TypeAlias = Annotated[str | None, typer.Option("--session", "-s", help="Only this conversation.")]
-Since: TypeAlias = Annotated[str | None, typer.Option(help="Only from this time on, such as 2024-05-01.")]
-Until: TypeAlias = Annotated[str | None, typer.Option(help="Only before this time.")]
-Shared: TypeAlias = Annotated[bool, typer.Option("--shared", help="Also what all users share.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -33,9 +41,17 @@ def recall(
     limit: Limit = 5,
     kind: Kinds = None,
     session: Session = None,
+    agent: Agent = None,
+    where: Where = None,
     since: Since = None,
     until: Until = None,
+    as_of: AsOf = None,
+    verified: Verified = None,
     shared: Shared = False,
+    min_score: Annotated[float, typer.Option(min=0, max=1, help="Leave out what scores less.")] = 0.0,
+    min_similarity: Annotated[float, typer.Option(min=0, max=1, help="Leave out what is less similar.")] = 0.0,
+    mode: Annotated[str, typer.Option(help="hybrid, dense (meaning alone) or lexical (words alone).")] = "hybrid",
+    now: Annotated[str | None, typer.Option(help="When it is asked: what “last week” in it counts from.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show what each part of the ranking gave.")] = False,
     json: AsJson = False,
 ) -> None:
@@ -43,10 +59,16 @@ def recall(
     query = text_or_stdin(question)
 
     async def work() -> None:
-        options = given(kind=kind or None, session=session, since=since, until=until)
+        options = given(
+            kind=kind or None, session=session, agent=agent, where=where, since=since, until=until, as_of=as_of,
+            verified=verified, now=now,
+        )  # fmt: skip
         async with opened(context, user) as memory:
-            hits = await memory.recall(query, limit=limit, shared=shared, explain=explain, **options)
-        print_hits(hits, as_json=json, explain=explain)
+            hits = await memory.recall(
+                query, limit=limit, shared=shared, min_score=min_score, min_similarity=min_similarity,
+                mode=cast("Any", mode), explain=explain, **options,
+            )  # fmt: skip
+        print_hits(hits, as_json=json, explain=explain, whose=shared)
 
     run(work)
 
@@ -57,6 +79,8 @@ def recent(
     limit: Limit = 10,
     kind: Kinds = None,
     session: Session = None,
+    agent: Agent = None,
+    where: Where = None,
     since: Since = None,
     until: Until = None,
     shared: Shared = False,
@@ -65,10 +89,13 @@ def recent(
     """Show the newest memories, newest first."""
 
     async def work() -> None:
-        options = given(kind=kind or None, session=session, since=since, until=until)
+        options = given(kind=kind or None, session=session, agent=agent, where=where, since=since, until=until)
         async with opened(context, user) as memory:
             records = await memory.recent(limit, shared=shared, **options)
-        print_records(records, as_json=json)
+        if json:
+            print_json([record.to_dict() for record in records])
+        else:
+            print_records(records, whose=shared)
 
     run(work)
 
@@ -81,17 +108,25 @@ def browse(
     cursor: Annotated[str | None, typer.Option(help="Where the page before ended, as it said.")] = None,
     kind: Kinds = None,
     session: Session = None,
+    agent: Agent = None,
+    where: Where = None,
     since: Since = None,
     until: Until = None,
-    superseded: Annotated[bool, typer.Option("--superseded", help="Also those whose place another took.")] = False,
+    as_of: AsOf = None,
+    verified: Verified = None,
+    key_prefix: Annotated[str | None, typer.Option(help="Only keys, such as topics' names, that begin so.")] = None,
+    superseded: Superseded = False,
     shared: Shared = False,
-    everyone: Annotated[bool, typer.Option("--everyone", help="All users of the tenant.")] = False,
+    everyone: Everyone = False,
     json: AsJson = False,
 ) -> None:
     """Page through the memories that pass a filter."""
 
     async def work() -> None:
-        options = given(kind=kind or None, session=session, since=since, until=until, cursor=cursor)
+        options = given(
+            kind=kind or None, session=session, agent=agent, where=where, since=since, until=until, as_of=as_of,
+            verified=verified, key_prefix=key_prefix, cursor=cursor,
+        )  # fmt: skip
         async with opened(context, user) as memory:
             page = await memory.browse(
                 order=cast("Any", order),
@@ -104,19 +139,14 @@ def browse(
         if json:
             print_json({"records": [record.to_dict() for record in page.records], "next": page.next})
             return
-        print_records(page.records, as_json=False)
+        print_records(page.records, whose=shared or everyone)
         if page.next is not None:
             typer.echo(f"More: --cursor {page.next}")
 
     run(work)
 
 
-def get(
-    context: typer.Context,
-    id: Annotated[str, typer.Argument(metavar="ID", help="The id of a memory.")],
-    user: User = None,
-    json: AsJson = False,
-) -> None:
+def get(context: typer.Context, id: Id, user: User = None, json: AsJson = False) -> None:
     """Show one memory with all its fields."""
 
     async def work() -> None:
@@ -134,25 +164,30 @@ def count(
     user: Annotated[str | None, typer.Option("--user", "-u", help="Whose; without it, of all users.")] = None,
     kind: Kinds = None,
     session: Session = None,
+    agent: Agent = None,
+    where: Where = None,
+    since: Since = None,
+    until: Until = None,
+    as_of: AsOf = None,
+    verified: Verified = None,
+    superseded: Superseded = False,
     json: AsJson = False,
 ) -> None:
     """Tell how many memories there are."""
 
     async def work() -> None:
-        options = given(kind=kind or None, session=session)
+        options = given(
+            kind=kind or None, session=session, agent=agent, where=where, since=since, until=until, as_of=as_of,
+            verified=verified,
+        )  # fmt: skip
         async with opened(context, user) as memory:
-            number = await memory.count(everyone=user is None, **options)
-        typer.echo(str(number) if json else f"{number:,} record{'' if number == 1 else 's'}")
+            number = await memory.count(everyone=user is None, superseded=superseded, **options)
+        print_json(number) if json else typer.echo(counted(number, "record"))
 
     run(work)
 
 
-def history(
-    context: typer.Context,
-    id: Annotated[str, typer.Argument(metavar="ID", help="The id of a memory.")],
-    user: User = None,
-    json: AsJson = False,
-) -> None:
+def history(context: typer.Context, id: Id, user: User = None, json: AsJson = False) -> None:
     """Show every change of a memory: what, when and by whom."""
 
     async def work() -> None:

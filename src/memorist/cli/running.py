@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
@@ -16,18 +16,13 @@ if TYPE_CHECKING:
     from memorist.config import Settings
     from memorist.memory import Memory
 
-__all__ = ["AsJson", "Options", "User", "fail", "given", "opened", "run", "text_or_stdin"]
+__all__ = ["Options", "confirm", "fail", "given", "opened", "run", "text_or_stdin"]
 
 EXIT_FAILED = 1
 EXIT_BAD_LINES = 3
 EXIT_INTERRUPTED = 130
 
 _T = TypeVar("_T")
-
-User: TypeAlias = Annotated[
-    str | None, typer.Option("--user", "-u", help="Whose records. Without it, those that all users share.")
-]
-AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +103,18 @@ def text_or_stdin(text: str) -> str:
             return sys.stdin.buffer.read().decode("utf-8").rstrip("\r\n")
         except UnicodeDecodeError as error:
             raise InvalidInputError("the standard input is not UTF-8") from error
+
+
+def confirm(question: str) -> None:
+    """Go on only where somebody is there and says yes."""
+    if not sys.stdin.isatty():
+        raise typer.BadParameter("nobody is here to be asked; give --yes", param_hint="--yes")
+    try:
+        sure = typer.confirm(question)
+    except typer.Abort:  # Ctrl-C, or the end of the input
+        raise fail("interrupted; nothing was done", EXIT_INTERRUPTED) from None
+    if not sure:
+        raise fail("not confirmed; nothing was done")
 
 
 def given(**options: Any) -> dict[str, Any]:

@@ -1,11 +1,20 @@
 """The command that serves a memory to other programs."""
 
-from typing import Annotated, cast
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from memorist.cli.running import Options, run
-from memorist.errors import InvalidInputError
+from memorist.cli.showing import shown_url
+from memorist.errors import InvalidInputError, MissingExtraError
+
+if TYPE_CHECKING:
+    from starlette.routing import BaseRoute
+
+    from memorist.memory import Memory
+    from memorist.serve.observability import Observer
 
 __all__ = ["register"]
 
@@ -44,14 +53,15 @@ def serve(
         bool, typer.Option("--log-names", help="Write tenants' and users' names to those lines too.")
     ] = False,
 ) -> None:
-    """Serve REST and the web console. Other machines need a token: see `memorist token`."""
+    """Serve REST, the web console and, where the extra mcp is installed, MCP. Other machines need a token: see
+    `memorist token`."""
 
     async def work() -> None:
         from memorist.memory import Memory
         from memorist.serve.auth import Tokens
         from memorist.serve.observability import LogFormat, Observer, start_logging
         from memorist.serve.rest import Limits, create_app
-        from memorist.serve.running import bind, check_open
+        from memorist.serve.running import bind, check_open, url_of
         from memorist.serve.running import serve as answer
 
         options: Options = context.obj
@@ -61,11 +71,37 @@ def serve(
         async with Memory.open(settings=options.settings()) as memory:
             open_here = check_open(host, tokens=bool(await Tokens(memory).list())) and not require_token
             limits = Limits(concurrency=concurrency, body_bytes=body_mib * 1024 * 1024, seconds=timeout)
-            app = create_app(memory, open=open_here, limits=limits, observer=Observer(names=log_names))
+            observer = Observer(names=log_names)
+            told = {
+                "Store": shown_url(options.settings().url),
+                "Embedder": shown_url(str(options.settings().embedder or "the one that comes with it")),
+                "Most requests at once": f"{concurrency:,}",
+                "Largest body": f"{body_mib:,} MiB",
+                "Longest time": f"{timeout:g} seconds",
+            }
             with bind(host, port) as listening:
-                shown = f"[{host}]" if ":" in host else host
-                typer.echo(f"Serving at http://{shown}:{listening.getsockname()[1]} (Ctrl-C ends it)")
-                await answer(app, listening, proxies=trust_proxy or ())
+                async with _mcp(memory, observer, open_here=open_here) as routes:
+                    app = create_app(
+                        memory, open=open_here, limits=limits, observer=observer, more=routes, settings=told
+                    )
+                    url = url_of(host, listening)
+                    typer.echo(f"Serving at {url} (Ctrl-C ends it)")
+                    if routes:
+                        typer.echo(f"For MCP clients: {url}/mcp")
+                    await answer(app, listening, proxies=trust_proxy or ())
         typer.echo("Ended; everything acknowledged is stored")
 
     run(work)
+
+
+@asynccontextmanager
+async def _mcp(memory: "Memory", observer: "Observer", *, open_here: bool) -> "AsyncIterator[Sequence[BaseRoute]]":
+    """Run what serves MCP clients, and yield its routes: none where the extra is not installed."""
+    try:
+        from memorist.serve.mcp import Gate, create_app
+    except MissingExtraError:
+        yield ()
+        return
+    app = create_app(Gate(memory=memory, open=open_here), hosts=None, ended=observer.metrics.verb)
+    async with app.router.lifespan_context(app):
+        yield app.routes

@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-__all__ = ["clean", "console", "marked", "print_changes", "print_hits", "print_json", "print_record",
-           "print_records", "table"]  # fmt: skip
+__all__ = ["clean", "console", "counted", "marked", "print_changes", "print_hits", "print_json", "print_record",
+           "print_records", "shown_url", "table"]  # fmt: skip
 
 _LONGEST = 600
+_PASSWORD = re.compile(r"(://[^/?#]*?:)[^/?#]*(?=@)|([?&]\w*(?:password|key)=)[^&#]*")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -33,8 +34,8 @@ def print_json(value: Any) -> None:
     typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
 
 
-def print_hits(hits: Sequence[Hit], *, as_json: bool, explain: bool) -> None:
-    """Print what recall found."""
+def print_hits(hits: Sequence[Hit], *, as_json: bool, explain: bool, whose: bool) -> None:
+    """Print what recall found; `whose` adds of whom each is."""
     if as_json:
         print_json([hit.to_dict() for hit in hits])
         return
@@ -44,7 +45,7 @@ def print_hits(hits: Sequence[Hit], *, as_json: bool, explain: bool) -> None:
     shown = table("Score", "Similarity", "When", "What")
     shown.columns[0].justify = shown.columns[1].justify = "right"
     for hit in hits:
-        text = _described(hit.record, hit.matched)
+        text = _described(hit.record, hit.matched, whose=whose)
         if explain:
             signals = ", ".join(f"{name} {value:.3g}" for name, value in hit.signals.items())
             text.append(f"\n{signals}", style="cyan")
@@ -52,17 +53,14 @@ def print_hits(hits: Sequence[Hit], *, as_json: bool, explain: bool) -> None:
     console().print(shown)
 
 
-def print_records(records: Sequence[Record], *, as_json: bool) -> None:
-    """Print records in the order given."""
-    if as_json:
-        print_json([record.to_dict() for record in records])
-        return
+def print_records(records: Sequence[Record], *, whose: bool) -> None:
+    """Print records in the order given; `whose` adds of whom each is."""
     if not records:
         typer.echo("Nothing here yet.")
         return
     shown = table("When", "Kind", "What")
     for record in records:
-        shown.add_row(_when(record), str(record.kind), _described(record))
+        shown.add_row(_when(record), str(record.kind), _described(record, whose=whose))
     console().print(shown)
 
 
@@ -118,8 +116,18 @@ def clean(text: str) -> str:
     return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))
 
 
-def _described(record: Record, words: Iterable[str] = ()) -> "Text":
-    """Return who said what, and below it the id and the conversation."""
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """Return a number of things, such as ``1,200 records``; `many` is their name where it is not `one` with an s."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def shown_url(url: str) -> str:
+    """Return a URL without the password it may hold."""
+    return _PASSWORD.sub(lambda found: f"{found[1] or found[2]}…", url)
+
+
+def _described(record: Record, words: Iterable[str] = (), *, whose: bool = False) -> "Text":
+    """Return who said what, and below it the id, the conversation, and whose it is where that is asked for."""
     shown = marked(record.content, words)
     if record.cue is not None:
         shown = marked(record.cue, words).append("\n→ ").append_text(marked(record.content, ()))
@@ -128,7 +136,8 @@ def _described(record: Record, words: Iterable[str] = ()) -> "Text":
     if head is not None:
         shown = marked(head, (), "").append(": ").append_text(shown)
         shown.stylize("bold", 0, len(clean(head)) + 1)
-    parts = [record.id, record.scope.session, "superseded" if not record.current else None]
+    owner = (record.scope.user or "(shared)") if whose else None
+    parts = [record.id, owner, record.scope.session, "superseded" if not record.current else None]
     shown.append(f"\n{clean(' · '.join(part for part in parts if part))}", style="dim")
     return shown
 

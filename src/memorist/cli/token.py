@@ -1,18 +1,16 @@
 """Commands on the tokens that let programs in: create, list, revoke."""
 
-import re
 from typing import Annotated
 
 import typer
 
-from memorist.cli.running import AsJson, Options, run
+from memorist.cli.options import AsJson, lifetime
+from memorist.cli.running import Options, run
 from memorist.cli.showing import clean, console, print_json, table
 
 __all__ = ["app"]
 
 app = typer.Typer(help="Tokens for `memorist serve`.", no_args_is_help=True)
-
-_UNITS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 
 @app.command()
@@ -40,7 +38,7 @@ def create(
 
         options: Options = context.obj
         tenant = None if all_tenants else options.tenant
-        until = None if expires is None else _lifetime(expires)
+        until = None if expires is None else lifetime(expires)
         async with Memory.open(settings=options.settings()) as memory:
             secret, token = await Tokens(memory).create(name, tenant=tenant, user=user, right=right, expires_at=until)
         if json:
@@ -99,9 +97,3 @@ def revoke(context: typer.Context, name: Annotated[str, typer.Argument(help="The
         typer.echo(f"Revoked {token.grant.name}")
 
     run(work)
-
-
-def _lifetime(text: str) -> str | float:
-    """Return a time as `parse_expiry` takes it; ``90d`` is so many seconds from now."""
-    found = re.fullmatch(r"(\d+)([mhdw])", text.strip())
-    return text if found is None else float(int(found[1]) * _UNITS[found[2]])

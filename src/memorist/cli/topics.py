@@ -4,7 +4,8 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from memorist.cli.running import AsJson, User, opened, run, text_or_stdin
+from memorist.cli.options import AsJson, User
+from memorist.cli.running import opened, run, text_or_stdin
 from memorist.cli.showing import clean, console, print_json, table
 from memorist.errors import NotFoundError
 
@@ -39,15 +40,15 @@ def list_(
 
 
 @app.command()
-def get(context: typer.Context, topic: Topic, user: User = None) -> None:
+def get(context: typer.Context, topic: Topic, user: User = None, json: AsJson = False) -> None:
     """Print the value of a topic."""
 
     async def work() -> None:
         async with opened(context, user) as memory:
-            value = await memory.topics.get(topic)
-        if value is None:
+            record = await memory.topics.record(topic)
+        if record is None:
             raise NotFoundError(f"there is no topic {topic!r} here")
-        typer.echo(value)
+        print_json(record.to_dict()) if json else typer.echo(record.content)
 
     run(work)
 
@@ -58,6 +59,7 @@ def set_(
     topic: Topic,
     value: Annotated[str, typer.Argument(help="Its value; - reads the standard input.")],
     user: User = None,
+    json: AsJson = False,
 ) -> None:
     """Give a topic its value; the old one stays in its history."""
     text = text_or_stdin(value)
@@ -65,7 +67,7 @@ def set_(
     async def work() -> None:
         async with opened(context, user) as memory:
             record = await memory.topics.set(topic, text)
-        typer.echo(f"Set, as {record.id}")
+        print_json(record.to_dict()) if json else typer.echo(f"Set, as {record.id}")
 
     run(work)
 

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from memorist.cli.files import write_new
-from memorist.cli.running import EXIT_BAD_LINES, User, opened, run
-from memorist.cli.showing import clean
+from memorist.cli.options import User
+from memorist.cli.progress import spinner
+from memorist.cli.running import EXIT_BAD_LINES, opened, run
+from memorist.cli.showing import clean, counted
 
 if TYPE_CHECKING:
     from memorist.adapters.mango import TrainingReport
@@ -68,11 +70,12 @@ def train(
 
         lines = sys.stdin.buffer.readlines() if file == "-" else Path(file).expanduser().read_bytes().splitlines()
         async with _memory(context, user, persist_dir, collection) as memory:
-            return await train_lines(memory, lines)
+            with spinner("Training"):
+                return await train_lines(memory, lines)
 
     report = run(work)
     bad = len(report.bad)
-    typer.echo(f"{report.imported:,} imported, {bad:,} bad line{'' if bad == 1 else 's'}")
+    typer.echo(f"{report.imported:,} imported, {counted(bad, 'bad line')}")
     for line in report.bad[:_MOST_SHOWN]:
         typer.echo(f"line {line.number}: {clean(line.reason)}", err=True)
     if bad > _MOST_SHOWN:
@@ -101,6 +104,6 @@ def export(
                 sys.stdout.buffer.flush()
                 return
             number = await write_new(Path(file).expanduser(), export_lines(memory)) + 1
-        typer.echo(f"{number:,} entr{'y' if number == 1 else 'ies'} written to {file}")
+        typer.echo(f"{counted(number, 'entry', 'entries')} written to {file}")
 
     run(work)

@@ -4,8 +4,10 @@ from typing import Annotated
 
 import typer
 
-from memorist.cli.progress import records_bar
+from memorist.cli.options import AsJson
+from memorist.cli.progress import records_bar, spinner
 from memorist.cli.running import opened, run
+from memorist.cli.showing import counted, print_json
 
 __all__ = ["register"]
 
@@ -19,23 +21,26 @@ def register(app: typer.Typer) -> None:
 def backup(
     context: typer.Context,
     target: Annotated[str, typer.Argument(metavar="TARGET", help="A new file.")],
+    json: AsJson = False,
 ) -> None:
     """Copy the whole database while it is in use, and check the copy."""
 
     async def work() -> None:
         async with opened(context) as memory:
-            typer.echo(f"Copied to {await memory.backup(target)}")
+            with spinner("Copying"):
+                copy = await memory.backup(target)
+        print_json({"path": str(copy)}) if json else typer.echo(f"Copied to {copy}")
 
     run(work)
 
 
-def reindex(context: typer.Context) -> None:
+def reindex(context: typer.Context, json: AsJson = False) -> None:
     """Make all vectors anew with the embedder that is set now; goes on where it was interrupted."""
 
     async def work() -> None:
         async with opened(context, reindexing=True) as memory:
             with records_bar("Embedding") as progress:
                 number = await memory.reindex(progress)
-        typer.echo(f"Embedded {number:,} record{'' if number == 1 else 's'} anew")
+        print_json({"reindexed": number}) if json else typer.echo(f"Embedded {counted(number, 'record')} anew")
 
     run(work)

@@ -1,20 +1,37 @@
 """Commands that change: remember, revise, rate, forget, purge."""
 
-import sys
-from typing import Annotated
+from typing import Annotated, Any, cast
 
 import typer
 
-from memorist.cli.running import AsJson, User, given, opened, run, text_or_stdin
-from memorist.cli.showing import print_json
+from memorist.cli.options import (
+    Agent,
+    AsJson,
+    Cue,
+    Expires,
+    Id,
+    Kinds,
+    Metadata,
+    Session,
+    Since,
+    Source,
+    Until,
+    User,
+    Where,
+    lifetime,
+)
+from memorist.cli.progress import spinner
+from memorist.cli.running import confirm, given, opened, run, text_or_stdin
+from memorist.cli.showing import counted, print_json
 
 __all__ = ["register"]
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands to `app`."""
-    for command in (remember, revise, rate, forget, purge):
+    for command in (remember, revise, forget, purge):
         app.command()(command)
+    app.command(context_settings={"ignore_unknown_options": True})(rate)  # -1 is a rating
 
 
 def remember(
@@ -23,18 +40,32 @@ def remember(
     user: User = None,
     kind: Annotated[str, typer.Option("--kind", "-k", help="note, message, fact, episode, experience…")] = "note",
     session: Annotated[str | None, typer.Option("--session", "-s", help="The conversation it is of.")] = None,
+    agent: Annotated[str | None, typer.Option(help="The agent that stores it.")] = None,
     id: Annotated[str | None, typer.Option(help="An id of your own; made up if left out.")] = None,
-    cue: Annotated[str | None, typer.Option(help="What recall matches instead: a question, a situation.")] = None,
+    key: Annotated[str | None, typer.Option(help="An exact name: a topic's, a tool's.")] = None,
+    cue: Cue = None,
+    metadata: Metadata = None,
+    source: Source = None,
     happened_at: Annotated[str | None, typer.Option("--at", help="When it happened; now if left out.")] = None,
+    expires: Expires = None,
+    supersedes: Annotated[str | None, typer.Option(metavar="ID", help="Whose place it takes.")] = None,
+    verified: Annotated[bool, typer.Option("--verified", help="Someone has checked it.")] = False,
+    if_exists: Annotated[str, typer.Option(help="Where its id is taken: error, replace or ignore.")] = "error",
     json: AsJson = False,
 ) -> None:
     """Remember a text. It is on the disk when this returns."""
     content = text_or_stdin(text)
 
     async def work() -> None:
-        fields = given(session=session, id=id, cue=cue, happened_at=happened_at)
+        fields = given(
+            session=session, agent=agent, id=id, key=key, cue=cue, metadata=metadata, source=source,
+            happened_at=happened_at, supersedes=supersedes,
+            expires_at=None if expires is None else lifetime(expires),
+        )  # fmt: skip
         async with opened(context, user) as memory:
-            record = await memory.remember(content, kind=kind, **fields)
+            record = await memory.remember(
+                content, kind=kind, verified=verified, if_exists=cast("Any", if_exists), **fields
+            )
         print_json(record.to_dict()) if json else typer.echo(f"Remembered as {record.id}")
 
     run(work)
@@ -42,12 +73,17 @@ def remember(
 
 def revise(
     context: typer.Context,
-    id: Annotated[str, typer.Argument(metavar="ID", help="The id of a memory.")],
+    id: Id,
     text: Annotated[str | None, typer.Argument(help="Its new text; - reads the standard input.")] = None,
     user: User = None,
-    cue: Annotated[str | None, typer.Option(help="What recall matches instead: a question, a situation.")] = None,
+    cue: Cue = None,
+    metadata: Metadata = None,
+    source: Source = None,
     happened_at: Annotated[str | None, typer.Option("--at", help="When it happened.")] = None,
-    expires_at: Annotated[str | None, typer.Option("--expires", help="When it goes by itself.")] = None,
+    expires: Expires = None,
+    verified: Annotated[
+        bool | None, typer.Option("--verified/--unverified", help="Whether someone has checked it.")
+    ] = None,
     json: AsJson = False,
 ) -> None:
     """Change a memory; what it was stays in its history."""
@@ -55,7 +91,10 @@ def revise(
 
     async def work() -> None:
         async with opened(context, user) as memory:
-            record = await memory.revise(id, content=content, cue=cue, happened_at=happened_at, expires_at=expires_at)
+            record = await memory.revise(
+                id, content=content, cue=cue, metadata=metadata, source=source, happened_at=happened_at,
+                expires_at=None if expires is None else lifetime(expires), verified=verified,
+            )  # fmt: skip
         print_json(record.to_dict()) if json else typer.echo(f"Revised {record.id}")
 
     run(work)
@@ -63,9 +102,10 @@ def revise(
 
 def rate(
     context: typer.Context,
-    id: Annotated[str, typer.Argument(metavar="ID", help="The id of a memory.")],
+    id: Id,
     rating: Annotated[str, typer.Argument(help="From -1 (bad) to 1 (good), or none to take it back.")],
     user: User = None,
+    source: Source = None,
     json: AsJson = False,
 ) -> None:
     """Give a memory feedback: among similar ones the well-rated rank first."""
@@ -76,42 +116,67 @@ def rate(
 
     async def work() -> None:
         async with opened(context, user) as memory:
-            record = await memory.rate(id, value)
-        print_json(record.to_dict()) if json else typer.echo(f"Rated {record.id}: {record.rating}")
+            record = await memory.rate(id, value, source=source)
+        if json:
+            print_json(record.to_dict())
+        else:
+            typer.echo(f"Took back the rating of {record.id}" if value is None else f"Rated {record.id}: {value:g}")
 
     run(work)
 
 
 def forget(
     context: typer.Context,
-    ids: Annotated[list[str], typer.Argument(metavar="ID…", help="The ids of the memories.")],
+    ids: Annotated[list[str] | None, typer.Argument(metavar="ID", help="The ids of the memories.")] = None,
     user: User = None,
+    kind: Kinds = None,
+    session: Session = None,
+    agent: Agent = None,
+    where: Where = None,
+    since: Since = None,
+    until: Until = None,
+    source: Annotated[str | None, typer.Option(help="Who wants it; stays in the history.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    json: AsJson = False,
 ) -> None:
-    """Forget memories by their ids, their texts in the history included."""
+    """Forget memories by their ids, or all that pass a filter; their texts in the history included."""
+    named = list(dict.fromkeys(ids or ()))
+    chosen = given(kind=kind or None, session=session, agent=agent, where=where, since=since, until=until)
+    if bool(named) == bool(chosen):
+        raise typer.BadParameter("name ids, or a filter; to delete everything of a user there is purge")
+    if chosen and not yes:
+        confirm("Forget all that pass this filter, for good?")
 
     async def work() -> None:
         async with opened(context, user) as memory:
-            gone = await memory.forget(*ids)
-        absent = len(set(ids)) - gone
-        typer.echo(f"Forgot {gone:,}" + (f"; {absent:,} not found" if absent > 0 else ""))
+            gone = await memory.forget(*named, source=source, **chosen)
+        absent = len(named) - gone
+        if json:
+            print_json({"forgotten": gone})
+        else:
+            typer.echo(f"Forgot {gone:,}" + (f"; {absent:,} not found" if absent > 0 else ""))
 
     run(work)
 
 
 def purge(
     context: typer.Context,
-    user: Annotated[str, typer.Option("--user", "-u", help="Whose memory to delete.")],
+    user: Annotated[str | None, typer.Option("--user", "-u", help="Whose memory to delete.")] = None,
+    shared: Annotated[bool, typer.Option("--shared", help="In the place of a user: what all users share.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    json: AsJson = False,
 ) -> None:
     """Delete everything of a user, for good: no byte of it is left in the files."""
+    if (user is None) != shared:
+        raise typer.BadParameter("say whose: --user NAME, or --shared", param_hint="--user")
+    whose = "what all users share" if user is None else f"{user!r}"
     if not yes:
-        if not sys.stdin.isatty():
-            raise typer.BadParameter("nobody is here to be asked; give --yes", param_hint="--yes")
-        typer.confirm(f"Delete everything that is remembered of {user!r}, for good?", abort=True)
+        confirm(f"Delete everything that is remembered of {whose}, for good?")
 
     async def work() -> None:
         async with opened(context, user) as memory:
-            gone = await memory.purge()
-        typer.echo(f"Purged {gone:,} record{'' if gone == 1 else 's'} of {user!r}")
+            with spinner("Deleting, and making sure that nothing is left"):
+                gone = await memory.purge()
+        print_json({"purged": gone}) if json else typer.echo(f"Purged {counted(gone, 'record')} of {whose}")
 
     run(work)

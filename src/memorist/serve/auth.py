@@ -7,8 +7,9 @@ reaches. So tokens live in the store itself: every process that serves it sees o
 import hashlib
 import ipaddress
 import json
+import re
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -30,6 +31,7 @@ SERVER_TENANT = "memorist:server"
 NO_TOKEN = "a token is needed: send the header `Authorization: Bearer TOKEN`"
 WRONG_HEADER = "the header must be `Authorization: Bearer TOKEN`"
 _PROXIES = frozenset(("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip"))
+_PORT = re.compile(r":\d*$")
 _PREFIX = "mem_"
 _KEY = "token/"
 
@@ -227,14 +229,19 @@ class Tokens:
                 return found
 
 
-def is_near(client: str | None, headers: Iterable[str]) -> bool:
-    """Whether a request comes from this machine, as far as is known, and no proxy passed it on for somebody else.
+def is_near(client: str | None, headers: Mapping[str, str]) -> bool:
+    """Whether somebody on this machine asks: as far as is known, no proxy for another, no page of another site, and
+    under no name but this machine's own, for a page can give its own site's name this machine's address.
 
     Args:
-        client: the address it comes from, if known.
-        headers: the names of its headers, in small letters.
+        client: the address that the request comes from, if known.
+        headers: its headers, by names in small letters.
     """
-    return (client is None or is_loopback(client)) and _PROXIES.isdisjoint(headers)
+    host = headers.get("host", "")
+    origin = headers.get("origin")
+    own = origin is None or origin in (f"http://{host}", f"https://{host}")
+    here = (client is None or is_loopback(client)) and _PROXIES.isdisjoint(headers)
+    return here and own and is_loopback(_PORT.sub("", host))
 
 
 def is_loopback(host: str) -> bool:

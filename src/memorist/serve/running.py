@@ -16,7 +16,7 @@ try:
 except ImportError as error:
     raise missing_extra("uvicorn", "rest") from error
 
-__all__ = ["Server", "bind", "check_open", "serve"]
+__all__ = ["Server", "bind", "bracketed", "check_open", "serve", "url_of"]
 
 _GRACE = 10
 
@@ -40,6 +40,16 @@ def bind(host: str, port: int) -> socket.socket:
         listening.close()
         raise
     return listening
+
+
+def url_of(host: str, listening: socket.socket) -> str:
+    """Return the URL of a server that was bound to a host."""
+    return f"http://{bracketed(host)}:{listening.getsockname()[1]}"
+
+
+def bracketed(host: str) -> str:
+    """Return a host as it stands in a URL: an IPv6 address in brackets."""
+    return f"[{host.strip('[]')}]" if ":" in host else host
 
 
 def check_open(host: str, *, tokens: bool) -> bool:

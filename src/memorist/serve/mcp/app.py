@@ -1,6 +1,6 @@
 """The server over streamable HTTP, as an ASGI app."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
@@ -12,6 +12,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memorist.errors import InvalidInputError, MemoristError, ScopeError
+from memorist.observing import Call
 from memorist.scope import DEFAULT_TENANT
 from memorist.scope import Scope as MemoryScope
 from memorist.serve.auth import UnauthorizedError
@@ -31,7 +32,12 @@ _STATUS: dict[type[MemoristError], int] = {
 
 
 def create_app(
-    gate: Gate, *, hosts: Iterable[str] = LOOPBACK_HOSTS, path: str = "/mcp", limits: Limits = LIMITS
+    gate: Gate,
+    *,
+    hosts: Iterable[str] | None = LOOPBACK_HOSTS,
+    path: str = "/mcp",
+    limits: Limits = LIMITS,
+    ended: Callable[[Call], None] | None = None,
 ) -> Starlette:
     """Return the server as an ASGI app. No state is held between requests, so any process can answer each.
 
@@ -39,8 +45,10 @@ def create_app(
         gate: lets requests in.
         hosts: the names that a request may call this server by, on any port where they name none; another
             name, or a page of another origin, is refused: it is how a web page would reach a local server.
+            None is any name: who comes without a token must use this machine's own all the same.
         path: where the server answers.
         limits: what a request may cost.
+        ended: called with each call of a verb that has ended, to be counted.
 
     Raises:
         InvalidInputError: the gate's memory is bound, or there is no host.
@@ -48,7 +56,7 @@ def create_app(
     if gate.memory.scope != MemoryScope(DEFAULT_TENANT):
         raise InvalidInputError("a server needs a memory that is bound to no tenant, user or label")
     manager = StreamableHTTPSessionManager(
-        create_server(_access_of),
+        create_server(_access_of, ended=ended),
         stateless=True,
         json_response=True,
         security_settings=_security(hosts),
@@ -86,7 +94,9 @@ def _access_of(context: Context) -> Access:
     return access
 
 
-def _security(hosts: Iterable[str]) -> TransportSecuritySettings:
+def _security(hosts: Iterable[str] | None) -> TransportSecuritySettings:
+    if hosts is None:
+        return TransportSecuritySettings(enable_dns_rebinding_protection=False)
     named = [host for host in hosts if host.strip()]
     if not named:
         raise InvalidInputError("name at least one host that clients call the server by")

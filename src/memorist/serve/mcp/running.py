@@ -14,7 +14,7 @@ from memorist.serve.auth import Tokens, is_loopback
 from memorist.serve.mcp.access import Access, Gate
 from memorist.serve.mcp.app import LOOPBACK_HOSTS, create_app
 from memorist.serve.mcp.server import create_server
-from memorist.serve.running import bind, check_open, serve
+from memorist.serve.running import bind, bracketed, check_open, serve, url_of
 
 __all__ = ["serve_http", "serve_stdio"]
 
@@ -65,8 +65,7 @@ async def serve_http(
     more = tuple(hosts)
     app = create_app(replace(gate, open=gate.open and near), hosts=[*_names(host, more), *more], path=path)
     with bind(host, port) as listening:
-        shown = f"[{host}]" if ":" in host else host
-        ready(f"http://{shown}:{listening.getsockname()[1]}{path}")
+        ready(url_of(host, listening) + path)
         async with app.router.lifespan_context(app):
             await serve(app, listening)
 
@@ -78,7 +77,7 @@ def _names(host: str, more: tuple[str, ...]) -> tuple[str, ...]:
         if not more:
             raise InvalidInputError("say with --allow-host by which name clients call this server")
         return LOOPBACK_HOSTS
-    return (f"[{host}]" if ":" in host else host,)
+    return (bracketed(host),)
 
 
 @contextmanager

@@ -36,7 +36,7 @@ from mcp_types import (
 from memorist import __version__
 from memorist.agents.tools import Toolbox, ToolSchema
 from memorist.errors import InvalidInputError, MemoristError, NotFoundError, ScopeError
-from memorist.observing import Telemetry, Watch, observed
+from memorist.observing import Call, Telemetry, Watch, observed
 from memorist.serve.auth import Right
 from memorist.serve.mcp import resources
 from memorist.serve.mcp.access import Access
@@ -56,15 +56,18 @@ _P = TypeVar("_P")
 _FAILED = "the server failed; its log says more"
 
 
-def create_server(access: Access | AccessOf, *, telemetry: Telemetry | None = None) -> Server[Any]:
+def create_server(
+    access: Access | AccessOf, *, telemetry: Telemetry | None = None, ended: Callable[[Call], None] | None = None
+) -> Server[Any]:
     """Return an MCP server, to be run on a transport of the SDK.
 
     Args:
         access: whose memory it is and what may be done there; for all requests, or found for each.
         telemetry: gets the spans; by default OpenTelemetry with the program's own providers.
+        ended: called with each call of a verb that has ended, to be counted.
     """
     telemetry = telemetry or Telemetry()
-    watch = Watch(telemetry)
+    watch = Watch(telemetry, ended)
 
     def find(context: Context) -> Access:
         found = access(context) if callable(access) else access

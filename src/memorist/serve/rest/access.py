@@ -1,6 +1,6 @@
 """From a request to the memory that it may see: its token, what it names, and the right it needs."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, TypeAlias, cast
 
@@ -17,7 +17,6 @@ from memorist.serve.auth import (
     Right,
     Tokens,
     UnauthorizedError,
-    is_loopback,
     is_near,
 )
 from memorist.serve.observability.requests import GRANT, SCOPE
@@ -32,13 +31,14 @@ _bearer = HTTPBearer(auto_error=False, description="A token made by `memorist to
 class Server:
     """What all requests share.
 
-    `open` is whether callers on this machine need no token.
+    `open` is whether callers on this machine need no token, `settings` what an operator is shown of the others.
     """
 
     memory: Memory
     tokens: Tokens
     ledger: Ledger
     open: bool
+    settings: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +89,7 @@ async def authorized(request: Request, server: Server, secret: str | None) -> Gr
 
 
 def _is_local(request: Request) -> bool:
-    """Whether a person on this machine asks: no proxy, no other site's page, no name that a page made up."""
-    host = request.url.hostname
-    origin = request.headers.get("origin")
-    same = origin is None or origin == f"{request.url.scheme}://{request.headers.get('host', '')}"
-    near = is_near(None if request.client is None else request.client.host, request.headers)
-    return near and same and is_loopback(host or "")
+    return is_near(None if request.client is None else request.client.host, request.headers)
 
 
 def _needing(right: Right) -> Callable[..., Awaitable[Access]]:

@@ -1,10 +1,12 @@
 """The app: routes, errors and limits put together."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
+from starlette.routing import BaseRoute, Route
 
 from memorist import __version__
 from memorist.errors import InvalidInputError
@@ -43,7 +45,13 @@ _NOTHING_TOLD: Any = {"tracing": False, "metrics": False, "logs": False, "auto_c
 
 
 def create_app(
-    memory: Memory, *, open: bool = False, limits: Limits | None = None, observer: Observer | None = None
+    memory: Memory,
+    *,
+    open: bool = False,
+    limits: Limits | None = None,
+    observer: Observer | None = None,
+    more: Iterable[BaseRoute] = (),
+    settings: Mapping[str, str] | None = None,
 ) -> App:
     """Return the server as an ASGI app.
 
@@ -52,15 +60,25 @@ def create_app(
         open: let callers on this machine in without a token. Only for a server on a loopback address.
         limits: what a request may cost.
         observer: what is told of its requests; by default one of its own, with the program's OpenTelemetry.
+        more: routes to stand beside its own, within the same limits; who they let in is up to them.
+        settings: what the console shows an operator of how the server was set up.
 
     Raises:
         InvalidInputError: the memory is bound.
     """
     observer = observer or Observer()
-    return guarded(create_api(memory, open=open, observer=observer), limits or Limits(), observer)
+    app = create_api(memory, open=open, observer=observer, settings=settings)
+    app.router.routes.extend(more)
+    return guarded(app, limits or Limits(), observer)
 
 
-def create_api(memory: Memory, *, open: bool = False, observer: Observer | None = None) -> FastAPI:
+def create_api(
+    memory: Memory,
+    *,
+    open: bool = False,
+    observer: Observer | None = None,
+    settings: Mapping[str, str] | None = None,
+) -> FastAPI:
     """Return the routes alone, without the limits around them."""
     if memory.scope != Scope(DEFAULT_TENANT):
         raise InvalidInputError("a server needs a memory that is bound to no tenant, user or label")
@@ -79,28 +97,34 @@ def create_api(memory: Memory, *, open: bool = False, observer: Observer | None 
         responses={status: {**_PROBLEM, **more} for status, more in _PROBLEMS.items()},
     )
     app.state.observer = observer = observer or Observer()
-    app.state.server = Server(observer.observed(memory), Tokens(memory), Ledger(memory), open)
+    app.state.server = Server(observer.observed(memory), Tokens(memory), Ledger(memory), open, settings or {})
     add_handlers(app)
     for subject in _SUBJECTS:
         app.include_router(subject.router, prefix=_PREFIX)
     app.get("/health", tags=["server"], response_model=models.Status)(health)
     app.get("/ready", tags=["server"], response_model=models.Status)(ready)
+    for path, probe in (("/health", health), ("/ready", ready)):  # as some load balancers ask
+        app.head(path, include_in_schema=False)(probe)
     metrics_answer: dict[str, Any] = {"content": {"text/plain": {"schema": {"type": "string"}}}}
     app.get("/metrics", tags=["server"], response_class=Response, responses={200: metrics_answer})(metrics)
     app.router.routes.extend(console_routes(app.state.server))
     return app
 
 
-def guarded(app: App, limits: Limits, observer: Observer) -> App:
+def guarded(app: FastAPI, limits: Limits, observer: Observer) -> App:
     """Return an app with limits around it, and all that happens there observed."""
+    plain = {each.endpoint: each.path for each in app.routes if type(each) is Route}
     free = ("/health", "/ready", "/metrics")
     limited = Limiter(app, limits, streaming=whole.STREAMING, free=free, refuse=problem_of)
-    return RawPaths(ObservedRequests(limited, observer, _route_of))
+    return RawPaths(ObservedRequests(limited, observer, partial(_route_of, plain)))
 
 
-def _route_of(scope: Mapping[str, Any]) -> str | None:
-    """Return the template of the route that answered: not every FastAPI says the prefix with which it was included."""
-    path: str | None = getattr(scope.get("route"), "path", None)
+def _route_of(plain: Mapping[Any, str], scope: Mapping[str, Any]) -> str | None:
+    """Return the template of the route that answered.
+
+    Not every FastAPI says the prefix with which one was included, nor the `plain` ones, which are Starlette's.
+    """
+    path: str | None = getattr(scope.get("route"), "path", None) or plain.get(scope.get("endpoint"))
     bare = path is not None and scope.get("endpoint") in _INCLUDED and not path.startswith(f"{_PREFIX}/")
     return f"{_PREFIX}{path}" if bare else path
 

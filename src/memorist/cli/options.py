@@ -1,0 +1,67 @@
+"""Options that several commands have, and what narrows a read."""
+
+import json
+import re
+from typing import Annotated, Any, TypeAlias
+
+import typer
+
+__all__ = [
+    "Agent", "AsJson", "AsOf", "Cue", "Everyone", "Expires", "Id", "Kinds", "Limit", "Metadata", "Session", "Shared",
+    "Since", "Source", "Superseded", "Until", "User", "Verified", "Where", "lifetime",
+]  # fmt: skip
+
+_UNITS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+
+
+def json_object(text: str) -> dict[str, Any]:
+    """Return what a JSON object says; anything else is wrong usage."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise typer.BadParameter(f"this is no JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise typer.BadParameter('give a JSON object, such as {"trip": "Lisbon"}')
+    return value
+
+
+def lifetime(text: str) -> str | float:
+    """Return a time as `parse_expiry` takes it; ``90d`` is so many seconds from now."""
+    found = re.fullmatch(r"(\d+)([mhdw])", text.strip())
+    return text if found is None else float(int(found[1]) * _UNITS[found[2]])
+
+
+AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+Cue: TypeAlias = Annotated[str | None, typer.Option(help="What recall matches instead: a question, a situation.")]
+Expires: TypeAlias = Annotated[
+    str | None, typer.Option("--expires", metavar="WHEN", help="When it goes by itself: 90d, 12h, or a date.")
+]
+Id: TypeAlias = Annotated[str, typer.Argument(metavar="ID", help="The id of a memory.")]
+Limit: TypeAlias = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many at most.")]
+Metadata: TypeAlias = Annotated[
+    dict[str, Any] | None, typer.Option(parser=json_object, metavar="JSON", help="Fields of your own, an object.")
+]
+Source: TypeAlias = Annotated[str | None, typer.Option(help="Who or what says so.")]
+User: TypeAlias = Annotated[
+    str | None, typer.Option("--user", "-u", help="Whose records. Without it, those that all users share.")
+]
+
+# What narrows.
+Agent: TypeAlias = Annotated[str | None, typer.Option(help="Only what this agent stored.")]
+AsOf: TypeAlias = Annotated[str | None, typer.Option(help="As of this time: the facts that held then.")]
+Everyone: TypeAlias = Annotated[bool, typer.Option("--everyone", help="All users of the tenant.")]
+Kinds: TypeAlias = Annotated[
+    list[str] | None, typer.Option("--kind", "-k", help="Only this kind: message, note, fact… May be repeated.")
+]
+Session: TypeAlias = Annotated[str | None, typer.Option("--session", "-s", help="Only this conversation.")]
+Shared: TypeAlias = Annotated[bool, typer.Option("--shared", help="Also what all users share.")]
+Since: TypeAlias = Annotated[str | None, typer.Option(help="Only from this time on, such as 2024-05-01.")]
+Superseded: TypeAlias = Annotated[bool, typer.Option("--superseded", help="Also those whose place another took.")]
+Until: TypeAlias = Annotated[str | None, typer.Option(help="Only before this time.")]
+Verified: TypeAlias = Annotated[
+    bool | None, typer.Option("--verified/--unverified", help="Only what someone has checked, or has not.")
+]
+Where: TypeAlias = Annotated[
+    dict[str, Any] | None,
+    typer.Option(parser=json_object, metavar="JSON", help='Only with such metadata: {"nights": {"$gte": 3}}.'),
+]

@@ -1,0 +1,103 @@
+"""The command that shows the settings, config; and what the file of settings says of other commands' options."""
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from memorist.cli.options import AsJson
+from memorist.cli.running import Options, run
+from memorist.cli.showing import clean, console, print_json, shown_url, table
+from memorist.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from memorist.config import Settings
+
+__all__ = ["file_options", "options_by_command", "register"]
+
+_PREFIX = "MEMORIST_"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to `app`."""
+    app.command()(config)
+
+
+def file_options(file: Path) -> dict[str, Any]:
+    """Return what the file says of commands' options; nothing where it is wrong, which opening a memory tells."""
+    from memorist.config import options_from_file
+
+    try:
+        return options_from_file(file)
+    except InvalidInputError:
+        return {}
+
+
+def options_by_command(context: typer.Context, said: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the value of each option of each command that `said` names as the environment would."""
+    found: dict[str, dict[str, Any]] = {}
+    for command, name, parameter in _variables(context):
+        if name in said:
+            found.setdefault(command, {})[parameter.name] = said[name]
+    return found
+
+
+def _variables(context: typer.Context) -> Iterator[tuple[str, str, Any]]:
+    """Yield each command that has an option with a variable, the variable's name without prefix, and the option."""
+    commands: Mapping[str, Any] = getattr(context.find_root().command, "commands", {})
+    for command, found in commands.items():
+        for parameter in found.params:
+            if isinstance(parameter.envvar, str):
+                yield command, parameter.envvar.removeprefix(_PREFIX).lower(), parameter
+
+
+def config(context: typer.Context, json: AsJson = False) -> None:
+    """Show every setting, and whether a flag, the environment, the file or the default says so."""
+
+    async def work() -> None:
+        options: Options = context.obj
+        rows = [{"setting": name, "value": value, "from": source} for name, value, source in _layers(context, options)]
+        if json:
+            print_json(rows)
+            return
+        shown = table("Setting", "From", "Value")
+        for row in rows:
+            shown.add_row(row["setting"], row["from"], clean("" if row["value"] is None else str(row["value"])))
+        console().print(shown)
+        typer.echo(f"File: {options.file}" + ("" if options.file.is_file() else " (not there)"))
+
+    run(work)
+
+
+def _layers(context: typer.Context, options: Options) -> Iterator[tuple[str, Any, str]]:
+    """Yield each setting, its value, and the first layer that says it."""
+    from memorist.config import COMMAND_NAMES, NAMES, from_environment, from_file
+
+    settings = options.settings()
+    of_tenant = context.find_root().get_parameter_source("tenant")
+    flags = {"db": options.db, "embedder": options.embedder}
+    if of_tenant is not None and of_tenant.name == "COMMANDLINE":
+        flags["tenant"] = options.tenant
+    variables = {name: os.environ.get(_PREFIX + name.upper(), "") for name in COMMAND_NAMES}
+    said: dict[str, Mapping[str, Any]] = {
+        "flag": {name: value for name, value in flags.items() if value is not None},
+        "environment": from_environment(os.environ) | {name: text for name, text in variables.items() if text},
+        "file": from_file(options.file) | file_options(options.file),
+    }
+    defaults = {name: parameter.default for _, name, parameter in _variables(context)}
+    for name in (*NAMES, *COMMAND_NAMES):
+        source = next((layer for layer, values in said.items() if name in values), "default")
+        own = said.get(source, defaults).get(name)
+        yield name, options.tenant if name == "tenant" else _value(settings, name, own), source
+
+
+def _value(settings: "Settings", name: str, said: Any) -> Any:
+    if name == "db":
+        return shown_url(settings.url)
+    if name == "embedder":
+        return "the bundled model" if said is None else str(said)
+    if name == "model":
+        return None if said is None else str(said)
+    return getattr(settings, name, said)
