@@ -117,6 +117,41 @@ async def test_forget_and_take_back(page: Page, site: str, alice: Memory) -> Non
     await page.get_by_role("button", name="Undo").click()
     await expect(page.locator(".whole")).to_have_text("Lives in Lisbon")
     assert await alice.get("home") == old
+    assert await page.get_by_role("button", name="Undo").count() == 0, "once"
+
+
+async def test_what_was_forgotten_can_be_taken_back_from_any_page(page: Page, site: str, alice: Memory) -> None:
+    old = await alice.remember("Lives in Lisbon", id="home")
+    await page.goto(f"{site}/record?user=alice&id=home")
+    await page.get_by_role("button", name="Forget").click()
+    await page.goto(f"{site}/topics?user=alice")
+    await page.get_by_role("button", name="Undo").click()
+    await expect(page.locator(".whole")).to_have_text("Lives in Lisbon")
+    assert await alice.get("home") == old
+
+
+async def test_a_shared_hit_leads_to_its_record(browser: Browser, site: str, everyone: Memory, alice: Memory) -> None:
+    await everyone.remember("The office closes at six")
+    secret, _ = await Tokens(everyone).create("alice reads", user="alice", right="read")
+    page = await browser.new_page()
+    await page.goto(f"{site}/?user=alice&q=office&shared=1")
+    await page.locator(".hits .text a").click()
+    await expect(page.locator(".whole")).to_have_text("The office closes at six")
+    async with running(create_app(everyone)) as closed:
+        await page.goto(f"{closed}/login?next=/?q=office%26shared=1")
+        await page.get_by_label("Token").fill(secret)
+        await page.get_by_role("button", name="Sign in").click()
+        await expect(page.locator(".hits .text")).to_have_text("The office closes at six")
+        assert await page.locator(".hits .text a").count() == 0, "a token of a user reaches no shared record by itself"
+
+
+async def test_what_goes_wrong_while_typing_is_one_sentence(browser: Browser, site: str) -> None:
+    page = await browser.new_page()
+    await page.goto(f"{site}/")
+    await page.evaluate("document.querySelector('select[name=kind]').innerHTML = '<option>nonsense</option>'")
+    await page.get_by_label("Question").fill("tea")
+    await expect(page.locator("#hits")).to_have_text(re.compile("nonsense"))
+    assert await page.locator("#hits *").count() == 0
 
 
 async def test_browse_filters_and_pages(page: Page, site: str, alice: Memory) -> None:
@@ -190,6 +225,7 @@ async def test_what_is_remembered_is_text_and_never_markup(browser: Browser, sit
 async def test_a_token_is_the_way_in(browser: Browser, everyone: Memory, alice: Memory) -> None:
     await alice.remember("Prefers homestays")
     secret, _ = await Tokens(everyone).create("alice reads", user="alice", right="read")
+    counting, _ = await Tokens(everyone).create("prometheus", tenant=None, right="metrics")
     async with running(create_app(everyone)) as site:
         page = await browser.new_page()
         await page.goto(f"{site}/browse")
@@ -197,9 +233,12 @@ async def test_a_token_is_the_way_in(browser: Browser, everyone: Memory, alice: 
         await page.get_by_label("Token").fill("mem_wrong")
         await page.get_by_role("button", name="Sign in").click()
         await expect(page.get_by_role("alert")).to_contain_text("not known")
+        await page.get_by_label("Token").fill(counting)
+        await page.get_by_role("button", name="Sign in").click()
+        await expect(page.get_by_role("alert")).to_contain_text("the right 'read'")
         await page.get_by_label("Token").fill(secret)
         await page.get_by_role("button", name="Sign in").click()
-        await page.get_by_role("link", name="Browse").click()
+        assert page.url == f"{site}/browse", "the way in leads to where one wanted to go"
         await expect(page.locator(".records")).to_contain_text("Prefers homestays")
         assert await page.get_by_label("User").count() == 0, "the token says whose memory it is"
         await page.locator(".records a").first.click()
@@ -224,6 +263,19 @@ async def test_only_an_admin_sees_everyones_records(browser: Browser, everyone: 
             assert (await page.get_by_text("alice's note").count() == 1) is allowed
             await page.goto(f"{site}/status")
             assert (await page.locator(".users").count() == 1) is allowed
+
+
+async def test_only_an_operator_sees_the_settings(browser: Browser, everyone: Memory) -> None:
+    settings = {"Store": "notes.db", "Embedder": "<hash>"}
+    async with running(create_app(everyone, settings=settings)) as site:
+        for tenant, shown in ((None, 1), ("default", 0)):
+            secret, _ = await Tokens(everyone).create(str(tenant), tenant=tenant, right="admin")
+            page = await (await browser.new_context()).new_page()
+            await page.goto(f"{site}/login?next=/status")
+            await page.get_by_label("Token").fill(secret)
+            await page.get_by_role("button", name="Sign in").click()
+            await expect(page.locator("dl").first).to_contain_text("the store answers")
+            assert await page.get_by_text("<hash>").count() == shown
 
 
 async def test_leaving_ends_the_session(browser: Browser, everyone: Memory) -> None:

@@ -161,6 +161,7 @@ async def test_health_and_readiness_need_no_token(client: Any) -> None:
     http = await client(open=False)
     for path in ("/health", "/ready"):
         assert (await http.get(path)).json()["status"] == "ok"
+        assert (await http.head(path)).status_code == 200, "as some load balancers ask"
 
 
 async def test_a_store_that_is_closed_is_not_ready(http: Any, everyone: Memory) -> None:

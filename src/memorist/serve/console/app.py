@@ -9,12 +9,13 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from memorist.errors import MemoristError
-from memorist.serve.auth import Right, UnauthorizedError
+from memorist.serve.auth import Right
 from memorist.serve.console import changes, pages
 from memorist.serve.console.rendering import render
 from memorist.serve.console.sessions import COOKIE, Sessions
 from memorist.serve.console.visits import answered, is_foreign, secured, set_cookie
 from memorist.serve.rest.access import Server, authorized
+from memorist.serve.rest.problems import problem_of
 
 __all__ = ["console_routes"]
 
@@ -52,28 +53,30 @@ def _login(server: Server, sessions: Sessions) -> Callable[[Request], Awaitable[
     """The way in: a token, once; the cookie stands for it afterwards."""
 
     async def login(request: Request) -> Response:
-        return secured(await enter(request) if request.method == "POST" else _login_page(request))
+        if request.method == "POST":
+            return secured(await enter(request))
+        return secured(_login_page(_own(request.query_params.get("next"))))
 
     async def enter(request: Request) -> Response:
         form = await request.form(max_files=0, max_fields=5)
         token = form.get("token")
         secret = token.strip() if isinstance(token, str) else ""
+        place = _own(form.get("next"))
         if is_foreign(request):
-            return _login_page(request, "this form is not of this page", 403)
+            return _login_page(place, "this form is not of this page", 403)
         try:
-            await authorized(request, server, secret)
+            (await authorized(request, server, secret)).check(Right.READ)
         except MemoristError as error:
-            return _login_page(request, str(error), 401 if isinstance(error, UnauthorizedError) else 503)
-        response = RedirectResponse(_own(form.get("next")), 303)
+            return _login_page(place, str(error), problem_of(error)[0])
+        response = RedirectResponse(place, 303)
         set_cookie(request, response, sessions.begin(secret))
         return response
 
     return login
 
 
-def _login_page(request: Request, problem: str | None = None, status: int = 200) -> Response:
-    text = render("login.html", problem=problem, next=_own(request.query_params.get("next")))
-    return HTMLResponse(text, status)
+def _login_page(place: str, problem: str | None = None, status: int = 200) -> Response:
+    return HTMLResponse(render("login.html", problem=problem, next=place), status)
 
 
 def _own(path: object) -> str:

@@ -59,7 +59,7 @@ async def forget(visit: Visit) -> Response:
 
 async def undo(visit: Visit) -> Response:
     """Store what was forgotten last as it was."""
-    record = visit.session.take_back()
+    record = visit.session.forgotten
     if record is None:
         raise NotFoundError("there is nothing to take back any more; two minutes is what there is")
     header = json.dumps({"format": FORMAT, "version": VERSION})
@@ -68,6 +68,7 @@ async def undo(visit: Visit) -> Response:
     report = await memory.load([header, json.dumps(record.to_dict())])
     if report.bad:
         raise InvalidInputError(report.bad[0].reason)
+    visit.session.took_back()
     return visit.redirect("/record", "Taken back; its history begins anew.", id=record.id)
 
 

@@ -29,7 +29,7 @@ async def find(visit: Visit) -> Response:
             question, limit=_HITS, kind=visit.value("kind"), shared=visit.value("shared") is not None, explain=True
         )
     if visit.value("fragment") is not None:
-        return HTMLResponse(render("hits.html", hits=hits, question=question, here=visit.link))
+        return HTMLResponse(render("hits.html", hits=hits, question=question, visit=visit))
     return visit.page(
         "find.html", title="Find", question=question, hits=hits, kinds=_KINDS, kind=visit.value("kind"),
         shared=visit.value("shared") is not None,
@@ -116,6 +116,7 @@ async def status(visit: Visit) -> Response:
     return visit.page(
         "status.html", title="Status", kinds={kind: count for kind, count in kinds.items() if count}, users=users,
         count=await memory.count(), all_versions=await memory.count(superseded=True), open=visit.server.open,
+        settings=visit.server.settings if visit.may_see_all and visit.grant.tenant is None else {},
     )  # fmt: skip
 
 

@@ -48,10 +48,9 @@ class Session:
             self._forgotten = None
         return None if self._forgotten is None else self._forgotten.record
 
-    def take_back(self) -> Record | None:
-        """Return the record that was forgotten last, once."""
-        record, self._forgotten = self.forgotten, None
-        return record
+    def took_back(self) -> None:
+        """Let the forgotten record go: it is stored again."""
+        self._forgotten = None
 
     def take_notice(self) -> str | None:
         """Return what is to be told once."""

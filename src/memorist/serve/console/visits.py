@@ -13,9 +13,11 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from memorist.errors import MemoristError
 from memorist.memory import Memory
+from memorist.records import Record
 from memorist.serve.auth import Grant, Right, UnauthorizedError
 from memorist.serve.console.rendering import HEADERS, link, render
 from memorist.serve.console.sessions import COOKIE, Session, Sessions
+from memorist.serve.observability.requests import SCOPE
 from memorist.serve.rest.access import Server, authorized
 from memorist.serve.rest.problems import problem_of
 
@@ -57,6 +59,7 @@ class Visit:
             ScopeError: it is not the token's.
         """
         scope = self.grant.scope(tenant=self.value("tenant"), user=self.value("user"))
+        self.request.scope[SCOPE] = scope
         return self.server.memory.scoped(tenant=scope.tenant, user=scope.user)
 
     @property
@@ -67,6 +70,16 @@ class Visit:
     def link(self, path: str, **query: Any) -> str:
         """Return a path in the same scope."""
         return link(path, **self.scope, **query)
+
+    def record_link(self, record: Record) -> str | None:
+        """Return where a record is shown: under its owner, who may be another than the one looked at.
+
+        None for one that the token does not reach by itself, as a shared one for a token of a user.
+        """
+        owner = record.scope.user
+        if self.grant.user is None:
+            return link("/record", tenant=self.scope["tenant"], user=owner, id=record.id)
+        return self.link("/record", id=record.id) if owner == self.grant.user else None
 
     def page(self, template: str, status: int = 200, **values: Any) -> Response:
         """Return a page."""

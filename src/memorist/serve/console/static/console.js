@@ -23,7 +23,13 @@ if (form && hits && question) {
         location.reload(); // the session is over
         return;
       }
-      hits.innerHTML = await answer.text(); // escaped by the server
+      const text = await answer.text();
+      if (answer.ok) {
+        hits.innerHTML = text; // escaped by the server
+      } else {
+        const told = new DOMParser().parseFromString(text, "text/html").querySelector("[role=alert]");
+        hits.textContent = told?.textContent ?? "The server is busy; try again.";
+      }
       hits.setAttribute("aria-busy", "false");
     } catch (error) {
       if (error.name !== "AbortError") {
