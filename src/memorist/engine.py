@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from memorist.config import Settings
-from memorist.embedders import BatchedEmbedder, OnnxEmbedder, Role, Vectors, open_embedder, unit_rows
+from memorist.embedders import BatchedEmbedder, OnnxEmbedder, Vectors, open_embedder, unit_rows
 from memorist.errors import ClosedError, EmbedderError, EmbedderMismatchError, InvalidInputError
-from memorist.recall import Recaller, given_vector, terms_of
+from memorist.recall import Recaller, embedded, given_vector, terms_of
 from memorist.records import Action, Draft, Record
 from memorist.scope import Scope, Wall
 from memorist.stores import open_store
@@ -95,7 +95,7 @@ class Engine:
             vectors[place] = row
         missing = [place for place in wanted if vectors[place] is None]
         if missing:
-            rows = await self.embedder.embed([records[place].text for place in missing], Role.DOCUMENT)
+            rows = await embedded(self.embedder, [records[place] for place in missing])
             for place, row in zip(missing, rows, strict=True):
                 vectors[place] = row
         await self.store.bind(self.embedder.fingerprint, self.embedder.dimensions)
@@ -172,7 +172,7 @@ class Engine:
         while True:
             while rows := await self.store.to_reembed(fingerprint, _REINDEX_BATCH):
                 total = total or await self.store.left_to_reembed(fingerprint)
-                vectors = await self.embedder.embed([record.text for _, _, record in rows], Role.DOCUMENT)
+                vectors = await embedded(self.embedder, [record for _, _, record in rows])
                 staged = [
                     (number, version, np.asarray(vector), terms_of(record))
                     for (number, version, record), vector in zip(rows, vectors, strict=True)

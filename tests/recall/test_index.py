@@ -26,7 +26,8 @@ ENTRIES = st.builds(
     ),
     st.integers(1, 12), st.sampled_from([Kind.MESSAGE, Kind.MESSAGE, Kind.NOTE]), NAMES, NAMES, NAMES, AT,
     st.none() | AT, st.none() | AT, st.none() | st.sampled_from([-1.0, 0.5]),
-    st.sampled_from(["", "tea", "tea milk", "milk milk sugar"]), st.none() | st.integers(0, 4),
+    st.sampled_from(["", "tea", "tea milk", "milk milk sugar", "milk ! ~ @-1 @17", "tea ?", "@3"]),
+    st.none() | st.integers(0, 4),
 )  # fmt: skip
 CHANGED = st.lists(ENTRIES, max_size=5, unique_by=lambda entry: entry.number)
 STEPS = st.lists(st.tuples(CHANGED, st.sets(st.integers(1, 12), max_size=2)), max_size=8)
@@ -64,13 +65,17 @@ def told(index: WallIndex) -> dict[str, object]:
     """Return all that ranking may ask, with numbers and names in the place of rows and codes."""
     numbers, rows = index.column("number"), np.flatnonzero(index.alive)
     names = {"agent": list(index.agents), "session": list(index.sessions), "speaker": list(index.speakers)}
-    plain = ("at", "expires_at", "superseded_at", "rating", "length", "kind")
+    plain = ("at", "expires_at", "superseded_at", "rating", "length", "kind", "asks", "tells", "timed")
     answers: dict[str, object] = {name: by_number(index, index.column(name)) for name in plain}
     for name, known in names.items():
         codes = by_number(index, index.column(name))
         answers[name] = {number: [*known, None][int(str(code))] for number, code in codes.items()}  # None has -1
     for name, beside in zip(("before", "after"), index.neighbours(), strict=True):
         answers[name] = {int(numbers[row]): None if beside[row] < 0 else int(numbers[beside[row]]) for row in rows}
+    marked, days = index.days()
+    answers["days"] = sorted(
+        (int(numbers[row]), day) for row, day in zip(marked, days.tolist(), strict=True) if index.alive[row]
+    )
     answers["years"] = list(index.years())
     for each in FILTERS:
         for moment in MOMENTS[::2]:

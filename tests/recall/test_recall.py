@@ -58,6 +58,39 @@ async def test_what_happened_then_is_lifted_and_the_rest_is_not_dropped(alice: M
     assert found[0].record.at.day == 3
 
 
+async def test_a_message_that_tells_goes_before_one_that_only_asks(alice: Memory) -> None:
+    await alice.remember(
+        [Draft(content=text, kind=Kind.MESSAGE) for text in ("I bought new skis.", "Have you bought new skis?")]
+    )
+    [first, second] = await alice.recall("new skis bought", explain=True)
+    assert first.record.content == "I bought new skis."
+    assert (first.signals["impersonal"], first.signals["asks"]) == (0, 0)
+    assert (second.signals["impersonal"], second.signals["asks"]) == (1, 1)
+
+
+async def test_a_day_that_a_message_points_at_counts(alice: Memory) -> None:
+    await alice.remember(talk(("Ann", "Swimming was fun"), ("Bo", "Swimming a month ago was fun"), day=20))
+    [first, _] = await alice.recall("who liked swimming on 20 April 2023", explain=True)
+    assert first.record.content == "Swimming a month ago was fun"
+    assert first.signals["told_time"] > 0.9
+
+
+async def test_a_question_for_a_time_lifts_what_says_when(alice: Memory) -> None:
+    await alice.remember([Draft(content=text, kind=Kind.MESSAGE) for text in ("Ines swam", "Ines swam on Monday")])
+    [first, _] = await alice.recall("when did Ines swim or when she swam", explain=True)
+    assert first.record.content == "Ines swam on Monday"
+    assert first.signals["says_when"] == 1
+    [first, _] = await alice.recall("who swam", explain=True)
+    assert "says_when" not in first.signals
+
+
+async def test_when_it_happened_is_corrected_and_so_are_the_days_it_points_at(alice: Memory) -> None:
+    [record] = await alice.remember(talk(("Ann", "We swam yesterday"), day=10))
+    await alice.revise(record.id, happened_at="2021-06-02")
+    [hit] = await alice.recall("swimming on 1 June 2021", explain=True)
+    assert hit.signals["told_time"] == 1
+
+
 async def test_signals_are_given_only_when_asked_for(alice: Memory) -> None:
     await alice.remember("the cat sleeps")
     [hit] = await alice.recall("cat")
@@ -117,6 +150,14 @@ async def test_dense_recall_is_in_the_order_of_the_cosine(alice: Memory) -> None
     hits = await alice.recall("red house", mode="dense", limit=5)
     assert contents(hits)[:3] == [text for _, text in expected][:3]
     assert [hit.similarity for hit in hits] == pytest.approx([value for value, _ in expected], abs=1e-5)
+
+
+async def test_dense_recall_takes_the_question_as_it_is(alice: Memory) -> None:
+    for name in ("Ben", "Ann"):  # in other modes a speaker's name is read as "I"
+        await alice.conversation("c").append({"role": "user", "name": name, "content": "Hello"})
+    await alice.remember("What did Ben order?")
+    [hit] = await alice.recall("What did Ben order?", mode="dense", limit=1)
+    assert hit.similarity == pytest.approx(1, abs=1e-5)
 
 
 async def test_thresholds_are_inclusive(alice: Memory) -> None:

@@ -9,25 +9,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorist.filters import Filter
+from memorist.recall.marks import NO_MARKS, read_marks
 from memorist.recall.vectors import BLOCK_ROWS, VectorTable
 from memorist.records import Kind
 from memorist.stores.base import Entries, Entry
 from memorist.times import to_micros
 
-__all__ = ["Bools", "Floats", "Rows", "WallIndex"]
+__all__ = ["KINDS", "Bools", "Floats", "Rows", "WallIndex"]
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float32]
 Rows = NDArray[np.intp]
 
 _NEVER = np.iinfo(np.int64).max
-_KINDS = {kind: code for code, kind in enumerate(Kind)}
+KINDS = {kind: code for code, kind in enumerate(Kind)}
+"""The codes of the kinds in a column."""
 _COLUMNS: Mapping[str, tuple[str, int]] = {
     "number": ("i8", 0), "at": ("i8", 0), "expires_at": ("i8", 0), "superseded_at": ("i8", 0), "rating": ("f4", 0),
     "length": ("i4", 0), "agent": ("i4", -1), "session": ("i4", -1), "speaker": ("i4", -1), "before": ("i4", -1),
     "after": ("i4", -1), "kind": ("i1", 0), "alive": ("?", 0),
+    "asks": ("?", 0), "tells": ("?", 0), "timed": ("?", 0),
 }  # fmt: skip
 """The fields of a row: their type, and what they hold until they are set."""
+_MICROSECONDS_A_DAY = 86_400_000_000
 _BYTES_A_POSTING = 8
 _BYTES_A_TERM = 250
 _BYTES_A_ROW = 110
@@ -64,6 +68,8 @@ class WallIndex:
         self._terms: list[str] | None = []
         self._postings: dict[str, tuple[array[int], array[int]]] | None = {}
         self._posted = self._posted_rows = 0
+        self._days_of: dict[int, tuple[int, ...]] = {}
+        self._days: tuple[Rows, NDArray[np.int64]] | None = None
         self._years: set[int] | None = None
         self._may_expire = False
         self._last_in: dict[int, int] = {}
@@ -193,10 +199,29 @@ class WallIndex:
         columns["agent"][rows] = [self.agents.of(each) for each in agent]
         columns["session"][rows] = [self.sessions.of(each) for each in session]
         columns["speaker"][rows] = [self.speakers.of(each) for each in speaker]
-        columns["kind"][rows] = [_KINDS[each] for each in kind]
+        columns["kind"][rows] = [KINDS[each] for each in kind]
         columns["alive"][rows] = True
+        self._mark(rows, entries)
         self.rated |= any(rating)
         self._may_expire |= any(each is not None for each in expires_at)
+
+    def _mark(self, rows: slice, entries: Sequence[Entry]) -> None:
+        """Take in what the texts of messages show beside their words."""
+        marks = [read_marks(entry.terms) if entry.kind is Kind.MESSAGE else NO_MARKS for entry in entries]
+        for name in ("asks", "tells", "timed"):
+            self._columns[name][rows] = [getattr(each, name) for each in marks]
+        for row, (entry, each) in enumerate(zip(entries, marks, strict=True), rows.start):
+            if each.days or row in self._days_of:
+                said = entry.at // _MICROSECONDS_A_DAY
+                self._days_of[row], self._days = tuple(said + day for day in each.days), None
+
+    def days(self) -> tuple[Rows, NDArray[np.int64]]:
+        """Return the days since 1970 that texts point at, with their rows: dead ones too, and some several times."""
+        if self._days is None:
+            pairs = [(row, day) for row, days in self._days_of.items() for day in days]
+            table = np.array(pairs, np.int64).reshape(-1, 2)
+            self._days = table[:, 0].astype(np.intp), table[:, 1]
+        return self._days
 
     def _post(self) -> "dict[str, tuple[array[int], array[int]]]":
         """Return the postings of all rows; those that came since the last call are added first."""
@@ -255,7 +280,7 @@ class WallIndex:
     def _link_anew(self) -> None:
         table = {name: self.column(name) for name in _COLUMNS}
         table["before"][:] = table["after"][:] = -1
-        talk = np.flatnonzero(table["alive"] & (table["session"] >= 0) & (table["kind"] == _KINDS[Kind.MESSAGE]))
+        talk = np.flatnonzero(table["alive"] & (table["session"] >= 0) & (table["kind"] == KINDS[Kind.MESSAGE]))
         pairs = np.unique(np.stack([table["session"][talk], table["speaker"][talk]]), axis=1)
         sessions, voices = np.unique(pairs[0], return_counts=True)
         self._voice = dict(zip(pairs[0].tolist(), pairs[1].tolist(), strict=True))  # who spoke may have been revised
@@ -315,7 +340,7 @@ class WallIndex:
         elif not filter.superseded:
             mask &= column("superseded_at") == _NEVER
         if filter.kinds is not None:
-            mask &= np.isin(column("kind"), [_KINDS[kind] for kind in filter.kinds])
+            mask &= np.isin(column("kind"), [KINDS[kind] for kind in filter.kinds])
         if filter.agent is not None:
             mask &= column("agent") == self.agents.get(filter.agent, -2)
         if filter.session is not None:

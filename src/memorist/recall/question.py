@@ -10,6 +10,7 @@ from datetime import datetime
 from itertools import pairwise
 
 from memorist.recall.analysis import STOPWORDS, fold, terms, words
+from memorist.recall.marks import FIRST_PERSON
 from memorist.recall.temporal import Span, spans
 
 __all__ = ["ROLES", "Question", "read_question"]
@@ -20,7 +21,10 @@ ROLES = frozenset(
 )  # fmt: skip
 """Speakers that are roles, not people's names."""
 
-_FIRST_PERSON = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b", re.IGNORECASE)
+_ASKS_WHEN = re.compile(
+    r"\bwhen\b|\bhow long\b|\b(?:what|which) (?:date|day|month|year|time)\b|\bhow many (?:day|week|month|year)s\b",
+    re.IGNORECASE,
+)
 _CAPITAL = re.compile(r"[A-Z]")
 
 
@@ -38,6 +42,8 @@ class Question:
     speakers: frozenset[str]
     """The scope's speakers that are asked about."""
     first_person: bool
+    when: bool
+    """Whether it asks for a time."""
     spans: Sequence[Span]
 
 
@@ -79,6 +85,7 @@ def read_question(text: str, *, speakers: Iterable[str] = (), now: datetime, yea
         terms=Counter(asked),
         pairs=tuple(dict.fromkeys(pairwise(asked))),
         speakers=frozenset(named),
-        first_person=bool(_FIRST_PERSON.search(text)),
+        first_person=bool(FIRST_PERSON.search(text)),
+        when=bool(_ASKS_WHEN.search(text)),
         spans=tuple(spans(text, now, years)),
     )

@@ -7,13 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorist.recall.calibration import calibrated, shared_out
-from memorist.recall.index import Bools, Floats, Rows, WallIndex
+from memorist.recall.index import KINDS, Bools, Floats, Rows, WallIndex
 from memorist.recall.query import Query
 from memorist.recall.question import Question
 from memorist.recall.scale import Scale
 from memorist.recall.spelling import respelled
-from memorist.recall.temporal import time_fit
+from memorist.recall.temporal import DAY, time_fit
 from memorist.recall.words import K1, Statistics, WordScores, score_words
+from memorist.records import Kind
 
 __all__ = ["Asked", "Ranked", "rank"]
 
@@ -26,6 +27,10 @@ WEIGHTS: Mapping[str, float] = {
     "speaker": 3.2,
     "first_person": 1.0,
     "time": 3.0,
+    "told_time": 1.5,
+    "says_when": 1.5,
+    "impersonal": -0.7,
+    "asks": -1.0,
     "conversation": 0.3,
 }
 """What each signal counts: learned listwise on all the data sets together, then rounded; see docs/recall.md."""
@@ -134,6 +139,9 @@ def rank(index: WallIndex, asked: Asked) -> Ranked:
     signals |= _who(index, question, rows)
     if question.spans:
         signals["time"] = time_fit(index.column("at")[rows] / 1e6, question.spans)
+        signals |= _told_time(index, question, rows)
+    if asked.vector is not None:
+        signals |= _telling(index, question, rows)
     signals |= _conversation(index, rows, signals)
     return _ranked(index, rows, cosines, signals, asked.scale)
 
@@ -202,6 +210,27 @@ def _who(index: WallIndex, question: Question, rows: Rows) -> dict[str, Floats]:
     if question.first_person and "user" in index.speakers:
         signals["first_person"] = (speaker == index.speakers["user"]).astype(np.float32)
     return signals
+
+
+def _told_time(index: WallIndex, question: Question, rows: Rows) -> dict[str, Floats]:
+    """Return how well the days that the texts themselves point at fit the time asked about."""
+    marked, days = index.days()
+    if not len(marked):
+        return {}
+    best = np.zeros(index.rows, np.float32)
+    np.maximum.at(best, marked, time_fit((days.astype(np.float64) + 0.5) * DAY, question.spans))
+    return {"told_time": best[rows]}
+
+
+def _telling(index: WallIndex, question: Question, rows: Rows) -> dict[str, Floats]:
+    """Return how messages tell, whatever they are about."""
+    message = index.column("kind")[rows] == KINDS[Kind.MESSAGE]
+    if not message.any():
+        return {}
+    signals = {"impersonal": message & ~index.column("tells")[rows], "asks": index.column("asks")[rows]}
+    if question.when:
+        signals["says_when"] = index.column("timed")[rows]
+    return {name: values.astype(np.float32) for name, values in signals.items()}
 
 
 def _conversation(index: WallIndex, rows: Rows, signals: Mapping[str, Floats]) -> dict[str, Floats]:
