@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from memorist.context import Context, ContextItem
     from memorist.embedders import Embedder, Role
     from memorist.errors import MemoristError
     from memorist.memory import Memory
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Action",
     "Change",
+    "Context",
+    "ContextItem",
     "Draft",
     "Embedder",
     "Hit",
@@ -27,6 +30,8 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Context": "memorist.context",
+    "ContextItem": "memorist.context",
     "Memory": "memorist.memory",
     "MemoristError": "memorist.errors",
     "Embedder": "memorist.embedders",

@@ -23,6 +23,7 @@ from memorist.writing import IfExists, draft_of
 
 if TYPE_CHECKING:
     from memorist import transfer
+    from memorist.context import Context, CountTokens
     from memorist.kinds import Conversation, Episodes, Experiences, Facts, Notes, Tools, Topics
 
 __all__ = ["IfExists", "Memory"]
@@ -468,6 +469,59 @@ class Memory:
             vector=vector,
         )
         return await self._engine.opened().recaller.recall(self._scope.reach(shared=shared).walls(), asked)
+
+    async def context(
+        self,
+        query: str,
+        *,
+        tokens: int = 600,
+        count_tokens: "CountTokens | None" = None,
+        min_confidence: float | None = None,
+        standing: bool = True,
+        topics: Iterable[str] = (),
+        pinned: Iterable[str] = (),
+        kind: Kinds | None = None,
+        where: Where | None = None,
+        payload: Where | None = None,
+        since: TimeLike | None = None,
+        until: TimeLike | None = None,
+        agent: str | None = None,
+        session: str | None = None,
+        verified: bool | None = None,
+        as_of: TimeLike | None = None,
+        now: TimeLike | None = None,
+        shared: bool = False,
+    ) -> "Context":
+        """Return what to put into an agent's prompt for a question, within a budget of tokens.
+
+        Args:
+            query: a question or any text. For a blank one, only what always holds is told.
+            tokens: the most the text may take, at least 16.
+            count_tokens: counts the tokens of a text; by default four characters are one, rounded up.
+            min_confidence: below it, only what always holds is told; 0 tells whatever is found. By default
+                `memorist.context.MIN_CONFIDENCE`.
+            standing: whether standing instructions and preferences are told, whatever is asked.
+            topics: names of topics to tell in any case; ``user.*`` stands for all that begin with ``user.``.
+            pinned: ids of records to tell in any case.
+            now: the time the question is asked at; by default the present.
+            kind, where, payload, since, until, agent, session, verified, as_of, shared: as in `recall`.
+
+        Returns:
+            The text, "" where there is nothing to tell, how likely the memory holds the answer, and the records shown.
+
+        Raises:
+            InvalidInputError: an argument is wrong.
+            EmbedderError: the query could not be embedded.
+        """
+        from memorist.context import MIN_CONFIDENCE, tell
+
+        return await tell(
+            self, query, tokens=tokens, count_tokens=count_tokens,
+            min_confidence=MIN_CONFIDENCE if min_confidence is None else min_confidence,
+            standing=standing, topics=topics, pinned=pinned, now=now, shared=shared,
+            kind=kind, where=where, payload=payload, since=since, until=until, agent=agent, session=session,
+            verified=verified, as_of=as_of,
+        )  # fmt: skip
 
     async def recent(
         self,

@@ -1,0 +1,54 @@
+"""A budget of tokens, by the caller's counter or by characters."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from memorist.errors import InvalidInputError
+
+__all__ = ["LEAST_TOKENS", "Budget", "CountTokens"]
+
+CountTokens: TypeAlias = Callable[[str], int]
+"""Returns how many tokens a text takes."""
+
+LEAST_TOKENS = 16
+"""What the frame and one short line take."""
+_CHARACTERS_A_TOKEN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How long a text may be.
+
+    Args:
+        tokens: at most so many.
+        counter: counts them; by default four characters are a token, rounded up.
+    """
+
+    tokens: int
+    counter: CountTokens | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.tokens, bool) or not isinstance(self.tokens, int):
+            raise InvalidInputError(f"tokens must be a whole number, not {self.tokens!r}")
+        if self.tokens < LEAST_TOKENS:
+            raise InvalidInputError(f"tokens must be at least {LEAST_TOKENS}, which one line takes; not {self.tokens}")
+        if self.counter is not None and not callable(self.counter):
+            raise InvalidInputError(f"count_tokens must be callable, not {type(self.counter).__name__}")
+
+    def count(self, text: str) -> int:
+        """Return how many tokens `text` takes.
+
+        Raises:
+            InvalidInputError: the counter answers no whole number from 0. What it raises itself comes through.
+        """
+        if self.counter is None:
+            return -(-len(text) // _CHARACTERS_A_TOKEN)
+        counted = self.counter(text)
+        if isinstance(counted, bool) or not isinstance(counted, int) or counted < 0:
+            raise InvalidInputError(f"count_tokens must return a whole number from 0, not {counted!r}")
+        return counted
+
+    def holds(self, text: str) -> bool:
+        """Whether `text` fits."""
+        return self.count(text) <= self.tokens

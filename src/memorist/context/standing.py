@@ -1,0 +1,65 @@
+"""What always holds: topics asked for, pinned records, standing instructions and preferences."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from memorist.context.base import Why
+from memorist.context.lines import Line
+from memorist.context.reading import Reader
+from memorist.errors import InvalidInputError
+from memorist.records import Kind, Record
+
+__all__ = ["asked_for", "standing_among"]
+
+_WORDS = "always never prefer whenever remember instruction"
+_STANDING = re.compile(
+    r"\b(?:always|never) (?!been|had|got|thought|knew|saw|seen|heard|realized|wanted|loved|felt|forget|would|could)\w+"
+    r"|\bwhenever (?:i|you)\b|\bi(?:'d| would)? prefer\b|\bfrom now on\b|\bin (?:the )?future\b.*\bplease\b",
+    re.IGNORECASE,
+)
+_LONGEST = 400
+_LOOKED_AT = 40
+
+
+async def asked_for(reader: Reader, topics: Iterable[str], pinned: Iterable[str], **narrowing: Any) -> list[Line]:
+    """Return the topics and records named, in this order; names of none are passed over.
+
+    A topic's name that ends in ``*`` stands for all that begin so.
+    """
+    found: list[Line] = []
+    for name in _names("topics", topics):
+        if name.endswith("*"):
+            page = await reader.browse(kind=Kind.TOPIC, key_prefix=name[:-1] or None, order="key", **narrowing)
+            found += [_line(record, "topic") for record in page.records]
+        elif (record := await reader.lookup(name, **narrowing)) is not None:
+            found.append(_line(record, "topic"))
+    for id in _names("pinned", pinned):
+        if (record := await reader.get(id)) is not None:
+            found.append(_line(record, "pinned"))
+    return list({line.record.id: line for line in found}.values())
+
+
+async def standing_among(reader: Reader, **narrowing: Any) -> list[Line]:
+    """Return standing instructions and preferences, the newest first."""
+    hits = await reader.recall(_WORDS, mode="lexical", limit=_LOOKED_AT, **narrowing)
+    found = [hit.record for hit in hits if _is_standing(hit.record)]
+    found.sort(key=lambda record: record.at, reverse=True)
+    return [_line(record, "standing") for record in found]
+
+
+def _is_standing(record: Record) -> bool:
+    if record.kind is Kind.MESSAGE and (record.payload.get("speaker") or record.payload.get("role")) != "user":
+        return False
+    return len(record.content) <= _LONGEST and _STANDING.search(record.content) is not None
+
+
+def _line(record: Record, why: Why) -> Line:
+    return Line(record, record.content, why, 1.0)
+
+
+def _names(what: str, names: Iterable[str]) -> list[str]:
+    given = [names] if isinstance(names, str) else list(names)
+    if not all(isinstance(name, str) and name.strip() for name in given):
+        raise InvalidInputError(f"{what} must be names that are not blank")
+    return given

@@ -1,0 +1,118 @@
+"""The context as its user sees it."""
+
+from collections.abc import Callable
+
+import pytest
+
+from memorist import Context, Draft, Kind, Memory
+from memorist.errors import InvalidInputError, StoreError
+from memorist.sync import Memory as BlockingMemory
+from memorist.testing import HashEmbedder
+
+pytestmark = pytest.mark.anyio
+
+
+def said(speaker: str, text: str, at: str, session: str = "one") -> Draft:
+    return Draft(content=text, kind=Kind.MESSAGE, session=session, payload={"speaker": speaker}, happened_at=at)
+
+
+TALK = [
+    said("Ann", "Which instrument do you play?", "2023-05-08T12:00"),
+    said("Bo", "I went to a cello lesson yesterday.", "2023-05-08T12:01"),
+    said("Bo", "The cello teacher is strict.", "2023-05-08T12:02"),
+    said("Bo", "My cello broke.", "2023-06-09T12:00", "two"),
+]
+
+
+async def test_lines_come_in_the_order_of_time_under_their_day_and_speaker(alice: Memory) -> None:
+    await alice.remember(TALK)
+    told = await alice.context("cello lesson of Bo", min_confidence=0)
+    assert told.text.count("8 May 2023") == 1
+    assert told.text.index("[8 May 2023]") < told.text.index("strict") < told.text.index("[9 June 2023]")
+    assert told.text.count("Bo: ") == 2
+    assert "yesterday (7 May 2023)" in told.text
+    assert [item.record.at for item in told.items] == sorted(item.record.at for item in told.items)
+
+
+@pytest.mark.parametrize("tokens", [16, 20, 30, 50, 200])
+@pytest.mark.parametrize("counter", [None, len, lambda text: len(text.split())])
+async def test_the_budget_is_never_exceeded(alice: Memory, tokens: int, counter: Callable[[str], int] | None) -> None:
+    await alice.remember(TALK)
+    told = await alice.context("cello", tokens=tokens, count_tokens=counter, min_confidence=0)
+    assert told.tokens == (-(-len(told.text) // 4) if counter is None else counter(told.text))
+    assert told.tokens <= tokens
+
+
+async def test_a_blank_question_is_told_what_always_holds(alice: Memory) -> None:
+    await alice.remember(TALK)
+    await alice.topics.set("user.language", "Elixir")
+    told = await alice.context(" ", topics=["user.language", "user.none"])
+    assert "user.language: Elixir" in told.text and "cello" not in told.text
+    assert told.confidence == 0
+    assert [item.why for item in told.items] == ["topic"]
+    assert await alice.context("") == Context()
+
+
+async def test_an_empty_memory_tells_nothing(alice: Memory) -> None:
+    assert await alice.context("What did Bo do?") == Context()
+
+
+async def test_below_the_confidence_only_what_always_holds_is_told(alice: Memory) -> None:
+    [pinned, *_] = await alice.remember(TALK)
+    told = await alice.context("cello", min_confidence=1.0, pinned=[pinned.id], standing=False)
+    assert [item.record.id for item in told.items] == [pinned.id]
+    assert told.items[0].why == "pinned"
+
+
+@pytest.mark.parametrize("tokens", [15, 0, -1, 2.5, "600", True, None])
+async def test_tokens_that_no_line_fits_are_an_error(alice: Memory, tokens: object) -> None:
+    with pytest.raises(InvalidInputError, match="tokens must be"):
+        await alice.context("cello", tokens=tokens)  # type: ignore[arg-type]
+
+
+async def test_what_the_counter_raises_comes_through(alice: Memory) -> None:
+    await alice.remember(TALK)
+
+    def count(text: str) -> int:
+        raise RuntimeError("no tokenizer")
+
+    with pytest.raises(RuntimeError, match="no tokenizer"):
+        await alice.context("cello", count_tokens=count)
+
+
+@pytest.mark.parametrize("counted", [-1, 1.5, None, True])
+async def test_a_counter_that_counts_wrongly_is_an_error(alice: Memory, counted: object) -> None:
+    await alice.remember(TALK)
+    with pytest.raises(InvalidInputError, match="count_tokens must return"):
+        await alice.context("cello", count_tokens=lambda text: counted)  # type: ignore[arg-type, return-value]
+
+
+@pytest.mark.parametrize("query", [["cello"], None, [{"role": "user", "content": "cello"}]])
+async def test_a_query_is_a_text(alice: Memory, query: object) -> None:
+    with pytest.raises(InvalidInputError, match="the query must be a string"):
+        await alice.context(query)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("confidence", [-0.1, 1.1, "0.5", float("nan"), True])
+async def test_a_confidence_is_a_number_from_0_to_1(alice: Memory, confidence: object) -> None:
+    with pytest.raises(InvalidInputError, match="min_confidence"):
+        await alice.context("cello", min_confidence=confidence)  # type: ignore[arg-type]
+
+
+async def test_a_store_that_fails_raises(alice: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    await alice.remember(TALK)
+
+    async def broken(*_: object, **__: object) -> None:
+        raise StoreError("the disk is gone")
+
+    monkeypatch.setattr(alice, "recall", broken)
+    with pytest.raises(StoreError, match="the disk is gone"):
+        await alice.context("cello")
+
+
+def test_the_blocking_twin_tells_the_same() -> None:
+    with BlockingMemory.open(":memory:", embedder=HashEmbedder()) as memory:
+        memory.remember(TALK)
+        told = memory.context("cello lesson", tokens=100, min_confidence=0)
+        assert isinstance(told, Context)
+        assert "cello" in told.text
