@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from memorist.errors import InvalidInputError
 from memorist.records import Kind, Record, parse_kind
-from memorist.times import TimeLike, parse_time
+from memorist.times import TimeLike, parse_bound
 
 __all__ = ["All", "Any_", "Condition", "Filter", "Not", "Test", "make_filter", "parse_where"]
 
@@ -149,9 +149,9 @@ def make_filter(
         kinds=None if kinds is None else frozenset(map(parse_kind, kinds)),
         where=None if where is None else _checked(parse_where(where)),
         payload=None if payload is None else _checked(parse_where(payload)),
-        since=None if since is None else parse_time(since),
-        until=None if until is None else parse_time(until),
-        as_of=None if as_of is None else parse_time(as_of),
+        since=None if since is None else parse_bound(since),
+        until=None if until is None else parse_bound(until),
+        as_of=None if as_of is None else parse_bound(as_of),
         **rest,
     )
 

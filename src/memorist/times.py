@@ -1,21 +1,65 @@
-"""Points in time: taken in any common form, kept as UTC to the microsecond."""
+"""Points in time: read from strict, unambiguous forms, and kept as UTC to the microsecond."""
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, timezone
 from typing import TypeAlias
 
 from memorist.errors import InvalidInputError
 
-__all__ = ["TimeLike", "from_micros", "iso", "now", "parse_expiry", "parse_time", "to_micros"]
+__all__ = ["TimeLike", "from_micros", "iso", "now", "parse_bound", "parse_expiry", "parse_time", "to_micros"]
 
 TimeLike: TypeAlias = datetime | str | int | float
-"""A datetime (naive means UTC), an ISO string or another common form, or seconds since 1970."""
+"""A datetime (naive means UTC), a text such as ISO 8601, or seconds since 1970."""
+
+MAX_TEXT = 100
+"""Longest text that is read as a time, in characters."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _MILLISECONDS_FROM = 1e11
 """Numbers from here on are milliseconds: as seconds they would be the year 5138."""
-_NUMBER = re.compile(r"[+-]?\d{9,13}(\.\d+)?")
+_ADVICE = "give a datetime, ISO 8601 such as 2023-05-08T13:56Z, or seconds since 1970"
+
+_FLAGS = re.ASCII | re.IGNORECASE
+_NUMBER = re.compile(r"[+-]?\d{9,13}(\.\d+)?", re.ASCII)
+_ISO = re.compile(r"\d{4}(-\d\d-\d\d|\d{4}|-?W\d\d-?\d)([T ].*)?", _FLAGS)
+_DURATION = re.compile(
+    r"(?P<ahead>in )?(?P<count>\d{1,9}) ?(?P<unit>s|m|h|d|w|(?:sec|min|second|minute|hour|day|week)s?)(?P<back> ago)?",
+    _FLAGS,
+)
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+_CLOCK = re.compile(
+    r"(?<![\w:.+-])(?P<hour>\d\d?)(?=:| ?[ap]\.?m\b)"
+    r"(?::(?P<minute>\d\d)(?::(?P<second>\d\d)(?:[.,](?P<rest>\d{1,9}))?)?)?"
+    r"(?: ?(?P<half>[ap])\.?m\b\.?)?"
+    r"(?: ?(?P<zone>Z|(?:UTC|GMT|UT)?(?P<sign>[+-])(?P<hours>\d\d?)(?::?(?P<minutes>\d\d))?(?: \([^()]*\))?"
+    r"|UTC|GMT|UT))?"
+    r"(?![\w:+-])",
+    _FLAGS,
+)
+_WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_WEEKDAY = re.compile(
+    r"\(?\b(mon(day)?|tue(s(day)?)?|wed(nesday)?|thu(rs?(day)?)?|fri(day)?|sat(urday)?|sun(day)?)\b\.?\)?,?", _FLAGS
+)
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_NAME = (
+    r"(?P<name>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"
+    r"oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
+)
+_YEAR, _DAY = r"(?P<year>\d{4})", r"(?P<day>\d\d?)(?:st|nd|rd|th)?"
+_DATES = [
+    re.compile(pattern, _FLAGS)
+    for pattern in (
+        rf"{_YEAR}(?P<mark>[-/.])(?P<month>\d\d?)(?P=mark)(?P<day>\d\d?)",
+        rf"(?P<day>\d\d?)\. ?(?P<month>\d\d?)\. ?{_YEAR}",
+        rf"(?P<one>\d\d?)(?P<mark>[-/])(?P<two>\d\d?)(?P=mark){_YEAR}",
+        rf"{_DAY}\.?(?: of )?[ /-]?{_NAME}(?:, ?|[ /-]){_YEAR}",
+        rf"{_NAME}[ -]{_DAY}(?:, ?|[ -]){_YEAR}",
+        rf"{_YEAR}[ /-]{_NAME}[ /-]{_DAY}",
+    )
+]
+_BESIDE_CLOCK = re.compile(r"^[ ,]*(?:(?:on|at) )?|[ ,]+(?:at)?[ ,]*$", _FLAGS)
+_ZONE_NAME = re.compile(r"[ ]?\(?([A-Z]{1,5}|[A-Za-z]+/[A-Za-z_/]+)\b", re.ASCII)
 
 
 def now() -> datetime:
@@ -26,39 +70,51 @@ def now() -> datetime:
 def parse_time(value: TimeLike) -> datetime:
     """Return the point in time that `value` names, in UTC.
 
-    ISO 8601, "1:56 pm on 8 May, 2023", "2023/04/10 (Mon) 23:07", and seconds or milliseconds since 1970
-    (numbers, or digits in a string) are all understood. A form without a zone is taken as UTC, one without
-    a time of day as midnight; one without a year, month or day is refused rather than guessed.
+    Reads ISO 8601, RFC 2822, dates with the month's English name or with numbers ("1:56 pm on 8 May, 2023",
+    "2023/04/10 (Mon) 23:07"), and seconds or milliseconds since 1970 (numbers, or digits in a text). Without a
+    zone the time is UTC; without a time of day it is midnight. A dotted date has the day first.
 
     Raises:
-        InvalidInputError: the value names no point in time.
+        InvalidInputError: the value names no point in time, or more than one: "10/11/2012" (write the month's
+            name, or the year first), a zone such as EST (write its offset), a date without its year.
     """
     try:
         if isinstance(value, datetime):
             moment = value
-        elif isinstance(value, bool):
-            raise ValueError("a truth value")
-        elif isinstance(value, int | float):
+        elif isinstance(value, int | float) and not isinstance(value, bool):
             moment = _from_number(float(value))
         elif isinstance(value, str):
-            moment = _from_text(value.strip())
+            moment = _from_text(value)
         else:
-            raise ValueError(f"a {type(value).__name__}")
+            raise ValueError(f"a {type(value).__name__} is no time")
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except _AmbiguousError as error:
+        raise InvalidInputError(f"{value!r} is not one point in time: {error}") from error
     except (ValueError, OverflowError) as error:
-        raise InvalidInputError(
-            f"{value!r} is not a point in time; give a datetime, an ISO 8601 string or seconds since 1970"
-        ) from error
+        raise InvalidInputError(f"{_shown(value)} is not a point in time; {_ADVICE}") from error
+
+
+def parse_bound(value: TimeLike, start: datetime | None = None) -> datetime:
+    """Return the point in time that bounds a read: what `parse_time` reads, or a time relative to `start`.
+
+    "7 days ago" and the duration "7d" lie before `start`, "in 2 hours" after it. Units are s, m, h, d and w,
+    or their names from second to week.
+
+    Args:
+        value: the time.
+        start: what relative times count from; by default the present.
+
+    Raises:
+        InvalidInputError: as for `parse_time`.
+    """
+    return _relative(value, start, -1) or parse_time(value)
 
 
 def parse_expiry(value: TimeLike, start: datetime) -> datetime:
-    """Return when something expires: numbers are seconds from `start`, all else is a point in time."""
+    """Return when something expires: what `parse_bound` reads, but numbers and durations count on from `start`."""
     if isinstance(value, int | float) and not isinstance(value, bool):
-        try:
-            return start + timedelta(seconds=value)
-        except (OverflowError, ValueError) as error:
-            raise InvalidInputError(f"{value!r} seconds from now is beyond the calendar") from error
-    return parse_time(value)
+        return _moved(start, value)
+    return _relative(value, start, 1) or parse_time(value)
 
 
 def to_micros(moment: datetime) -> int:
@@ -76,24 +132,108 @@ def iso(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
+class _AmbiguousError(ValueError):
+    """A text can be read as more than one time; the message says how to write it."""
+
+
+def _relative(value: TimeLike, start: datetime | None, direction: int) -> datetime | None:
+    """Return the time that a duration names, or None for what is no duration."""
+    if not isinstance(value, str) or len(value) > MAX_TEXT:
+        return None
+    found = _DURATION.fullmatch(value.strip())
+    if found is None or (found["ahead"] and found["back"]):
+        return None
+    direction = 1 if found["ahead"] else -1 if found["back"] else direction
+    seconds = int(found["count"]) * _UNITS[found["unit"][0].lower()]
+    return _moved(now() if start is None else start, direction * seconds)
+
+
+def _moved(start: datetime, seconds: float) -> datetime:
+    try:
+        return start + timedelta(seconds=seconds)
+    except (OverflowError, ValueError) as error:
+        raise InvalidInputError(f"{_shown(seconds)} seconds from now is beyond the calendar") from error
+
+
 def _from_number(number: float) -> datetime:
     if abs(number) >= _MILLISECONDS_FROM:
         number /= 1000
     return _EPOCH + timedelta(seconds=number)
 
 
-def _from_text(text: str) -> datetime:
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        pass
+def _from_text(given: str) -> datetime:
+    if len(given) > MAX_TEXT:
+        raise ValueError("too long")
+    text = " ".join(given.split())
     if _NUMBER.fullmatch(text):
         return _from_number(float(text))
-    from dateutil import parser  # costs 20 ms to import, and most texts are ISO
+    if _ISO.fullmatch(text):
+        try:
+            return datetime.fromisoformat(text.upper())
+        except ValueError:  # "2023-05-08 13:56 UTC"
+            pass
+    return _from_words(text)
 
-    readings = [
-        parser.parse(text, fuzzy=True, default=default) for default in (datetime(2000, 1, 1), datetime(2001, 2, 2))
-    ]
-    if readings[0] != readings[1]:  # a part of the date came from the default
-        raise ValueError("the date is not complete")
-    return readings[0]
+
+def _from_words(text: str) -> datetime:
+    """Return the time of a text that holds one date, and perhaps a time of day and the day of the week."""
+    clock, after = _CLOCK.search(text), ""
+    if clock is not None:
+        after = text[clock.end() :]
+        text = f"{_BESIDE_CLOCK.sub('', text[: clock.start()])} {_BESIDE_CLOCK.sub('', after)}"
+    weekday = _WEEKDAY.search(text)
+    rest = text if weekday is None else f"{text[: weekday.start()]} {text[weekday.end() :]}"
+    rest = " ".join(rest.split()).strip(" ,")
+    for pattern in _DATES:
+        if (found := pattern.fullmatch(rest)) is not None:
+            break
+    else:
+        if (zone := _ZONE_NAME.match(after)) is not None:
+            raise _AmbiguousError(f"the zone {zone[1]} has no fixed offset; write the offset, such as -05:00, or UTC")
+        raise ValueError("no date")
+    day = _date(found)
+    if weekday is not None and day.weekday() != _WEEKDAYS.index(weekday[1][:3].lower()):
+        raise _AmbiguousError(f"{day} is a {day:%A}")
+    midnight = datetime(day.year, day.month, day.day)
+    return midnight if clock is None else _at(midnight, clock)
+
+
+def _date(found: re.Match[str]) -> date:
+    parts = found.groupdict()
+    year = int(parts["year"])
+    if "one" in parts:
+        one, two = int(parts["one"]), int(parts["two"])
+        if one != two and max(one, two) <= 12:
+            days = date(year, two, one), date(year, one, two)
+            raise _AmbiguousError(f"day or month may stand first; write {days[0]} or {days[1]}")
+        return date(year, two, one) if one > 12 else date(year, one, two)
+    month = _MONTHS.index(parts["name"][:3].lower()) + 1 if "name" in parts else int(parts["month"])
+    return date(year, month, int(parts["day"]))
+
+
+def _at(midnight: datetime, clock: re.Match[str]) -> datetime:
+    """Return the time of day that `clock` says, on the day of `midnight`."""
+    hour, half = int(clock["hour"]), clock["half"]
+    if half is not None:
+        if not 1 <= hour <= 12:
+            raise ValueError("no hour of a half day")
+        hour = hour % 12 + (12 if half in "pP" else 0)
+    zone = None
+    if clock["zone"] is not None:
+        hours, minutes = int(clock["hours"] or 0), int(clock["minutes"] or 0)
+        if minutes > 59:
+            raise ValueError("no offset")
+        offset = timedelta(hours=hours, minutes=minutes)
+        zone = timezone(-offset if clock["sign"] == "-" else offset)
+    micros = int((clock["rest"] or "").ljust(6, "0")[:6])
+    minute, second = int(clock["minute"] or 0), int(clock["second"] or 0)
+    return midnight.replace(hour=hour, minute=minute, second=second, microsecond=micros, tzinfo=zone)
+
+
+def _shown(value: object) -> str:
+    """Return `value` for an error's text, shortened."""
+    if isinstance(value, int) and value.bit_length() > 128:
+        return f"a number of {value.bit_length()} bits"
+    if isinstance(value, str) and len(value) > MAX_TEXT:
+        return f"{value[:40]!r}… ({len(value)} characters)"
+    return repr(value)

@@ -1,17 +1,14 @@
 """Options that several commands have, and what narrows a read."""
 
 import json
-import re
 from typing import Annotated, Any, TypeAlias
 
 import typer
 
 __all__ = [
     "Agent", "AsJson", "AsOf", "Cue", "Everyone", "Expires", "Id", "Kinds", "Limit", "Metadata", "Session", "Shared",
-    "Since", "Source", "Superseded", "Until", "User", "Verified", "Where", "lifetime",
+    "Since", "Source", "Superseded", "Until", "User", "Verified", "Where",
 ]  # fmt: skip
-
-_UNITS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 
 def json_object(text: str) -> dict[str, Any]:
@@ -25,16 +22,10 @@ def json_object(text: str) -> dict[str, Any]:
     return value
 
 
-def lifetime(text: str) -> str | float:
-    """Return a time as `parse_expiry` takes it; ``90d`` is so many seconds from now."""
-    found = re.fullmatch(r"(\d+)([mhdw])", text.strip())
-    return text if found is None else float(int(found[1]) * _UNITS[found[2]])
-
-
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 Cue: TypeAlias = Annotated[str | None, typer.Option(help="What recall matches instead: a question, a situation.")]
 Expires: TypeAlias = Annotated[
-    str | None, typer.Option("--expires", metavar="WHEN", help="When it goes by itself: 90d, 12h, or a date.")
+    str | None, typer.Option("--expires", metavar="WHEN", help="When it expires: 90d, 12h, or a date.")
 ]
 Id: TypeAlias = Annotated[str, typer.Argument(metavar="ID", help="The id of a memory.")]
 Limit: TypeAlias = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many at most.")]
@@ -55,9 +46,9 @@ Kinds: TypeAlias = Annotated[
 ]
 Session: TypeAlias = Annotated[str | None, typer.Option("--session", "-s", help="Only this conversation.")]
 Shared: TypeAlias = Annotated[bool, typer.Option("--shared", help="Also what all users share.")]
-Since: TypeAlias = Annotated[str | None, typer.Option(help="Only from this time on, such as 2024-05-01.")]
+Since: TypeAlias = Annotated[str | None, typer.Option(help="Only from this time on: 2024-05-01, 7d or '7 days ago'.")]
 Superseded: TypeAlias = Annotated[bool, typer.Option("--superseded", help="Also those whose place another took.")]
-Until: TypeAlias = Annotated[str | None, typer.Option(help="Only before this time.")]
+Until: TypeAlias = Annotated[str | None, typer.Option(help="Only before this time, likewise.")]
 Verified: TypeAlias = Annotated[
     bool | None, typer.Option("--verified/--unverified", help="Only what someone has checked, or has not.")
 ]

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from memorist.cli.options import AsJson, lifetime
+from memorist.cli.options import AsJson
 from memorist.cli.running import Options, run
 from memorist.cli.showing import clean, console, print_json, table
 
@@ -38,9 +38,8 @@ def create(
 
         options: Options = context.obj
         tenant = None if all_tenants else options.tenant
-        until = None if expires is None else lifetime(expires)
         async with Memory.open(settings=options.settings()) as memory:
-            secret, token = await Tokens(memory).create(name, tenant=tenant, user=user, right=right, expires_at=until)
+            secret, token = await Tokens(memory).create(name, tenant=tenant, user=user, right=right, expires_at=expires)
         if json:
             print_json({"token": secret, **token.to_dict()})
             return

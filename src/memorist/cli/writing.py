@@ -18,7 +18,6 @@ from memorist.cli.options import (
     Until,
     User,
     Where,
-    lifetime,
 )
 from memorist.cli.progress import spinner
 from memorist.cli.running import confirm, given, opened, run, text_or_stdin
@@ -60,7 +59,7 @@ def remember(
         fields = given(
             session=session, agent=agent, id=id, key=key, cue=cue, metadata=metadata, source=source,
             happened_at=happened_at, supersedes=supersedes,
-            expires_at=None if expires is None else lifetime(expires),
+            expires_at=expires,
         )  # fmt: skip
         async with opened(context, user) as memory:
             record = await memory.remember(
@@ -93,7 +92,7 @@ def revise(
         async with opened(context, user) as memory:
             record = await memory.revise(
                 id, content=content, cue=cue, metadata=metadata, source=source, happened_at=happened_at,
-                expires_at=None if expires is None else lifetime(expires), verified=verified,
+                expires_at=expires, verified=verified,
             )  # fmt: skip
         print_json(record.to_dict()) if json else typer.echo(f"Revised {record.id}")
 
