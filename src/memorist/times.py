@@ -29,12 +29,12 @@ _DURATION = re.compile(
 )
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 _CLOCK = re.compile(
-    r"(?<![\w:.+-])(?P<hour>\d\d?)(?=:| ?[ap]\.?m\b)"
+    r"(?:(?<=\dT)|(?<![\w:.+-]))(?P<hour>\d\d?)(?=:| ?[ap]\.?m\b)"
     r"(?::(?P<minute>\d\d)(?::(?P<second>\d\d)(?:[.,](?P<rest>\d{1,9}))?)?)?"
     r"(?: ?(?P<half>[ap])\.?m\b\.?)?"
     r"(?: ?(?P<zone>Z|(?:UTC|GMT|UT)?(?P<sign>[+-])(?P<hours>\d\d?)(?::?(?P<minutes>\d\d))?(?: \([^()]*\))?"
     r"|UTC|GMT|UT))?"
-    r"(?![\w:+-])",
+    r"(?![\d:+-])",
     _FLAGS,
 )
 _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -58,7 +58,7 @@ _DATES = [
         rf"{_YEAR}[ /-]{_NAME}[ /-]{_DAY}",
     )
 ]
-_BESIDE_CLOCK = re.compile(r"^[ ,]*(?:(?:on|at) )?|[ ,]+(?:at)?[ ,]*$", _FLAGS)
+_BESIDE_CLOCK = re.compile(r"^[ ,]*(?:(?:on|at) )?|[ ,]+(?:at)?[ ,]*$|(?<=\d)T$", _FLAGS)
 _ZONE_NAME = re.compile(r"[ ]?\(?([A-Z]{1,5}|[A-Za-z]+/[A-Za-z_/]+)\b", re.ASCII)
 
 
