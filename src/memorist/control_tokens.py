@@ -1,0 +1,214 @@
+"""Breaks the control tokens of chat models in a text that is to be shown to one, and keeps every word.
+
+A control token is recognised by its grammar, not by a list of attacks: a name between brackets, with or without
+bars (``<|im_start|>``, ``[INST]``, ``<<SYS>>``, ``</s>``, ``<tool_call id="1">``). The comparison is made on a
+view of the text that has the same length: look-alikes, full-width forms and accents are folded to ASCII, escapes
+such as ``&lt;`` are decoded, and invisible characters are passed over. In the text itself, the brackets and bars
+of a token become parentheses: ``<|im_start|>`` becomes ``(im_start)``.
+"""
+
+import html
+import re
+import unicodedata
+
+__all__ = ["neutralise"]
+
+
+def neutralise(text: str) -> str:
+    """Return `text` with all control tokens broken; every word stays, and a second call changes nothing.
+
+    Line separators of any kind become ``\\n``. Bidirectional overrides, invisible tag characters and control
+    characters other than tab are removed, because they make a text read differently than it looks.
+    """
+    text = _clean(text)
+    for _ in range(_ROUNDS):
+        if _SUSPECT.search(text) is None or (broken := _broken(text)) == text:
+            return text
+        text = broken
+    return _replaced(text, [(*each.span(), "(" if each["open"] else ")") for each in _BRACKET.finditer(_view(text))])
+
+
+# --- what is removed ---------------------------------------------------------------------------------
+
+_LINE_END = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f"  # control characters
+    "\u202a-\u202e\u2066-\u2069]"  # bidirectional embeddings, overrides and isolates
+    "|(?<![\U0001f3f4\U000e0020-\U000e007e])[\U000e0000-\U000e007f]+"  # tag characters outside a flag
+    "|(?<=[\ufe00-\ufe0f\U000e0100-\U000e01ef])[\ufe00-\ufe0f\U000e0100-\U000e01ef]+"  # selectors after selectors
+)
+
+
+def _clean(text: str) -> str:
+    if text.isascii() and text.isprintable():
+        return text
+    return _HIDDEN.sub("", _LINE_END.sub("\n", text))
+
+
+# --- the view ----------------------------------------------------------------------------------------
+
+_GAP = "\u200b"
+"""Stands in the view for what is passed over: invisible characters, and the rest of an escape."""
+
+_LOOK_ALIKES = {
+    letter: plain
+    for plain, letters in {
+        "<": "˂ᐸ‹〈⟨〈❮❬⧼≺⋖", ">": "˃ᐳ›〉⟩〉❯❭⧽≻⋗", "«": "«《≪⟪", "»": "»》≫⟫",
+        "[": "【〔⟦⁅❲〚﹇⦋⟬「『", "]": "】〕⟧⁆❳〛﹈⦌⟭」』", "|": "ǀ∣│┃⎮❘￨¦‖ǁ।॥丨❙❚∥ꟾ",
+        "/": "∕⁄⧸╱〳", "_": "‗▁ˍ", "#": "♯", ":": "꞉∶ː։׃˸",
+        "a": "аαɑᴀꓮᎪ", "b": "ьƅʙꓐᏴ", "c": "сᴄϲꓚᏟ", "d": "ԁɗᴅꓓᎠ", "e": "еεᴇꓰᎬ", "f": "ƒꜰꓝ", "g": "ɡɢԍꓖ",
+        "h": "һнʜꓧᎻ", "i": "іιıɪӏꓲ", "j": "јᴊꓙᎫ", "k": "кκᴋꓗᏦ", "l": "ⅼʟꓡᏞ", "m": "мμᴍꓟᎷ", "n": "пηɴոꓠ",
+        "o": "оοօᴏσꓳ", "p": "рρᴘꓑᏢ", "q": "ԛզ", "r": "гʀꓣᎡ", "s": "ѕꜱꓢᏚ", "t": "тτᴛꓔᎢ", "u": "υսᴜꓴ",
+        "v": "νѵᴠꓦᏙ", "w": "ԝωᴡꓪᎳ", "x": "хχꓫ", "y": "уγʏꓬ", "z": "ᴢꓜᏃ",
+    }.items()
+    for letter in letters
+}  # fmt: skip
+
+
+class _Fold(dict[int, str]):
+    """Maps each code point to the one character that it looks like."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        self[code] = folded = self._fold(character)
+        return folded
+
+    def _fold(self, character: str) -> str:
+        if character.isspace():
+            return " "
+        if unicodedata.category(character) in ("Cc", "Cf", "Mn", "Me") or character in "\u115f\u1160\u2800\u3164\uffa0":
+            return _GAP
+        for first in (0x1F150, 0x1F170, 0x1F1E6):  # letters in filled circles and squares, and of flags
+            if first <= ord(character) < first + 26:
+                return chr(ord("a") + ord(character) - first)
+        if character in _LOOK_ALIKES:
+            return _LOOK_ALIKES[character]
+        plain = [each for each in unicodedata.normalize("NFKD", character) if not unicodedata.combining(each)]
+        folded = "".join(plain).casefold()
+        return _LOOK_ALIKES.get(folded, folded) if len(folded) == 1 else character
+
+
+_FOLD = _Fold()
+_ESCAPE = re.compile(
+    r"&(?:amp;)*(?:#\d{1,7};?|#x[0-9a-f]{1,6};?|[a-z]{2,24};|[lg]t)"
+    r"|\\(?:u[0-9a-f]{4}|u\{[0-9a-f]{1,6}\}|x[0-9a-f]{2})|%(?:25)*[2-7][0-9a-f]",
+    re.IGNORECASE,
+)
+
+
+def _view(text: str) -> str:
+    if "&" in text or "\\" in text or "%" in text:
+        text = _ESCAPE.sub(_decoded, text)
+    return text.translate(_FOLD)
+
+
+def _decoded(escape: re.Match[str]) -> str:
+    written = escape[0]
+    if written[0] == "&":
+        plain = html.unescape("&" + re.sub("^(?:amp;)+", "", written[1:], flags=re.IGNORECASE))
+    else:
+        number = int(re.sub(r"^(?:\\[ux]\{?|%(?:25)*)|\}$", "", written, flags=re.IGNORECASE), 16)
+        plain = chr(number) if number <= 0x10FFFF else written
+    return plain + _GAP * (len(written) - 1) if len(plain) == 1 else written
+
+
+# --- the tokens --------------------------------------------------------------------------------------
+
+_ROLES = "system|sys|user|assistant|human|developer|tools?|functions?|chatbot|ipython|observation"
+_ALONE_IN_SQUARES = re.compile(
+    rf"(?:{_ROLES}|inst|instructions?|bos|eos|eot|eom|sop|eop|pad|unk|cls|sep|[gs]?mask|think|args|img)\Z"
+)
+_ALONE_IN_TAGS = re.compile(
+    rf"(?:{_ROLES}|s|inst|instructions?|bos|eos|eot|eom|sop|eop|eo[dhacnr]|pad|unk|cls|sep|mask|pre|suf|mid"
+    r"|think|thinking|invoke|parameter|memory|memory[0-9a-f]{6,}|antml\w*|seed(?:bos|eos)|seedtoolcall)\Z"
+)
+_HARD = (
+    rf"{_ROLES}|inst|instructions?|turn|im|fim|bos|eos|eot|eom|sop|eop|memory|tokens?|reserved|unused|special|extra"
+    r"|sentence|header|ofthought|oftext|python|gh"
+)
+_SOFT = (
+    r"start|end|begin|beginning|of|text|id|sep|prefix|suffix|middle|hole|pad|calls?|responses?|results?|outputs?|use"
+    r"|prompt|messages?|role|channel|section|arguments?|args|context|long|term|recalled|reminder|tag|code|thoughts?"
+    r"|thinking|available|content|bot|input|query|block|new|override|instructed|mode|model|chat|[0-9]+"
+)
+_WITH_BAR = re.compile(rf"(?:{_HARD}|{_SOFT})+\Z")
+_COMPOUND = re.compile(rf"(?=\w*(?:{_HARD}))(?:{_HARD}|{_SOFT}){{2,}}\Z")
+_HEADINGS = re.compile(rf"(?:new|system)?(?:{_ROLES}|instructions?|response|input|prompt)(?:message|prompt)?\Z")
+
+_ROUNDS = 8
+"""A text in which breaking tokens forms new ones more often than this loses all its brackets."""
+_BETWEEN = rf"[\s{_GAP}\\]{{0,20}}"
+_SUSPECT = re.compile("[<\\[\\]&\\\\%#]|[^\x00-\x7f]")
+_BRACKET = re.compile(rf"(?P<open>[<«\[]{_GAP}*)|[>»\]]{_GAP}*")
+_TOKEN = re.compile(
+    rf"(?P<open><(?:{_BETWEEN}<)?|«|\[)(?P<bar>{_BETWEEN}\|)?{_GAP}*+(?P<name>[^<>«»\[\]|]{{1,80}}?)"
+    rf"(?P<close>(?P<bar2>\|)?{_BETWEEN}(?:>(?:{_BETWEEN}>)?|»|\]){_GAP}*|\|)"
+)
+_TAG = re.compile(
+    rf"(?P<open>[<«]{_GAP}*+){_BETWEEN}/?{_BETWEEN}(?P<name>[\w{_GAP}.:-]{{1,80}})(?P<rest>[^<>«»]{{0,400}})"
+    rf"(?P<close>[>»]{_GAP}*)?"
+)
+_HEADING = re.compile(rf"(?P<open>#(?:{_BETWEEN}#){{1,8}}+{_BETWEEN})(?P<name>[\w\s{_GAP}]{{1,40}}?){_BETWEEN}:")
+_TILDE = re.compile(r"\]~!?b[\[\]]|\[e~\[")
+
+
+def _broken(text: str) -> str:
+    view = _view(text)
+    changes: list[tuple[int, int, str]] = []
+    for found in _TOKEN.finditer(view):
+        if _is_token(found, view, text):
+            changes += [(found.start(), found.start("name"), "("), (*found.span("close"), ")")]
+    for found in _TAG.finditer(view):
+        if _is_tag(found):
+            changes.append((*found.span("open"), "("))
+            if found["close"]:
+                changes.append((*found.span("close"), ")"))
+    changes += [(*found.span("open"), "") for found in _HEADING.finditer(view) if _HEADINGS.match(_key(found["name"]))]
+    changes += [(*found.span(), "(b)") for found in _TILDE.finditer(view)]
+    return _replaced(text, changes)
+
+
+def _replaced(text: str, changes: list[tuple[int, int, str]]) -> str:
+    parts: list[str] = []
+    position = 0
+    for start, end, new in sorted(changes, key=lambda change: (change[0], -change[1])):
+        if start >= position:
+            parts += [text[position:start], new]
+            position = end
+    return "".join([*parts, text[position:]])
+
+
+def _key(name: str) -> str:
+    return "".join(letter for letter in name if letter.isalnum())
+
+
+def _is_token(found: re.Match[str], view: str, text: str) -> bool:
+    name, key = found["name"], _key(found["name"])
+    if found["close"] == "|" and not found["bar"]:
+        return False
+    if _COMPOUND.match(key):
+        return True
+    either, both = found["bar"] or found["bar2"], found["bar"] and found["bar2"] and found["open"] != "["
+    tight = not re.search(r"\s", name)
+    if tight and ((both and len(key) > 1) or (either and _WITH_BAR.match(key))):
+        return True
+    if found["open"] == "[":
+        return _ALONE_IN_SQUARES.match(key) is not None and _stands_alone(found, view, key)
+    quoted = text[found.start()] in "«‹" and "/" not in name and key not in ("sys", "inst")
+    apart = key == "s" and name != name.strip() and "/" not in name
+    return not quoted and not apart and _ALONE_IN_TAGS.match(key) is not None
+
+
+def _stands_alone(found: re.Match[str], view: str, key: str) -> bool:
+    """Tell a marker from an index (``users[user]``) and from a link (``[user](https://…)``)."""
+    if re.match(rf"(?:{_ROLES})\Z", key) is None:
+        return True
+    before, after = view[max(0, found.start() - 1) : found.start()], view[found.end() : found.end() + 1]
+    return not before.isalnum() and after != "("
+
+
+def _is_tag(found: re.Match[str]) -> bool:
+    key = _key(found["name"])
+    if _COMPOUND.match(key):
+        return True
+    return bool(found["close"] and found["rest"].strip()) and _ALONE_IN_TAGS.match(key) is not None
