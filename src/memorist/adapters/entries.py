@@ -1,0 +1,177 @@
+"""What a framework keeps for itself in a memory: entries of a session in order, and values under exact keys.
+
+Neither is embedded and `recall` never finds them, except for entries that are given a text.
+"""
+
+import json
+from collections.abc import AsyncIterator, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import quote, unquote
+
+from memorist.errors import ConflictError
+from memorist.memory import Memory
+from memorist.records import Draft, Kind, Record
+from memorist.stores.base import Order
+from memorist.times import now
+
+__all__ = ["Entries", "Entry", "Shelf"]
+
+_KINDS = (Kind.MESSAGE, Kind.TOPIC)
+_PAGE = 500
+_TICK = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry of a session.
+
+    Args:
+        data: the entry in the framework's own form, JSON.
+        text: what was said, where recall is to find it: the entry becomes a message.
+        role: who speaks: "user", "assistant" or another name.
+        name: the speaker's name.
+    """
+
+    data: Mapping[str, Any]
+    text: str | None = None
+    role: str = "user"
+    name: str | None = None
+
+
+class Entries:
+    """The entries of one session, in the order in which they were added.
+
+    Args:
+        memory: a memory whose scope has a session.
+        form: the framework's name; entries of another form in the same session are not seen.
+    """
+
+    def __init__(self, memory: Memory, form: str) -> None:
+        self._memory = memory
+        self._form = form
+        self._own = {"form": form}
+
+    async def append(self, entries: Iterable[Entry]) -> None:
+        """Add entries in order: all of them or none. They stay together if others are added at the same time."""
+        given = list(entries)
+        if not given:
+            return
+        newest = await self._newest()
+        at = now() if newest is None else max(now(), newest.at + _TICK)
+        await self._memory.remember([self._draft(entry, at) for entry in given])
+
+    async def newest(self, count: int | None = None) -> list[dict[str, Any]]:
+        """Return the newest entries, oldest first; by default all of them."""
+        found: list[dict[str, Any]] = []
+        if count is not None and count <= 0:
+            return found
+        async for record in _every(
+            self._memory, "newest", page=min(count or _PAGE, _PAGE), kind=_KINDS, payload=self._own
+        ):
+            found.append(_data_of(record))
+            if len(found) == count:
+                break
+        return found[::-1]
+
+    async def pop(self) -> dict[str, Any] | None:
+        """Remove the newest entry and return it; None where there is none. No two callers get the same."""
+        while (newest := await self._newest()) is not None:
+            if await self._memory.forget(newest.id):
+                return _data_of(newest)
+        return None
+
+    async def clear(self) -> int:
+        """Remove every entry, and return how many there were."""
+        return await self._memory.forget(kind=_KINDS, payload=self._own)
+
+    async def _newest(self) -> Record | None:
+        page = await self._memory.browse(kind=_KINDS, payload=self._own, order="newest", limit=1)
+        return page.records[0] if page.records else None
+
+    def _draft(self, entry: Entry, at: datetime) -> Draft:
+        if entry.text is None or not entry.text.strip():
+            return Draft(content=_as_json(entry.data), kind=Kind.TOPIC, payload=self._own, happened_at=at)
+        voice = {"role": entry.role} if entry.name is None else {"role": entry.role, "speaker": entry.name}
+        payload = {**voice, **self._own, "data": dict(entry.data)}
+        return Draft(content=entry.text, kind=Kind.MESSAGE, payload=payload, happened_at=at)
+
+
+class Shelf:
+    """JSON values under exact keys, each made of parts that may hold any characters.
+
+    Args:
+        memory: whose records they are.
+        form: the framework's name, with which every key begins.
+    """
+
+    def __init__(self, memory: Memory, form: str) -> None:
+        self._memory = memory
+        self._form = form
+
+    def draft(self, *parts: str, value: Any) -> Draft:
+        """Return the record that keeps a value under a key, for `Memory.remember`."""
+        return Draft(content=_as_json(value), kind=Kind.TOPIC, key=self._key(parts), payload={"form": self._form})
+
+    async def put(self, *parts: str, value: Any) -> None:
+        """Keep a value under a key, in the place of the one before, of which no trace is left."""
+        while True:
+            old = await self.record(*parts)
+            try:
+                await self._memory.remember(self.draft(*parts, value=value), forgetting=[old.id] if old else [])
+            except ConflictError:  # another value came between
+                continue
+            return
+
+    async def add(self, *parts: str, value: Any) -> None:
+        """Keep a value under a new key.
+
+        Raises:
+            ConflictError: the key is taken.
+        """
+        await self._memory.remember(self.draft(*parts, value=value))
+
+    async def record(self, *parts: str) -> Record | None:
+        """Return the record under a key, or None."""
+        return await self._memory.lookup(self._key(parts), kind=Kind.TOPIC)
+
+    async def get(self, *parts: str) -> Any:
+        """Return the value under a key, or None."""
+        record = await self.record(*parts)
+        return None if record is None else json.loads(record.content)
+
+    async def under(self, *parts: str) -> AsyncIterator[tuple[str, Any]]:
+        """Yield the last part of every key below these parts, and its value, in the order of the keys."""
+        prefix = self._key(parts) + "/"
+        async for record in _every(self._memory, "key", kind=Kind.TOPIC, key_prefix=prefix):
+            yield unquote((record.key or "").removeprefix(prefix)), json.loads(record.content)
+
+    async def delete(self, *parts: str) -> int:
+        """Remove the value under a key and all values below it, and return how many there were."""
+        key = self._key(parts)
+        gone = await self._memory.forget(kind=Kind.TOPIC, key=key)
+        return gone + await self._memory.forget(kind=Kind.TOPIC, key_prefix=key + "/")
+
+    def _key(self, parts: Iterable[str]) -> str:
+        return "/".join([self._form, *(quote(part, safe=" :@.,+-_") for part in parts)])
+
+
+def _as_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def _data_of(record: Record) -> dict[str, Any]:
+    data = record.payload["data"] if record.kind == Kind.MESSAGE else json.loads(record.content)
+    return dict(data)
+
+
+async def _every(memory: Memory, order: Order, page: int = _PAGE, **narrowing: Any) -> AsyncIterator[Record]:
+    """Yield every record in order, read page by page."""
+    cursor: str | None = None
+    while True:
+        found = await memory.browse(order=order, limit=page, cursor=cursor, **narrowing)
+        for record in found.records:
+            yield record
+        if (cursor := found.next) is None:
+            return

@@ -1,0 +1,173 @@
+"""Strands' sessions, agents and their messages, as values under exact keys."""
+
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from strands.session.session_repository import SessionRepository
+from strands.types.exceptions import SessionException
+from strands.types.session import Session, SessionAgent, SessionMessage
+
+from memorist.adapters.entries import Shelf
+from memorist.errors import ConflictError
+from memorist.memory import Memory
+from memorist.twin import run
+
+if TYPE_CHECKING:
+    from strands.multiagent.base import MultiAgentBase
+
+__all__ = ["MemoristSessionRepository"]
+
+_T = TypeVar("_T")
+
+
+class MemoristSessionRepository(SessionRepository):  # type: ignore[misc]
+    """Keeps what a session manager of Strands saves; nothing of it is found by recall.
+
+    ```python
+    manager = RepositorySessionManager("monday", MemoristSessionRepository(memory.scoped(user="alice")))
+    agent = Agent(session_manager=manager)
+    ```
+
+    The calls block, as Strands' do, and may be made from any thread but the one that runs
+    `memorist.sync`'s callbacks.
+
+    Args:
+        memory: an open memory; closing it stays with whoever opened it.
+    """
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+
+    # --- sessions ----------------------------------------------------------------------------------
+
+    def create_session(self, session: Session, **kwargs: Any) -> Session:
+        """Keep a new session, and return it.
+
+        Raises:
+            SessionException: there is one with this id.
+        """
+        shelf = self._shelf(session.session_id)
+        try:
+            _wait(shelf.add(session.session_id, value=session.to_dict()))
+        except ConflictError as error:
+            raise SessionException(f"Session {session.session_id} already exists") from error
+        return session
+
+    def read_session(self, session_id: str, **kwargs: Any) -> Session | None:
+        """Return the session with this id, or None."""
+        found = _wait(self._shelf(session_id).get(session_id))
+        return None if found is None else Session.from_dict(found)
+
+    def delete_session(self, session_id: str, **kwargs: Any) -> None:
+        """Remove a session with its agents and messages.
+
+        Raises:
+            SessionException: there is no such session.
+        """
+        if not _wait(self._shelf(session_id).delete(session_id)):
+            raise SessionException(f"Session {session_id} does not exist")
+
+    # --- agents ------------------------------------------------------------------------------------
+
+    def create_agent(self, session_id: str, session_agent: SessionAgent, **kwargs: Any) -> None:
+        """Keep an agent of a session."""
+        _wait(self._shelf(session_id).put(session_id, "agents", session_agent.agent_id, value=session_agent.to_dict()))
+
+    def read_agent(self, session_id: str, agent_id: str, **kwargs: Any) -> SessionAgent | None:
+        """Return an agent of a session, or None."""
+        found = _wait(self._shelf(session_id).get(session_id, "agents", agent_id))
+        return None if found is None else SessionAgent.from_dict(found)
+
+    def update_agent(self, session_id: str, session_agent: SessionAgent, **kwargs: Any) -> None:
+        """Put an agent in the place of the one with its id; the time of its creation stays.
+
+        Raises:
+            SessionException: there is no such agent.
+        """
+        before = self.read_agent(session_id, session_agent.agent_id)
+        if before is None:
+            raise SessionException(f"Agent {session_agent.agent_id} in session {session_id} does not exist")
+        session_agent.created_at = before.created_at
+        self.create_agent(session_id, session_agent)
+
+    # --- messages ----------------------------------------------------------------------------------
+
+    def create_message(self, session_id: str, agent_id: str, session_message: SessionMessage, **kwargs: Any) -> None:
+        """Keep a message under its number; written again, it takes its own place."""
+        parts = _message(session_id, agent_id, session_message.message_id)
+        _wait(self._shelf(session_id).put(*parts, value=session_message.to_dict()))
+
+    def read_message(self, session_id: str, agent_id: str, message_id: int, **kwargs: Any) -> SessionMessage | None:
+        """Return the message with this number, or None."""
+        found = _wait(self._shelf(session_id).get(*_message(session_id, agent_id, message_id)))
+        return None if found is None else SessionMessage.from_dict(found)
+
+    def update_message(self, session_id: str, agent_id: str, session_message: SessionMessage, **kwargs: Any) -> None:
+        """Put a message in the place of the one with its number; the time of its creation stays.
+
+        Raises:
+            SessionException: there is no such message.
+        """
+        before = self.read_message(session_id, agent_id, session_message.message_id)
+        if before is None:
+            raise SessionException(f"Message {session_message.message_id} does not exist")
+        session_message.created_at = before.created_at
+        self.create_message(session_id, agent_id, session_message)
+
+    def list_messages(
+        self, session_id: str, agent_id: str, limit: int | None = None, offset: int = 0, **kwargs: Any
+    ) -> list[SessionMessage]:
+        """Return the messages of an agent by number, `limit` of them at most, without the first `offset`.
+
+        Raises:
+            SessionException: there is no such agent.
+        """
+        if self.read_agent(session_id, agent_id) is None:
+            raise SessionException(f"Agent {agent_id} in session {session_id} does not exist")
+        end = None if limit is None else offset + limit
+
+        async def read() -> list[Any]:
+            found: list[Any] = []
+            async for _, value in self._shelf(session_id).under(session_id, "agents", agent_id, "messages"):
+                if end is not None and len(found) >= end:
+                    break
+                found.append(value)
+            return found[offset:]
+
+        return [SessionMessage.from_dict(each) for each in _wait(read())]
+
+    # --- graphs and swarms -------------------------------------------------------------------------
+
+    def create_multi_agent(self, session_id: str, multi_agent: "MultiAgentBase", **kwargs: Any) -> None:
+        """Keep the state of a graph or a swarm."""
+        state = multi_agent.serialize_state()
+        _wait(self._shelf(session_id).put(session_id, "multi_agents", multi_agent.id, value=state))
+
+    def read_multi_agent(self, session_id: str, multi_agent_id: str, **kwargs: Any) -> dict[str, Any] | None:
+        """Return the state of a graph or a swarm, or None."""
+        found: dict[str, Any] | None = _wait(self._shelf(session_id).get(session_id, "multi_agents", multi_agent_id))
+        return found
+
+    def update_multi_agent(self, session_id: str, multi_agent: "MultiAgentBase", **kwargs: Any) -> None:
+        """Put the state of a graph or a swarm in the place of the one before.
+
+        Raises:
+            SessionException: there is none.
+        """
+        if self.read_multi_agent(session_id, multi_agent.id) is None:
+            raise SessionException(f"MultiAgent state {multi_agent.id} in session {session_id} does not exist")
+        self.create_multi_agent(session_id, multi_agent)
+
+    def _shelf(self, session_id: str) -> Shelf:
+        return Shelf(self._memory.scoped(session=session_id), "strands")
+
+
+def _message(session_id: str, agent_id: str, message_id: int) -> tuple[str, ...]:
+    if isinstance(message_id, bool) or not isinstance(message_id, int) or message_id < 0:
+        raise ValueError(f"message_id=<{message_id}> | message id must be an integer, 0 or more")
+    return session_id, "agents", agent_id, "messages", f"{message_id:012d}"
+
+
+def _wait(work: Coroutine[Any, Any, _T]) -> _T:
+    """Run `work` on the background loop, also where a loop runs in this thread."""
+    return run(lambda: work)

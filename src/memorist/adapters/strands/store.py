@@ -1,0 +1,122 @@
+"""A memory store of Strands."""
+
+import hashlib
+import json
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from strands.memory import AddMessagesContext, MemoryEntry, MemoryStore, SearchOptions
+from strands.types.content import Message
+
+from memorist.errors import InvalidInputError
+from memorist.memory import Memory
+from memorist.records import Draft, Hit, Kind
+from memorist.times import iso
+
+__all__ = ["MemoristStore"]
+
+_NAMESPACE = uuid.UUID("6d656d6f-7269-5374-8000-737472616e64")
+_MOST = 3
+"""How many entries a search returns where nobody says; as Strands' memory manager has it."""
+
+
+class MemoristStore(MemoryStore):  # type: ignore[misc]
+    """Finds whatever `Memory.recall` finds, and keeps messages as they are, without a model call.
+
+    ```python
+    store = MemoristStore(memory.scoped(user="alice"), extraction=True)
+    agent = Agent(memory_manager=MemoryManager(stores=[store]))
+    ```
+
+    Args:
+        memory: an open memory; closing it stays with whoever opened it.
+        name: identifies the store among those of a memory manager.
+        description: tells the model what is in it.
+        max_search_results: how many entries a search returns where the caller does not say.
+        writable: whether the memory manager may write.
+        extraction: when messages are kept, as Strands takes it; True keeps them every few turns.
+        min_score: only entries that are at least so likely to answer, 0 to 1.
+    """
+
+    def __init__(
+        self,
+        memory: Memory,
+        *,
+        name: str = "memorist",
+        description: str | None = None,
+        max_search_results: int | None = None,
+        writable: bool = True,
+        extraction: Any = None,
+        min_score: float = 0.0,
+    ) -> None:
+        self.name = name
+        self.description = description
+        self.max_search_results = max_search_results
+        self.writable = writable
+        self.extraction = extraction
+        self._memory = memory
+        self._min_score = min_score
+        self._run = uuid.uuid4().hex
+
+    async def initialize(self) -> None:
+        """Begin a run: the sequence numbers of messages start anew with every agent."""
+        self._run = uuid.uuid4().hex
+
+    async def search(self, query: str, options: SearchOptions | None = None) -> list[MemoryEntry]:
+        """Return entries that matter to a query, best first; the metadata names the record and its score."""
+        limit = (options or {}).get("max_search_results") or self.max_search_results or _MOST
+        hits = await self._memory.recall(query, limit=limit, min_score=self._min_score)
+        return [MemoryEntry(content=hit.record.content, metadata=_metadata(hit)) for hit in hits]
+
+    async def add(self, content: str, metadata: dict[str, Any] | None = None) -> str:
+        """Keep a note, and return its id; the same note again is the one that is there.
+
+        Raises:
+            InvalidInputError: the text is blank, or the metadata is not JSON.
+        """
+        id = _id(content, metadata or {})
+        note = await self._memory.remember(content, kind=Kind.NOTE, id=id, metadata=metadata or {}, if_exists="ignore")
+        return note.id
+
+    async def add_messages(self, messages: list[Message], context: AddMessagesContext | None = None) -> list[str]:
+        """Keep what was said in messages, and return the ids; a batch that is tried again is kept once.
+
+        Messages without a text, such as tool calls, are left out. All are kept or none.
+        """
+        numbers: Sequence[int | None] = (context and context.sequence_numbers) or [None] * len(messages)
+        if len(numbers) != len(messages):
+            raise InvalidInputError(f"there are {len(numbers)} sequence numbers for {len(messages)} messages")
+        drafts = [
+            self._draft(message, text, number)
+            for message, number in zip(messages, numbers, strict=True)
+            if (text := _text_of(message)).strip()
+        ]
+        return [record.id for record in await self._memory.remember(drafts, if_exists="ignore")]
+
+    def _draft(self, message: Message, text: str, number: int | None) -> Draft:
+        token = message.get("tracking_id") or (None if number is None else [self._run, number, message["role"], text])
+        id = None if token is None else _id(self._memory.scope.session, token)
+        return Draft(content=text, kind=Kind.MESSAGE, id=id, payload={"role": message["role"], "form": "strands"})
+
+
+def _id(*parts: Any) -> str:
+    try:
+        text = json.dumps(parts, sort_keys=True, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"metadata is not JSON: {error}") from error
+    return uuid.uuid5(_NAMESPACE, hashlib.sha256(text.encode()).hexdigest()).hex
+
+
+def _text_of(message: Message) -> str:
+    return "\n".join(block["text"] for block in message["content"] if "text" in block)
+
+
+def _metadata(hit: Hit) -> dict[str, Any]:
+    record = hit.record
+    own: dict[str, Any] = {"id": record.id, "kind": str(record.kind), "score": hit.score, "at": iso(record.at)}
+    if role := record.payload.get("speaker") or record.payload.get("role"):
+        own["by"] = role
+    if record.scope.session is not None:
+        own["session"] = record.scope.session
+    return {**record.metadata, **own}
