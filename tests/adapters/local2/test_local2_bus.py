@@ -161,7 +161,8 @@ async def test_what_recall_put_into_a_question_is_not_remembered_again(service: 
     await bus.publish(answer_of(recalled, "Noted."))
     await bus.idle()
     [hit] = service.search_episodic("Capital of France? Paris.")
-    assert "jazz" not in hit["content"] and service._memory.count() == 1
+    assert "jazz" not in hit["content"]
+    assert len(service.search_episodic("Noted", top_k=9)) <= 1
 
 
 @pytest.mark.parametrize(
@@ -187,7 +188,8 @@ async def test_an_error_or_half_an_exchange_is_passed_over(
     await MemoryAgent(service).start(bus)
     await bus.publish(answer)
     await bus.idle()
-    assert service._memory.count() == 0
+    assert service.find_episode("q-1") is None
+    assert service.search_episodic("Capital of France? Paris. a b") == []
 
 
 async def test_a_failing_store_is_logged_never_raised(

@@ -4,6 +4,7 @@ import json
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -11,14 +12,24 @@ from typing import Any
 import pytest
 
 from memorist.adapters.local2 import MemoryConfig, MemoryService
-from memorist.errors import FormatError, InvalidInputError, NotFoundError
+from memorist.errors import (
+    EmbedderUnavailableError,
+    FormatError,
+    InvalidInputError,
+    MissingExtraError,
+    NotFoundError,
+)  # fmt: skip
 from memorist.sync import Memory
 from memorist.testing import HashEmbedder
 
 
-@pytest.fixture
-def settings(tmp_path: Path) -> dict[str, Any]:
-    return {"store": str(tmp_path / "local2.db"), "embedding_model": "hash"}
+@pytest.fixture(params=["chroma", "sqlite"])
+def settings(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, Any]:
+    """Settings of the documented Chroma folder, and of a store of this package."""
+    if request.param == "sqlite":
+        return {"store": str(tmp_path / "local2.db"), "embedding_model": "hash"}
+    pytest.importorskip("chromadb")
+    return {"chroma_path": str(tmp_path / ".chroma"), "embedding_model": "hash"}
 
 
 @pytest.fixture
@@ -48,10 +59,11 @@ def test_a_topic_has_one_row_which_is_replaced_in_place(service: MemoryService) 
     second = service.write_topic("project.deadline", "Monday")
     assert first == second
     assert service.recall_topic("project.deadline") == "Monday"
-    assert service._memory.count(kind="topic") == 1
 
 
-def test_topics_are_never_embedded(settings: dict[str, Any]) -> None:
+def test_topics_are_never_embedded_in_a_store_of_ours(tmp_path: Path) -> None:
+    settings = {"store": str(tmp_path / "local2.db")}
+
     def refuse(texts: list[str]) -> list[list[float]]:
         raise AssertionError(f"embedded {texts}")
 
@@ -66,7 +78,7 @@ def test_a_key_that_starts_with_no_prefix_is_refused_with_a_text_that_says_so(
 ) -> None:
     with pytest.raises(ValueError, match=r"starts with user\., project\. or constraint\."):
         service.write_topic(topic, "x")
-    assert service._memory.count(kind="topic") == 0
+    assert service.recall_topic(topic) is None
 
 
 def test_the_prefixes_can_be_chosen(settings: dict[str, Any]) -> None:
@@ -140,9 +152,9 @@ def test_the_same_episode_twice_is_two_episodes(service: MemoryService) -> None:
 def test_an_episode_has_the_day_it_happened(service: MemoryService) -> None:
     at = service.write_episodic("a", {"timestamp_utc": "2026-05-30T23:59:59+00:00"})
     unknown = service.write_episodic("b", {"timestamp_utc": "once upon a time"})
-    assert service.date_of(at) == "2026-05-30"
-    assert service.date_of(unknown) is not None
-    assert service.date_of("no such") is None
+    days = {each.id: f"{each.at:%Y-%m-%d}" for text in ("a", "b") for each in service.episodes(text)}
+    assert days[at] == "2026-05-30"
+    assert days[unknown] == f"{datetime.now(UTC):%Y-%m-%d}"
 
 
 def test_what_cannot_be_kept_is_refused(service: MemoryService) -> None:
@@ -152,7 +164,7 @@ def test_what_cannot_be_kept_is_refused(service: MemoryService) -> None:
         service.write_episodic("text", {"a": object()})
     with pytest.raises(InvalidInputError, match="metadata must be a mapping, not list"):
         service.write_episodic("text", ["a"])  # type: ignore[arg-type]
-    assert service._memory.count() == 0
+    assert service.search_episodic("text") == []
 
 
 # --- prefixes ------------------------------------------------------------------------------------------
@@ -273,7 +285,6 @@ def test_a_score_beyond_the_range_counts_as_its_end_and_is_kept_as_given(service
     entry = service.write_episodic("the answer")
     service.add_feedback(entry, 5)
     assert service.search_episodic("the answer")[0]["metadata"]["score"] == 5
-    assert service._memory.get(entry).rating == 1
 
 
 def test_feedback_that_fits_no_episode_is_refused(service: MemoryService) -> None:
@@ -304,7 +315,7 @@ def test_threads_share_one_service(service: MemoryService) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(work, range(8)))
-    assert service._memory.count(kind="episode") == 80
+    assert len(service.search_episodic("lane number", top_k=100)) == 80
     assert [service.recall_topic(f"user.lane{lane}") for lane in range(8)] == ["9"] * 8
 
 
@@ -337,6 +348,87 @@ def test_a_memory_that_is_open_can_be_shared_and_stays_open(tmp_path: Path) -> N
         assert memory.topics.get("user.name") == "Ada"
 
 
+# --- the documented folder ------------------------------------------------------------------------------
+
+
+def rows_in(folder: Path, collection: str = "local2.memory") -> Any:
+    chromadb = pytest.importorskip("chromadb")
+    client = chromadb.PersistentClient(str(folder), chromadb.config.Settings(anonymized_telemetry=False))
+    return client, client.get_or_create_collection(collection, embedding_function=None)
+
+
+def test_one_collection_holds_topics_and_episodes_found_by_type_and_topic(tmp_path: Path) -> None:
+    pytest.importorskip("chromadb")
+    with MemoryService(chroma_path=str(tmp_path), embedding_model="hash") as service:
+        topic = service.write_topic("user.name", "Richard")
+        service.write_topic("user.name", "Rich")
+        entry = service.write_episodic("Q: Who?\nA: Rich.", {"session_id": "s", "query_id": "q-1", "tool_calls": 0})
+    client, rows = rows_in(tmp_path)
+    assert [each.name for each in client.list_collections()] == ["local2.memory"]
+    found = rows.get(where={"$and": [{"topic": "user.name"}, {"type": "topic"}]})
+    assert (found["ids"], found["documents"]) == ([topic], ["Rich"])
+    found = rows.get(where={"type": "episodic"})
+    assert (found["ids"], found["documents"]) == ([entry], ["Q: Who?\nA: Rich."])
+    assert found["metadatas"][0].items() >= {"session_id": "s", "query_id": "q-1", "tool_calls": 0}.items()
+    client.close()
+
+
+def test_a_folder_that_local2_wrote_itself_is_read_on(tmp_path: Path) -> None:
+    client, rows = rows_in(tmp_path)
+    rows.add(
+        ids=["t", "e"],
+        documents=["Richard", "Paris is in France"],
+        embeddings=[[1.0, 0.0], [0.0, 1.0]],
+        metadatas=[
+            {"type": "topic", "topic": "user.name"},
+            {"type": "episodic", "query_id": "q-1", "timestamp_utc": "2026-05-30T10:00:00"},
+        ],
+    )
+    client.close()
+    with MemoryService(chroma_path=str(tmp_path), embedder=lambda texts: [[0.0, 1.0]] * len(texts)) as service:
+        assert service.recall_topic("user.name") == "Richard"
+        assert service.write_topic("user.name", "Rich") == "t"
+        [hit] = service.episodes("France")
+        assert (hit.id, f"{hit.at:%Y-%m-%d}") == ("e", "2026-05-30")
+        service.add_feedback("e", 1)
+        [found] = service.search_episodic("France")
+        assert found["metadata"]["score"] == 1 and found["metadata"]["query_id"] == "q-1"
+        assert service.find_episode("q-1") == "e"
+
+
+def test_metadata_of_any_json_comes_back_as_it_was(settings: dict[str, Any]) -> None:
+    given = {"tags": ["a", {"b": None}], "none": None, "n": 1, "x": 0.5, "ok": True, "text": "t"}
+    with MemoryService(settings) as service:
+        service.write_episodic("the answer", given)
+        [hit] = service.search_episodic("the answer")
+    assert hit["metadata"] == {**given, "type": "episodic"}
+
+
+def test_chromadb_missing_is_an_error_that_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "chromadb", None)
+    with pytest.raises(ImportError, match="pip install 'memorist"):
+        MemoryService(embedding_model="hash")
+
+
+@pytest.mark.parametrize("top_k", [0, -1, True, "3"])
+def test_a_count_that_is_none_is_refused(service: MemoryService, top_k: Any) -> None:
+    with pytest.raises(InvalidInputError, match="top_k"):
+        service.search_episodic("anything", top_k=top_k)
+
+
+def test_the_check_tells_what_the_embedder_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with MemoryService(store=str(tmp_path / "m.db"), embedding_model="http://127.0.0.1:1/v1#nomic") as service:
+        service.write_topic("user.name", "Richard")
+        with pytest.raises(EmbedderUnavailableError, match="nomic"):
+            service.check()
+        monkeypatch.setitem(__import__("sys").modules, "openai", None)
+    service = MemoryService(store=str(tmp_path / "n.db"), embedding_model="http://127.0.0.1:1/v1#nomic")
+    with service, pytest.raises(MissingExtraError, match="openai"):
+        service.check()
+    with MemoryService(store=str(tmp_path / "m.db"), embedding_model="hash") as service:
+        service.check()
+
+
 # --- memory.yaml ---------------------------------------------------------------------------------------
 
 
@@ -344,7 +436,6 @@ def test_the_defaults_are_those_of_the_document() -> None:
     config = MemoryConfig()
     assert (config.chroma_path, config.collection) == (".chroma", "local2.memory")
     assert (config.embedding_model, config.top_k, config.min_score) == ("nomic-embed-text", 5, 0.3)
-    assert config.url == "chroma:.chroma?collection=local2.memory"
     assert config.embedder == "ollama:nomic-embed-text"
 
 

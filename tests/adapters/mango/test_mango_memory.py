@@ -306,9 +306,44 @@ async def test_three_collections_in_cosine_space_and_everything_after_a_restart(
         ChromaAgentMemory(_file_in(tmp_path))
 
 
+def north(input: list[str]) -> list[list[float]]:
+    return [[1.0, 0.0]] * len(input)
+
+
 def _file_in(folder: Path) -> Path:
     (folder / "file").write_text("")
     return folder / "file"
+
+
+async def test_a_row_whose_arguments_cannot_be_read_is_left_out(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    chromadb = pytest.importorskip("chromadb")
+    memory = ChromaAgentMemory(tmp_path, embedding_function=north)
+    await memory.store(call("north", "good"))
+    client = chromadb.PersistentClient(str(tmp_path), chromadb.config.Settings(anonymized_telemetry=False))
+    collection = client.get_collection("mango_memory", embedding_function=None)
+    for n, arguments in enumerate(("{'sql': 1}", "[1]", "")):
+        fields = {"tool_name": "query", "tool_args": arguments, "result_summary": "", "timestamp": ""}
+        collection.add(ids=[f"row-{n}"], documents=["north"], embeddings=[[1.0, 0.0]], metadatas=[fields])
+    client.close()
+
+    assert {each.id for each in await memory.retrieve("north", top_k=9)} == {"good", "row-2"}
+    assert "row-0" in caplog.text and "row-1" in caplog.text
+    assert {each["id"] for each in await memory.export_all()} == {"good", "row-2"}
+    await memory.close()
+
+
+async def test_an_entry_stored_again_loses_what_it_no_longer_has(tmp_path: Path) -> None:
+    pytest.importorskip("chromadb")
+    memory = ChromaAgentMemory(tmp_path, embedding_function=north, provenance=True)
+    await memory.store(call("north", "1", source="llm", verified=True))
+    memory.provenance = False
+    await memory.store(call("north", "1"))
+    memory.provenance = True
+    [found] = await memory.retrieve("north")
+    assert (found.source, found.verified) == (None, None)
+    await memory.close()
 
 
 async def test_memories_in_memory_are_each_their_own() -> None:
@@ -394,12 +429,3 @@ async def test_the_similarity_is_the_cosine_whoever_else_is_spoken_of() -> None:
         for name in ("Ben", "Ann"):
             await opened.conversation("c").append({"role": "user", "name": name, "content": "Hello"})
         assert [each.similarity for each in await memory.retrieve("What did Ben order?")] == [1.0]
-
-
-async def test_the_memory_sits_on_the_chroma_store_too(tmp_path: Path) -> None:
-    pytest.importorskip("chromadb")
-    async with Memory.open(f"chroma:{tmp_path}", embedder=HashEmbedder()) as opened:
-        memory = AgentMemory(opened)
-        await memory.train(example("how many users?", "1"))
-        [found] = await memory.get_training_entries("how many users?")
-        assert (found.id, found.similarity, memory.training_count()) == ("1", 1.0, 1)

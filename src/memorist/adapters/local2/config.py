@@ -20,14 +20,14 @@ class MemoryConfig:
     """The settings of a `MemoryService`.
 
     Args:
-        chroma_path: the folder of the Chroma store.
-        collection: its collection; in every store, what was written under another collection is not seen.
+        chroma_path: Chroma's folder.
+        collection: the collection in it. In another store it is the tenant: collections do not see each other.
         embedding_model: a model that Ollama serves here, or any embedder that `memorist.embedders.open_embedder`
             knows: "default" is the bundled one.
-        top_k: most episodes that a search gives.
+        top_k: the most episodes that a search returns.
         min_score: least cosine similarity of an episode that is found.
-        store: any other store, in Chroma's place: a file or a URL, as in `Memory.open`.
-        user: whose memory; by default the one that all share.
+        store: a store to use instead of Chroma: a file or a URL, as in `Memory.open`.
+        user: whose memory it is; by default one that all share.
         topic_prefixes: what a topic's key may start with.
 
     Raises:
@@ -99,11 +99,6 @@ class MemoryConfig:
             return cls(**said)
         except InvalidInputError as error:
             raise InvalidInputError(f"{where}{error}") from error
-
-    @property
-    def url(self) -> str:
-        """The store, as `Memory.open` takes it."""
-        return self.store or f"chroma:{self.chroma_path}?collection={self.collection}"
 
     @property
     def embedder(self) -> str:

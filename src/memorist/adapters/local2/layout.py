@@ -1,8 +1,9 @@
 """The texts that a model gets to read."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Any
+
+from memorist.adapters.local2.books import Episode
 
 __all__ = ["NOTHING", "SAVED", "WHAT_TO_PASS", "episodes_text", "exchange", "saved_text", "topic_text"]
 
@@ -29,15 +30,11 @@ def exchange(query: str, answer: str) -> str:
     return f"Q: {query}\nA: {answer}"
 
 
-def episodes_text(found: Iterable[tuple[Mapping[str, Any], str]]) -> str:
-    """Return what a search found, numbered.
-
-    Args:
-        found: hits of `MemoryService.search_episodic`, each with its day.
-    """
+def episodes_text(found: Iterable[Episode]) -> str:
+    """Return what a search found, numbered, each with its day in UTC."""
     items = [
-        f"{number}. (relevance: {hit['score']:.2f}) {day}\n{_indented(hit['content'])}"
-        for number, (hit, day) in enumerate(found, start=1)
+        f"{number}. (relevance: {each.similarity:.2f}) {each.at.astimezone(UTC):%Y-%m-%d}\n{_indented(each.content)}"
+        for number, each in enumerate(found, start=1)
     ]
     return "\n\n".join([f"[Memory recall — {datetime.now(UTC):%Y-%m-%d}]", *items]) if items else NOTHING
 

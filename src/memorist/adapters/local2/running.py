@@ -1,5 +1,7 @@
 """Starting everything on one shared service."""
 
+import asyncio
+
 from memorist.adapters.local2.agents import FeedbackAgent, MemoryAgent
 from memorist.adapters.local2.service import MemoryService
 from memorist.adapters.local2.tools import DUAL_MODE_TOOLS, TOOLS
@@ -11,14 +13,18 @@ __all__ = ["run_local"]
 async def run_local(service: MemoryService, bus: Bus, *, dual_mode: bool = False) -> list[str]:
     """Start the tools and the agents on a bus, and return their names. They stop when the bus closes.
 
-    Close the bus first and the service after it: a bus that closes lets them finish what has arrived.
+    Close the bus before the service: closing a bus waits for the messages that have arrived.
 
     Args:
-        dual_mode: the two older tools with two modes, in the place of the four with one purpose each.
+        service: the service that they share.
+        bus: an open bus.
+        dual_mode: start the two older tools with two modes instead of the four with one purpose each.
 
     Raises:
         BusError: the bus is closed.
+        EmbedderError, MissingExtraError: the service's embedder cannot be used; see `MemoryService.check`.
     """
+    await asyncio.to_thread(service.check)
     feedback = FeedbackAgent(service)
     agents: list[MemoryAgent | FeedbackAgent] = [MemoryAgent(service, feedback), feedback]
     tools = [kind(service) for kind in (DUAL_MODE_TOOLS if dual_mode else TOOLS)]

@@ -1,19 +1,30 @@
 """The memory service: topics by their exact key, episodes by meaning."""
 
 import threading
+import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from os import PathLike
 from types import TracebackType
 from typing import Any, Self
 
+from memorist.adapters.local2.books import Book, ChromaBook, Episode, MemoryBook
 from memorist.adapters.local2.config import MemoryConfig
-from memorist.embedders import CallableEmbedder, Embedder, EmbedderSpec, Prefixes, Role, Vectors, prefixes_for
+from memorist.embedders import (
+    CallableEmbedder,
+    Embedder,
+    EmbedderSpec,
+    Prefixes,
+    Role,
+    Vectors,
+    open_embedder,
+    prefixes_for,
+)  # fmt: skip
 from memorist.errors import InvalidInputError, NotFoundError
 from memorist.kinds.common import check_number, check_text
-from memorist.records import Kind, Record
 from memorist.sync import Memory
 from memorist.times import parse_time
+from memorist.twin import run
 
 __all__ = ["MemoryService"]
 
@@ -31,14 +42,15 @@ class MemoryService:
 
     Args:
         config: a `MemoryConfig`, a mapping of its settings, or the path of a ``memory.yaml``.
-        memory: a memory that is open, in the place of the one that the settings name; it is not closed here.
-        embedder: an embedder in the place of `embedding_model`. A plain function stands for that model, so
-            it gets the texts with the prefixes that the model needs.
-        **settings: single settings, before those of `config`.
+        memory: an open memory to use instead of the store that the settings name; it is not closed here.
+        embedder: used instead of `embedding_model`. A plain function stands for that model, so it gets the
+            texts with the prefixes that the model needs.
+        **settings: single settings; they override those of `config`.
 
     Raises:
         InvalidInputError: a setting is wrong.
         StoreError: the store cannot be used.
+        MissingExtraError: the store needs a package that is not installed.
     """
 
     def __init__(
@@ -50,21 +62,23 @@ class MemoryService:
         **settings: Any,
     ) -> None:
         self.config = _config(config, settings)
-        self._own = memory is None
-        if memory is None:
-            memory = Memory.open(
-                self.config.url,
-                tenant=self.config.collection,
-                user=self.config.user,
-                embedder=_embedder(self.config, embedder),
-            )
-        self._memory = memory
+        self._embedder = None if memory is not None else open_embedder(_spec(self.config, embedder))
+        self._book = _book(self.config, memory, self._embedder)
         self._feedback = threading.Lock()
+
+    def check(self) -> None:
+        """Check that the embedder works, before anything depends on it.
+
+        Raises:
+            EmbedderError: the model cannot be reached or used.
+            MissingExtraError: the embedder needs a package that is not installed.
+        """
+        if self._embedder is not None:
+            run(self._embedder.ready)
 
     def close(self) -> None:
         """Close the store, unless the memory was handed in. A second call does nothing."""
-        if self._own:
-            self._memory.close()
+        self._book.close()
 
     def __enter__(self) -> Self:
         return self
@@ -77,7 +91,7 @@ class MemoryService:
     # --- topics ------------------------------------------------------------------------------------
 
     def write_topic(self, topic: str, content: str) -> str:
-        """Give a topic its value, in the place of the one it had, and return its id, which stays.
+        """Set a topic's value, and return the topic's id, which stays the same when the value is replaced.
 
         Raises:
             InvalidInputError: the key starts with none of the prefixes, or the value is blank.
@@ -87,10 +101,7 @@ class MemoryService:
             topic.startswith(prefix) and topic[len(prefix) :].strip() for prefix in prefixes
         ):
             raise InvalidInputError(f"A topic's key starts with {_listed(prefixes)} and goes on; {topic!r} does not.")
-        record: Record = self._memory.topics.set(
-            topic, check_text("content", content), metadata={"type": "topic", "topic": topic}
-        )
-        return record.id
+        return self._book.set_topic(topic, check_text("content", content))
 
     def recall_topic(self, topic: str) -> str | None:
         """Return the topic's value, or None. The key is matched exactly; nothing is embedded or guessed.
@@ -100,12 +111,12 @@ class MemoryService:
         """
         if isinstance(topic, str) and not topic.strip():
             return None
-        return self._memory.topics.get(topic)
+        return self._book.topic(topic)
 
     # --- episodes ----------------------------------------------------------------------------------
 
     def write_episodic(self, content: str, metadata: Mapping[str, Any] | None = None) -> str:
-        """Keep an episode, and return its id, which is always a new one.
+        """Store an episode, and return its id, which is always a new one.
 
         Args:
             content: the text that a search matches.
@@ -117,16 +128,10 @@ class MemoryService:
         if not isinstance(metadata, Mapping | None):
             raise InvalidInputError(f"metadata must be a mapping, not {type(metadata).__name__}")
         given = dict(metadata or {})
-        happened_at = None
+        at = None
         with suppress(ValueError, TypeError):  # whatever the caller calls so is kept; it need not be a time
-            happened_at = None if "timestamp_utc" not in given else parse_time(given["timestamp_utc"])
-        record: Record = self._memory.remember(
-            check_text("content", content),
-            kind=Kind.EPISODE,
-            metadata={**given, "type": "episodic"},
-            happened_at=happened_at,
-        )
-        return record.id
+            at = None if "timestamp_utc" not in given else parse_time(given["timestamp_utc"])
+        return self._book.add(check_text("content", content), {**given, "type": "episodic"}, at)
 
     def search_episodic(self, query: str, top_k: int | None = None) -> list[dict[str, Any]]:
         """Return the episodes most like a query: at most `top_k`, none below `min_score`, best first.
@@ -136,47 +141,42 @@ class MemoryService:
         Returns:
             For each its id, content, score (the cosine similarity) and metadata.
         """
-        hits = self._memory.recall(
-            query,
-            limit=self.config.top_k if top_k is None else top_k,
-            kind=Kind.EPISODE,
-            mode="dense",
-            min_similarity=self.config.min_score,
-        )
         return [
-            {
-                "id": hit.record.id,
-                "content": hit.record.content,
-                "score": hit.similarity,
-                "metadata": dict(hit.record.metadata),
-            }
-            for hit in hits
+            {"id": each.id, "content": each.content, "score": each.similarity, "metadata": dict(each.metadata)}
+            for each in self.episodes(query, top_k)
         ]
 
-    def date_of(self, entry_id: str) -> str | None:
-        """Return the day an episode happened, as ``2026-05-30`` in UTC; None if there is no such episode."""
-        record = self._episode(entry_id)
-        return None if record is None else f"{record.at:%Y-%m-%d}"
+    def episodes(self, query: str, top_k: int | None = None) -> list[Episode]:
+        """Return what `search_episodic` does, with the time of each episode.
+
+        Raises:
+            InvalidInputError: the query is no text, or `top_k` no whole number of 1 or more.
+        """
+        count = self.config.top_k if top_k is None else top_k
+        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+            raise InvalidInputError(f"top_k must be a whole number of 1 or more, not {count!r}")
+        if not isinstance(query, str):
+            raise InvalidInputError(f"query must be a string, not {type(query).__name__}")
+        return self._book.nearest(query, count, self.config.min_score) if query.strip() else []
 
     # --- feedback ----------------------------------------------------------------------------------
 
     def add_feedback(self, entry_id: str, score: float) -> None:
         """Attach a score to the episode it was given for.
 
-        It goes into the metadata as ``score``, next to what is there, and from -1 (bad) to 1 (good) it says
-        which of similar episodes come first; what is beyond counts as much as the end of that range.
+        The score joins the episode's metadata as ``score``. From -1 (bad) to 1 (good) it decides which of
+        similar episodes come first; a score beyond that range counts as its end.
 
         Raises:
             NotFoundError: there is no such episode.
             InvalidInputError: the score is no finite number.
         """
         score = check_number("score", score)
-        with self._feedback:  # what is read must still stand when it is written
-            record = self._episode(entry_id)
-            if record is None:
+        with self._feedback:  # the metadata that is read must still stand when it is written
+            episode = self._book.episode(entry_id)
+            if episode is None:
                 raise NotFoundError(f"there is no episode {entry_id!r}")
-            self._memory.revise(entry_id, metadata={**record.metadata, "score": score})
-            self._memory.rate(entry_id, max(-1.0, min(1.0, score)), source="feedback")
+            self._book.rate(episode, score)
 
     def find_episode(self, query_id: str) -> str | None:
         """Return the id of the newest episode with this ``query_id`` in its metadata, or None.
@@ -184,16 +184,11 @@ class MemoryService:
         Raises:
             InvalidInputError: the id is no text or number.
         """
-        found = self._memory.recent(1, kind=Kind.EPISODE, where={"query_id": {"$eq": query_id}})
-        return found[0].id if found else None
-
-    def _episode(self, entry_id: str) -> Record | None:
-        record: Record | None = self._memory.get(entry_id)
-        return record if record is not None and record.kind == Kind.EPISODE else None
+        return self._book.find(query_id)
 
 
 class _Prefixed(Embedder):
-    """An embedder that is given every text with its role's prefix, exactly once."""
+    """Gives an embedder every text with its role's prefix, exactly once."""
 
     def __init__(self, inner: Embedder, prefixes: Prefixes) -> None:
         self._inner = inner
@@ -226,7 +221,19 @@ def _config(
     return MemoryConfig.of({**(config or {}), **settings})
 
 
-def _embedder(config: MemoryConfig, given: EmbedderSpec) -> EmbedderSpec:
+def _book(config: MemoryConfig, memory: Memory | None, embedder: Embedder | None) -> Book:
+    if memory is not None:
+        return MemoryBook(memory, owned=False)
+    assert embedder is not None
+    if config.store is None:
+        # A user's collection has a name that no other user's can have; Chroma takes few characters in names.
+        mine = "" if config.user is None else f"-{uuid.uuid5(uuid.NAMESPACE_OID, config.user).hex}"
+        return ChromaBook(config.chroma_path, config.collection + mine, embedder)
+    opened = Memory.open(config.store, tenant=config.collection, user=config.user, embedder=embedder)
+    return MemoryBook(opened, owned=True)
+
+
+def _spec(config: MemoryConfig, given: EmbedderSpec) -> EmbedderSpec:
     if given is None:
         return config.embedder
     if not callable(given) or isinstance(given, Embedder):

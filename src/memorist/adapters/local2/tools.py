@@ -220,7 +220,4 @@ async def _recall_topic(service: MemoryService, topic: str) -> str:
 
 
 async def _search(service: MemoryService, query: str) -> str:
-    def found() -> str:
-        return episodes_text((hit, service.date_of(hit["id"]) or "") for hit in service.search_episodic(query))
-
-    return await asyncio.to_thread(found)
+    return episodes_text(await asyncio.to_thread(service.episodes, query))

@@ -1,33 +1,34 @@
-"""Mango's memory in Chroma, as Mango's own keeps it."""
+"""Mango's memory in a Chroma folder, in the collections and fields that Mango documents."""
 
-import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+import logging
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
+from memorist.adapters.chroma import ChromaFolder, Embedding, Row, Rows, translated
 from memorist.adapters.mango.layered import Layer, LayeredMemory, Stored
 from memorist.adapters.mango.types import make_entry_id
-from memorist.stores.chroma.clients import COSINE, connect, translated
-from memorist.stores.chroma.searching import Embedding, nearest
 
 __all__ = ["ChromaAgentMemory", "make_entry_id"]
 
-_T = TypeVar("_T")
+logger = logging.getLogger("memorist.adapters.mango")
 
 
 class ChromaAgentMemory(LayeredMemory):
     """Three collections in cosine space: tool calls, ``…_text`` and ``…_training``.
 
     Args:
-        persist_dir: a folder, or ":memory:" for a memory of this object alone.
-        collection_name: the first collection's name, and how the others' begin.
-        embedding_function: as Chroma's own (called with a list of texts), or whatever Memorist takes as an
-            embedder; by default Memorist's, never Chroma's, which would be downloaded at first use.
+        persist_dir: a folder, or ":memory:" for a memory that no other object sees.
+        collection_name: the name of the first collection, and the prefix of the other two.
+        embedding_function: a function as Chroma takes it (called with a list of texts), or what
+            `memorist.embedders.open_embedder` takes. The default is the bundled model, never Chroma's own,
+            which is downloaded at first use.
         rerank: see `LayeredMemory`.
         provenance: see `LayeredMemory`.
 
     Raises:
+        StoreUnavailableError: the folder cannot be used.
         ImportError: chromadb is not installed.
     """
 
@@ -41,85 +42,61 @@ class ChromaAgentMemory(LayeredMemory):
         provenance: bool = False,
     ) -> None:
         super().__init__(rerank=rerank, provenance=provenance)
-        self._where = str(persist_dir)
-        place = None if self._where == ":memory:" else Path(self._where).expanduser().absolute()
-        self._client, self._release = connect(place)
-        self._embedding = Embedding(self._client, embedding_function)
-        with translated(self._where):
-            self._collections: dict[Layer, Any] = {
-                layer: self._client.get_or_create_collection(name, configuration=COSINE, embedding_function=None)
-                for layer, name in _names(collection_name).items()
-            }
+        folder = None if str(persist_dir) == ":memory:" else persist_dir
+        self._folder = ChromaFolder(folder, Embedding(embedding_function))
+        self._rows: dict[Layer, Rows] = {
+            "tool": self._folder.rows(collection_name),
+            "text": self._folder.rows(f"{collection_name}_text"),
+            "training": self._folder.rows(f"{collection_name}_training"),
+        }
 
     async def close(self) -> None:
-        """Release Chroma and the embedder; what was stored stays. Nothing else may be called afterwards."""
-        await self._embedding.close()
-        await asyncio.to_thread(self._release)
-
-    async def _run(self, work: Callable[[], _T]) -> _T:
-        def checked() -> _T:
-            with translated(self._where):
-                return work()
-
-        return await asyncio.to_thread(checked)
+        """Release Chroma and the embedder. Later calls raise `ClosedError`."""
+        await self._folder.close()
 
     async def _put(self, layer: Layer, entry: Stored) -> None:
-        collection = self._collections[layer]
-        embeddings = await self._embedding.documents(collection, [entry.text])
-        row: dict[str, Any] = {"ids": [entry.id], "documents": [entry.text], "embeddings": embeddings}
-        if metadata := _metadata(entry.fields):
-            row["metadatas"] = [metadata]
-        await self._run(lambda: collection.upsert(**row))
+        await self._rows[layer].put(entry.id, entry.text, _metadata(entry.fields))
 
     async def _nearest(self, layer: Layer, text: str, count: int, threshold: float) -> Sequence[Stored]:
-        collection = self._collections[layer]
-        if not await self._run(collection.count):
-            return []
-        vector = await self._embedding.query(collection, text)
-        found = await self._run(lambda: nearest(collection, vector, count))
-        return [
-            Stored(each.id, each.document, _fields(each.metadata), each.similarity)
-            for each in found
-            if each.similarity >= threshold
-        ]
+        found = await self._rows[layer].nearest(text, count)
+        return _readable(row for row in found if row.similarity >= threshold)
 
     async def _remove(self, layer: Layer, id: str) -> None:
-        await self._run(lambda: self._collections[layer].delete(ids=[id]))
+        rows = self._rows[layer]
+        await rows.run(lambda: rows.collection.delete(ids=[id]))
 
     async def _get(self, layer: Layer, id: str) -> Stored | None:
-        return next(iter(await self._read(layer, ids=[id])), None)
+        return next(iter(_readable(await self._rows[layer].get(ids=[id]))), None)
 
     async def _all(self, layer: Layer) -> Sequence[Stored]:
-        return await self._read(layer)
-
-    async def _read(self, layer: Layer, **chosen: Any) -> list[Stored]:
-        found = await self._run(lambda: self._collections[layer].get(include=["documents", "metadatas"], **chosen))
-        return [
-            Stored(id, document or "", _fields(metadata or {}))
-            for id, document, metadata in zip(found["ids"], found["documents"], found["metadatas"], strict=True)
-        ]
+        return _readable(await self._rows[layer].get())
 
     def _count(self, layer: Layer) -> int:
-        with translated(self._where):
-            return int(self._collections[layer].count())
-
-
-def _names(first: str) -> dict[Layer, str]:
-    return {"tool": first, "text": f"{first}_text", "training": f"{first}_training"}
+        with translated(self._folder.where):
+            return int(self._rows[layer].collection.count())
 
 
 def _metadata(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what Chroma can keep: the arguments as text."""
-    plain = dict(fields)
-    if "tool_args" in plain:
-        plain["tool_args"] = json.dumps(plain["tool_args"])
-    return plain
+    """Return the fields as Chroma keeps them: the arguments as JSON text, and no provenance as None."""
+    metadata = {"source": None, "verified": None, **fields}
+    if "tool_args" in fields:
+        metadata["tool_args"] = json.dumps(fields["tool_args"])
+    return metadata
 
 
-def _fields(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    fields = dict(metadata)
-    if "tool_name" in fields:
-        fields["tool_args"] = json.loads(fields.get("tool_args") or "{}")
-        fields.setdefault("result_summary", "")
-        fields.setdefault("timestamp", "")
-    return fields
+def _readable(rows: Iterable[Row]) -> list[Stored]:
+    """Return the entries of rows; a row whose arguments cannot be read is logged and left out."""
+    found = []
+    for row in rows:
+        fields = dict(row.metadata)
+        if "tool_name" in fields:
+            try:
+                arguments = json.loads(fields.get("tool_args") or "{}")
+            except (TypeError, ValueError):
+                arguments = None
+            if not isinstance(arguments, dict):
+                logger.warning("The arguments of the entry %s cannot be read; it is left out.", row.id)
+                continue
+            fields = {"result_summary": "", "timestamp": "", **fields, "tool_args": arguments}
+        found.append(Stored(row.id, row.document, fields, row.similarity))
+    return found
