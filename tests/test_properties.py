@@ -175,12 +175,18 @@ class Agreement(RuleBasedStateMachine):
         old = taken or holder
         if policy == "error" and old is not None:
             raise Conflict
+        if taken is not None and scope.session not in (None, taken.session):
+            raise Conflict
         if old is not None and policy == "ignore":
             return
         if old is not None:
             if holder is not None and holder.id != old.id:
                 raise Conflict
-            new = replace(new, id=old.id, place=old.place, version=old.version + 1, rating=old.rating)
+            if taken is not None and new.session not in (None, taken.session):
+                raise Conflict
+            new = replace(
+                new, id=old.id, place=old.place, version=old.version + 1, rating=old.rating, session=old.session
+            )
         house.keep(new)
 
     @rule(scope=SCOPES, id=IDS, content=CONTENTS, key=st.none() | KEYS)

@@ -110,11 +110,16 @@ class _Batch:
     async def place(self, draft: Draft, record: Record, vector: Vector | None) -> Record:
         """Add what stores `record`, and return the record as it will be stored."""
         old = None if self._if_exists == "error" else await self._taken(record, draft.supersedes)
+        if old is not None and old.id == record.id and not self._scope.sees(old.scope):
+            raise ConflictError(f"the id {record.id!r} is taken by another agent or session; choose another id")
         if old is not None and self._if_exists == "ignore":
             return old
         if old is not None:
             rating = old.rating if record.rating is None else record.rating
-            record = replace(record, id=old.id, created_at=old.created_at, version=old.version + 1, rating=rating)
+            labels = old.scope if old.id != record.id else _labelled(record.scope, old.scope)
+            record = replace(
+                record, id=old.id, scope=labels, created_at=old.created_at, version=old.version + 1, rating=rating
+            )
         if draft.supersedes is not None:
             self._supersede(draft.supersedes, record)
         action = Action.REMEMBERED if old is None else Action.REVISED
@@ -150,6 +155,11 @@ class _Batch:
     def _add(self, write: Put) -> None:
         self.writes.append(write)
         self._known[write.record.id] = write.record
+
+
+def _labelled(scope: Scope, old: Scope) -> Scope:
+    """Return `scope` with the labels of `old` where it names none: a record keeps its labels."""
+    return replace(scope, agent=scope.agent or old.agent, session=scope.session or old.session)
 
 
 def draft_of(content: str | Draft, fields: Fields) -> Draft:

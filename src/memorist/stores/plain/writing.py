@@ -4,11 +4,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from datetime import datetime
 
-from memorist.errors import ConflictError
 from memorist.records import Action, Change, Record
 from memorist.stores.base import Put, Remove, Write
 from memorist.stores.plain.views import Row, View
-from memorist.times import now
+from memorist.stores.rules import Stored, check_put
+from memorist.times import now, to_micros
 
 __all__ = ["Writer"]
 
@@ -68,11 +68,11 @@ class Writer(ABC):
 
     def _put(self, view: View, write: Put) -> bool:
         record = write.record
-        for row in (self.row(view, record.id), self.holder(view, record)):  # expired, it holds neither id nor key
-            if row is not None:
-                self.expire(view, row.record.id, self._now)
+        old, holder = self.row(view, record.id), self.holder(view, record)
+        _, expired = check_put(write, _stored(old), _stored(holder), self._now)
+        for each in expired:  # expired, it holds neither id nor key
+            self.expire(view, each.id, self._now)
         old = self.row(view, record.id)
-        _check(write, old, self.holder(view, record))
         self.epoch += 1
         index = old if write.keep_index and old is not None else write
         row = Row(record, self.epoch if old is None else old.number, self.epoch, index.terms, index.vector)
@@ -94,11 +94,9 @@ class Writer(ABC):
         self.noted(view, row, None, Change(write.id, write.action, write.at, write.source, None))
 
 
-def _check(write: Put, stored: Row | None, holder: Row | None) -> None:
-    record, version = write.record, 0 if stored is None else stored.record.version
-    if version != write.expected and write.expected == 0:
-        raise ConflictError(f"the id {record.id!r} is taken in this scope; revise the record, or choose another")
-    if version != write.expected:
-        raise ConflictError(f"the record {record.id!r} was changed or forgotten meanwhile; read it and try again")
-    if holder is not None:
-        raise ConflictError(f"the key {record.key!r} of kind {record.kind} is taken by the record {holder.record.id!r}")
+def _stored(row: Row | None) -> Stored | None:
+    if row is None:
+        return None
+    record, expires_at = row.record, row.record.expires_at
+    over = None if expires_at is None else to_micros(expires_at)
+    return Stored(row.number, record.id, record.version, over, record.scope.agent, record.scope.session)

@@ -2,21 +2,19 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
-from memorist.errors import ConflictError
-from memorist.records import Action, Record
+from memorist.records import Action
 from memorist.scope import Wall
 from memorist.stores.base import Put, Remove
-from memorist.stores.postgres.rows import COLUMNS, dump_row, row_of
+from memorist.stores.postgres.rows import COLUMNS, dump_row, row_of, stored_of
+from memorist.stores.rules import Handle, Stored, check_put, check_remove, handle_of
 from memorist.times import now, to_micros
 
 __all__ = ["Batch", "Change", "Held"]
 
 _NAMES = [name.strip() for name in COLUMNS.split(",")]
-_ID, _KIND, _KEY, _EXPIRES, _VERSION = map(_NAMES.index, ("id", "kind", "key", "expires_at", "version"))
-_SUPERSEDED = _NAMES.index("superseded_at")
+_KIND, _KEY, _SUPERSEDED = map(_NAMES.index, ("kind", "key", "superseded_at"))
 
 
 @dataclass(slots=True)
@@ -40,17 +38,16 @@ class Held:
     row: Sequence[Any]
 
     @property
-    def over(self) -> bool:
-        """Whether it is expired."""
-        expires_at = self.row[_EXPIRES]
-        return expires_at is not None and expires_at <= to_micros(now())
+    def stored(self) -> Stored:
+        """What the rules of a write need of it."""
+        return stored_of(self.number, self.row)
 
     @property
-    def handle(self) -> tuple[str, str] | None:
-        """The kind and key that no other may have meanwhile."""
+    def handle(self) -> Handle | None:
+        """The handle that it holds."""
         if self.row[_KEY] is None or self.row[_SUPERSEDED] is not None:
             return None
-        return self.row[_KIND], self.row[_KEY]
+        return Handle(self.row[_KIND], self.row[_KEY])
 
 
 @dataclass
@@ -60,7 +57,7 @@ class Batch:
     wall: Wall
     held: dict[str, Held]
     epochs: Iterator[int]
-    holders: dict[tuple[str, str], str] = field(default_factory=dict)
+    holders: dict[Handle, str] = field(default_factory=dict)
     changes: list[Change] = field(default_factory=list)
     steps: list[tuple[str, tuple[Any, ...]]] = field(default_factory=list)
     blanked: set[str] = field(default_factory=set)
@@ -71,14 +68,13 @@ class Batch:
 
     def put(self, write: Put) -> bool:
         """Store a record whole, if what is there is what the write expects."""
-        record, row = write.record, row_of(write.record)
-        old = self.held.get(record.id)
-        if old is not None and old.over:
-            self.take_out(record.id, Action.EXPIRED, now(), None)
-            old = None
-        _check_expected(write, None if old is None else old.row[_VERSION])
-        self._make_way(record)
-        before = None if old is None else dump_row(old.row)
+        record, row, moment = write.record, row_of(write.record), now()
+        handle = handle_of(record)
+        holder = None if handle is None else self._stored(self.holders.get(handle))
+        old, expired = check_put(write, self._stored(record.id), holder, moment)
+        for each in expired:
+            self.take_out(Remove(each.id, Action.EXPIRED, moment))
+        before = None if old is None else dump_row(self.held[record.id].row)
         epoch = next(self.epochs)
         number = epoch if old is None else old.number  # that of its first change: never used again
         source = write.source or record.source
@@ -87,7 +83,7 @@ class Batch:
         )
         self._let_go(record.id)
         self.held[record.id] = Held(number, row)
-        if (handle := self.held[record.id].handle) is not None:
+        if handle is not None:
             self.holders[handle] = record.id
         self.steps.append(("put", (number, *row, to_micros(record.at), epoch)))
         if not write.keep_index:
@@ -96,24 +92,27 @@ class Batch:
 
     def remove(self, write: Remove) -> bool:
         """Take one record out; tell whether it was there."""
-        held = self.held.get(write.id)
-        if held is None:
+        stored = self._stored(write.id)
+        if stored is None:
             return False
-        if held.over:
-            self.take_out(write.id, Action.EXPIRED, write.at, None)
-            return False
-        self.take_out(write.id, write.action, write.at, write.source)
-        return True
+        noted, done = check_remove(write, stored, now())
+        self.take_out(noted)
+        return done
 
-    def take_out(self, id: str, action: Action, at: datetime, source: str | None) -> None:
+    def _stored(self, id: str | None) -> Stored | None:
+        return self.held[id].stored if id in self.held else None
+
+    def take_out(self, write: Remove) -> None:
         """Take a record out, and its texts from what is told of its past."""
-        self._let_go(id)
-        held = self.held.pop(id)
+        self._let_go(write.id)
+        held = self.held.pop(write.id)
         for change in self.changes:
-            if change.id == id:
+            if change.id == write.id:
                 change.before = None
-        self.blanked.add(id)
-        self.changes.append(Change(next(self.epochs), held.number, id, action, to_micros(at), source, None))
+        self.blanked.add(write.id)
+        self.changes.append(
+            Change(next(self.epochs), held.number, write.id, write.action, to_micros(write.at), write.source, None)
+        )
         self.steps.append(("remove", (held.number,)))
         self.indexed[held.number] = None
 
@@ -121,22 +120,3 @@ class Batch:
         held = self.held.get(id)
         if held is not None and held.handle is not None and self.holders.get(held.handle) == id:
             del self.holders[held.handle]
-
-    def _make_way(self, record: Record) -> None:
-        """Make sure that the record's key is free; an expired record does not hold one."""
-        if record.key is None or not record.current:
-            return
-        holder = self.holders.get((str(record.kind), record.key))
-        if holder is None or holder == record.id:
-            return
-        if not self.held[holder].over:
-            raise ConflictError(f"the key {record.key!r} of kind {record.kind} is taken by the record {holder!r}")
-        self.take_out(holder, Action.EXPIRED, now(), None)
-
-
-def _check_expected(write: Put, version: int | None) -> None:
-    if (version or 0) == write.expected:
-        return
-    if write.expected == 0:
-        raise ConflictError(f"the id {write.record.id!r} is taken in this scope; revise the record, or choose another")
-    raise ConflictError(f"the record {write.record.id!r} was changed or forgotten meanwhile; read it and try again")

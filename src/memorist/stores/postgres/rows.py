@@ -11,7 +11,7 @@ import numpy as np
 from memorist.records import Kind, Record
 from memorist.scope import Wall
 from memorist.stores.base import Entry, Vector
-from memorist.stores.sqlite.rows import COLUMNS, record_of, values_of
+from memorist.stores.sqlite.rows import COLUMNS, record_of, stored_of, values_of
 
 __all__ = [
     "COLUMNS",
@@ -24,6 +24,7 @@ __all__ = [
     "queries_of",
     "record_from",
     "row_of",
+    "stored_of",
     "token_of",
     "unescaped",
     "vector_from",

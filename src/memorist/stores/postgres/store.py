@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from memorist.errors import ClosedError, InvalidInputError
 from memorist.filters import Filter
-from memorist.records import Action, Change, Record
+from memorist.records import Change, Record
 from memorist.scope import Reach, Wall
 from memorist.stores.base import Candidates, Cursor, Entries, Order, Outline, Store, Vector, Write
 from memorist.stores.postgres import candidates, queries, reindexing, writes
@@ -21,7 +21,8 @@ from memorist.stores.postgres.copying import copy_out
 from memorist.stores.postgres.options import Options
 from memorist.stores.postgres.rows import SELECTED, load_row, record_from, vector_from
 from memorist.stores.postgres.schema import index_vectors
-from memorist.times import from_micros, now, to_micros
+from memorist.stores.rules import history_of
+from memorist.times import now, to_micros
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
@@ -180,18 +181,11 @@ class PostgresStore(Store):
         past = (
             f"SELECT action, at, source, before FROM {self._schema}.changes WHERE {_PLACE} AND id = %s ORDER BY epoch"
         )
-        present = f"SELECT {SELECTED} FROM {self._schema}.records WHERE {_PLACE} AND id = %s"
+        current = f"SELECT {SELECTED} FROM {self._schema}.records WHERE {_PLACE} AND id = %s"
         asked = (*_name(wall), id)
-        rows, now_there = await self._read(only(wall), (past, asked), (present, asked))
-        record = record_from(now_there[0], wall) if now_there else None
-        if record is not None and record.expires_at is not None and record.expires_at <= now():
-            record, rows = None, [(*row[:3], None) for row in rows]  # as it will be after the next sweep
-        # What came of a change is what stood before the next one; of the last, what stands now.
-        after = [*(load_row(row[3], wall) for row in rows[1:]), record]
-        return [
-            Change(id, Action(action), from_micros(at), source, record)
-            for (action, at, source, _), record in zip(rows, after, strict=False)
-        ]
+        rows, now_there = await self._read(only(wall), (past, asked), (current, asked))
+        present = record_from(now_there[0], wall) if now_there else None
+        return history_of(id, rows, lambda text: load_row(text, wall), present, now())
 
     # --- what ranking reads ----------------------------------------------------------------------------
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from memorist.errors import EmbedderMismatchError
 from memorist.records import Action
 from memorist.scope import Wall
-from memorist.stores.base import Put, Write
+from memorist.stores import rules
+from memorist.stores.base import Put, Remove, Write
 from memorist.stores.postgres.batch import Batch, Change, Held
 from memorist.stores.postgres.rows import SELECTED
 from memorist.stores.postgres.schema import lock_key
@@ -72,12 +72,7 @@ async def _fingerprint(connection: "Connection", schema: str) -> "AsyncCursor[tu
 
 
 def _check_fingerprint(row: tuple[Any, ...] | None, fingerprint: str | None) -> None:
-    stored = None if row is None else row[0]
-    if stored != fingerprint:
-        raise EmbedderMismatchError(
-            f"the store now holds vectors of the embedder {stored!r}, not of {fingerprint!r}; "
-            "open it again with that embedder, or run: memorist reindex"
-        )
+    rules.check_fingerprint(None if row is None else row[0], fingerprint)
 
 
 async def lock_wall(connection: "Connection", schema: str, wall: Wall, *, create: bool = False) -> bool:
@@ -99,7 +94,7 @@ async def _read(connection: "Connection", schema: str, wall: Wall, writes: Seque
     """Read what the writes may find: the records of their ids, and those that hold their keys."""
     records = [each.record for each in writes if isinstance(each, Put)]
     ids = {each.record.id if isinstance(each, Put) else each.id for each in writes}
-    handles = {(str(record.kind), record.key) for record in records if record.key is not None and record.current}
+    handles = {handle for record in records if (handle := rules.handle_of(record)) is not None}
     place = f"FROM {schema}.records WHERE tenant = %s AND user_name = %s"
     found = [await connection.execute(
         f"SELECT number, {SELECTED} {place} AND id = ANY(%s::text[])".encode(),
@@ -150,7 +145,7 @@ async def remove_expired(connection: "Connection", schema: str, wall: Wall, mome
     drawn = await _draw(connection, schema, len(held))
     batch = Batch(wall, held, iter(sorted(row[0] for row in await drawn.fetchall())))
     for id in list(held):
-        batch.take_out(id, Action.EXPIRED, moment, None)
+        batch.take_out(Remove(id, Action.EXPIRED, moment))
     await send(connection, schema, batch)
     return len(batch.changes)
 

@@ -10,6 +10,7 @@ import apsw
 
 from memorist.records import Kind, Record
 from memorist.scope import Scope, Wall
+from memorist.stores.rules import Stored
 from memorist.times import from_micros, to_micros
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "query_one",
     "record_of",
     "shared_name",
+    "stored_of",
     "user_of",
     "values_of",
 ]
@@ -93,6 +95,14 @@ def record_of(row: Sequence[Any], wall: Wall) -> Record:
         superseded_at=_moment(superseded_at),
         version=version,
     )
+
+
+_STORED = tuple(COLUMNS.split(", ").index(name) for name in Stored._fields[1:])
+
+
+def stored_of(number: int, row: Sequence[Any]) -> Stored:
+    """Return what the rules of a write need of a record whose `COLUMNS` are `row`."""
+    return Stored(number, *(row[place] for place in _STORED))
 
 
 def dump_record(row: Sequence[Any]) -> str:

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from memorist.errors import ClosedError, StoreBusyError, StoreUnavailableError
 from memorist.filters import Filter
-from memorist.records import Action, Change, Kind, Record
+from memorist.records import Change, Kind, Record
 from memorist.scope import Reach, Wall
 from memorist.stores.base import Cursor, Entries, Entry, Order, Put, Store, Vector, Write
+from memorist.stores.rules import history_of
 from memorist.stores.sqlite import reindexing, writes
 from memorist.stores.sqlite.conditions import sql_of
 from memorist.stores.sqlite.connections import Connections, TooLong, patiently
@@ -33,7 +34,7 @@ from memorist.stores.sqlite.rows import (
     user_of,
 )
 from memorist.stores.threads import to_the_end
-from memorist.times import from_micros, now, to_micros
+from memorist.times import now, to_micros
 
 __all__ = ["SQLiteStore"]
 
@@ -214,15 +215,8 @@ class SQLiteStore(Store):
                 place,
             )
             now_there = query_one(connection, f"SELECT {COLUMNS} FROM records WHERE partition = ? AND id = ?", place)
-            record = None if now_there is None else record_of(now_there, wall)
-            if record is not None and record.expires_at is not None and record.expires_at <= now():
-                record, rows = None, [(*row[:3], None) for row in rows]  # as it will be after the next sweep
-            # What came of a change is what stood before the next one; of the last, what stands now.
-            after = [*(load_record(row[3], wall) for row in rows[1:]), record]
-            return [
-                Change(id, Action(action), from_micros(at), source, record)
-                for (action, at, source, _), record in zip(rows, after, strict=False)
-            ]
+            present = None if now_there is None else record_of(now_there, wall)
+            return history_of(id, rows, lambda text: load_record(text, wall), present, now())
 
         return await self._read(work)
 

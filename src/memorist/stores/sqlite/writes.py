@@ -1,14 +1,15 @@
 """What a write does inside its transaction."""
 
 from datetime import datetime
+from typing import Any
 
 import apsw
 
-from memorist.errors import ConflictError, EmbedderMismatchError
-from memorist.records import Action, Record
+from memorist.records import Action
 from memorist.scope import Wall
+from memorist.stores import rules
 from memorist.stores.base import Put, Remove, Vector
-from memorist.stores.sqlite.rows import COLUMNS, dump_record, query_all, query_one, shared_name, values_of
+from memorist.stores.sqlite.rows import COLUMNS, dump_record, query_all, query_one, shared_name, stored_of, values_of
 from memorist.times import now, to_micros
 
 __all__ = [
@@ -46,33 +47,25 @@ def find_partition(connection: apsw.Connection, wall: Wall, *, create: bool = Fa
 
 def check_fingerprint(connection: apsw.Connection, fingerprint: str | None) -> None:
     """Refuse to mix: another process may have put another embedder's vectors in force."""
-    stored = connection.execute("SELECT value FROM meta WHERE name = 'fingerprint'").get
-    if stored != fingerprint:
-        raise EmbedderMismatchError(
-            f"the store now holds vectors of the embedder {stored!r}, not of {fingerprint!r}; "
-            "open it again with that embedder, or run: memorist reindex"
-        )
+    rules.check_fingerprint(connection.execute("SELECT value FROM meta WHERE name = 'fingerprint'").get, fingerprint)
 
 
 def put(connection: apsw.Connection, partition: int | None, write: Put) -> bool:
     """Store a record whole, if what is there is what the write expects."""
-    record = write.record
-    old = query_one(
-        connection,
-        f"SELECT number, expires_at, {COLUMNS} FROM records WHERE partition = ? AND id = ?",
-        (partition, record.id),
-    )
-    if old is not None and _is_over(old[1]):
-        _remove(connection, partition, old[0], record.id, Action.EXPIRED, now(), None)
-        old = None
-    _check_expected(write, None if old is None else old[-1])
-    _make_way(connection, partition, record)
+    record, moment = write.record, now()
+    found = _find(connection, partition, "id = ?", record.id)
+    holder = None
+    if (handle := rules.handle_of(record)) is not None:
+        holder = _find(connection, partition, "kind = ? AND key = ? AND superseded_at IS NULL", *handle)
+    old, expired = rules.check_put(write, found and stored_of(*found), holder and stored_of(*holder), moment)
+    for each in expired:
+        _remove(connection, partition, each.number, Remove(each.id, Action.EXPIRED, moment))
     # The epoch of its first change is a record's number: assigned in the transaction, never used again.
-    before = None if old is None else dump_record(old[2:])
+    before = None if old is None or found is None else dump_record(found[1])
     source = write.source or record.source
     connection.execute(
         _CHANGED,
-        (partition, None if old is None else old[0], record.id, str(write.action), to_micros(record.updated_at),
+        (partition, None if old is None else old.number, record.id, str(write.action), to_micros(record.updated_at),
          source, before),
     )  # fmt: skip
     epoch = connection.last_insert_rowid()
@@ -81,7 +74,7 @@ def put(connection: apsw.Connection, partition: int | None, write: Put) -> bool:
         row = (partition, number, *values_of(record), to_micros(record.at), epoch)
         connection.execute(f"INSERT INTO records ({_ALL}) VALUES ({_MARKS})", row)
     else:
-        number = old[0]
+        number = old.number
         changed = (*values_of(record), to_micros(record.at), epoch, partition, number)
         connection.execute(
             f"UPDATE records SET {_ASSIGN}, at = ?, epoch = ? WHERE partition = ? AND number = ?", changed
@@ -94,61 +87,33 @@ def put(connection: apsw.Connection, partition: int | None, write: Put) -> bool:
     return True
 
 
-def _check_expected(write: Put, version: int | None) -> None:
-    if (version or 0) == write.expected:
-        return
-    if write.expected == 0:
-        raise ConflictError(f"the id {write.record.id!r} is taken in this scope; revise the record, or choose another")
-    raise ConflictError(f"the record {write.record.id!r} was changed or forgotten meanwhile; read it and try again")
-
-
-def _make_way(connection: apsw.Connection, partition: int | None, record: Record) -> None:
-    """Make sure that the record's key is free; an expired record does not hold one."""
-    if record.key is None or not record.current:
-        return
-    holder = query_one(
-        connection,
-        "SELECT number, id, expires_at FROM records"
-        " WHERE partition = ? AND kind = ? AND key = ? AND superseded_at IS NULL AND id <> ?",
-        (partition, str(record.kind), record.key, record.id),
+def _find(
+    connection: apsw.Connection, partition: int | None, condition: str, *values: str
+) -> tuple[int, tuple[Any, ...]] | None:
+    """Return the number and the columns of the record that meets a condition, expired or not."""
+    row = query_one(
+        connection, f"SELECT number, {COLUMNS} FROM records WHERE partition = ? AND {condition}", (partition, *values)
     )
-    if holder is None:
-        return
-    number, id, expires_at = holder
-    if not _is_over(expires_at):
-        raise ConflictError(f"the key {record.key!r} of kind {record.kind} is taken by the record {id!r}")
-    _remove(connection, partition, number, id, Action.EXPIRED, now(), None)
-
-
-def _is_over(expires_at: int | None) -> bool:
-    return expires_at is not None and expires_at <= to_micros(now())
+    return None if row is None else (row[0], row[1:])
 
 
 def remove(connection: apsw.Connection, partition: int | None, write: Remove) -> bool:
     """Take one record out; tell whether it was there."""
-    found = query_one(
-        connection, "SELECT number, expires_at FROM records WHERE partition = ? AND id = ?", (partition, write.id)
-    )
+    found = _find(connection, partition, "id = ?", write.id)
     if found is None:
         return False
-    number, expires_at = found
-    if _is_over(expires_at):
-        _remove(connection, partition, number, write.id, Action.EXPIRED, write.at, None)
-        return False
-    _remove(connection, partition, number, write.id, write.action, write.at, write.source)
-    return True
+    noted, done = rules.check_remove(write, stored_of(*found), now())
+    _remove(connection, partition, found[0], noted)
+    return done
 
 
-def _remove(
-    connection: apsw.Connection, partition: int | None, number: int, id: str, action: Action, at: datetime,
-    source: str | None,
-) -> None:  # fmt: skip
+def _remove(connection: apsw.Connection, partition: int | None, number: int, write: Remove) -> None:
     unindex(connection, partition, number)
     connection.execute("DELETE FROM records WHERE partition = ? AND number = ?", (partition, number))
-    connection.execute("UPDATE changes SET before = NULL WHERE partition = ? AND id = ?", (partition, id))
+    connection.execute("UPDATE changes SET before = NULL WHERE partition = ? AND id = ?", (partition, write.id))
     connection.execute(
         "INSERT INTO changes (partition, number, id, action, at, source) VALUES (?, ?, ?, ?, ?, ?)",
-        (partition, number, id, str(action), to_micros(at), source),
+        (partition, number, write.id, str(write.action), to_micros(write.at), write.source),
     )
 
 
@@ -157,7 +122,7 @@ def remove_expired(connection: apsw.Connection, moment: datetime) -> int:
     query = "SELECT partition, number, id FROM records WHERE expires_at <= ?"
     over = query_all(connection, query, (to_micros(moment),))
     for partition, number, id in over:
-        _remove(connection, partition, number, id, Action.EXPIRED, moment, None)
+        _remove(connection, partition, number, Remove(id, Action.EXPIRED, moment))
     return len(over)
 
 

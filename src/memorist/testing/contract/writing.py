@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -98,6 +99,20 @@ class WritingContract(Contract):
             await store.write(ALICE, [put(revised(make_record("gone")), action=Action.REVISED)])
 
         assert await store.get(ALICE, ["one"]) == [second]
+
+    @scenario
+    async def test_an_id_of_another_label_is_a_conflict_and_never_replaced(self, store: Store) -> None:
+        mine = make_record("one", agent="mine", session="s1")
+        await store.write(ALICE, [put(mine)])
+
+        for agent, session in ((None, None), ("mine", None), ("other", "s1"), ("mine", "s2")):
+            theirs = replace(mine, scope=replace(mine.scope, agent=agent, session=session), content="theirs")
+            with pytest.raises(ConflictError, match="taken"):
+                await store.write(ALICE, [put(theirs)])
+            with pytest.raises(ConflictError, match="another agent or session"):
+                await store.write(ALICE, [put(revised(theirs))])
+
+        assert await store.get(ALICE, ["one"]) == [mine]
 
     @scenario
     async def test_a_batch_may_change_what_it_stored(self, store: Store) -> None:

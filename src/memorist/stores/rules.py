@@ -1,0 +1,124 @@
+"""What a write must obey in every store: ids, keys, versions, labels, expiry, and what history shows.
+
+The functions are pure. A store reads the rows that they ask for inside its transaction, and carries out the answer.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from memorist.errors import ConflictError, EmbedderMismatchError
+from memorist.records import Action, Change, Record
+from memorist.stores.base import Put, Remove
+from memorist.times import from_micros, to_micros
+
+__all__ = ["Handle", "Stored", "check_fingerprint", "check_put", "check_remove", "handle_of", "history_of"]
+
+
+class Handle(NamedTuple):
+    """The kind and key that at most one current record behind a wall holds."""
+
+    kind: str
+    key: str
+
+
+class Stored(NamedTuple):
+    """What the rules need of a stored record; `expires_at` is in microseconds since 1970."""
+
+    number: int
+    id: str
+    version: int
+    expires_at: int | None
+    agent: str | None
+    session: str | None
+
+    def expired(self, moment: datetime) -> bool:
+        """Return whether the record's time is over, so that it holds neither its id nor its key."""
+        return self.expires_at is not None and self.expires_at <= to_micros(moment)
+
+
+def handle_of(record: Record) -> Handle | None:
+    """Return the handle that a record needs for itself; None if it has no key or is superseded."""
+    return None if record.key is None or not record.current else Handle(str(record.kind), record.key)
+
+
+def check_put(
+    write: Put, same: Stored | None, holder: Stored | None, moment: datetime
+) -> tuple[Stored | None, list[Stored]]:
+    """Return the record that a `Put` replaces (None if it is new), and the expired ones to take out before.
+
+    Args:
+        write: what is to be stored.
+        same: the record with the same id, expired or not.
+        holder: the record that holds `handle_of(write.record)`, expired or not; may be `same`.
+        moment: the present.
+
+    Raises:
+        ConflictError: the version is not the expected one, the id belongs to another agent or session,
+            or another record holds the key.
+    """
+    record = write.record
+    expired = [each for each in dict.fromkeys((same, holder)) if each is not None and each.expired(moment)]
+    same, holder = (None if each in expired else each for each in (same, holder))
+    if (0 if same is None else same.version) != write.expected:
+        if write.expected == 0:
+            raise ConflictError(f"the id {record.id!r} is taken in this scope; revise the record, or choose another")
+        raise ConflictError(f"the record {record.id!r} was changed or forgotten meanwhile; read it and try again")
+    if same is not None and (same.agent, same.session) != (record.scope.agent, record.scope.session):
+        raise ConflictError(f"the id {record.id!r} is taken by another agent or session; choose another id")
+    if holder is not None and holder.id != record.id:
+        raise ConflictError(f"the key {record.key!r} of kind {record.kind} is taken by the record {holder.id!r}")
+    return same, expired
+
+
+def check_remove(write: Remove, stored: Stored, moment: datetime) -> tuple[Remove, bool]:
+    """Return the removal as it is to be recorded, and whether it changes anything: an expired record is gone already.
+
+    Args:
+        write: the removal asked for.
+        stored: the record with its id, expired or not.
+        moment: the present.
+    """
+    if stored.expired(moment):
+        return Remove(write.id, Action.EXPIRED, write.at), False
+    return write, True
+
+
+def check_fingerprint(stored: str | None, fingerprint: str | None) -> None:
+    """Check that the vectors of a write come from the embedder whose vectors are stored.
+
+    Raises:
+        EmbedderMismatchError: they do not; another process may have reindexed the store meanwhile.
+    """
+    if stored != fingerprint:
+        raise EmbedderMismatchError(
+            f"the store now holds vectors of the embedder {stored!r}, not of {fingerprint!r}; "
+            "open it again with that embedder, or run: memorist reindex"
+        )
+
+
+def history_of(
+    id: str,
+    rows: Sequence[tuple[Any, ...]],
+    load: Callable[[str | None], Record | None],
+    present: Record | None,
+    moment: datetime,
+) -> list[Change]:
+    """Return the changes of a record, oldest first, each with the record as it stood afterwards.
+
+    An expired record's history looks as it will after the next sweep.
+
+    Args:
+        id: the record's.
+        rows: (action, microseconds since 1970, source, the record before the change as stored) of each change.
+        load: reads a record before a change.
+        present: the record as it stands now; None if it is gone.
+        moment: the present.
+    """
+    before = [load(row[3]) for row in rows]
+    if present is not None and present.expires_at is not None and present.expires_at <= moment:
+        before, present = [None] * len(rows), None
+    return [
+        Change(id, Action(action), from_micros(at), source, record)
+        for (action, at, source, _), record in zip(rows, [*before[1:], present], strict=False)
+    ]
