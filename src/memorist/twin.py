@@ -13,7 +13,7 @@ from typing import Any, ClassVar, ParamSpec, TypeVar, cast
 
 from memorist.errors import MemoristError
 
-__all__ = ["Twin", "blocking", "blocking_name", "blocking_text", "run"]
+__all__ = ["Twin", "asynchronous", "blocking", "blocking_name", "blocking_text", "run"]
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -161,6 +161,11 @@ class Twin:
         return f"{type(self).__name__}({self._async!r})"
 
 
+def asynchronous(value: Any) -> Any:
+    """Return the asynchronous object behind a blocking twin; any other value as it is."""
+    return value._async if isinstance(value, Twin) else value
+
+
 def blocking(function: Callable[_P, Coroutine[Any, Any, _T]]) -> Callable[_P, _T]:
     """Return the blocking twin of an async function; like a twin's methods, it takes and gives twins."""
 
@@ -236,9 +241,7 @@ def _asynchronous(items: Any) -> Any:
 
 def _inward(value: Any) -> Any:
     """Return an argument as the asynchronous class takes it; the caller's iterators run on its own thread."""
-    if isinstance(value, Twin):
-        return value._async
-    return list(value) if isinstance(value, Iterator) else value
+    return list(value) if isinstance(value, Iterator) else asynchronous(value)
 
 
 def _outward(value: Any) -> Any:

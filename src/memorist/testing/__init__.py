@@ -1,19 +1,21 @@
-"""What tests need: a deterministic embedder, and the contract of a store as a test suite."""
+"""What tests need: a deterministic embedder, and contracts as test suites: of a store, and of a LangGraph store."""
 
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from memorist.testing.embedder import HashEmbedder
 
 if TYPE_CHECKING:
     from memorist.testing.contract import StoreContract
+    from memorist.testing.langgraph import LangGraphStoreContract
 
-__all__ = ["HashEmbedder", "StoreContract"]
+__all__ = ["HashEmbedder", "LangGraphStoreContract", "StoreContract"]
+
+_CONTRACTS = {"LangGraphStoreContract": "langgraph", "StoreContract": "contract"}
 
 
-def __getattr__(name: str) -> object:
-    """Import the contract, which needs pytest, when it is first asked for."""
-    if name != "StoreContract":
+def __getattr__(name: str) -> Any:
+    """Import a contract, which needs pytest, when it is first asked for."""
+    if name not in _CONTRACTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from memorist.testing.contract import StoreContract
-
-    return StoreContract
+    return getattr(import_module(f"{__name__}.{_CONTRACTS[name]}"), name)

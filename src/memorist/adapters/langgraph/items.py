@@ -1,0 +1,127 @@
+"""What a LangGraph item is as a record, and which items pass a LangGraph filter."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from langgraph.store.base import Item, PutOp, SearchItem, get_text_at_path
+
+from memorist.records import Draft, Kind, Record
+from memorist.times import iso, parse_time
+
+__all__ = ["FIELD", "draft_of", "item_of", "make_id", "matches", "namespace_of", "path_of", "search_item_of"]
+
+FIELD = "langgraph"
+"""Where an item's parts are in its record's payload."""
+Namespace = tuple[str, ...]
+
+
+def path_of(namespace: Sequence[str]) -> str:
+    """Return how the ids and keys of all items in a namespace, and in those below it, begin."""
+    return f"{FIELD}:" + "".join(f"{label}." for label in namespace)
+
+
+def make_id(namespace: Sequence[str], key: str) -> str:
+    """Return the id of an item's record. Labels hold no dot and are not empty, so an empty one ends them."""
+    return f"{path_of(namespace)}.{key}"
+
+
+def draft_of(op: PutOp, fields: Sequence[str], now: datetime) -> Draft:
+    """Return the record to be of an item: a note where it has texts to index, else a topic, which is not embedded."""
+    value = dict(op.value or {})
+    paths = fields if op.index is None else op.index or ()
+    text = "\n".join(text for path in paths for text in _texts(value, path) if text.strip())
+    id, depths = make_id(op.namespace, op.key), range(1, len(op.namespace) + 1)
+    parts = {
+        "namespace": list(op.namespace),
+        "within": [".".join(op.namespace[:depth]) for depth in depths],
+        "key": op.key,
+        "value": value,
+        "updated_at": iso(now),
+        "ttl": op.ttl,
+    }
+    return Draft(
+        content=text or id,
+        kind=Kind.NOTE if text else Kind.TOPIC,
+        id=id,
+        key=id,
+        payload={FIELD: parts},
+        expires_at=None if op.ttl is None else op.ttl * 60,
+    )
+
+
+def _texts(value: dict[str, Any], path: str) -> list[str]:
+    if path != "$":
+        return get_text_at_path(value, path)
+    leaves = list(_leaves(value))
+    if len(leaves) == 1:
+        return [leaves[0][1]]  # the text alone is nearer to a question than the text with a field's name
+    return [f"{name}: {text}" if name else text for name, text in leaves]
+
+
+def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the texts and numbers in a value, each with the name of the field it is in."""
+    if isinstance(value, Mapping):
+        for inner, each in value.items():
+            yield from _leaves(each, str(inner))
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _leaves(each, name)
+    elif value is not None:
+        yield name, str(value)
+
+
+def namespace_of(record: Record) -> Namespace:
+    """Return the namespace of an item's record."""
+    return tuple(record.payload[FIELD]["namespace"])
+
+
+def item_of(record: Record) -> Item:
+    """Return the item that a record holds."""
+    return Item(**_parts(record))
+
+
+def search_item_of(record: Record, score: float | None) -> SearchItem:
+    """Return the item that a record holds, as a search finds it."""
+    return SearchItem(**_parts(record), score=score)
+
+
+def _parts(record: Record) -> dict[str, Any]:
+    held = record.payload[FIELD]
+    return {
+        "namespace": namespace_of(record),
+        "key": held["key"],
+        "value": held["value"],
+        "created_at": record.created_at,
+        # Not the record's own: a read that renews the item changes that.
+        "updated_at": max(parse_time(held["updated_at"]), record.created_at),
+    }
+
+
+def matches(value: Any, wanted: Any) -> bool:
+    """Tell whether a value is what a filter wants: equal, its operators true, or each field of it so.
+
+    Numbers are ordered among numbers and texts among texts; a comparison of anything else is false.
+
+    Raises:
+        ValueError: there is no such operator.
+    """
+    if isinstance(wanted, Mapping):
+        if any(str(name).startswith("$") for name in wanted):
+            return all(_compare(value, operator, operand) for operator, operand in wanted.items())
+        return isinstance(value, Mapping) and all(matches(value.get(name), inner) for name, inner in wanted.items())
+    if isinstance(wanted, list | tuple):
+        same_length = isinstance(value, list | tuple) and len(value) == len(wanted)
+        return same_length and all(map(matches, value, wanted))
+    return isinstance(value, bool) == isinstance(wanted, bool) and bool(value == wanted)
+
+
+def _compare(value: Any, operator: str, operand: Any) -> bool:
+    if operator in ("$eq", "$ne"):
+        return matches(value, operand) == (operator == "$eq")
+    if operator not in ("$gt", "$gte", "$lt", "$lte"):
+        raise ValueError(f"unknown operator {operator!r}; there are: $eq, $ne, $gt, $gte, $lt, $lte")
+    if not any(isinstance(value, form) and isinstance(operand, form) for form in (str, int | float)):
+        return False
+    above, equal = value > operand, value == operand
+    return bool((above if operator.startswith("$gt") else not above and not equal) or (equal and operator[-1] == "e"))

@@ -1,0 +1,264 @@
+"""LangGraph's checkpointer: the state of every thread, step by step, in the same memory."""
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    BaseCheckpointSaver,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    get_checkpoint_id,
+)
+from langgraph.checkpoint.serde.base import SerializerProtocol
+
+from memorist.adapters.langgraph.checkpoints import (
+    FIELD,
+    checkpoint_draft,
+    checkpoint_of,
+    checkpoints_key,
+    config_of,
+    copied,
+    metadata_of,
+    thread_key,
+    write_draft,
+    writes_key,
+)
+from memorist.memory import Memory
+from memorist.records import Kind, Record
+from memorist.twin import asynchronous, run
+
+if TYPE_CHECKING:
+    from memorist import sync
+
+__all__ = ["MemoristSaver"]
+
+_PAGE = 100
+
+
+class MemoristSaver(BaseCheckpointSaver[int]):
+    """A LangGraph checkpointer that keeps checkpoints and pending writes as topics of one memory.
+
+    ```python
+    async with Memory.open("agent.db") as memory:
+        graph = builder.compile(checkpointer=MemoristSaver(memory.scoped(user="alice")))
+        await graph.ainvoke({"messages": []}, {"configurable": {"thread_id": "monday"}})
+    ```
+
+    A thread is the label `session` of its records. All threads are behind the wall of the memory's scope, for
+    the calls that delete name a thread alone: make a checkpointer for each user, which costs nothing. Each
+    checkpoint holds the whole state. Recall never finds one.
+
+    Args:
+        memory: an open memory, asynchronous or blocking. Both kinds of calls work with either.
+        serde: how values become bytes; by default LangGraph's own.
+    """
+
+    def __init__(self, memory: "Memory | sync.Memory", *, serde: SerializerProtocol | None = None) -> None:
+        super().__init__(serde=serde)
+        self._memory: Memory = asynchronous(memory).unlabelled()
+
+    # --- writing ---------------------------------------------------------------------------------------
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Store a checkpoint, and return the config that names it."""
+        draft = checkpoint_draft(self.serde, config, checkpoint, metadata)
+        record = await self._memory.remember(draft, if_exists="replace")
+        return config_of(record.payload[FIELD], checkpoint["id"])
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """Store a task's writes to a checkpoint. One that is there already stays, unless it is a special channel's."""
+        drafts = [
+            write_draft(self.serde, config, task_id, task_path, place, write) for place, write in enumerate(writes)
+        ]
+        await self._memory.remember([draft for draft, special in drafts if not special], if_exists="ignore")
+        await self._memory.remember([draft for draft, special in drafts if special], if_exists="replace")
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """Delete all checkpoints and writes of a thread, in every namespace."""
+        await self._memory.forget(key_prefix=thread_key(str(thread_id)), kind=Kind.TOPIC)
+
+    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Delete the checkpoints that these runs made, with their writes."""
+        chosen = {f"{FIELD}.run_id": {"$in": list(run_ids)}}
+        await self._delete([each async for each in self._records(thread_key(None), chosen)])
+
+    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Copy all checkpoints and writes of a thread to another, whole."""
+        records = [each async for each in self._records(thread_key(source_thread_id), {})]
+        await self._memory.remember([copied(each, target_thread_id) for each in records], if_exists="replace")
+
+    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Delete the checkpoints of some threads, with their writes.
+
+        Args:
+            thread_ids: which threads.
+            strategy: "keep_latest" keeps the latest of each namespace, and the earlier ones from which its
+                delta channels are rebuilt; "delete" keeps none.
+
+        Raises:
+            ValueError: there is no such strategy.
+        """
+        if strategy not in ("keep_latest", "delete"):
+            raise ValueError(f"strategy is 'keep_latest' or 'delete', not {strategy!r}")
+        for thread_id in thread_ids:
+            if strategy == "delete":
+                await self.adelete_thread(thread_id)
+                continue
+            records = [each async for each in self._records(checkpoints_key(thread_id), {})]
+            needed = self._needed(records)
+            await self._delete([each for each in records if each.id not in needed])
+
+    async def _delete(self, checkpoints: Sequence[Record]) -> None:
+        for record in checkpoints:
+            parts = record.payload[FIELD]
+            await self._memory.forget(
+                key_prefix=writes_key(parts["thread_id"], parts["checkpoint_ns"], parts["checkpoint_id"])
+            )
+        if checkpoints:
+            await self._memory.forget(*(each.id for each in checkpoints))
+
+    def _needed(self, records: Sequence[Record]) -> set[str]:
+        """Return the ids of the latest record of each namespace and of those it is rebuilt from."""
+        names = {(each.payload[FIELD]["checkpoint_ns"], each.payload[FIELD]["checkpoint_id"]): each for each in records}
+        needed: set[str] = set()
+        seen: set[str] = set()
+        for record in records:  # the newest first
+            namespace = record.payload[FIELD]["checkpoint_ns"]
+            if namespace in seen:
+                continue
+            seen.add(namespace)
+            open_channels = set(metadata_of(self.serde, record).get("counters_since_delta_snapshot") or ())
+            current: Record | None = record
+            while current is not None:
+                needed.add(current.id)
+                open_channels -= checkpoint_of(self.serde, current, ()).checkpoint["channel_values"].keys()
+                parent = (namespace, current.payload[FIELD]["parent_id"])
+                current = names.get(parent) if open_channels else None
+        return needed
+
+    # --- reading ---------------------------------------------------------------------------------------
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Return the checkpoint that the config names, by default its thread's latest; None where there is none."""
+        namespaced = {**config["configurable"], "checkpoint_ns": config["configurable"].get("checkpoint_ns", "")}
+        return await anext(self.alist({"configurable": namespaced}, limit=1), None)
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        """Yield checkpoints, the newest first.
+
+        Args:
+            config: the thread, and where given the namespace and the checkpoint; None for all threads.
+            filter: what their metadata must hold.
+            before: only checkpoints earlier than the one it names.
+            limit: how many at most.
+        """
+        left, end = limit, before and get_checkpoint_id(before)
+        async for record in self._checkpoints(config, _PAGE if limit is None or filter or before else limit):
+            parts = record.payload[FIELD]
+            if left is not None and left <= 0:
+                return
+            if end and parts["checkpoint_id"] >= end:
+                continue
+            metadata = metadata_of(self.serde, record) if filter else {}
+            if not all(metadata.get(name) == wanted for name, wanted in (filter or {}).items()):
+                continue
+            prefix = writes_key(parts["thread_id"], parts["checkpoint_ns"], parts["checkpoint_id"])
+            yield checkpoint_of(self.serde, record, [each async for each in self._records(prefix, {})])
+            left = None if left is None else left - 1
+
+    async def _checkpoints(self, config: RunnableConfig | None, size: int) -> AsyncIterator[Record]:
+        if config is None:
+            records = [
+                each async for each in self._records(thread_key(None), {f"{FIELD}.checkpoint": {"$exists": True}})
+            ]
+            for record in sorted(records, key=lambda each: each.payload[FIELD]["checkpoint_id"], reverse=True):
+                yield record
+            return
+        asked = config["configurable"]
+        names = {name: asked.get(name) for name in ("checkpoint_ns", "checkpoint_id")}
+        chosen = {f"{FIELD}.{name}": value for name, value in names.items() if value is not None}
+        async for record in self._records(checkpoints_key(str(asked["thread_id"])), chosen, size):
+            yield record
+
+    async def _records(self, prefix: str, chosen: dict[str, Any], size: int = _PAGE) -> AsyncIterator[Record]:
+        """Yield the records whose keys begin so and whose payload is so, in the order of their keys."""
+        cursor = None
+        while size > 0:
+            page = await self._memory.browse(
+                kind=Kind.TOPIC, key_prefix=prefix, payload=chosen or None, order="key", limit=size, cursor=cursor
+            )
+            for record in page.records:
+                yield record
+            if (cursor := page.next) is None:
+                return
+
+    # --- the same, blocking ----------------------------------------------------------------------------
+
+    def put(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Do as `aput`, blocking."""
+        return run(lambda: self.aput(config, checkpoint, metadata, new_versions))
+
+    def put_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """Do as `aput_writes`, blocking."""
+        run(lambda: self.aput_writes(config, writes, task_id, task_path))
+
+    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Do as `aget_tuple`, blocking."""
+        return run(lambda: self.aget_tuple(config))
+
+    def list(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> Iterator[CheckpointTuple]:
+        """Do as `alist`, blocking; all are read before the first is returned."""
+
+        async def collected() -> Sequence[CheckpointTuple]:
+            return [each async for each in self.alist(config, filter=filter, before=before, limit=limit)]
+
+        return iter(run(collected))
+
+    def delete_thread(self, thread_id: str) -> None:
+        """Do as `adelete_thread`, blocking."""
+        run(lambda: self.adelete_thread(thread_id))
+
+    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Do as `adelete_for_runs`, blocking."""
+        run(lambda: self.adelete_for_runs(run_ids))
+
+    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Do as `acopy_thread`, blocking."""
+        run(lambda: self.acopy_thread(source_thread_id, target_thread_id))
+
+    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Do as `aprune`, blocking."""
+        run(lambda: self.aprune(thread_ids, strategy=strategy))

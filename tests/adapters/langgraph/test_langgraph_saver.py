@@ -1,0 +1,100 @@
+"""The checkpointer: LangGraph's own conformance suite, and real graphs on it."""
+
+import asyncio
+import operator
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+import pytest
+
+pytest.importorskip("langgraph.graph")
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import Command, interrupt
+
+from memorist import Memory, sync
+from memorist.adapters.langgraph import MemoristSaver
+from memorist.testing import HashEmbedder
+
+pytestmark = pytest.mark.anyio
+
+
+def test_all_of_the_published_conformance_suite_passes() -> None:
+    conformance = pytest.importorskip("langgraph.checkpoint.conformance")
+
+    @conformance.checkpointer_test(name="MemoristSaver")  # type: ignore[untyped-decorator]
+    async def saver() -> AsyncIterator[MemoristSaver]:
+        async with Memory.open(":memory:", embedder=HashEmbedder()) as memory:
+            yield MemoristSaver(memory)
+
+    report = asyncio.run(conformance.validate(saver))
+    assert [failure for result in report.results.values() for failure in result.failures] == []
+    assert report.passed_all()
+    assert report.conformance_level() == "FULL"
+    assert sum(result.tests_passed for result in report.results.values()) == 81
+
+
+class State(TypedDict):
+    words: Annotated[list[str], operator.add]
+
+
+def _graph(saver: MemoristSaver) -> Any:
+    def first(state: State) -> dict[str, list[str]]:
+        return {"words": ["first"]}
+
+    def ask(state: State) -> dict[str, list[str]]:
+        return {"words": [interrupt("and then?")]}
+
+    graph = StateGraph(State).add_node("first", first).add_node("ask", ask)
+    return graph.add_edge(START, "first").add_edge("first", "ask").add_edge("ask", END).compile(checkpointer=saver)
+
+
+def test_an_interrupted_graph_goes_on_after_a_restart(tmp_path: Path) -> None:
+    config: Any = {"configurable": {"thread_id": "monday"}}
+    with sync.Memory.open(tmp_path / "memory.db", embedder=HashEmbedder()) as memory:
+        halted = _graph(MemoristSaver(memory)).invoke({"words": ["start"]}, config)
+        assert halted["__interrupt__"][0].value == "and then?"
+    with sync.Memory.open(tmp_path / "memory.db", embedder=HashEmbedder()) as memory:
+        graph = _graph(MemoristSaver(memory))
+        assert graph.invoke(Command(resume="last"), config)["words"] == ["start", "first", "last"]
+        steps = [each.values.get("words") for each in graph.get_state_history(config)]
+        assert steps == [["start", "first", "last"], ["start", "first"], ["start"], []]
+        assert memory.recall("start first last") == []
+        graph.checkpointer.delete_thread("monday")
+        assert memory.count() == 0
+
+
+async def test_one_user_does_not_see_the_threads_of_another(alice: Memory, bob: Memory) -> None:
+    config: Any = {"configurable": {"thread_id": "monday"}}
+    await _graph(MemoristSaver(alice)).ainvoke({"words": ["start"]}, config)
+    assert (await _graph(MemoristSaver(bob)).aget_state(config)).values == {}
+    assert (await _graph(MemoristSaver(alice)).aget_state(config)).values == {"words": ["start", "first"]}
+    assert await alice.count(session="monday") == await alice.count() > 0
+
+
+async def test_pruning_keeps_what_delta_channels_are_rebuilt_from(alice: Memory) -> None:
+    delta = pytest.importorskip("langgraph.channels.delta")
+
+    def joined(words: list[str], writes: list[list[str]]) -> list[str]:
+        return [*words, *(word for write in writes for word in write)]
+
+    channel = delta.DeltaChannel(joined, list, snapshot_frequency=4)
+    schema: Any = TypedDict("schema", {"words": Annotated[list[str], channel]})  # type: ignore[operator]
+    saver = MemoristSaver(alice)
+    graph: Any = StateGraph(schema).add_node("echo", lambda state: {"words": ["echo"]})
+    graph = graph.add_edge(START, "echo").add_edge("echo", END).compile(checkpointer=saver)
+    config: Any = {"configurable": {"thread_id": "monday"}}
+    for turn in range(5):
+        await graph.ainvoke({"words": [str(turn)]}, config)
+    before = (await graph.aget_state(config)).values
+    stored = len([each async for each in saver.alist(config)])
+    await saver.aprune(["monday"])
+    assert len([each async for each in saver.alist(config)]) < stored
+    assert (await graph.aget_state(config)).values == before
+    assert len(before["words"]) == 10
+
+
+async def test_an_unknown_strategy_is_refused(alice: Memory) -> None:
+    with pytest.raises(ValueError, match="keep_latest"):
+        await MemoristSaver(alice).aprune(["monday"], strategy="keep_some")
