@@ -17,6 +17,7 @@ NOON = datetime(2024, 5, 8, 12, tzinfo=UTC)
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 TEXT = st.text(alphabet=st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip)
 NAMES = TEXT.filter(lambda name: "\0" not in name)
+LABELS = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S"], max_codepoint=0x10FF), min_size=1)
 PLAIN = st.dictionaries(
     TEXT,
     st.recursive(
@@ -29,7 +30,7 @@ PLAIN = st.dictionaries(
 MOMENTS = st.datetimes(timezones=st.just(UTC))
 RECORDS = st.builds(
     Record, id=NAMES, kind=st.sampled_from(Kind),
-    scope=st.builds(Scope, NAMES, st.none() | NAMES, st.none() | NAMES, st.none() | NAMES), content=TEXT,
+    scope=st.builds(Scope, LABELS, st.none() | LABELS, st.none() | LABELS, st.none() | LABELS), content=TEXT,
     cue=st.none() | NAMES, key=st.none() | NAMES, metadata=PLAIN, payload=PLAIN, source=st.none() | NAMES,
     verified=st.booleans(), rating=st.none() | st.floats(-1, 1), created_at=MOMENTS, updated_at=MOMENTS,
     happened_at=st.none() | MOMENTS, expires_at=st.none() | MOMENTS, superseded_by=st.none() | NAMES,

@@ -1,11 +1,14 @@
 """Who a record belongs to: two walls that are always matched exactly, and two labels that narrow."""
 
+import re
+import unicodedata
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import NamedTuple
 
 from memorist.errors import InvalidInputError, ScopeError
 
-__all__ = ["DEFAULT_TENANT", "Reach", "Scope", "Wall"]
+__all__ = ["DEFAULT_TENANT", "Reach", "Scope", "Wall", "checked_name"]
 
 DEFAULT_TENANT = "default"
 MAX_NAME = 512
@@ -43,7 +46,7 @@ class Scope:
         session: a label, likewise: a conversation.
 
     Raises:
-        InvalidInputError: a name is blank, too long, or holds a NUL character.
+        InvalidInputError: a name is wrong; see `checked_name`.
     """
 
     tenant: str = DEFAULT_TENANT
@@ -52,10 +55,10 @@ class Scope:
     session: str | None = None
 
     def __post_init__(self) -> None:
-        _check_name("tenant", self.tenant)
-        for label in ("user", "agent", "session"):
-            if (name := getattr(self, label)) is not None:
-                _check_name(label, name)
+        for label in ("tenant", "user", "agent", "session"):
+            name = getattr(self, label)
+            if name is not None or label == "tenant":
+                object.__setattr__(self, label, checked_name(label, name))
 
     @property
     def wall(self) -> Wall:
@@ -94,25 +97,77 @@ class Scope:
         A wall once set stays: another user, or another tenant where a user is set, is a ScopeError.
         Labels may be replaced.
         """
-        if self.user is not None and user not in (None, self.user):
-            raise ScopeError(f"the memory of user {self.user!r} cannot be turned into that of {user!r}")
-        if tenant not in (None, self.tenant) and (self.user is not None or self.tenant != DEFAULT_TENANT):
-            raise ScopeError(f"the memory of tenant {self.tenant!r} cannot be turned into that of {tenant!r}")
         given = {"tenant": tenant, "user": user, "agent": agent, "session": session}
         changed = {name: value for name, value in given.items() if value is not None}
-        return replace(self, **changed) if changed else self
+        narrowed = replace(self, **changed) if changed else self
+        if self.user is not None and narrowed.user != self.user:
+            raise ScopeError(f"the memory of user {self.user!r} cannot be turned into that of {narrowed.user!r}")
+        if narrowed.tenant != self.tenant and (self.user is not None or self.tenant != DEFAULT_TENANT):
+            raise ScopeError(f"the memory of tenant {self.tenant!r} cannot be turned into that of {narrowed.tenant!r}")
+        return narrowed
 
 
-def _check_name(label: str, name: object) -> None:
+def checked_name(label: str, name: object) -> str:
+    """Return the name of a tenant, user, agent or session in NFC, the form in which names are kept and compared.
+
+    Args:
+        label: what it names, for the error.
+        name: the name.
+
+    Raises:
+        InvalidInputError: it is no text that two people would read as the same name: blank, too long, not
+            UTF-8, with white space around it, or with a control or invisible character.
+    """
     if not isinstance(name, str):
         raise InvalidInputError(f"{label} must be a string, not {type(name).__name__}")
-    if not name.strip():
-        raise InvalidInputError(f"{label} must not be blank; leave it out instead")
     if len(name) > MAX_NAME:
         raise InvalidInputError(f"{label} has {len(name)} characters; the most is {MAX_NAME}")
-    if "\0" in name:
-        raise InvalidInputError(f"{label} must not hold a NUL character")
-    try:
-        name.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise InvalidInputError(f"{label} holds a lone surrogate, which no store can keep") from error
+    if not name.strip():
+        raise InvalidInputError(f"{label} must not be blank; leave it out instead")
+    composed = name if name.isascii() and name.isprintable() else _composed(label, name)
+    if composed != composed.strip():
+        raise InvalidInputError(f"{label} must not begin or end with white space")
+    return composed
+
+
+@lru_cache(maxsize=4096)
+def _composed(label: str, name: str) -> str:
+    """Return a name in NFC, or refuse it for a character that cannot be seen."""
+    composed = unicodedata.normalize("NFC", name)
+    for place, character in enumerate(composed):
+        if _is_hidden(composed, place):
+            what = "a lone surrogate" if "\ud800" <= character <= "\udfff" else "a control or invisible character"
+            raise InvalidInputError(f"{label} must not hold U+{ord(character):04X}, {what}")
+    return composed
+
+
+_HIDDEN_CATEGORIES = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
+_HIDDEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
+)
+"""Invisible characters that have a category of visible ones: fillers, selectors, the blank of Braille."""
+_VIRAMA = 9
+_SKIN_TONES = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
+_NON_JOINER, _JOINER, _EMOJI_STYLE = "\u200c", "\u200d", "\ufe0f"
+
+
+def _is_hidden(name: str, place: int) -> bool:
+    """Whether the character at `place` cannot be seen, and is not one of the few that a script or an emoji needs."""
+    character = name[place]
+    if unicodedata.category(character) not in _HIDDEN_CATEGORIES and not _HIDDEN.match(character):
+        return False
+    before, after = name[place - 1 : place], name[place + 1 : place + 2]
+    if character == _EMOJI_STYLE:
+        return not _is_emoji(before)
+    if character not in (_JOINER, _NON_JOINER) or not before or not after:
+        return True
+    if character == _JOINER and _is_emoji(after) and (_is_emoji(before) or before == _EMOJI_STYLE):
+        return False
+    indic = _VIRAMA in (unicodedata.combining(before), unicodedata.combining(after))
+    letters = unicodedata.category(before)[0] in "LM" and unicodedata.category(after)[0] in "LM"
+    arabic = unicodedata.bidirectional(before) in ("AL", "NSM") and unicodedata.bidirectional(after) == "AL"
+    return not (letters and (indic or arabic))
+
+
+def _is_emoji(character: str) -> bool:
+    return bool(character) and (unicodedata.category(character) == "So" or character in _SKIN_TONES)

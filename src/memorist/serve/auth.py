@@ -89,11 +89,12 @@ class Grant:
             ScopeError: another tenant or user than the token's.
             InvalidInputError: a name is blank or too long.
         """
-        if self.tenant is not None and tenant not in (None, self.tenant):
+        bound = Scope(DEFAULT_TENANT if self.tenant is None else self.tenant, self.user)
+        scope = Scope(bound.tenant if tenant is None else tenant, self.user if user is None else user, agent, session)
+        if self.tenant is not None and scope.tenant != bound.tenant:
             raise ScopeError("the token is of another tenant than the one named")
-        if self.user is not None and user not in (None, self.user):
+        if self.user is not None and scope.user != bound.user:
             raise ScopeError("the token is of another user than the one named")
-        scope = Scope(self.tenant or tenant or DEFAULT_TENANT, self.user or user, agent, session)
         _check_tenant(scope.tenant)
         return scope
 
