@@ -19,6 +19,7 @@ from memorist.errors import (
     StoreUnavailableError,
 )
 from memorist.memory import Memory
+from memorist.records import Draft
 from memorist.stores.sqlite import SQLiteStore
 from memorist.stores.sqlite.schema import MIGRATIONS, migrate
 
@@ -240,6 +241,34 @@ async def test_a_migration_backs_up_and_keeps_everything(path: Path) -> None:
     shutil.copy(backup, path.with_name("old.db"))
     async with open_memory(path.with_name("old.db")) as memory:
         assert await memory.get(record.id) == record
+
+
+async def test_marks_that_stood_behind_the_terms_get_a_field_of_their_own(path: Path) -> None:
+    async with open_memory(path) as memory:
+        said = Draft(content="I swam yesterday", kind="message", session="s", payload={"speaker": "Ann"})
+        await memory.remember([said, "Tea"])
+        wall = memory.scope.wall
+        before = (await memory._engine.store.entries(wall, None, 0)).entries
+    with contextlib.closing(apsw.Connection(str(path))) as connection:  # as version 1 wrote it
+        old = [(entry.number, entry.terms + (" ! ~ @-1" if entry.marks else "")) for entry in before]
+        connection.execute("DELETE FROM indexed; INSERT INTO words (words) VALUES ('delete-all')")
+        for table in ("indexed", "staged"):
+            connection.execute(f"ALTER TABLE {table} DROP COLUMN marks")
+        for number, terms in old:
+            connection.execute("INSERT INTO indexed VALUES (1, ?, ?, NULL)", (number, terms))
+            connection.execute("INSERT INTO words (rowid, wall, terms) VALUES (?, 'p1', ?)", (number, terms))
+        connection.execute("PRAGMA user_version = 1")
+
+    async with open_memory(path) as memory:
+        store = memory._engine.store
+        after = (await store.entries(wall, None, 0)).entries
+        assert [(entry.terms, entry.marks) for entry in after] == [
+            ("swam yesterday", {"tells", "timed", "day:-1"}),
+            ("tea", frozenset()),
+        ]
+        assert [number for number, _ in await store.search_words(wall, ["swam"], 9)] == [before[0].number]
+        assert await store.search_words(wall, ["!", "~", "@-1"], 9) == []
+        assert await store.check() == []
 
 
 async def test_a_migration_that_fails_leaves_the_file_as_it_was(path: Path) -> None:

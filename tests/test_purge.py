@@ -19,6 +19,7 @@ from memorist.errors import StoreBusyError
 from memorist.memory import Memory
 from memorist.records import Draft, Record
 from memorist.scope import Wall
+from memorist.stores.base import Staged
 from memorist.stores.sqlite import SQLiteStore
 
 pytestmark = pytest.mark.anyio
@@ -137,7 +138,8 @@ async def test_a_purge_during_a_reindex(path: Path) -> None:
         await Life(memory, 4).pass_by(20, "anna")
         store = memory._engine.store
         rows = await store.to_reembed("next-v1", 1000)
-        await store.stage("next-v1", [(n, version, np.ones(3, np.float32), record.text) for n, version, record in rows])
+        staged = [Staged(n, version, np.ones(3, np.float32), record.text) for n, version, record in rows]
+        await store.stage("next-v1", staged)
         await memory.purge(user=VICTIM)
         assert traces(path, VICTIM, MARK) == {}
 

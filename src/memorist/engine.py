@@ -14,11 +14,11 @@ import numpy as np
 from memorist.config import Settings
 from memorist.embedders import BatchedEmbedder, OnnxEmbedder, Vectors, open_embedder, unit_rows
 from memorist.errors import ClosedError, EmbedderError, EmbedderMismatchError, InvalidInputError
-from memorist.recall import Recaller, embedded, given_vector, terms_of
+from memorist.recall import Recaller, embedded, given_vector, marks_of, terms_of
 from memorist.records import Action, Draft, Record
 from memorist.scope import Scope, Wall
 from memorist.stores import open_store
-from memorist.stores.base import Put, Vector
+from memorist.stores.base import Put, Staged, Vector
 from memorist.times import TimeLike, now, parse_expiry
 
 __all__ = ["Engine"]
@@ -115,6 +115,7 @@ class Engine:
             terms=terms_of(record) if findable else None,
             keep_index=keep_index,
             source=source,
+            marks=marks_of(record) if findable else frozenset(),
         )
 
     def changed(self, old: Record, new: Record) -> Record:
@@ -174,7 +175,7 @@ class Engine:
                 total = total or await self.store.left_to_reembed(fingerprint)
                 vectors = await embedded(self.embedder, [record for _, _, record in rows])
                 staged = [
-                    (number, version, np.asarray(vector), terms_of(record))
+                    Staged(number, version, np.asarray(vector), terms_of(record), marks_of(record))
                     for (number, version, record), vector in zip(rows, vectors, strict=True)
                 ]
                 await self.store.stage(fingerprint, staged)

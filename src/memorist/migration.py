@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from memorist.errors import ConflictError, EmbedderMismatchError, InvalidInputError
 from memorist.filters import Filter
-from memorist.recall import terms_of
-from memorist.records import Action, Record
+from memorist.recall import marks_of, terms_of
+from memorist.records import Record
 from memorist.scope import Wall
 from memorist.stores.base import Put, Store, Vector
 
@@ -147,8 +147,9 @@ async def _missing(target: Store, wall: Wall, found: Sequence[_Found]) -> list[_
 
 
 def _put(record: Record, vector: Vector | None) -> Put:
-    findable = record.kind.recallable
-    return Put(record, Action.REMEMBERED, 0, vector if findable else None, terms_of(record) if findable else None)
+    if not record.kind.recallable:
+        return Put(record)
+    return Put(record, vector=vector, terms=terms_of(record), marks=marks_of(record))
 
 
 @dataclass(slots=True)

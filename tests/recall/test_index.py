@@ -20,14 +20,14 @@ from memorist.times import to_micros
 AT = st.integers(0, 5).map(lambda n: to_micros(NOON + timedelta(seconds=n)))
 NAMES = st.sampled_from([None, "x", "y"])
 ENTRIES = st.builds(
-    lambda number, kind, agent, session, speaker, at, over, ended, rating, terms, seed: Entry(
+    lambda number, kind, agent, session, speaker, at, over, ended, rating, terms, seed, marks: Entry(
         number, f"n{number}", kind, agent, session, speaker, at, over, ended, rating, terms,
-        None if seed is None else vector_of(str(seed)),
+        None if seed is None else vector_of(str(seed)), marks,
     ),
     st.integers(1, 12), st.sampled_from([Kind.MESSAGE, Kind.MESSAGE, Kind.NOTE]), NAMES, NAMES, NAMES, AT,
     st.none() | AT, st.none() | AT, st.none() | st.sampled_from([-1.0, 0.5]),
-    st.sampled_from(["", "tea", "tea milk", "milk milk sugar", "milk ! ~ @-1 @17", "tea ?", "@3"]),
-    st.none() | st.integers(0, 4),
+    st.sampled_from(["", "tea", "tea milk", "milk milk sugar"]), st.none() | st.integers(0, 4),
+    st.frozensets(st.sampled_from(["asks", "tells", "timed", "standing", "day:-1", "day:17"]), max_size=3),
 )  # fmt: skip
 CHANGED = st.lists(ENTRIES, max_size=5, unique_by=lambda entry: entry.number)
 STEPS = st.lists(st.tuples(CHANGED, st.sets(st.integers(1, 12), max_size=2)), max_size=8)

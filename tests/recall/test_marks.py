@@ -1,17 +1,19 @@
-"""What a message shows beside its words."""
+"""What a text shows beside its words."""
 
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from memorist import Draft, Kind, Scope
-from memorist.recall import terms_of
-from memorist.recall.analysis import terms
-from memorist.recall.marks import NO_MARKS, Marks, marks_of, read_marks
+from memorist.recall import STANDING, marks_of, terms_of
+from memorist.recall.marks import days_in
 
 MAY_8 = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
+
+
+def marks(text: str, speaker: str | None = None, kind: Kind = Kind.MESSAGE) -> frozenset[str]:
+    payload = {} if speaker is None else {"speaker": speaker}
+    return marks_of(Draft(content=text, kind=kind, payload=payload, happened_at=MAY_8).to_record(Scope(), MAY_8))
 
 
 @pytest.mark.parametrize(
@@ -22,43 +24,52 @@ MAY_8 = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
         ("So cool! What kind of transformations have you done so far?", True),
         ("I lost my keys again. Have you seen them?", False),
         ("It is late.", False),
-        ("", False),
+        ("-", False),
     ],
 )
 def test_a_message_that_only_asks(text: str, asks: bool) -> None:
-    assert marks_of(text, MAY_8).asks is asks
+    assert ("asks" in marks(text)) is asks
 
 
 def test_a_message_that_tells_of_its_speaker() -> None:
-    assert marks_of("We moved to Oslo", MAY_8).tells
-    assert marks_of("my keys are gone", MAY_8).tells
-    assert not marks_of("That looks delicious!", MAY_8).tells
+    assert "tells" in marks("We moved to Oslo")
+    assert "tells" in marks("my keys are gone")
+    assert "tells" not in marks("That looks delicious!")
 
 
 def test_days_are_those_seen_from_when_it_was_said() -> None:
-    assert marks_of("I went to the support group yesterday", MAY_8).days == (-1,)
-    assert marks_of("I was there on March 15th", MAY_8).days == (-54,)
-    assert marks_of("I was there on 1 May 2021", MAY_8).days == (-737,)
-    assert marks_of("It was a good year", MAY_8).days == ()
-    assert marks_of("I moved there last year", MAY_8).days == ()  # too long a stretch for a day
-    assert marks_of("I moved there last year", MAY_8).timed
+    assert days_in(marks("I went to the support group yesterday")) == [-1]
+    assert days_in(marks("I was there on March 15th")) == [-54]
+    assert days_in(marks("I was there on 1 May 2021")) == [-737]
+    assert days_in(marks("It was a good year")) == []
+    assert days_in(marks("I moved there last year")) == []  # too long a stretch for a day
+    assert "timed" in marks("I moved there last year")
 
 
-def test_a_message_has_its_marks_behind_its_terms_and_a_note_has_none() -> None:
+@pytest.mark.parametrize(
+    ("text", "standing"),
+    [
+        ("Always answer in French.", True),
+        ("Please never mention my ex.", True),
+        ("I prefer tea to coffee", True),
+        ("I\u2019d rather fly at night", True),
+        ("From now on, keep it short", True),
+        ("Whenever I ask about code, show the imports", True),
+        ("I have always lived here", False),
+        ("She never came back", False),
+        ("It was great", False),
+    ],
+)
+def test_what_is_meant_to_hold_from_now_on(text: str, standing: bool) -> None:
+    assert (STANDING in marks(text, "user")) is standing
+    assert (STANDING in marks(text, kind=Kind.NOTE)) is standing
+    assert STANDING not in marks(text, "assistant")
+
+
+def test_a_message_has_marks_beside_its_terms_and_a_note_none() -> None:
     text = "I swam yesterday"
     message = Draft(content=text, kind=Kind.MESSAGE, happened_at=MAY_8).to_record(Scope(), MAY_8)
     note = Draft(content=text).to_record(Scope(), MAY_8)
-    assert terms_of(message) == "swam yesterday ! ~ @-1"
-    assert terms_of(note) == "swam yesterday"
-
-
-@given(
-    st.text(max_size=40),
-    st.builds(
-        Marks, st.booleans(), st.booleans(), st.booleans(), st.lists(st.integers(-9999, 99999), max_size=3).map(tuple)
-    ),
-)
-def test_marks_are_read_back_and_no_term_is_one(text: str, marks: Marks) -> None:
-    held = " ".join(terms(text))
-    assert read_marks(held) == NO_MARKS
-    assert read_marks(f"{held} {marks}".strip()) == marks
+    assert terms_of(message) == terms_of(note) == "swam yesterday"
+    assert marks_of(message) == {"tells", "timed", "day:-1"}
+    assert marks_of(note) == frozenset()

@@ -221,17 +221,26 @@ async def test_tables_of_the_version_before_are_brought_up_to_date(server: "Serv
     url = server.new_url(hnsw="on")
     async with Memory.open(url, embedder="hash") as memory:
         wall = memory.scoped(user="alice").scope.wall
-        said = Draft(content="Tea with honey", kind="message", session="s", payload={"speaker": "Zoë"})
+        said = Draft(content="I had tea yesterday", kind="message", session="s", payload={"speaker": "Zoë"})
         await memory.scoped(user="alice").remember([said, "Milk", "Lemon cake"])
         store = memory._engine.store
         assert isinstance(store, PostgresStore)
         before = await store.outline(wall, 0)
         assert before is not None and before.rows == 3 and list(before.speakers) == ["Zoë"]
+        entries = {entry.number: entry for entry in (await store.entries(wall, None, 0)).entries}
+        [number] = [number for number, entry in entries.items() if entry.marks]
+        assert entries[number].marks == {"tells", "timed", "day:-1"}
     schema = parse_url(url).schema
     with server.connect() as connection:
         for statement in (
             f"ALTER TABLE {schema}.records DROP COLUMN speaker",
             f"ALTER TABLE {schema}.walls DROP COLUMN entries, DROP COLUMN length",
+            f"ALTER TABLE {schema}.indexed DROP COLUMN marks",
+            f"ALTER TABLE {schema}.staged DROP COLUMN marks",
+            # Marks stood behind the terms, and were counted as such.
+            f"UPDATE {schema}.indexed SET terms = terms || ' ! ~ @-1' WHERE number = {number}",
+            f"UPDATE {schema}.words SET length = length + 3, terms = terms || $$'!' '~' '@-1'$$::tsvector"
+            f" WHERE number = {number}",
             f"UPDATE {schema}.meta SET value = '1' WHERE name = 'version'",
         ):
             connection.execute(statement.encode())
@@ -239,3 +248,9 @@ async def test_tables_of_the_version_before_are_brought_up_to_date(server: "Serv
         store = memory._engine.store
         assert isinstance(store, PostgresStore)
         assert await store.outline(wall, 0) == before
+        migrated = {entry.number: entry for entry in (await store.entries(wall, None, 0)).entries}
+        assert {n: (each.terms, each.marks) for n, each in migrated.items()} == {
+            n: (each.terms, each.marks) for n, each in entries.items()
+        }
+        assert await store.search_words(wall, ["!", "~", "@-1"], 9) == []
+        assert [found for found, _ in await store.search_words(wall, ["tea"], 9)] == [number]

@@ -1,7 +1,8 @@
 """From a query to ranked hits: candidates, fusion, time, rating."""
 
+from memorist.recall.marks import STANDING, marks_of
 from memorist.recall.parts import embedded
 from memorist.recall.query import Mode, Query, given_vector
 from memorist.recall.recaller import Recaller, terms_of
 
-__all__ = ["Mode", "Query", "Recaller", "embedded", "given_vector", "terms_of"]
+__all__ = ["STANDING", "Mode", "Query", "Recaller", "embedded", "given_vector", "marks_of", "terms_of"]

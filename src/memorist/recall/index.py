@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorist.filters import Filter
-from memorist.recall.marks import NO_MARKS, read_marks
+from memorist.recall.marks import ASKS, STANDING, TELLS, TIMED, days_in
 from memorist.recall.vectors import BLOCK_ROWS, VectorTable
 from memorist.records import Kind
 from memorist.stores.base import Entries, Entry
@@ -28,7 +28,7 @@ _COLUMNS: Mapping[str, tuple[str, int]] = {
     "number": ("i8", 0), "at": ("i8", 0), "expires_at": ("i8", 0), "superseded_at": ("i8", 0), "rating": ("f4", 0),
     "length": ("i4", 0), "agent": ("i4", -1), "session": ("i4", -1), "speaker": ("i4", -1), "before": ("i4", -1),
     "after": ("i4", -1), "kind": ("i1", 0), "alive": ("?", 0),
-    "asks": ("?", 0), "tells": ("?", 0), "timed": ("?", 0),
+    **dict.fromkeys((ASKS, TELLS, TIMED, STANDING), ("?", 0)),
 }  # fmt: skip
 """The fields of a row: their type, and what they hold until they are set."""
 _MICROSECONDS_A_DAY = 86_400_000_000
@@ -186,7 +186,7 @@ class WallIndex:
 
     def _fill(self, rows: slice, entries: Sequence[Entry]) -> None:
         """Set all fields of some rows but their neighbours."""
-        number, _, kind, agent, session, speaker, at, expires_at, superseded_at, rating, terms, _ = zip(
+        number, _, kind, agent, session, speaker, at, expires_at, superseded_at, rating, terms, _, _ = zip(
             *entries, strict=True
         )
         columns = self._columns
@@ -206,14 +206,14 @@ class WallIndex:
         self._may_expire |= any(each is not None for each in expires_at)
 
     def _mark(self, rows: slice, entries: Sequence[Entry]) -> None:
-        """Take in what the texts of messages show beside their words."""
-        marks = [read_marks(entry.terms) if entry.kind is Kind.MESSAGE else NO_MARKS for entry in entries]
-        for name in ("asks", "tells", "timed"):
-            self._columns[name][rows] = [getattr(each, name) for each in marks]
-        for row, (entry, each) in enumerate(zip(entries, marks, strict=True), rows.start):
-            if each.days or row in self._days_of:
+        """Take in what the texts show beside their words."""
+        for name in (ASKS, TELLS, TIMED, STANDING):
+            self._columns[name][rows] = [name in entry.marks for entry in entries]
+        for row, entry in enumerate(entries, rows.start):
+            days = days_in(entry.marks)
+            if days or row in self._days_of:
                 said = entry.at // _MICROSECONDS_A_DAY
-                self._days_of[row], self._days = tuple(said + day for day in each.days), None
+                self._days_of[row], self._days = tuple(said + day for day in days), None
 
     def days(self) -> tuple[Rows, NDArray[np.int64]]:
         """Return the days since 1970 that texts point at, with their rows: dead ones too, and some several times."""

@@ -1,17 +1,25 @@
-"""What a message's text shows beside its words: whether it only asks, tells of its speaker, and of which days.
+"""What a text shows beside its words, found once when it is stored and kept with it as a set of marks.
 
-The marks are kept with the analysed terms, after them. Each begins with a character that no term holds, so no
-question's word is ever taken for one.
+    asks        a message that does nothing but ask
+    tells       a message in the first person
+    timed       a message that says when something is or was
+    day:-1      a message that points at a day, here the one before it was said; up to three such marks
+    standing    an instruction or preference that holds from now on: "always …", "never …", "I prefer …"
+
+Only messages have the first four. `standing` is for every kind that recall finds, but for what an assistant says.
 """
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 
 from memorist.recall.temporal import DAY, spans
+from memorist.records import Kind, Record
 
-__all__ = ["FIRST_PERSON", "NO_MARKS", "Marks", "marks_of", "read_marks"]
+__all__ = ["ASKS", "FIRST_PERSON", "STANDING", "TELLS", "TIMED", "days_in", "is_standing", "marks_of"]
+
+ASKS, TELLS, TIMED, STANDING = "asks", "tells", "timed", "standing"
+_POINTS_AT = "day:"
 
 FIRST_PERSON = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -21,6 +29,20 @@ _TIME = re.compile(
     r"morning|since|just)\b",
     re.IGNORECASE,
 )
+_STANDING = re.compile(
+    r"(?:^|[.!?:;,\n]\s*|\b(?:and|but|please|to|should|must|you|also)\s+)(?:always|never)\s+"
+    r"(?!been\b|had\b|seen\b)[a-z]"
+    r"|\bfrom now on\b|\bgoing forward\b|\bin (?:the )?future (?:answers|replies|responses|messages|conversations)\b"
+    r"|\b(?:whenever|every time|each time|any time|anytime) (?:i|we|you)\b"
+    r"|\bi(?:'d|'ll| would| will| do| always| usually| generally| really| strongly| much| still)* prefer\b"
+    r"|\bmy (?:\w+ )?preferences? (?:is|are|for)\b|\bi(?:'d| would) rather\b"
+    r"|\bi(?:'m| am) (?:allergic to|vegan|vegetarian)\b"
+    r"|\bi (?:don't|do not|never) want you to\b"
+    r"|\bi (?:like|love|hate|want|need) (?:it when you|you to (?:always|never))\b"
+    r"|\b(?:do not|don't) ever\b|\b(?:call|address) me\b",
+    re.IGNORECASE,
+)
+_NOT_THE_USER = frozenset({"assistant", "ai", "bot", "agent", "model", "system", "tool", "function"})
 _ONLY = 0.8
 """The share of the words in questions from which on a message only asks."""
 _READ = 1000
@@ -28,51 +50,33 @@ _READ = 1000
 _LONGEST = 40 * DAY
 """A longer stretch of time says too little of a day."""
 _MOST_DAYS = 3
-_ASKS, _TELLS, _TIMED, _DAY = "?", "!", "~", "@"
 
 
-@dataclass(frozen=True, slots=True)
-class Marks:
-    """What is known of a message.
-
-    `asks`: it holds nothing but questions. `tells`: it speaks in the first person. `timed`: it says when something
-    is or was. `days`: the days it points at, counted from the day it was said, so -1 is the one before.
-    """
-
-    asks: bool = False
-    tells: bool = False
-    timed: bool = False
-    days: tuple[int, ...] = ()
-
-    def __str__(self) -> str:
-        held = [mark for mark, is_set in ((_ASKS, self.asks), (_TELLS, self.tells), (_TIMED, self.timed)) if is_set]
-        return " ".join([*held, *(f"{_DAY}{day}" for day in self.days)])
+def marks_of(record: Record) -> frozenset[str]:
+    """Return the marks of a record."""
+    text, marks = record.text, set()
+    if is_standing(text) and str(_speaker(record)).lower() not in _NOT_THE_USER:
+        marks.add(STANDING)
+    if record.kind is Kind.MESSAGE:
+        found = ((ASKS, _only_asks(text)), (TELLS, FIRST_PERSON.search(text)), (TIMED, _TIME.search(text)))
+        marks.update(mark for mark, holds in found if holds)
+        days = dict.fromkeys(_days(text[:_READ], record.at))
+        marks.update(f"{_POINTS_AT}{day}" for day in list(days)[:_MOST_DAYS])
+    return frozenset(marks)
 
 
-NO_MARKS = Marks()
+def is_standing(text: str) -> bool:
+    """Return whether a text holds an instruction or preference that is meant to hold from now on."""
+    return bool(_STANDING.search(text.replace("’", "'")))
 
 
-def marks_of(text: str, at: datetime) -> Marks:
-    """Return the marks of a message said at a time."""
-    return Marks(
-        asks=_only_asks(text),
-        tells=bool(FIRST_PERSON.search(text)),
-        timed=bool(_TIME.search(text)),
-        days=tuple(dict.fromkeys(_days(text[:_READ], at)))[:_MOST_DAYS],
-    )
+def days_in(marks: Iterable[str]) -> list[int]:
+    """Return the days that the marks point at, counted from the day it was said, so -1 is the one before."""
+    return [int(mark[len(_POINTS_AT) :]) for mark in marks if mark.startswith(_POINTS_AT)]
 
 
-def read_marks(terms: str) -> Marks:
-    """Return the marks behind analysed terms, none where there are none."""
-    held = []
-    for term in reversed(terms.rsplit(" ", 3 + _MOST_DAYS)):
-        if term[:1] not in (_ASKS, _TELLS, _TIMED, _DAY):
-            break
-        held.append(term)
-    if not held:
-        return NO_MARKS
-    days = tuple(int(term[1:]) for term in reversed(held) if term[0] == _DAY)
-    return Marks(_ASKS in held, _TELLS in held, _TIMED in held, days)
+def _speaker(record: Record) -> object:
+    return record.payload.get("speaker") or record.payload.get("role")
 
 
 def _only_asks(text: str) -> bool:

@@ -11,12 +11,11 @@ from memorist.errors import EmbedderError, EmbedderMismatchError
 from memorist.recall.analysis import terms, words
 from memorist.recall.index import Floats, WallIndex
 from memorist.recall.large import Large, gathered
-from memorist.recall.marks import marks_of
 from memorist.recall.query import Query, given_vector
 from memorist.recall.question import Question, read_question
 from memorist.recall.rank import Asked, Ranked, rank
 from memorist.recall.scale import Scale, measure
-from memorist.records import Hit, Kind, Record
+from memorist.records import Hit, Record
 from memorist.scope import Wall
 from memorist.stores.base import Store
 from memorist.times import now, to_micros
@@ -32,9 +31,8 @@ _RESCORED = 100
 
 
 def terms_of(record: Record) -> str:
-    """Return the analysed terms of a record's text, as stores keep them: a message's with its marks behind them."""
-    found = " ".join(terms(record.text))
-    return f"{found} {marks_of(record.text, record.at)}".strip() if record.kind is Kind.MESSAGE else found
+    """Return the analysed terms of a record's text, as stores keep them."""
+    return " ".join(terms(record.text))
 
 
 class Recaller:

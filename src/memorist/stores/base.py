@@ -15,7 +15,8 @@ from memorist.records import Action, Change, Kind, Record
 from memorist.scope import Reach, Wall
 
 __all__ = [
-    "Candidates", "Cursor", "Entries", "Entry", "Order", "Outline", "Put", "Remove", "Store", "Vector", "Write",
+    "Candidates", "Cursor", "Entries", "Entry", "Order", "Outline", "Put", "Remove", "Staged", "Store", "Vector",
+    "Write",
 ]  # fmt: skip
 
 Vector: TypeAlias = NDArray[np.float32]
@@ -30,7 +31,8 @@ class Put:
 
     `expected` is the version of the stored record that this one takes the place of, 0 for a new one.
     `terms` holds the analysed terms of the record's text, joined by spaces, and `vector` its embedding;
-    both None where recall must not find it. `keep_index` leaves the stored vector and terms as they are.
+    both None where recall must not find it. `marks` are words without spaces that say what else the text shows;
+    they are no terms. `keep_index` leaves the stored vector, terms and marks as they are.
     `source` is who makes the change, by default the record's own.
     """
 
@@ -41,6 +43,7 @@ class Put:
     terms: str | None = None
     keep_index: bool = False
     source: str | None = None
+    marks: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,8 @@ class Entry(NamedTuple):
     """What ranking needs of one record; the rest is read only for those found.
 
     `number` is unique in the store, never used again, and grows in the order of storing. Times are
-    microseconds since 1970. `terms` are the analysed words joined by spaces; `vector` has unit length.
+    microseconds since 1970. `terms` are the analysed words joined by spaces, `marks` those of the `Put`; `vector`
+    has unit length.
     """
 
     number: int
@@ -75,6 +79,17 @@ class Entry(NamedTuple):
     rating: float | None
     terms: str
     vector: Vector | None
+    marks: frozenset[str] = frozenset()
+
+
+class Staged(NamedTuple):
+    """The new index of a record, of one version of it, while a reindex is under way."""
+
+    number: int
+    version: int
+    vector: Vector
+    terms: str
+    marks: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,8 +279,8 @@ class Store(ABC):
         """Return how many records have no staged vector of `fingerprint` yet."""
 
     @abstractmethod
-    async def stage(self, fingerprint: str, rows: Sequence[tuple[int, int, Vector, str]]) -> None:
-        """Keep new vectors and terms aside, as (number, version, vector, terms), durably."""
+    async def stage(self, fingerprint: str, rows: Sequence[Staged]) -> None:
+        """Keep new vectors, terms and marks aside, durably."""
 
     @abstractmethod
     async def adopt(self, fingerprint: str, dimensions: int) -> bool:

@@ -84,8 +84,8 @@ def _writes(whole: _Whole) -> Iterator[tuple[Wall, Write]]:
         row = whole.rows.get(place)
         last = row is not None and row.epoch == change["epoch"]
         vector: Vector | None = whole.vectors.get(place) if last else None
-        terms = row.terms if last and row is not None else None
-        yield wall, Put(record, action, version, vector, terms, source=change.get("source"))
+        terms, marks = (row.terms, row.marks) if last and row is not None else (None, frozenset[str]())
+        yield wall, Put(record, action, version, vector, terms, source=change.get("source"), marks=marks)
     moment = now()
     for row in whole.rows.values():  # what is over and not yet taken out must not come back with the clock
         if not row.alive(moment):

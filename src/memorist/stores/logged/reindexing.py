@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from memorist.records import Record
-from memorist.stores.base import Vector
+from memorist.stores.base import Staged
 from memorist.stores.logged.database import Database
 from memorist.stores.logged.rows import point_row, row_id, row_of
 from memorist.stores.logged.tables import Point
@@ -68,7 +68,7 @@ class Reindexing:
         under_way = self.database.state.get("staged") == fingerprint
         return len(self._all_missing() if under_way else self.database.findable())
 
-    def stage(self, fingerprint: str, rows: Sequence[tuple[int, int, Vector, str]]) -> None:
+    def stage(self, fingerprint: str, rows: Sequence[Staged]) -> None:
         """Keep new vectors and terms aside. A record forgotten meanwhile is passed over."""
         self._begin(fingerprint)
         if not rows:
@@ -77,7 +77,7 @@ class Reindexing:
         found = map(row_of, self.database.records.scan(("number", "in", numbers)).values())
         there = {row.number: row for row in found}
         points = {}
-        for number, version, vector, terms in rows:
+        for number, version, vector, terms, _ in rows:
             if number in there:
                 record = there[number].record
                 text, fields = point_row(there[number])

@@ -45,7 +45,8 @@ def record_row(row: Row) -> dict[str, Any]:
     return {
         "wall": token_of(record.scope.wall), "tenant": record.scope.tenant, "user": record.scope.user,
         "id": record.id, "kind": str(record.kind), "number": row.number, "epoch": row.epoch,
-        "expires_at": micros(record.expires_at), "terms": row.terms, "record": dump(record),
+        "expires_at": micros(record.expires_at), "terms": row.terms, "marks": " ".join(sorted(row.marks)),
+        "record": dump(record),
     }  # fmt: skip
 
 
@@ -53,7 +54,8 @@ def row_of(fields: Mapping[str, Any]) -> Row:
     """Return the row that `record_row` described."""
     record = load(fields["record"], Wall(fields["tenant"], fields.get("user")))
     assert record is not None
-    return Row(record, fields["number"], fields["epoch"], fields.get("terms"))
+    marks = frozenset((fields.get("marks") or "").split())
+    return Row(record, fields["number"], fields["epoch"], fields.get("terms"), marks=marks)
 
 
 def point_row(row: Row) -> tuple[str, Fields]:

@@ -10,7 +10,7 @@ from typing import TypeVar
 from memorist.errors import ClosedError, EmbedderMismatchError
 from memorist.records import Action, Change, Record
 from memorist.scope import Wall
-from memorist.stores.base import Put, Vector, Write
+from memorist.stores.base import Put, Staged, Write
 from memorist.stores.logged.copying import copy_to
 from memorist.stores.logged.database import Database
 from memorist.stores.logged.places import Place, share
@@ -200,7 +200,7 @@ class LoggedStore(ViewStore):
     async def left_to_reembed(self, fingerprint: str) -> int:
         return await self._run(lambda database: self._reindexing(database).count_missing(fingerprint))
 
-    async def stage(self, fingerprint: str, rows: Sequence[tuple[int, int, Vector, str]]) -> None:
+    async def stage(self, fingerprint: str, rows: Sequence[Staged]) -> None:
         await self._run(lambda database: self._reindexing(database).stage(fingerprint, rows))
 
     async def adopt(self, fingerprint: str, dimensions: int) -> bool:

@@ -33,6 +33,7 @@ class Row:
     epoch: int
     terms: str | None = None
     vector: Vector | None = None
+    marks: frozenset[str] = frozenset()
 
     def alive(self, moment: datetime) -> bool:
         """Whether it is not expired at `moment`."""
@@ -46,7 +47,7 @@ class Row:
         return Entry(
             self.number, record.id, record.kind, record.scope.agent, record.scope.session,
             None if speaker is None else str(speaker), to_micros(record.at), _micros(record.expires_at),
-            _micros(record.superseded_at), record.rating, self.terms or "", vector,
+            _micros(record.superseded_at), record.rating, self.terms or "", vector, self.marks,
         )  # fmt: skip
 
 

@@ -75,7 +75,8 @@ class Writer(ABC):
         old = self.row(view, record.id)
         self.epoch += 1
         index = old if write.keep_index and old is not None else write
-        row = Row(record, self.epoch if old is None else old.number, self.epoch, index.terms, index.vector)
+        number = self.epoch if old is None else old.number
+        row = Row(record, number, self.epoch, index.terms, index.vector, index.marks)
         self.stored(view, row, write)
         source = write.source or record.source
         self.noted(view, row, old, Change(record.id, write.action, record.updated_at, source, record))

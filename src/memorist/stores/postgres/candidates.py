@@ -132,10 +132,10 @@ def gathering(schema: str, wall: Wall, numbers: Sequence[int], filter: Filter) -
     entries = (
         f"WITH asked AS MATERIALIZED ({found}), wanted AS (SELECT number, bool_or(passing) AS passing FROM"
         f" (SELECT number, passing FROM asked WHERE passing UNION ALL {beside}) AS each GROUP BY number)"
-        " SELECT wanted.passing, r.*, i.terms, vector_send(i.vector) FROM wanted CROSS JOIN LATERAL"
+        " SELECT wanted.passing, r.*, i.terms, vector_send(i.vector), i.marks FROM wanted CROSS JOIN LATERAL"
         f" (SELECT number, id, kind, agent, session, {_SPEAKER}, at, expires_at, superseded_at, rating"
         f" {records} AND number = wanted.number OFFSET 0) AS r CROSS JOIN LATERAL"
-        f" (SELECT terms, vector FROM {schema}.indexed WHERE {_PLACE} AND number = wanted.number OFFSET 0) AS i"
+        f" (SELECT terms, vector, marks FROM {schema}.indexed WHERE {_PLACE} AND number = wanted.number OFFSET 0) AS i"
     )
     dialogues = (
         f"SELECT session FROM (SELECT session, min(number) AS number {records} AND number = ANY(%s::bigint[])"

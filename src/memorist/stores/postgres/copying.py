@@ -60,11 +60,11 @@ async def _fill(connection: "Connection", schema: str, copy: apsw.Connection) ->
     ):
         wall, place = place_of(tenant, user)
         copy.execute(insert, (place, number, *values_of(record_from(row, wall)), at, epoch))
-    async for tenant, user, number, terms, blob in _rows(
-        connection, f"SELECT tenant, user_name, number, terms, vector_send(vector) FROM {schema}.indexed"
+    async for tenant, user, number, terms, blob, marks in _rows(
+        connection, f"SELECT tenant, user_name, number, terms, vector_send(vector), marks FROM {schema}.indexed"
     ):
         _, place = place_of(tenant, user)
-        sqlite_writes.index(copy, place, number, unescaped(terms), vector_from(blob))
+        sqlite_writes.index(copy, place, number, unescaped(terms), vector_from(blob), marks.split())
     async for tenant, user, epoch, number, id, action, at, source, before in _rows(
         connection,
         f"SELECT tenant, user_name, epoch, number, id, action, at, source, before FROM {schema}.changes ORDER BY epoch",

@@ -90,11 +90,11 @@ def changed(schema: str, wall: Wall, since: int) -> tuple[Query, Query]:
     name = (wall.tenant, wall.user or "")
     entries = (  # LATERAL, for no statistics of a new table must lead to another join than by the key
         "SELECT epoch, i.terms IS NOT NULL, r.number, id, kind, agent, session, speaker, at, expires_at,"
-        " superseded_at, rating, i.terms, vector_send(i.vector)"
+        " superseded_at, rating, i.terms, vector_send(i.vector), i.marks"
         " FROM (SELECT epoch, number, id, kind, agent, session, at, expires_at, superseded_at, rating,"
         f" coalesce(payload ->> 'speaker', payload ->> 'role') AS speaker FROM {schema}.records"
         f" WHERE {_PLACE} AND epoch > %s ORDER BY epoch LIMIT {_ENTRIES_AT_ONCE}) AS r"
-        f" LEFT JOIN LATERAL (SELECT terms, vector FROM {schema}.indexed"
+        f" LEFT JOIN LATERAL (SELECT terms, vector, marks FROM {schema}.indexed"
         f" WHERE {_PLACE} AND number = r.number OFFSET 0) AS i ON true ORDER BY epoch"
     )
     gone = (

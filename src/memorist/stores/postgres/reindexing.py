@@ -7,7 +7,7 @@ import numpy as np
 
 from memorist.records import Record
 from memorist.scope import Wall
-from memorist.stores.base import Vector
+from memorist.stores.base import Staged
 from memorist.stores.postgres.rows import COLUMNS, SELECTED, escaped, lexemes_of, record_from
 from memorist.stores.postgres.schema import lock_key
 
@@ -76,22 +76,21 @@ async def count_missing(connection: "Connection", schema: str, fingerprint: str)
     return int(count)
 
 
-async def stage(
-    connection: "Connection", schema: str, fingerprint: str, rows: Sequence[tuple[Key, int, Vector, str]]
-) -> None:
-    """Keep new vectors and terms aside. A record forgotten meanwhile is passed over."""
+async def stage(connection: "Connection", schema: str, fingerprint: str, rows: Sequence[tuple[Key, Staged]]) -> None:
+    """Keep new vectors, terms and marks aside. A record forgotten meanwhile is passed over."""
     await _begin(connection, schema, fingerprint)
     values = []
-    for (tenant, user, number), version, vector, terms in rows:
-        lexemes, length = lexemes_of(Wall(tenant, user or None), escaped(terms))
-        values.append((version, np.asarray(vector, np.float32), escaped(terms), length, lexemes, tenant, user, number))
+    for (tenant, user, number), row in rows:
+        terms, vector, marks = escaped(row.terms), np.asarray(row.vector, np.float32), " ".join(sorted(row.marks))
+        lexemes, length = lexemes_of(Wall(tenant, user or None), terms)
+        values.append((row.version, vector, terms, length, lexemes, marks, tenant, user, number))
     async with connection.cursor() as cursor:
         await cursor.executemany(
-            f"INSERT INTO {schema}.staged SELECT tenant, user_name, number, %s, %s, %s, %s, %s::tsvector"
+            f"INSERT INTO {schema}.staged SELECT tenant, user_name, number, %s, %s, %s, %s, %s::tsvector, %s"
             f" FROM {schema}.indexed WHERE tenant = %s AND user_name = %s AND number = %s"
             " ON CONFLICT (tenant, user_name, number) DO UPDATE SET version = excluded.version,"
             " vector = excluded.vector, terms = excluded.terms, length = excluded.length,"
-            " words = excluded.words".encode(),
+            " words = excluded.words, marks = excluded.marks".encode(),
             values,
         )
 
@@ -106,7 +105,8 @@ async def adopt(connection: "Connection", schema: str, fingerprint: str, dimensi
     await connection.execute(f"DROP INDEX IF EXISTS {schema}.indexed_nearest".encode())
     same = "t.tenant = s.tenant AND t.user_name = s.user_name AND t.number = s.number"
     for statement in (
-        f"UPDATE {schema}.indexed AS t SET vector = s.vector, terms = s.terms FROM {schema}.staged AS s WHERE {same}",
+        f"UPDATE {schema}.indexed AS t SET vector = s.vector, terms = s.terms, marks = s.marks"
+        f" FROM {schema}.staged AS s WHERE {same}",
         f"UPDATE {schema}.words AS t SET length = s.length, terms = s.words FROM {schema}.staged AS s"
         f" WHERE {same} AND t.terms <> s.words",
         f"UPDATE {schema}.walls AS t SET length = s.length FROM (SELECT tenant, user_name, sum(length) AS length"

@@ -109,11 +109,11 @@ def vector_from(blob: bytes | None) -> Vector | None:
 
 
 def entry_of(row: Sequence[Any]) -> Entry:
-    """Return what ranking needs, of (number, id, kind, agent, session, speaker, four fields, terms, vector)."""
-    number, id, kind, agent, session, speaker, at, expires_at, superseded_at, rating, terms, blob = row
+    """Return what ranking needs, of (number, id, kind, agent, session, speaker, four fields, terms, vector, marks)."""
+    number, id, kind, agent, session, speaker, at, expires_at, superseded_at, rating, terms, blob, marks = row
     return Entry(
         number, id, Kind(kind), agent, session, None if speaker is None else unescaped(speaker),
-        at, expires_at, superseded_at, rating, unescaped(terms), vector_from(blob),
+        at, expires_at, superseded_at, rating, unescaped(terms), vector_from(blob), frozenset(marks.split()),
     )  # fmt: skip
 
 

@@ -125,8 +125,33 @@ async def _outline_walls(connection: "Connection", options: Options) -> None:
     await connection.execute(everything, ("off",))
 
 
+async def _part_marks(connection: "Connection", options: Options) -> None:
+    """Give marks a column of their own: they stood behind the terms, as `?`, `!`, `~` and `@` with a number of days."""
+    schema = options.schema
+    marks = "substring(terms FROM '(?:(?:^| )(?:[?!~]|@-?[0-9]+))+$')"
+    old = f"(SELECT tenant, user_name, number, terms, {marks} AS marks FROM {schema}.indexed) AS old"
+    same = "t.tenant = old.tenant AND t.user_name = old.user_name AND t.number = old.number AND old.marks IS NOT NULL"
+    named = "replace(replace(replace(replace(trim(old.marks), '?', 'asks'), '!', 'tells'), '~', 'timed'), '@', 'day:')"
+    everything = "SELECT set_config('memorist.everything', %s, true)"
+    await connection.execute(everything, ("on",))
+    for statement in (
+        f"ALTER TABLE {schema}.indexed ADD COLUMN marks text NOT NULL DEFAULT ''",
+        f"ALTER TABLE {schema}.staged ADD COLUMN marks text NOT NULL DEFAULT ''",
+        f"DELETE FROM {schema}.staged",  # a reindex under way begins anew
+        f"UPDATE {schema}.words AS t SET terms = ts_delete(t.terms, string_to_array(trim(old.marks), ' ')),"
+        f" length = t.length - cardinality(string_to_array(trim(old.marks), ' ')) FROM {old} WHERE {same}",
+        f"UPDATE {schema}.indexed AS t SET terms = left(t.terms, length(t.terms) - length(old.marks)),"
+        f" marks = {named} FROM {old} WHERE {same}",
+        f"UPDATE {schema}.walls AS t SET length = old.length FROM (SELECT tenant, user_name, sum(length) AS length"
+        f" FROM {schema}.words GROUP BY tenant, user_name) AS old"
+        " WHERE t.tenant = old.tenant AND t.user_name = old.user_name",
+    ):
+        await connection.execute(statement.encode())
+    await connection.execute(everything, ("off",))
+
+
 Migration = Callable[["Connection", Options], Awaitable[None]]
-MIGRATIONS: Sequence[Migration] = (_create, _outline_walls)
+MIGRATIONS: Sequence[Migration] = (_create, _outline_walls, _part_marks)
 """Step n leads from version n to version n + 1. A step that was released is never changed."""
 
 

@@ -75,11 +75,16 @@ async def _index(connection: "Connection", schema: str, batch: Batch) -> None:
         return
     for some in _chunks(found):
         rows = [
-            (number, escaped(write.terms or ""), None if write.vector is None else np.asarray(write.vector, np.float32))
+            (
+                number,
+                escaped(write.terms or ""),
+                None if write.vector is None else np.asarray(write.vector, np.float32),
+                " ".join(sorted(write.marks)),
+            )
             for number, write in some
         ]
         await cursor.execute(*_bulk(schema, "indexed", _INDEXED, name, rows))
-        words = [(number, *reversed(lexemes_of(batch.wall, terms))) for number, terms, _ in rows]
+        words = [(number, *reversed(lexemes_of(batch.wall, terms))) for number, terms, *_ in rows]
         await cursor.execute(*_bulk(schema, "words", _WORDS, name, words))
 
 
@@ -92,7 +97,7 @@ _CHANGES = {
     "epoch": "bigint", "number": "bigint", "id": "text", "action": "text", "at": "bigint", "source": "text",
     "before": "text",
 }  # fmt: skip
-_INDEXED = {"number": "bigint", "terms": "text", "vector": "vector"}
+_INDEXED = {"number": "bigint", "terms": "text", "vector": "vector", "marks": "text"}
 _WORDS = {"number": "bigint", "length": "int", "terms": "tsvector"}
 
 

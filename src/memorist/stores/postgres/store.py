@@ -13,7 +13,7 @@ from memorist.errors import ClosedError, InvalidInputError
 from memorist.filters import Filter
 from memorist.records import Change, Record
 from memorist.scope import Reach, Wall
-from memorist.stores.base import Candidates, Cursor, Entries, Order, Outline, Store, Vector, Write
+from memorist.stores.base import Candidates, Cursor, Entries, Order, Outline, Staged, Store, Vector, Write
 from memorist.stores.postgres import candidates, queries, reindexing, writes
 from memorist.stores.postgres.conditions import ALIVE, sql_of
 from memorist.stores.postgres.connections import EVERYTHING, Connections, Query, Rows, everyone_of, only
@@ -304,9 +304,9 @@ class PostgresStore(Store):
     async def left_to_reembed(self, fingerprint: str) -> int:
         return await self._upkeep(lambda connection: reindexing.count_missing(connection, self._schema, fingerprint))
 
-    async def stage(self, fingerprint: str, rows: Sequence[tuple[int, int, Vector, str]]) -> None:
+    async def stage(self, fingerprint: str, rows: Sequence[Staged]) -> None:
         # A number that `to_reembed` of this process has not told is passed over, and told again.
-        keyed = [(self._keys.pop(row[0], ("", "", row[0])), row[1], row[2], row[3]) for row in rows]
+        keyed = [(self._keys.pop(row.number, ("", "", row.number)), row) for row in rows]
         await self._upkeep(lambda connection: reindexing.stage(connection, self._schema, fingerprint, keyed))
 
     async def adopt(self, fingerprint: str, dimensions: int) -> bool:

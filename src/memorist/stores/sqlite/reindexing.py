@@ -6,7 +6,7 @@ import apsw
 
 from memorist.records import Record
 from memorist.scope import Wall
-from memorist.stores.base import Vector
+from memorist.stores.base import Staged
 from memorist.stores.sqlite import writes
 from memorist.stores.sqlite.rows import COLUMNS, query_all, record_of, user_of
 
@@ -53,13 +53,13 @@ def _begin(connection: apsw.Connection, fingerprint: str) -> None:
         connection.execute("INSERT OR REPLACE INTO meta VALUES ('staged', ?)", (fingerprint,))
 
 
-def stage(connection: apsw.Connection, fingerprint: str, rows: Sequence[tuple[int, int, Vector, str]]) -> None:
-    """Keep new vectors and terms aside. A record forgotten meanwhile is passed over."""
+def stage(connection: apsw.Connection, fingerprint: str, rows: Sequence[Staged]) -> None:
+    """Keep new vectors, terms and marks aside. A record forgotten meanwhile is passed over."""
     _begin(connection, fingerprint)
     connection.executemany(
-        "INSERT OR REPLACE INTO staged (number, partition, version, vector, terms)"
-        " SELECT number, partition, ?, ?, ? FROM indexed WHERE number = ?",
-        ((version, vector.tobytes(), terms, number) for number, version, vector, terms in rows),
+        "INSERT OR REPLACE INTO staged (number, partition, version, vector, terms, marks)"
+        " SELECT number, partition, ?, ?, ?, ? FROM indexed WHERE number = ?",
+        ((row.version, row.vector.tobytes(), row.terms, " ".join(sorted(row.marks)), row.number) for row in rows),
     )
 
 
@@ -76,7 +76,9 @@ def adopt(connection: apsw.Connection, fingerprint: str, dimensions: int) -> boo
     for partition, number, terms in changed:
         writes.unindex(connection, partition, number)
         writes.index(connection, partition, number, terms, None)
-    connection.execute("UPDATE indexed SET vector = (SELECT vector FROM staged WHERE staged.number = indexed.number)")
+    connection.execute(
+        "UPDATE indexed SET (vector, marks) = (SELECT vector, marks FROM staged WHERE staged.number = indexed.number)"
+    )
     connection.execute("DELETE FROM staged")
     connection.execute("DELETE FROM meta WHERE name = 'staged'")
     connection.execute("UPDATE meta SET value = value + 1 WHERE name = 'vectors'")

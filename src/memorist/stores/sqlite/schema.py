@@ -1,11 +1,13 @@
 """The tables of a memory file, their versions, and the way from one version to the next."""
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import apsw
 
 from memorist.errors import SchemaError, StoreCorruptError
+from memorist.stores.sqlite.rows import query_all
 
 __all__ = ["APPLICATION_ID", "MIGRATIONS", "check", "configure", "migrate"]
 
@@ -76,7 +78,29 @@ def _create(connection: apsw.Connection) -> None:
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
 
 
-MIGRATIONS: Sequence[Migration] = (_create,)
+def _part_marks(connection: apsw.Connection) -> None:
+    """Give marks a column of their own: they stood behind the terms, as `?`, `!`, `~` and `@` with a number of days."""
+    for table in ("indexed", "staged"):
+        connection.execute(f"ALTER TABLE {table} ADD COLUMN marks TEXT NOT NULL DEFAULT ''")
+    connection.execute("DELETE FROM staged")  # a reindex under way begins anew
+    rows = query_all(connection, "SELECT partition, number, terms FROM indexed WHERE terms GLOB '*[?!~@]*'")
+    uninvert = "INSERT INTO words (words, rowid, wall, terms) VALUES ('delete', ?, ?, ?)"
+    for partition, number, old in rows:
+        if not (found := _OLD_MARKS.search(old)):
+            continue
+        terms, marks = old[: found.start()], (_NEW_MARKS.get(each) or f"day:{each[1:]}" for each in found[0].split())
+        connection.execute(uninvert, (number, f"p{partition}", old))
+        connection.execute("INSERT INTO words (rowid, wall, terms) VALUES (?, ?, ?)", (number, f"p{partition}", terms))
+        connection.execute(
+            "UPDATE indexed SET terms = ?, marks = ? WHERE partition = ? AND number = ?",
+            (terms, " ".join(sorted(marks)), partition, number),
+        )
+
+
+_OLD_MARKS = re.compile(r"(?:(?:^| )(?:[?!~]|@-?\d+))+$")
+_NEW_MARKS = {"?": "asks", "!": "tells", "~": "timed"}
+
+MIGRATIONS: Sequence[Migration] = (_create, _part_marks)
 """Step n leads from version n to version n + 1. A step that was released is never changed."""
 
 

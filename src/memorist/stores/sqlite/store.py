@@ -18,7 +18,7 @@ from memorist.errors import ClosedError, StoreBusyError, StoreUnavailableError
 from memorist.filters import Filter
 from memorist.records import Change, Kind, Record
 from memorist.scope import Reach, Wall
-from memorist.stores.base import Cursor, Entries, Entry, Order, Put, Store, Vector, Write
+from memorist.stores.base import Cursor, Entries, Entry, Order, Put, Staged, Store, Vector, Write
 from memorist.stores.rules import history_of
 from memorist.stores.sqlite import reindexing, writes
 from memorist.stores.sqlite.conditions import sql_of
@@ -320,7 +320,7 @@ class SQLiteStore(Store):
     async def left_to_reembed(self, fingerprint: str) -> int:
         return await self._read(lambda connection: reindexing.count_missing(connection, fingerprint))
 
-    async def stage(self, fingerprint: str, rows: Sequence[tuple[int, int, Vector, str]]) -> None:
+    async def stage(self, fingerprint: str, rows: Sequence[Staged]) -> None:
         await self._write(lambda connection: reindexing.stage(connection, fingerprint, rows))
 
     async def adopt(self, fingerprint: str, dimensions: int) -> bool:
@@ -389,7 +389,7 @@ def _changed(connection: apsw.Connection, wall: Wall, generation: str | None, ep
             connection,
             "SELECT epoch, r.number, id, kind, agent, session,"
             " ifnull(json_extract(payload, '$.speaker'), json_extract(payload, '$.role')),"
-            " at, expires_at, superseded_at, rating, terms, vector"
+            " at, expires_at, superseded_at, rating, terms, vector, marks"
             " FROM records AS r LEFT JOIN indexed AS i ON i.partition = r.partition AND i.number = r.number"
             " WHERE r.partition = ? AND epoch > ? ORDER BY epoch LIMIT ?",
             (place, since, _ENTRIES_AT_ONCE),
@@ -408,14 +408,14 @@ def _changed(connection: apsw.Connection, wall: Wall, generation: str | None, ep
     return Entries(current, reached, found, [*unfindable, *(number for (number,) in gone)], more)
 
 
-_TERMS = -2
+_TERMS = -3
 
 
 def _entry(row: tuple[Any, ...]) -> Entry:
-    _, number, id, kind, agent, session, speaker, *times, rating, terms, blob = row
+    _, number, id, kind, agent, session, speaker, *times, rating, terms, blob, marks = row
     at, expires_at, superseded_at = times
     vector = None if blob is None else np.frombuffer(blob, np.float32)
     return Entry(
         number, id, Kind(kind), agent, session, None if speaker is None else str(speaker),
-        at, expires_at, superseded_at, rating, terms, vector,
+        at, expires_at, superseded_at, rating, terms, vector, frozenset(marks.split()),
     )  # fmt: skip

@@ -1,5 +1,6 @@
 """What a write does inside its transaction."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
@@ -83,7 +84,7 @@ def put(connection: apsw.Connection, partition: int | None, write: Put) -> bool:
         if old is not None:
             unindex(connection, partition, number)
         if write.terms is not None:
-            index(connection, partition, number, write.terms, write.vector)
+            index(connection, partition, number, write.terms, write.vector, write.marks)
     return True
 
 
@@ -145,10 +146,14 @@ def token(partition: int | None) -> str:
     return f"p{partition}"
 
 
-def index(connection: apsw.Connection, partition: int | None, number: int, terms: str, vector: Vector | None) -> None:
-    """Make a record findable by its terms and vector."""
+def index(
+    connection: apsw.Connection, partition: int | None, number: int, terms: str, vector: Vector | None,
+    marks: Iterable[str] = (),
+) -> None:  # fmt: skip
+    """Make a record findable by its terms and vector, and keep its marks beside them."""
     blob = None if vector is None else vector.tobytes()
-    connection.execute("INSERT INTO indexed VALUES (?, ?, ?, ?)", (partition, number, terms, blob))
+    row = (partition, number, terms, blob, " ".join(sorted(marks)))
+    connection.execute("INSERT INTO indexed (partition, number, terms, vector, marks) VALUES (?, ?, ?, ?, ?)", row)
     connection.execute("INSERT INTO words (rowid, wall, terms) VALUES (?, ?, ?)", (number, token(partition), terms))
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from memorist.errors import EmbedderMismatchError, InvalidInputError
 from memorist.records import Action, Kind
-from memorist.stores.base import Store
+from memorist.stores.base import Staged, Store
 from memorist.testing.contract.base import (
     ALICE,
     ALL,
@@ -46,7 +46,7 @@ class RankingContract(Contract):
             happened_at=NOON - timedelta(days=1), expires_at=NOON + timedelta(days=99_999),
             superseded_by="two", superseded_at=NOON + timedelta(seconds=1), content="Tea with Ann",
         )  # fmt: skip
-        await store.write(ALICE, [put(record), put(make_record("bare"))])
+        await store.write(ALICE, [put(record, marks=frozenset({"tells", "day:-1"})), put(make_record("bare"))])
 
         found = await everything(store, ALICE)
 
@@ -55,10 +55,11 @@ class RankingContract(Contract):
         assert entry.at == to_micros(NOON - timedelta(days=1))
         assert entry.expires_at == to_micros(NOON + timedelta(days=99_999))
         assert entry.superseded_at == to_micros(NOON + timedelta(seconds=1))
-        assert (entry.rating, entry.terms) == (0.5, "tea with ann")
+        assert (entry.rating, entry.terms, entry.marks) == (0.5, "tea with ann", frozenset({"tells", "day:-1"}))
         assert entry.vector is not None
         assert np.allclose(entry.vector, vector_of("Tea with Ann"))
         bare = found["bare"]
+        assert bare.marks == frozenset()
         assert bare[3:6] + bare[7:10] == (None,) * 6
         assert bare.number > entry.number
 
@@ -92,12 +93,12 @@ class RankingContract(Contract):
     @scenario
     async def test_an_index_that_is_kept_stays_as_it_is(self, store: Store) -> None:
         record = make_record("one")
-        await store.write(ALICE, [put(record)])
+        await store.write(ALICE, [put(record, marks=frozenset({"asks"}))])
         await store.write(ALICE, [put(revised(record, rating=1.0), action=Action.RATED, keep_index=True)])
 
         [entry] = (await everything(store, ALICE)).values()
 
-        assert (entry.rating, entry.terms) == (1.0, "about one")
+        assert (entry.rating, entry.terms, entry.marks) == (1.0, "about one", frozenset({"asks"}))
         assert entry.vector is not None
         assert np.allclose(entry.vector, vector_of("about one"))
         assert len(await store.search_words(ALICE, ["one"], 9)) == 1
@@ -183,14 +184,14 @@ class RankingContract(Contract):
 
         rows = await store.to_reembed(NEXT, 2)
         assert len(rows) == 2
-        await store.stage(NEXT, [(n, version, vector_of(r.text, 3), f"new {r.id}") for n, version, r in rows])
+        await store.stage(NEXT, [Staged(n, version, vector_of(r.text, 3), f"new {r.id}") for n, version, r in rows])
         assert await store.left_to_reembed(NEXT) == 1
         assert await store.adopt(NEXT, 3) is False
         assert await store.fingerprint() == FINGERPRINT
         assert (await store.entries(ALICE, before.generation, before.epoch)).entries == []
 
         [(number, version, record)] = await store.to_reembed(NEXT, 2)  # what was staged is not asked for again
-        await store.stage(NEXT, [(number, version, vector_of(record.text, 3), f"new {record.id}")])
+        await store.stage(NEXT, [Staged(number, version, vector_of(record.text, 3), f"new {record.id}")])
         assert await store.to_reembed(NEXT, 2) == []
         assert await store.adopt(NEXT, 3) is True
 
@@ -212,13 +213,15 @@ class RankingContract(Contract):
         await store.write(ALICE, [put(one), put(two)])
         rows = await store.to_reembed(NEXT, 9)
         await store.write(ALICE, [put(revised(one, content="changed")), *forgotten("two"), put(make_record("three"))])
-        await store.stage(NEXT, [(n, version, vector_of(record.text, 3), "old") for n, version, record in rows])
+        await store.stage(NEXT, [Staged(n, version, vector_of(record.text, 3), "old") for n, version, record in rows])
 
         assert await store.adopt(NEXT, 3) is False
         texts: list[str] = []
         while rows := await store.to_reembed(NEXT, 9):
             texts += [record.text for _, _, record in rows]
-            await store.stage(NEXT, [(n, version, vector_of(record.text, 3), "new") for n, version, record in rows])
+            await store.stage(
+                NEXT, [Staged(n, version, vector_of(record.text, 3), "new") for n, version, record in rows]
+            )
         assert sorted(texts) == ["about three", "changed"]
         assert await store.adopt(NEXT, 3) is True
         assert {id: entry.terms for id, entry in (await everything(store, ALICE)).items()} == {
@@ -230,7 +233,7 @@ class RankingContract(Contract):
     async def test_a_reindex_for_another_embedder_begins_anew(self, store: Store) -> None:
         await store.write(ALICE, [put(make_record("one"))])
         [(number, version, record)] = await store.to_reembed(NEXT, 9)
-        await store.stage(NEXT, [(number, version, vector_of(record.text, 3), "next")])
+        await store.stage(NEXT, [Staged(number, version, vector_of(record.text, 3), "next")])
 
         assert await store.left_to_reembed("third-v1") == 1
         assert len(await store.to_reembed("third-v1", 9)) == 1

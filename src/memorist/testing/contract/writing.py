@@ -10,7 +10,7 @@ import pytest
 from memorist.errors import ClosedError, ConflictError, EmbedderMismatchError
 from memorist.filters import Filter
 from memorist.records import Action, Kind
-from memorist.stores.base import Store
+from memorist.stores.base import Staged, Store
 from memorist.testing.contract.base import (
     ALICE,
     ALL,
@@ -253,7 +253,7 @@ class WritingContract(Contract):
             store.users("acme"), store.history(ALICE, "a"), store.entries(ALICE, None, 0), store.matching(ALICE, ALL),
             store.vectors(ALICE, [1]), store.search_words(ALICE, ["a"], 1), store.sweep(now()), store.purge(ALICE),
             store.fingerprint(), store.bind("new-v1", 3), store.to_reembed("new-v1", 1),
-            store.left_to_reembed("new-v1"), store.stage("new-v1", [(1, 1, vector_of("a"), "a")]),
+            store.left_to_reembed("new-v1"), store.stage("new-v1", [Staged(1, 1, vector_of("a"), "a")]),
             store.adopt("new-v1", 3),
         ):  # fmt: skip
             with pytest.raises(ClosedError):
