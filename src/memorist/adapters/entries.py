@@ -7,16 +7,16 @@ import json
 from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
-from memorist.errors import ConflictError
+from memorist.errors import ConflictError, InvalidInputError
 from memorist.memory import Memory
 from memorist.records import Draft, Kind, Record
 from memorist.stores.base import Order
-from memorist.times import now
+from memorist.times import TimeLike, now
 
-__all__ = ["Entries", "Entry", "Shelf"]
+__all__ = ["Entries", "Entry", "Found", "Shelf"]
 
 _KINDS = (Kind.MESSAGE, Kind.TOPIC)
 _PAGE = 500
@@ -98,6 +98,14 @@ class Entries:
         return Draft(content=entry.text, kind=Kind.MESSAGE, payload=payload, happened_at=at)
 
 
+class Found(NamedTuple):
+    """A value on a shelf: the rest of its key, the value, and whose it is."""
+
+    name: str
+    value: Any
+    user: str | None
+
+
 class Shelf:
     """JSON values under exact keys, each made of parts that may hold any characters.
 
@@ -110,9 +118,11 @@ class Shelf:
         self._memory = memory
         self._form = form
 
-    def draft(self, *parts: str, value: Any) -> Draft:
+    def draft(self, *parts: str, value: Any, happened_at: TimeLike | None = None) -> Draft:
         """Return the record that keeps a value under a key, for `Memory.remember`."""
-        return Draft(content=_as_json(value), kind=Kind.TOPIC, key=self._key(parts), payload={"form": self._form})
+        own = {"form": self._form}
+        key = self._key(parts)
+        return Draft(content=_as_json(value), kind=Kind.TOPIC, key=key, payload=own, happened_at=happened_at)
 
     async def put(self, *parts: str, value: Any) -> None:
         """Keep a value under a key, in the place of the one before, of which no trace is left."""
@@ -141,11 +151,18 @@ class Shelf:
         record = await self.record(*parts)
         return None if record is None else json.loads(record.content)
 
-    async def under(self, *parts: str) -> AsyncIterator[tuple[str, Any]]:
-        """Yield the last part of every key below these parts, and its value, in the order of the keys."""
+    async def under(self, *parts: str, order: Order = "key", **narrowing: Any) -> AsyncIterator[Found]:
+        """Yield every value whose key is below these parts.
+
+        Args:
+            *parts: how the keys begin.
+            order: as in `Memory.browse`.
+            **narrowing: more of what `Memory.browse` takes, such as `since` or `everyone`.
+        """
         prefix = self._key(parts) + "/"
-        async for record in _every(self._memory, "key", kind=Kind.TOPIC, key_prefix=prefix):
-            yield unquote((record.key or "").removeprefix(prefix)), json.loads(record.content)
+        async for record in _every(self._memory, order, kind=Kind.TOPIC, key_prefix=prefix, **narrowing):
+            rest = (record.key or "").removeprefix(prefix)
+            yield Found(unquote(rest), json.loads(record.content), record.scope.user)
 
     async def delete(self, *parts: str) -> int:
         """Remove the value under a key and all values below it, and return how many there were."""
@@ -158,7 +175,10 @@ class Shelf:
 
 
 def _as_json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInputError(f"this is not JSON: {error}") from error
 
 
 def _data_of(record: Record) -> dict[str, Any]:

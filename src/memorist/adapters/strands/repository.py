@@ -20,7 +20,7 @@ __all__ = ["MemoristSessionRepository"]
 _T = TypeVar("_T")
 
 
-class MemoristSessionRepository(SessionRepository):  # type: ignore[misc]
+class MemoristSessionRepository(SessionRepository):
     """Keeps what a session manager of Strands saves; nothing of it is found by recall.
 
     ```python
@@ -128,10 +128,10 @@ class MemoristSessionRepository(SessionRepository):  # type: ignore[misc]
 
         async def read() -> list[Any]:
             found: list[Any] = []
-            async for _, value in self._shelf(session_id).under(session_id, "agents", agent_id, "messages"):
+            async for each in self._shelf(session_id).under(session_id, "agents", agent_id, "messages"):
                 if end is not None and len(found) >= end:
                     break
-                found.append(value)
+                found.append(each.value)
             return found[offset:]
 
         return [SessionMessage.from_dict(each) for each in _wait(read())]

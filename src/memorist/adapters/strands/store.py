@@ -21,7 +21,7 @@ _MOST = 3
 """How many entries a search returns where nobody says; as Strands' memory manager has it."""
 
 
-class MemoristStore(MemoryStore):  # type: ignore[misc]
+class MemoristStore(MemoryStore):
     """Finds whatever `Memory.recall` finds, and keeps messages as they are, without a model call.
 
     ```python

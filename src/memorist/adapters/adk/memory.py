@@ -1,0 +1,158 @@
+"""ADK's memory service."""
+
+import json
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from google.adk.events.event import Event
+from google.adk.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
+from google.adk.memory.memory_entry import MemoryEntry
+from google.adk.sessions.session import Session
+from google.genai.types import Content, Part
+
+from memorist.memory import Memory
+from memorist.records import Action, Draft, Kind, Record
+
+__all__ = ["MemoristMemoryService"]
+
+_NAMESPACE = uuid.UUID("6d656d6f-7269-5374-8000-00000061646b")
+
+
+class MemoristMemoryService(BaseMemoryService):
+    """Keeps what was said in sessions, and finds it by meaning and by words.
+
+    ```python
+    runner = Runner(app_name="travel", agent=agent, session_service=…, memory_service=MemoristMemoryService(memory))
+    ```
+
+    A user of ADK is a user of the memory, an application is the label `agent`, a session the label `session`.
+
+    Args:
+        memory: an open memory without a user; closing it stays with whoever opened it.
+        max_results: how many entries a search returns at most.
+        min_score: only entries that are at least so likely to answer, 0 to 1.
+        apps_apart: whether a search sees the application's own entries only; without it, all of the user's.
+    """
+
+    def __init__(
+        self, memory: Memory, *, max_results: int = 10, min_score: float = 0.0, apps_apart: bool = True
+    ) -> None:
+        self._memory = memory
+        self._max_results = max_results
+        self._min_score = min_score
+        self._apps_apart = apps_apart
+
+    async def add_session_to_memory(self, session: Session) -> None:
+        """Keep the texts of a session's events; those that are there already are left alone."""
+        await self.add_events_to_memory(
+            app_name=session.app_name, user_id=session.user_id, events=session.events, session_id=session.id
+        )
+
+    async def add_events_to_memory(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        events: Sequence[Event],
+        session_id: str | None = None,
+        custom_metadata: Mapping[str, object] | None = None,
+    ) -> None:
+        """Keep the texts of events: all of them or none. An event once deleted does not come back.
+
+        Args:
+            app_name: the application.
+            user_id: whose they are.
+            events: the events; those without a text are left out.
+            session_id: the session they are of.
+            custom_metadata: the caller's own fields, JSON, for each of them.
+        """
+        memory = self._memory.scoped(user=user_id, agent=app_name, session=session_id)
+        drafts: dict[str, Draft] = {}
+        for event in events:
+            text = _text_of(event.content)
+            if not text.strip() or event.partial:
+                continue
+            id = _id(app_name, session_id, event.id or [event.author, event.timestamp, text])
+            payload = {
+                "role": "user" if event.author == "user" else "assistant", "speaker": event.author,
+                "id": event.id or id, "form": "adk", "content": _plain(event.content),
+            }  # fmt: skip
+            drafts[id] = Draft(
+                content=text, kind=Kind.MESSAGE, id=id, payload=payload, metadata=dict(custom_metadata or {}),
+                happened_at=event.timestamp,
+            )  # fmt: skip
+        new = [draft for id, draft in drafts.items() if await _is_new(memory, id)]
+        if new:
+            await memory.remember(new, if_exists="ignore")
+
+    async def add_memory(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        memories: Sequence[MemoryEntry],
+        custom_metadata: Mapping[str, object] | None = None,
+    ) -> None:
+        """Keep entries as notes: all of them or none. An entry with an id takes the place of the one before.
+
+        Raises:
+            InvalidInputError: an entry has no text.
+        """
+        drafts = []
+        for entry in memories:
+            payload = {"speaker": entry.author, "id": entry.id, "form": "adk", "content": _plain(entry.content)}
+            draft = Draft(
+                content=_text_of(entry.content),
+                kind=Kind.NOTE,
+                id=None if entry.id is None else _id(app_name, None, entry.id),
+                payload={name: value for name, value in payload.items() if value is not None},
+                metadata={**entry.custom_metadata, **(custom_metadata or {})},
+                happened_at=entry.timestamp,
+            )
+            drafts.append(draft)
+        await self._memory.scoped(user=user_id, agent=app_name).remember(drafts, if_exists="replace")
+
+    async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
+        """Return the entries that matter to a query, best first."""
+        memory = self._memory.scoped(user=user_id, agent=app_name if self._apps_apart else None)
+        hits = await memory.recall(query, limit=self._max_results, min_score=self._min_score)
+        return SearchMemoryResponse(memories=[_entry(hit.record) for hit in hits])
+
+    async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
+        """Delete the entry with this id, as a search gives it; an unknown one is ignored."""
+        if memory_id:
+            memory = self._memory.scoped(user=user_id, agent=app_name)
+            await memory.forget(memory_id)
+            await memory.forget(payload={"form": "adk", "id": memory_id}, kind=(Kind.MESSAGE, Kind.NOTE))
+
+
+async def _is_new(memory: Memory, id: str) -> bool:
+    """Whether a record was never stored, or has gone by itself: not one that is there or was forgotten."""
+    changes = await memory.history(id)
+    return not changes or changes[-1].action == Action.EXPIRED
+
+
+def _entry(record: Record) -> MemoryEntry:
+    content = record.payload.get("content")
+    return MemoryEntry(
+        id=record.payload.get("id", record.id),
+        content=Content.model_validate(content) if content else Content(parts=[Part(text=record.content)]),
+        author=record.payload.get("speaker"),
+        timestamp=record.at.isoformat(),
+        custom_metadata=dict(record.metadata),
+    )
+
+
+def _text_of(content: Content | None) -> str:
+    parts = (content and content.parts) or []
+    return "\n".join(part.text for part in parts if part.text and not part.thought)
+
+
+def _plain(content: Content) -> dict[str, Any]:
+    plain: dict[str, Any] = content.model_dump(mode="json", exclude_none=True)
+    return plain
+
+
+def _id(*parts: Any) -> str:
+    return uuid.uuid5(_NAMESPACE, json.dumps(parts)).hex

@@ -1,0 +1,190 @@
+"""ADK's session service."""
+
+import json
+import time
+import uuid
+from typing import Any
+
+from google.adk.errors import StaleSessionError
+from google.adk.errors.already_exists_error import AlreadyExistsError
+from google.adk.errors.session_not_found_error import SessionNotFoundError
+from google.adk.events.event import Event
+from google.adk.sessions.base_session_service import BaseSessionService, GetSessionConfig, ListSessionsResponse
+from google.adk.sessions.session import Session
+from google.adk.sessions.state import State
+from pydantic_core import to_jsonable_python
+
+from memorist.adapters.entries import Shelf
+from memorist.errors import ConflictError
+from memorist.memory import Memory
+from memorist.records import Kind
+
+__all__ = ["MemoristSessionService"]
+
+_FORM = "adk"
+
+
+class MemoristSessionService(BaseSessionService):
+    """Keeps sessions, their events and their state; nothing of them is found by recall.
+
+    A user of ADK is a user of the memory, an application is the label `agent`, a session the label `session`.
+    State under ``app:`` is kept among the shared records, under ``user:`` among the user's.
+
+    Args:
+        memory: an open memory without a user; closing it stays with whoever opened it.
+    """
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+
+    async def create_session(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        state: dict[str, Any] | None = None,
+        session_id: str | None = None,
+    ) -> Session:
+        """Keep a new session, and return it with the application's and the user's state.
+
+        Raises:
+            AlreadyExistsError: the user has a session with this id.
+        """
+        id = (session_id or "").strip() or str(uuid.uuid4())
+        app, user, own = _split(state or {})
+        head = {"state": own, "updated": time.time()}
+        try:
+            await self._shelf(app_name, user_id, id).add(app_name, "sessions", id, value=head)
+        except ConflictError as error:
+            raise AlreadyExistsError(f"Session with id {id} already exists.") from error
+        await self._merge(app_name, None, app)
+        await self._merge(app_name, user_id, user)
+        return await self._session(app_name, user_id, id, head)
+
+    async def get_session(
+        self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
+    ) -> Session | None:
+        """Return a session with its events, oldest first, or None."""
+        id = session_id.strip()
+        shelf = self._shelf(app_name, user_id, id)
+        head = await shelf.get(app_name, "sessions", id)
+        if head is None:
+            return None
+        session = await self._session(app_name, user_id, id, head)
+        most = None if config is None else config.num_recent_events
+        since = None if config is None else config.after_timestamp
+        events: list[Event] = []
+        if most != 0:
+            async for each in shelf.under(app_name, "events", id, order="newest", since=since):
+                events.append(Event.model_validate(each.value))
+                if len(events) == most:
+                    break
+        session.events = events[::-1]
+        return session
+
+    async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:
+        """Return the sessions of a user, or of everyone, without events, the last active one last.
+
+        Raises:
+            ScopeError: everyone's, where the memory is one user's.
+        """
+        all_of = user_id is None
+        shelf = Shelf(self._memory if user_id is None else self._memory.scoped(user=user_id), _FORM)
+        heads = [each async for each in shelf.under(app_name, "sessions", everyone=all_of)]
+        shared = await self._state(app_name, None)
+        states: dict[str | None, dict[str, Any]] = {}
+        async for each in shelf.under(app_name, "state", everyone=all_of):
+            states.setdefault(each.user, {})[each.name] = each.value
+        sessions = [
+            _made(app_name, each.user or "", each.name, each.value, shared, states.get(each.user, {})) for each in heads
+        ]
+        sessions.sort(key=lambda session: (session.last_update_time, session.user_id, session.id))
+        return ListSessionsResponse(sessions=sessions)
+
+    async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
+        """Delete a session with its events and its state; an unknown one is ignored."""
+        memory = self._memory.scoped(user=user_id, agent=app_name, session=session_id.strip())
+        await memory.forget(kind=Kind.TOPIC, payload={"form": _FORM})
+
+    async def get_user_state(self, *, app_name: str, user_id: str) -> dict[str, Any]:
+        """Return the user's state, its keys without ``user:``."""
+        return await self._state(app_name, user_id)
+
+    async def append_event(self, session: Session, event: Event) -> Event:
+        """Keep an event with what it changes in the state, and add it to the session given.
+
+        A partial event is not kept, and state under ``temp:`` stays in the session given.
+
+        Raises:
+            SessionNotFoundError: there is no such session.
+            StaleSessionError: the session was changed since it was read.
+        """
+        if event.partial:
+            return event
+        self._apply_temp_state(session, event)
+        event = self._trim_temp_delta_state(event)
+        shelf = self._shelf(session.app_name, session.user_id, session.id)
+        stored = await shelf.record(session.app_name, "sessions", session.id)
+        if stored is None:
+            raise SessionNotFoundError(f"Session {session.id} not found.")
+        head = json.loads(stored.content)
+        if head["updated"] > session.last_update_time:
+            raise StaleSessionError(f"Session {session.id} was changed since it was read; read it again.")
+        app, user, own = _split(event.actions.state_delta if event.actions else {})
+        await self._merge(session.app_name, None, app)
+        await self._merge(session.app_name, session.user_id, user)
+        head = {"state": {**head["state"], **own}, "updated": event.timestamp}
+        value = event.model_dump(mode="json", exclude_none=True)
+        drafts = [
+            shelf.draft(session.app_name, "sessions", session.id, value=head),
+            shelf.draft(session.app_name, "events", session.id, event.id, value=value, happened_at=event.timestamp),
+        ]
+        memory = self._memory.scoped(user=session.user_id, agent=session.app_name, session=session.id)
+        try:
+            await memory.remember(drafts, forgetting=[stored.id])
+        except ConflictError as error:
+            raise StaleSessionError(f"Session {session.id} was changed meanwhile; read it again.") from error
+        session.last_update_time = event.timestamp
+        return self._commit_event_to_session(session, event)
+
+    # --- state -------------------------------------------------------------------------------------
+
+    def _shelf(self, app_name: str, user_id: str | None, session_id: str | None = None) -> Shelf:
+        return Shelf(self._memory.scoped(user=user_id, agent=app_name, session=session_id), _FORM)
+
+    async def _state(self, app_name: str, user_id: str | None) -> dict[str, Any]:
+        shelf = self._shelf(app_name, user_id)
+        return {each.name: each.value async for each in shelf.under(app_name, "state")}
+
+    async def _merge(self, app_name: str, user_id: str | None, delta: dict[str, Any]) -> None:
+        """Keep each changed key under a key of its own, so that no writer undoes another's."""
+        for name, value in delta.items():
+            await self._shelf(app_name, user_id).put(app_name, "state", name, value=value)
+
+    async def _session(self, app_name: str, user_id: str, id: str, head: dict[str, Any]) -> Session:
+        shared, own = await self._state(app_name, None), await self._state(app_name, user_id)
+        return _made(app_name, user_id, id, head, shared, own)
+
+
+def _made(
+    app_name: str, user_id: str, id: str, head: dict[str, Any], shared: dict[str, Any], own: dict[str, Any]
+) -> Session:
+    state = dict(head["state"])
+    state.update({State.APP_PREFIX + name: value for name, value in shared.items()})
+    state.update({State.USER_PREFIX + name: value for name, value in own.items()})
+    return Session(app_name=app_name, user_id=user_id, id=id, state=state, last_update_time=head["updated"])
+
+
+def _split(state: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Return the application's, the user's and the session's part, as JSON, without what is temporary."""
+    app: dict[str, Any] = {}
+    user: dict[str, Any] = {}
+    own: dict[str, Any] = {}
+    for name, value in to_jsonable_python(state, serialize_unknown=True).items():
+        if name.startswith(State.APP_PREFIX):
+            app[name.removeprefix(State.APP_PREFIX)] = value
+        elif name.startswith(State.USER_PREFIX):
+            user[name.removeprefix(State.USER_PREFIX)] = value
+        elif not name.startswith(State.TEMP_PREFIX):
+            own[name] = value
+    return app, user, own
