@@ -1,9 +1,13 @@
-"""What memory needs around an agent: safe injection, the caller's identity, tools and their dispatch."""
+"""What memory needs around an agent: what to tell before a turn, what to keep after one, tools, framing."""
 
 from memorist.agents.caller import CallerContext, caller, current_caller
-from memorist.agents.injection import MemoryBlock, frame, without_recalled
+from memorist.agents.core_tools import memory_tools
+from memorist.agents.injection import MemoryBlock
+from memorist.agents.messages import read_messages, text_of
 from memorist.agents.sanitizing import sanitize
 from memorist.agents.tools import Toolbox, ToolResult, ToolSchema
+from memorist.agents.turns import after_turn, before_turn
+from memorist.framing import frame, neutralise, without_recalled
 
 __all__ = [
     "CallerContext",
@@ -11,9 +15,15 @@ __all__ = [
     "ToolResult",
     "ToolSchema",
     "Toolbox",
+    "after_turn",
+    "before_turn",
     "caller",
     "current_caller",
     "frame",
+    "memory_tools",
+    "neutralise",
+    "read_messages",
     "sanitize",
+    "text_of",
     "without_recalled",
 ]

@@ -52,14 +52,22 @@ class ToolSchema:
     parameters: Mapping[str, Any]
 
     @classmethod
-    def of(cls, function: ToolFunction, *, name: str | None = None, description: str | None = None) -> "ToolSchema":
-        """Read the schema off a function: names and types from its signature, texts from its docstring.
+    def of(
+        cls,
+        function: ToolFunction,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        arguments: Mapping[str, str] | None = None,
+    ) -> "ToolSchema":
+        """Return the schema of a function: names and types from its signature, texts from its docstring.
 
         Args:
             function: blocking or async; its docstring says what it does and, under ``Args:``, what each
                 argument is.
             name: instead of the function's own.
             description: instead of the docstring's.
+            arguments: a text for each argument, instead of the docstring's.
 
         Raises:
             InvalidInputError: it is no function, or an argument has no type or no text, has no name to be given
@@ -68,6 +76,7 @@ class ToolSchema:
         types = types_of(function)
         called = name or function.__name__
         summary, texts = read_docstring(inspect.getdoc(function) or "")
+        texts |= arguments or {}
         properties: dict[str, Any] = {}
         required: list[str] = []
         for argument in _arguments(function):
@@ -98,8 +107,22 @@ class ToolSchema:
     @property
     def openai(self) -> dict[str, Any]:
         """The schema in the form of OpenAI's "function" tools, which most chat models' servers take."""
-        function = {"name": self.name, "description": self.description, "parameters": dict(self.parameters)}
-        return {"type": "function", "function": function}
+        return {"type": "function", "function": self.plain}
+
+    @property
+    def responses(self) -> dict[str, Any]:
+        """The schema in the form of OpenAI's Responses API."""
+        return {"type": "function", **self.plain}
+
+    @property
+    def anthropic(self) -> dict[str, Any]:
+        """The schema in the form of Anthropic's tools."""
+        return {"name": self.name, "description": self.description, "input_schema": dict(self.parameters)}
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """The schema as name, description and parameters."""
+        return {"name": self.name, "description": self.description, "parameters": dict(self.parameters)}
 
 
 def _arguments(function: ToolFunction) -> list[inspect.Parameter]:
@@ -143,9 +166,16 @@ class Toolbox:
         for function in self.functions:
             self.add(function)
 
-    def add(self, function: ToolFunction, *, name: str | None = None, description: str | None = None) -> ToolSchema:
+    def add(
+        self,
+        function: ToolFunction,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        arguments: Mapping[str, str] | None = None,
+    ) -> ToolSchema:
         """Add a tool; arguments and errors as in `ToolSchema.of`. A name that is taken is an error too."""
-        schema = ToolSchema.of(function, name=name, description=description)
+        schema = ToolSchema.of(function, name=name, description=description, arguments=arguments)
         if schema.name in self._tools:
             raise InvalidInputError(f"there is a tool {schema.name!r} already")
         self._tools[schema.name] = _Tool(schema, function, types_of(function))

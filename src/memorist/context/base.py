@@ -42,12 +42,14 @@ class Context:
         confidence: how likely the memory holds the answer, 0 to 1; 0 for a blank question.
         items: the records shown, in the order of the text.
         tokens: how long the text is, by the counter of the call.
+        error: why nothing could be read, where an agent's turn goes on without memory; else None.
     """
 
     text: str = ""
     confidence: float = 0.0
     items: tuple[ContextItem, ...] = ()
     tokens: int = 0
+    error: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -56,4 +58,5 @@ class Context:
             "confidence": self.confidence,
             "items": [item.to_dict() for item in self.items],
             "tokens": self.tokens,
+            "error": self.error,
         }

@@ -1,0 +1,162 @@
+"""Reads chat messages of any provider into `Message`: OpenAI, Anthropic, LangChain, Gemini and plain dictionaries.
+
+Messages may be mappings or objects with the same fields; none of those packages is imported.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+from memorist.errors import InvalidInputError
+from memorist.kinds import Message
+
+__all__ = ["AnyMessage", "read_messages", "text_of"]
+
+AnyMessage: TypeAlias = Any
+"""A text (of the user), a `Message`, a mapping, an object, or a pair of a role and a text."""
+
+_ROLES = {"human": "user", "ai": "assistant", "model": "assistant", "function": "tool"}
+_MESSAGE_TYPES = frozenset(("human", "ai", "system", "developer", "tool", "function", "chat", "message"))
+_TEXT_TYPES = frozenset((None, "text", "input_text", "output_text"))
+_CALL_TYPES = frozenset(("tool_use", "tool_call", "function_call"))
+_THOUGHT = re.compile(r"\s*<think(?:ing)?>.*?</think(?:ing)?>\s*", re.DOTALL)
+
+
+def read_messages(messages: AnyMessage | Iterable[AnyMessage]) -> list[Message]:
+    """Return messages in one form: role, text, name, id, and tool calls in `data`.
+
+    Roles are "user", "assistant", "system", "developer" or "tool", or another name that was given. Thinking is
+    left out, and so are images and other parts that are no text. `data` has ``tool_calls`` (each with id, name
+    and arguments) of a message that calls tools, and ``tool_call_id`` of a result. A message of Anthropic's with
+    tool results becomes one message for each result, and one for its text.
+
+    Raises:
+        InvalidInputError: something is no message of a known form.
+    """
+    if isinstance(messages, str | Message | Mapping) or not isinstance(messages, Iterable):
+        messages = [messages]
+    return [read for place, each in enumerate(messages) for read in _read(each, place)]
+
+
+def text_of(content: Any) -> str:
+    """Return the text of a message's content: a string, or a list of parts of which the texts are taken.
+
+    Thinking, tool calls, tool results and media are left out.
+    """
+    if content is None or isinstance(content, str):
+        return content or ""
+    parts = content if isinstance(content, list | tuple) else [content]
+    return _joined(text for part in parts if (text := _part_text(part)))
+
+
+def _part_text(part: Any) -> str:
+    if isinstance(part, str):
+        return part
+    kind = _get(part, "type")
+    if kind == "refusal":
+        return _string(_get(part, "refusal")) or ""
+    if kind not in _TEXT_TYPES or _get(part, "thought"):
+        return ""
+    return _string(_get(part, "text")) or ""
+
+
+def _joined(texts: Iterable[str]) -> str:
+    """Join parts of a text: as they are where one continues the other, else on lines of their own."""
+    whole = ""
+    for text in texts:
+        continues = not whole or whole[-1].isspace() or text[0].isspace() or text[0] in ".,;:!?)…。，"
+        whole += text if continues else f"\n{text}"
+    return whole
+
+
+def _read(given: AnyMessage, place: int) -> Iterator[Message]:
+    if isinstance(given, Message):
+        yield given
+        return
+    if isinstance(given, str):
+        yield Message(content=given)
+        return
+    if isinstance(given, tuple) and len(given) == 2:
+        given = {"role": given[0], "content": given[1]}
+    kind = _kind_of(given)
+    if isinstance(given, Mapping) and kind in _MESSAGE_TYPES and isinstance(given.get("data"), Mapping):
+        given = given["data"]  # a message of LangChain's as a dictionary
+    role = _get(given, "role") or kind
+    if kind == "function_call":
+        yield _message(given, "assistant", "", [_call(given)])
+    elif kind == "function_call_output":
+        yield _result(given)
+    elif _get(given, "role") is None and isinstance(kind, str) and kind not in _MESSAGE_TYPES:
+        return  # another item of a response, such as reasoning
+    elif not isinstance(role, str) or role == "message":
+        raise InvalidInputError(f"message {place} has no role: {type(given).__name__}")
+    else:
+        yield from _spoken(given, _ROLES.get(role, role))
+
+
+def _kind_of(given: Any) -> Any:
+    kind = _get(given, "type")
+    return kind.removesuffix("MessageChunk").lower() if isinstance(kind, str) else kind
+
+
+def _spoken(given: Any, role: str) -> Iterator[Message]:
+    content = next((each for name in ("content", "parts", "text") if (each := _get(given, name)) is not None), None)
+    parts = content if isinstance(content, list | tuple) else ()
+    yield from (_result(part) for part in parts if _get(part, "type") == "tool_result")
+    calls = [_call(part) for part in parts if _get(part, "type") in _CALL_TYPES]
+    known = {call["id"] for call in calls}
+    listed = _get(given, "tool_calls")
+    calls += [call for each in listed or () if (call := _call(each))["id"] is None or call["id"] not in known]
+    text = text_of(content)
+    if role == "assistant":
+        text = _THOUGHT.sub("", text, count=1) if _THOUGHT.match(text) else text
+    if text.strip() or calls or not parts:
+        yield _message(given, role, text, calls)
+
+
+def _message(given: Any, role: str, text: str, calls: list[dict[str, Any]]) -> Message:
+    data = {"tool_calls": calls, "tool_call_id": _string(_get(given, "tool_call_id"))}
+    kept = {name: value for name, value in data.items() if value}
+    moment = next((each for name in ("happened_at", "timestamp") if (each := _get(given, name)) is not None), None)
+    return Message(
+        content=text,
+        role=role,
+        name=_string(_get(given, "name")) if role != "tool" else None,
+        id=_string(_get(given, "id")),
+        happened_at=moment,
+        data=kept or None,
+    )
+
+
+def _result(given: Any) -> Message:
+    call = _string(_get(given, "tool_use_id")) or _string(_get(given, "call_id"))
+    content = _get(given, "content")
+    text = text_of(_get(given, "output") if content is None else content)
+    return Message(content=text, role="tool", data=None if call is None else {"tool_call_id": call})
+
+
+def _call(given: Any) -> dict[str, Any]:
+    """Return a tool call as its id, name and arguments."""
+    inner = _get(given, "function") or given
+    found = (_get(inner, name) for name in ("arguments", "args", "input"))
+    arguments = next((each for each in found if each is not None), {})
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments)
+        except ValueError:
+            arguments = {"arguments": arguments}
+    id = _string(_get(given, "call_id")) or _string(_get(given, "id"))
+    return {
+        "id": id,
+        "name": _string(_get(inner, "name")),
+        "arguments": json.loads(json.dumps(arguments, default=str)),
+    }
+
+
+def _get(given: Any, name: str) -> Any:
+    return given.get(name) if isinstance(given, Mapping) else getattr(given, name, None)
+
+
+def _string(value: Any) -> str | None:
+    return value if isinstance(value, str) and value.strip() else None

@@ -1,0 +1,171 @@
+"""The two movements of an agent's memory: what to tell it before a turn, what to keep after one."""
+
+import json
+import logging
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from difflib import SequenceMatcher
+from hashlib import blake2b
+from typing import Any
+
+from memorist.agents.messages import AnyMessage, read_messages
+from memorist.context import Context
+from memorist.errors import EmbedderError, StoreError
+from memorist.framing import without_recalled
+from memorist.kinds import Message
+from memorist.memory import Memory
+from memorist.records import Record
+
+__all__ = ["after_turn", "before_turn"]
+
+log = logging.getLogger("memorist.agents")
+
+_FEW_WORDS = 5
+_BEFORE = 300
+"""Most characters of each message that stands before a short question in the query."""
+_LOOK_BACK = 200
+"""Fewest stored messages in which the given ones are looked for."""
+_OWN = "turn-"
+
+
+async def before_turn(
+    memory: Memory,
+    messages: AnyMessage | Iterable[AnyMessage],
+    *,
+    tokens: int = 600,
+    raise_errors: bool = False,
+    **options: Any,
+) -> Context:
+    """Return what an agent is to be told before it answers the last message of the user.
+
+    ```python
+    told = await before_turn(alice, messages, tokens=600)
+    system = f"You are a helpful assistant.\\n\\n{told.text}"
+    ```
+
+    The query is the last message of the user; where that is a few words ("And in May?"), with what was said
+    before it. When the store or the embedder fails, the turn can go on: the context is empty, its `error` says
+    why, and the error is logged.
+
+    Args:
+        memory: whose memory is read.
+        messages: the conversation, in the form of OpenAI, Anthropic or LangChain, or as plain dictionaries.
+        tokens: the most the text may take.
+        raise_errors: raise what fails instead.
+        **options: further arguments of `Memory.context`, such as `count_tokens` or `topics`.
+
+    Raises:
+        InvalidInputError: an argument is wrong, or something is no message.
+        ClosedError: the memory is not open.
+        StoreError, EmbedderError: with `raise_errors`.
+    """
+    query = _query(read_messages(messages))
+    try:
+        return await memory.context(query, tokens=tokens, **options)
+    except (StoreError, EmbedderError) as error:
+        if raise_errors:
+            raise
+        log.warning("the turn goes on without memory: %s", error)
+        return Context(error=str(error) or type(error).__name__)
+
+
+def _query(messages: Sequence[Message]) -> str:
+    talk = [
+        (each.role, text)
+        for each in messages
+        if each.role in ("user", "assistant") and (text := without_recalled(each.content).strip())
+    ]
+    last = max((place for place, (role, _) in enumerate(talk) if role == "user"), default=None)
+    if last is None:
+        return ""
+    question = talk[last][1]
+    if not _is_short(question):
+        return question
+    return "\n".join([*(text[-_BEFORE:] for _, text in talk[max(0, last - 2) : last]), question])
+
+
+def _is_short(text: str) -> bool:
+    """Whether a text has few words; of scripts without spaces, two characters count as one."""
+    return len(text.split()) + sum(letter >= "\u2e80" for letter in text) // 2 < _FEW_WORDS
+
+
+async def after_turn(
+    memory: Memory,
+    messages: AnyMessage | Iterable[AnyMessage],
+    *,
+    session: str | None = None,
+    roles: Collection[str] = ("user", "assistant"),
+) -> list[Record]:
+    """Store the messages that the conversation does not have yet, and return their records.
+
+    Give the whole conversation, its newest part or the last turn alone: each message is stored once, also when
+    the call is repeated. A message with an id is known by it. One without is known by its role, its text and its
+    place: what overlaps with the stored conversation is left out, in two messages or more anywhere in its last
+    200, or in any number at its end. Give messages ids where the same words may be said again and again.
+
+    Blocks that recall put into a message, thinking, and messages without a text are not stored.
+
+    Args:
+        memory: where to.
+        messages: in the form of OpenAI, Anthropic or LangChain, or as plain dictionaries.
+        session: the conversation; by default the memory's own.
+        roles: whose messages are stored.
+
+    Returns:
+        The records of the messages that were new, in order.
+
+    Raises:
+        InvalidInputError: something is no message, or there is no session.
+        StoreError, EmbedderError: nothing was stored; the call can be repeated.
+    """
+    talk = memory.conversation(session)
+    said = [
+        replace(each, content=text)
+        for each in read_messages(messages)
+        if each.role in roles and (text := without_recalled(each.content)).strip()
+    ]
+    if not said:
+        return []
+    new = _new(said, await talk.window(max(_LOOK_BACK, 2 * len(said))))
+    stored = await talk.append(new) if new else []
+    return [message.record for message in stored if message.record is not None]
+
+
+def _new(said: Sequence[Message], stored: Sequence[Message]) -> list[Message]:
+    """Return those of the messages said that are not stored, each with an id."""
+    matched = _matched(said, stored)
+    by_id = {each.id: each for each in stored}
+    new: list[Message] = []
+    before = stored[-1].id if stored and not matched else None
+    for place, message in enumerate(said):
+        old = by_id.get(message.id) if message.id is not None else None
+        old = old or matched.get(place)
+        if old is not None:
+            before = old.id
+            continue
+        message = message if message.id is not None else replace(message, id=_id_after(before, message))
+        new.append(message)
+        before = message.id
+    return new
+
+
+def _matched(said: Sequence[Message], stored: Sequence[Message]) -> dict[int, Message]:
+    """Return, by place, the stored message that each message said is taken for."""
+    here, there = ([(each.role, each.content) for each in some] for some in (said, stored))
+    found: dict[int, Message] = {}
+    for start, place, length in SequenceMatcher(None, there, here, autojunk=False).get_matching_blocks():
+        if length > 1 or start + length == len(there) or start == place == 0:
+            found |= {place + step: stored[start + step] for step in range(length)}
+    return {place: old for place, old in found.items() if not _differ(said[place], old)}
+
+
+def _differ(message: Message, old: Message) -> bool:
+    """Whether both messages have ids of their caller's, which are not the same."""
+    named = old.id is not None and not old.id.startswith(_OWN) and (old.record is None or old.id != old.record.id)
+    return named and message.id is not None and message.id != old.id
+
+
+def _id_after(before: str | None, message: Message) -> str:
+    """Return an id for a message that follows the one with the id `before`."""
+    parts = json.dumps([before, message.role, message.name, message.content])
+    return _OWN + blake2b(parts.encode(), digest_size=16).hexdigest()

@@ -1,0 +1,153 @@
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memorist import Memory, sync
+from memorist.agents import after_turn, before_turn, frame
+from memorist.agents import sync as blocking
+from memorist.errors import InvalidInputError, StoreError
+
+Talk = list[dict[str, Any]]
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def memory(tmp_path: Path) -> AsyncIterator[Memory]:
+    async with Memory.open(tmp_path / "m.db", user="ann", session="s1") as memory:
+        yield memory
+
+
+def talk(*texts: str) -> Talk:
+    return [{"role": ("user", "assistant")[place % 2], "content": text} for place, text in enumerate(texts)]
+
+
+async def contents(memory: Memory) -> list[str]:
+    return [message.content for message in await memory.conversation().all()]
+
+
+async def test_what_is_kept_after_a_turn_is_told_before_the_next(memory: Memory) -> None:
+    await after_turn(memory, talk("My cat is called Mio.", "A lovely name!"))
+    told = await before_turn(memory, [{"role": "user", "content": "What is the name of my cat?"}])
+    assert "Mio" in told.text
+    assert told.error is None
+
+
+async def test_a_growing_conversation_is_stored_once(memory: Memory) -> None:
+    whole = talk("one", "two", "thanks", "four", "thanks", "six")
+    for end in (2, 4, 4, 6, 6):
+        await after_turn(memory, whole[:end])
+    assert await contents(memory) == ["one", "two", "thanks", "four", "thanks", "six"]
+
+
+async def test_single_turns_and_a_sliding_window_are_stored_once(memory: Memory) -> None:
+    whole = talk("one", "two", "three", "four", "five", "six")
+    for start, end in ((0, 2), (2, 4), (2, 4), (1, 6), (4, 6)):
+        await after_turn(memory, whole[start:end])
+    assert await contents(memory) == ["one", "two", "three", "four", "five", "six"]
+
+
+async def test_a_late_repetition_of_a_turn_is_not_stored_again(memory: Memory) -> None:
+    whole = talk("one", "two", "three", "four")
+    for turn in (whole[:2], whole[2:], whole[:2]):
+        await after_turn(memory, turn)
+    assert await contents(memory) == ["one", "two", "three", "four"]
+
+
+async def test_another_answer_to_the_same_question_is_stored_once(memory: Memory) -> None:
+    await after_turn(memory, talk("one", "two"))
+    for _ in range(2):
+        await after_turn(memory, talk("one", "another", "three"))
+    assert await contents(memory) == ["one", "two", "another", "three"]
+
+
+async def test_messages_with_ids_are_known_by_them(memory: Memory) -> None:
+    turn: Talk = [{"role": "user", "id": "1", "content": "ok"}, {"role": "assistant", "id": "2", "content": "done"}]
+    again: Talk = [{"role": "user", "id": "3", "content": "ok"}, {"role": "assistant", "id": "4", "content": "done"}]
+    for given in (turn, again, turn, again):
+        await after_turn(memory, given)
+    assert await contents(memory) == ["ok", "done", "ok", "done"]
+
+
+async def test_a_message_that_got_its_id_later_is_stored_once(memory: Memory) -> None:
+    await after_turn(memory, talk("one", "two"))
+    await after_turn(memory, [{"role": "user", "id": "x", "content": "one"}, {"role": "assistant", "content": "two"}])
+    assert await contents(memory) == ["one", "two"]
+
+
+async def test_calls_at_the_same_time_store_a_turn_once(memory: Memory) -> None:
+    await asyncio.gather(*(after_turn(memory, talk("one", "two")) for _ in range(5)))
+    assert await contents(memory) == ["one", "two"]
+
+
+async def test_what_was_recalled_is_never_stored(memory: Memory) -> None:
+    recalled = frame(["My cat is called Mio."])
+    kept = await after_turn(
+        memory,
+        [
+            {"role": "system", "content": f"Be brief. {recalled}"},
+            {"role": "user", "content": f"{recalled}\nIs it grey?"},
+            {"role": "assistant", "content": recalled},
+            {"role": "tool", "content": "42", "tool_call_id": "c"},
+        ],
+    )
+    assert [record.content for record in kept] == ["Is it grey?"]
+
+
+async def test_only_new_messages_are_returned(memory: Memory) -> None:
+    first = await after_turn(memory, talk("one", "two"))
+    assert [record.content for record in first] == ["one", "two"]
+    assert [record.content for record in await after_turn(memory, talk("one", "two", "three"))] == ["three"]
+    assert await after_turn(memory, talk("one", "two", "three")) == []
+
+
+async def test_a_turn_needs_a_session(memory: Memory) -> None:
+    bob = memory.unlabelled()
+    with pytest.raises(InvalidInputError, match="session"):
+        await after_turn(bob, talk("one"))
+    assert [record.scope.session for record in await after_turn(bob, talk("one"), session="s2")] == ["s2"]
+
+
+async def test_a_short_question_is_asked_with_what_was_said_before(memory: Memory) -> None:
+    await memory.notes.add("In May the garden club meets on Mondays")
+    await memory.notes.add("The invoice of May is paid")
+    said = talk("When does the garden club meet in April?", "On Tuesdays, at the greenhouse.", "And in May?")
+    told = await before_turn(memory, said, tokens=40)
+    assert "garden club" in told.text
+
+
+@pytest.mark.parametrize("messages", [[], [{"role": "system", "content": "Be brief."}]])
+async def test_without_a_question_only_what_always_holds_is_told(memory: Memory, messages: Talk) -> None:
+    await memory.notes.add("The sky is blue")
+    assert (await before_turn(memory, messages)).text == ""
+
+
+async def test_a_failing_store_lets_the_turn_go_on_and_says_so(
+    memory: Memory, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(*_: Any, **__: Any) -> None:
+        raise StoreError("the disk is gone")
+
+    monkeypatch.setattr(Memory, "context", fail)
+    told = await before_turn(memory, "Where do I live?")
+    assert (told.text, told.items, told.error) == ("", (), "the disk is gone")
+    assert "the turn goes on without memory: the disk is gone" in caplog.text
+    with pytest.raises(StoreError):
+        await before_turn(memory, "Where do I live?", raise_errors=True)
+
+
+async def test_a_wrong_argument_is_raised(memory: Memory) -> None:
+    with pytest.raises(InvalidInputError):
+        await before_turn(memory, "Where do I live?", tokens=-1)
+
+
+def test_blocking_calls(tmp_path: Path) -> None:
+    with sync.Memory.open(tmp_path / "m.db", user="ann", session="s1") as memory:
+        [kept] = blocking.after_turn(memory, [{"role": "user", "content": "My cat is called Mio."}])
+        tools = blocking.memory_tools(memory, only={"search_memories"})
+        assert tools.call("search_memories", {"query": "the cat's name"}).data[0]["id"] == kept.id
+        assert [schema.name for schema in tools.schemas] == ["search_memories"]
+        assert "Mio" in blocking.before_turn(memory, "What is the name of my cat?").text
