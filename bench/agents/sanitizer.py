@@ -14,9 +14,9 @@ import re
 import sys
 from pathlib import Path
 
-from memorist.agents import sanitize
+from memorist.adapters.promptise.sanitizing import sanitize
 
-INJECTIONS = Path(__file__).parents[2] / "tests" / "agents" / "injections.txt"
+INJECTIONS = Path(__file__).parents[2] / "tests" / "adapters" / "promptise" / "injections.txt"
 
 
 def sentences(folder: Path, number: int) -> list[str]:

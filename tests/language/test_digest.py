@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from chatserver import SLOW_DOWN, ChatServer
 
-from memorist.agents.injection import MEMORY_CONTEXT
 from memorist.errors import InvalidInputError
+from memorist.framing import frame
 from memorist.language import ChatModel, Digest, keep_experiences, keep_facts, reconcile
 from memorist.memory import Memory
 
@@ -136,8 +136,8 @@ async def test_recalled_blocks_tools_and_systems_are_passed_over(
     await alice.conversation("monday").append(
         [
             {"role": "system", "content": "You are brief"},
-            {"role": "user", "content": MEMORY_CONTEXT.of(["Alice lives in Oslo"])},
-            {"role": "user", "content": MEMORY_CONTEXT.of(["Alice lives in Oslo"]) + "I sing"},
+            {"role": "user", "content": frame(["Alice lives in Oslo"])},
+            {"role": "user", "content": frame(["Alice lives in Oslo"]) + "I sing"},
             {"role": "tool", "content": '{"rows": []}'},
         ]
     )

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from chatserver import SLOW_DOWN, ChatServer, completion
 
-from memorist.agents.injection import LONG_TERM_MEMORY, MEMORY_CONTEXT
 from memorist.errors import InvalidInputError
+from memorist.framing import frame
 from memorist.kinds import Message
 from memorist.language import (
     ChatModel,
@@ -131,11 +131,17 @@ async def test_a_server_without_schemas_is_asked_for_one_once_in_a_step(server: 
     assert sum("response_format" in request for request in server.requests) <= 4  # those that began at once
 
 
-@pytest.mark.parametrize("block", [MEMORY_CONTEXT, LONG_TERM_MEMORY])
+@pytest.mark.parametrize(
+    "recalled",
+    [
+        frame(["Alice lives in Oslo"]),
+        "<memory_context>\nAlice lives in Oslo\n</memory_context>\n",
+        "<long_term_memory>Alice lives in Oslo</long_term_memory>",
+    ],
+)
 async def test_what_recall_put_into_a_prompt_is_never_extracted(
-    server: ChatServer, model: ChatModel, alice: Memory, block: Any
+    server: ChatServer, model: ChatModel, alice: Memory, recalled: str
 ) -> None:
-    recalled = block.of(["Alice lives in Oslo"])
     server.always = lambda body: facts("The user likes tea")
     await keep_facts(alice, [recalled, recalled + "I like tea"], model=model)
     assert [each["text"] for each in server.asked(0)["messages"]] == ["I like tea"]

@@ -2,16 +2,13 @@
 
 from memorist.agents.caller import CallerContext, caller, current_caller
 from memorist.agents.core_tools import memory_tools
-from memorist.agents.injection import MemoryBlock
 from memorist.agents.messages import read_messages, text_of
-from memorist.agents.sanitizing import sanitize
 from memorist.agents.tools import Toolbox, ToolResult, ToolSchema
 from memorist.agents.turns import after_turn, before_turn
 from memorist.framing import frame, neutralise, without_recalled
 
 __all__ = [
     "CallerContext",
-    "MemoryBlock",
     "ToolResult",
     "ToolSchema",
     "Toolbox",
@@ -23,7 +20,6 @@ __all__ = [
     "memory_tools",
     "neutralise",
     "read_messages",
-    "sanitize",
     "text_of",
     "without_recalled",
 ]

@@ -140,7 +140,7 @@ def _call(given: Any) -> dict[str, Any]:
     """Return a tool call as its id, name and arguments."""
     inner = _get(given, "function") or given
     found = (_get(inner, name) for name in ("arguments", "args", "input"))
-    arguments = next((each for each in found if each is not None), {})
+    arguments: Any = next((each for each in found if each is not None), {})
     if isinstance(arguments, str):
         try:
             arguments = json.loads(arguments)

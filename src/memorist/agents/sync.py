@@ -41,7 +41,8 @@ class Toolbox(Twin, of=agents.Toolbox):  # noqa: D101  # it has the text of its 
 
 def memory_tools(memory: Memory, *, only: Collection[str] | None = None) -> Toolbox:
     """Return the ready tools of a memory; see `memorist.agents.memory_tools`."""
-    return Toolbox(agents.memory_tools(memory._async, only=only))
+    twin: Any = memory
+    return Toolbox(agents.memory_tools(twin._async, only=only))
 
 
 after_turn = _in_memory(agents.after_turn)

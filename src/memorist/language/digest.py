@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from memorist.agents.injection import without_recalled
 from memorist.errors import InvalidInputError, NotFoundError
+from memorist.framing import without_recalled
 from memorist.kinds import Message
 from memorist.language.experiences import draw_experiences, store_lesson
 from memorist.language.facts import BATCH, Extraction, Statement, batches_of, extract_batch

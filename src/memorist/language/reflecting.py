@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from memorist.agents.injection import without_recalled
 from memorist.errors import InvalidInputError
+from memorist.framing import without_recalled
 from memorist.kinds import Episode
 from memorist.language.models import NO_USAGE, ChatModelSpec, Usage
 from memorist.language.prompting import Prompts

@@ -11,8 +11,8 @@ from typing import Any, Self, TypeAlias
 
 from memorist.adapters.agentscope.calls import call_key, read_call
 from memorist.adapters.agentscope.models import as_chat_model, as_embedder
-from memorist.agents.sanitizing import sanitize
 from memorist.errors import ClosedError, InvalidInputError
+from memorist.framing import neutralise
 from memorist.kinds import ToolUse
 from memorist.language import Decision, keep_experiences, keep_facts, keep_guidelines
 from memorist.memory import MAX_LIMIT, Memory
@@ -168,7 +168,7 @@ class FlowRunner:
 
     async def _retrieve_tool(self, workspace: Memory, arguments: Mapping[str, Any]) -> Result:
         found = {
-            tool: sanitize(guideline, limit=None)
+            tool: neutralise(guideline)
             for tool in _names(_required(arguments, "tool_names"))
             if (guideline := await workspace.tools.guideline(tool)) is not None
         }
@@ -238,7 +238,7 @@ def _names(given: Any) -> list[str]:
 
 
 def _texts(hits: Iterable[Hit], text_of: Callable[[Record], str]) -> list[str]:
-    return [text for text in dict.fromkeys(sanitize(text_of(hit.record), limit=None) for hit in hits) if text]
+    return [text for text in dict.fromkeys(neutralise(text_of(hit.record)) for hit in hits) if text]
 
 
 def _lessons(hits: Iterable[Hit]) -> list[str]:
@@ -250,10 +250,10 @@ def _lessons(hits: Iterable[Hit]) -> list[str]:
 
 
 def _lesson(record: Record) -> str:
-    experience = sanitize(record.content, limit=None)
+    experience = neutralise(record.content)
     if not experience or record.cue is None or record.cue == record.content:
         return experience
-    return f"When to use: {sanitize(record.cue, limit=None)}\nExperience: {experience}"
+    return f"When to use: {neutralise(record.cue)}\nExperience: {experience}"
 
 
 def _told(record: Record) -> dict[str, Any]:

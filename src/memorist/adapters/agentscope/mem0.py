@@ -11,7 +11,7 @@ from memorist.adapters.agentscope.base import RecordingMemory
 from memorist.adapters.agentscope.mem0_setup import configured, mem0_library, one_at_a_time
 from memorist.adapters.agentscope.reading import asked, listed, recorded, said, text_of
 from memorist.adapters.agentscope.types import Msg, ToolResponse, answer
-from memorist.agents.sanitizing import sanitize
+from memorist.framing import neutralise
 
 __all__ = ["Mem0LongTermMemory"]
 
@@ -208,7 +208,7 @@ def _nothing(results: Any) -> bool:
 def _lines(found: Mapping[str, Any]) -> list[str]:
     lines = [str(each["memory"]) for each in found["results"]]
     lines += [" -- ".join(str(each[part]) for part in _RELATION) for each in found.get("relations") or []]
-    return [line for each in lines if (line := sanitize(each, limit=None))]  # so that it stays data in a prompt
+    return [line for each in lines if (line := neutralise(each))]  # so that it stays data in a prompt
 
 
 _RELATION = ("source", "relationship", "destination")

@@ -9,11 +9,14 @@ from weakref import WeakKeyDictionary
 from memorist.adapters.agentscope.base import LongTermMemoryBase
 from memorist.adapters.agentscope.reading import RECALLED
 from memorist.adapters.agentscope.types import Msg, agentscope_version
-from memorist.agents.injection import LONG_TERM_MEMORY
 from memorist.agents.tools import ToolSchema
 from memorist.errors import InvalidInputError, MissingExtraError
+from memorist.framing import neutralise
 
 __all__ = ["MemoryMiddleware", "Mode"]
+
+_OPENING = "<long_term_memory>The content below are retrieved from long-term memory, which maybe useful:\n"
+_CLOSING = "</long_term_memory>"
 
 Mode: TypeAlias = Literal["static_control", "agent_control", "both"]
 
@@ -91,7 +94,7 @@ class MemoryMiddleware(MiddlewareBase):
         except Exception as error:  # the agent goes on without
             warnings.warn(f"Error retrieving memory: {error}", stacklevel=2)
             return None
-        framed = LONG_TERM_MEMORY.of([text], limit=None) if text else ""
+        framed = f"{_OPENING}{neutralise(text)}{_CLOSING}" if text else ""
         return _user_message(framed) if framed else None
 
     async def _record(self, waiting: list[Msg], reply: Any) -> None:

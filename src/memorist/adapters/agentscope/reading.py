@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from memorist.adapters.agentscope.types import Msg
-from memorist.agents.injection import without_recalled
+from memorist.framing import without_recalled
 
 __all__ = [
     "RECALLED",

@@ -10,7 +10,7 @@ from memorist.adapters.local2.layout import exchange
 from memorist.adapters.local2.service import MemoryService
 from memorist.adapters.local2.subjects import RESPONSE_GENERATION, USER_FEEDBACK
 from memorist.agents.bus import Bus, Envelope
-from memorist.agents.injection import without_recalled
+from memorist.framing import without_recalled
 
 __all__ = ["FeedbackAgent", "MemoryAgent"]
 

@@ -4,10 +4,11 @@ import json
 from collections.abc import Sequence
 
 from memorist.adapters.mango.types import MemoryEntry, MemoryService, TextMemoryEntry, TrainingEntry
-from memorist.agents.sanitizing import sanitize
+from memorist.framing import neutralise
 
 __all__ = ["memory_sections", "prompt_sections"]
 
+_LONGEST = 2000
 _TRAINING = (
     "## Verified examples\n"
     "These examples were checked by a person. Where one fits the question, use its tool and arguments directly."
@@ -26,8 +27,8 @@ def prompt_sections(
 ) -> str:
     """Return the sections of a prompt, examples first; "" where nothing was found.
 
-    What was recalled is sanitised, and is data: each entry is on lines of its own under its section. The tags
-    around it all let `without_recalled` take it out again.
+    What was recalled is data: its control tokens are broken, and each entry is on lines of its own under its
+    section. The tags around it all let `without_recalled` take it out again.
     """
     sections = [
         _section(_TRAINING, [_call(each) for each in training]),
@@ -71,4 +72,4 @@ def _call(entry: MemoryEntry | TrainingEntry) -> str:
 
 
 def _line(text: str) -> str:
-    return sanitize(" ".join(text.split()))
+    return neutralise(" ".join(text.split())[:_LONGEST])

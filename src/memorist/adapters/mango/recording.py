@@ -7,7 +7,7 @@ from typing import Any
 
 from memorist.adapters.mango.tools import MEMORY_TOOLS, SUMMARY_LENGTH, MemoryTools
 from memorist.adapters.mango.types import MemoryEntry, MemoryService, make_entry_id
-from memorist.agents.injection import without_recalled
+from memorist.framing import without_recalled
 
 __all__ = ["ToolCallRecorder"]
 

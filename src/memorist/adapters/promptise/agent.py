@@ -9,8 +9,8 @@ from typing import Any
 from memorist.adapters.promptise.context import _format_memory_context, get_current_caller
 from memorist.adapters.promptise.messages import Answer, is_system, messages_of, query_of
 from memorist.adapters.promptise.types import MemoryProvider, MemoryResult, MemoryScope
-from memorist.agents.injection import without_recalled
 from memorist.errors import missing_extra
+from memorist.framing import without_recalled
 from memorist.twin import run
 
 __all__ = ["MemoryAgent"]

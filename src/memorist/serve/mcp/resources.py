@@ -13,8 +13,8 @@ from mcp_types import (
     TextResourceContents,
 )
 
-from memorist.agents.sanitizing import sanitize
 from memorist.errors import NotFoundError
+from memorist.framing import neutralise
 from memorist.memory import Memory
 from memorist.records import Kind, Record
 from memorist.times import iso
@@ -105,7 +105,7 @@ def _since(fact: Record) -> str:
 
 
 def _line(text: str) -> str:
-    return " ".join(sanitize(text, limit=_LINE).split())
+    return " ".join(neutralise(text[:_LINE]).split())
 
 
 def _resource_of(record: Record) -> Resource:

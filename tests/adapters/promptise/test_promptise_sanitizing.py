@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memorist.agents import sanitize
+from memorist.adapters.promptise.sanitizing import sanitize
 
 
 def _read(line: str) -> str:
