@@ -10,7 +10,7 @@ from crewai.memory.types import MemoryRecord, ScopeInfo
 
 from memorist.adapters.crewai.records import FORM, draft_of, narrowed, path_of, record_of
 from memorist.embedders import EmbedderSpec, open_embedder
-from memorist.errors import EmbedderError
+from memorist.errors import InvalidInputError
 from memorist.memory import Memory
 from memorist.records import Kind, Record
 from memorist.twin import run
@@ -55,7 +55,7 @@ class MemoristStorage:
         """As `save`."""
         try:
             await self.memory.remember([draft_of(record) for record in records], if_exists="replace")
-        except EmbedderError as error:
+        except InvalidInputError as error:
             raise await self._mismatch([record.embedding for record in records], error) from error
 
     def update(self, record: MemoryRecord) -> None:
@@ -126,7 +126,7 @@ class MemoristStorage:
                 "vector", vector=query_embedding, mode="dense", limit=limit, kind=Kind.NOTE,
                 payload=narrowed(scope_prefix, categories), where=metadata_filter or None, min_similarity=min_score,
             )  # fmt: skip
-        except EmbedderError as error:
+        except InvalidInputError as error:
             raise await self._mismatch([query_embedding], error) from error
         return [(record_of(hit.record), hit.similarity) for hit in hits]
 
@@ -185,7 +185,7 @@ class MemoristStorage:
     async def _all(self, scope: str | None) -> list[Record]:
         return [record async for record in self._every(scope)]
 
-    async def _mismatch(self, given: Sequence[list[float] | None], error: EmbedderError) -> Exception:
+    async def _mismatch(self, given: Sequence[list[float] | None], error: InvalidInputError) -> Exception:
         """Return CrewAI's error where vectors have another length than the stored ones, else `error`."""
         newest = await self.memory.browse(kind=Kind.NOTE, payload=narrowed(), limit=1)
         vectors = await self.memory.vectors([record.id for record in newest.records])
