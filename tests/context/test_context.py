@@ -28,13 +28,13 @@ async def test_lines_come_in_the_order_of_time_under_their_day_and_speaker(alice
     await alice.remember(TALK)
     told = await alice.context("cello lesson of Bo", min_confidence=0)
     assert told.text.count("8 May 2023") == 1
-    assert told.text.index("[8 May 2023]") < told.text.index("strict") < told.text.index("[9 June 2023]")
+    assert told.text.index("[8 May 2023]") < told.text.index("strict") < told.text.index("[9 Jun 2023]")
     assert told.text.count("Bo: ") == 2
     assert "yesterday (7 May 2023)" in told.text
     assert [item.record.at for item in told.items] == sorted(item.record.at for item in told.items)
 
 
-@pytest.mark.parametrize("tokens", [16, 20, 30, 50, 200])
+@pytest.mark.parametrize("tokens", [32, 40, 60, 200])
 @pytest.mark.parametrize("counter", [None, len, lambda text: len(text.split())])
 async def test_the_budget_is_never_exceeded(alice: Memory, tokens: int, counter: Callable[[str], int] | None) -> None:
     await alice.remember(TALK)
@@ -64,7 +64,7 @@ async def test_below_the_confidence_only_what_always_holds_is_told(alice: Memory
     assert told.items[0].why == "pinned"
 
 
-@pytest.mark.parametrize("tokens", [15, 0, -1, 2.5, "600", True, None])
+@pytest.mark.parametrize("tokens", [31, 0, -1, 2.5, "600", True, None])
 async def test_tokens_that_no_line_fits_are_an_error(alice: Memory, tokens: object) -> None:
     with pytest.raises(InvalidInputError, match="tokens must be"):
         await alice.context("cello", tokens=tokens)  # type: ignore[arg-type]

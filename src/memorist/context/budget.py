@@ -11,7 +11,7 @@ __all__ = ["LEAST_TOKENS", "Budget", "CountTokens"]
 CountTokens: TypeAlias = Callable[[str], int]
 """Returns how many tokens a text takes."""
 
-LEAST_TOKENS = 16
+LEAST_TOKENS = 32
 """What the frame and one short line take."""
 _CHARACTERS_A_TOKEN = 4
 
@@ -48,7 +48,3 @@ class Budget:
         if isinstance(counted, bool) or not isinstance(counted, int) or counted < 0:
             raise InvalidInputError(f"count_tokens must return a whole number from 0, not {counted!r}")
         return counted
-
-    def holds(self, text: str) -> bool:
-        """Whether `text` fits."""
-        return self.count(text) <= self.tokens

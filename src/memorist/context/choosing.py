@@ -1,42 +1,84 @@
 """Which lines fit into a budget, the best first."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+import re
+from collections.abc import Callable, Iterable
+from datetime import datetime
 
 from memorist.context.budget import Budget
-from memorist.context.dates import dated, day_of
-from memorist.context.lines import Line
+from memorist.context.lines import LINE, OVERHEAD, Line, header_of
 
-__all__ = ["chosen"]
+__all__ = ["Chosen"]
 
-_FRAME = "<memory>\n</memory>\n"
+_WORD = re.compile(r"[^\W_]+")
+_SAME = 0.9
+"""The share of a line's words from which on another says the same."""
+_MISSES = 8
+"""Lines in a row that do not fit, after which nothing is tried any more."""
 
 
-def chosen(
-    candidates: Sequence[Line], budget: Budget, before: Sequence[Line] = (), *, share: float = 1.0
-) -> list[Line]:
-    """Return `before` and those of the candidates, best first, that fit into a share of the budget with them."""
-    kept: list[Line] = []
-    shown: set[str] = set()
-    days: set[object] = set()
-    speakers: set[object] = set()
-    room = budget.tokens * share - budget.count(_FRAME)
+class Chosen:
+    """Lines that fit into a budget together.
 
-    def cost(line: Line) -> float:
-        at, talk = line.record.at.date(), (line.record.scope.session, line.speaker)
-        text = line.shown + "\n" + ("" if line.speaker is None or talk in speakers else f"{line.speaker}: ")
-        return budget.count(text + ("" if line.standing or at in days else f"[{day_of(at)}]\n"))
+    Args:
+        budget: of the whole text, its frame included.
+        now: as in `header_of`.
+    """
 
-    for place, line in enumerate([*before, *candidates]):
-        if place >= len(before):
-            line = replace(line, text=dated(line.text, line.record.at))
-        takes = cost(line)
-        if line.shown.casefold() in shown or takes > room:
-            continue
-        room -= takes
-        kept.append(line)
-        shown.add(line.shown.casefold())
+    def __init__(self, budget: Budget, now: datetime | None = None) -> None:
+        self.lines: list[Line] = []
+        self._budget, self._now = budget, now
+        self._used = self._count(OVERHEAD)
+        self._days: set[object] = set()
+        self._speakers: set[object] = set()
+        self._said: list[frozenset[str]] = []
+        self._records: set[str] = set()
+
+    def add(self, line: Line, *, share: float = 1.0) -> bool | None:
+        """Add a line if it fits into a share of the budget with those before.
+
+        Returns:
+            Whether it fits; None for a line that says nothing new.
+        """
+        said = frozenset(_WORD.findall(line.shown.casefold()))
+        if line.record.id in self._records or any(_same(said, other) for other in self._said):
+            return None
+        takes = self._count(self._cost(line))
+        if self._used + takes > self._budget.tokens * share:
+            return False
+        self._used += takes
+        self.lines.append(line)
+        self._said.append(said)
+        self._records.add(line.record.id)
         if not line.standing:
-            days.add(line.record.at.date())
-            speakers.add((line.record.scope.session, line.speaker))
-    return kept
+            self._days.add(line.record.at.date())
+            self._speakers.add((line.record.scope.session, line.speaker))
+        return True
+
+    def fill(self, candidates: Iterable[Callable[[], Line]], *, share: float = 1.0) -> None:
+        """Add those of the candidates, best first, that fit."""
+        misses = 0
+        for candidate in candidates:
+            added = self.add(candidate(), share=share)
+            misses = misses + 1 if added is False else 0
+            if misses == _MISSES:
+                return
+
+    def _cost(self, line: Line) -> str:
+        """Return the text that a line adds, or a longer one."""
+        if line.standing:
+            return f"{LINE}- {line.shown}"
+        at = line.record.at
+        header = "" if at.date() in self._days else LINE + header_of(at, self._now)
+        if line.speaker is None:
+            return f"{LINE}{header}- {line.shown}"
+        known = (line.record.scope.session, line.speaker) in self._speakers
+        return f"{LINE}{header}{line.shown}" if known else f"{LINE}{header}{line.speaker}: {line.shown}"
+
+    def _count(self, text: str) -> float:
+        return len(text) / 4 if self._budget.counter is None else self._budget.count(text)
+
+
+def _same(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether two lines say the same: nearly all of their words are in both."""
+    fewer, more = sorted((len(one), len(other)))
+    return fewer >= _SAME * more and len(one & other) >= _SAME * more

@@ -7,10 +7,7 @@ from datetime import date, datetime, timedelta
 
 __all__ = ["dated", "day_of", "since"]
 
-_MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
-    "December",
-)  # fmt: skip
+_MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _NUMBERS = {
     word: number
@@ -42,11 +39,12 @@ def dated(text: str, said: datetime) -> str:
     """Return `text` with the date after each expression that is relative to the time it was said.
 
     ``yesterday`` becomes ``yesterday (7 May 2023)``, ``last year`` becomes ``last year (2022)``. An expression
-    that already has something in brackets behind it is left alone.
+    that already has something in brackets behind it is left alone, and no date is put in twice.
     """
     if not _HINT.search(text):
         return text
     today = said.date()
+    told: set[str] = set()
 
     def put(match: re.Match[str]) -> str:
         for name, meant in _MEANT.items():
@@ -55,6 +53,9 @@ def dated(text: str, said: datetime) -> str:
                     shown = meant(match[name].lower(), today)
                 except (ValueError, OverflowError):  # before the calendar begins, or after it ends
                     break
+                if shown in told:
+                    break
+                told.add(shown)
                 return f"{match[0]} ({shown})"
         return match[0]
 

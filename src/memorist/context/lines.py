@@ -1,83 +1,104 @@
-"""Lines of a context, and how they are laid out: a day, a session and a speaker are written once."""
+"""Lines of a context, and how they are laid out: a day and a speaker are written once."""
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from memorist.context.base import ContextItem, Why
 from memorist.context.dates import day_of, since
+from memorist.framing import frame
 from memorist.records import Kind, Record
 
-__all__ = ["Line", "laid_out", "ordered"]
+__all__ = ["LINE", "OVERHEAD", "Line", "header_of", "laid_out", "line_of", "ordered"]
 
-_SPACE = re.compile(r"\s+")
-_BOUNDARY = "memory"
+_NOTE = "recalled data"
+OVERHEAD = f"<memory-000000> {_NOTE}\n</memory-000000>"
+"""What the frame takes, whatever is in it."""
+LINE = "| \n"
+"""What the frame takes for a line."""
+_BREAK = "--"
+"""Stands between two conversations of one day."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What is shown of one record, on one line."""
+    """What is shown of one record.
 
-    record: Record
-    text: str
-    why: Why
-    score: float
+    Attributes:
+        item: the record, and what brought it here.
+        speaker: who says so, of a message.
+        shown: the text as it stands in the context, on one line.
+    """
+
+    item: ContextItem
+    speaker: str | None
+    shown: str
+
+    @property
+    def record(self) -> Record:
+        """The record that is shown."""
+        return self.item.record
 
     @property
     def standing(self) -> bool:
         """Whether it holds whatever is asked."""
-        return self.why in ("topic", "pinned", "standing")
+        return self.item.why in ("topic", "pinned", "standing")
 
-    @property
-    def speaker(self) -> str | None:
-        """Who says so, of a message."""
-        if self.record.kind is not Kind.MESSAGE:
-            return None
-        who = self.record.payload.get("speaker") or self.record.payload.get("role")
-        return _SPACE.sub(" ", str(who)).strip() if who else None
 
-    @property
-    def shown(self) -> str:
-        """The text as it stands in the context: on one line, a topic after its key."""
-        text = _SPACE.sub(" ", self.text).strip()
-        return f"{self.record.key}: {text}" if self.record.kind is Kind.TOPIC else text
+def line_of(record: Record, text: str, why: Why, score: float) -> Line:
+    """Return the line that shows `text` of a record; a topic stands after its key."""
+    speaker = None
+    if record.kind is Kind.MESSAGE:
+        speaker = _on_one_line(str(record.payload.get("speaker") or record.payload.get("role") or "")) or None
+    shown = _on_one_line(text)
+    if record.kind is Kind.TOPIC:
+        shown = f"{record.key}: {shown}"
+    return Line(ContextItem(record, text, why, score), speaker, shown)
 
-    @property
-    def item(self) -> ContextItem:
-        """What the context says of it."""
-        return ContextItem(self.record, self.text, self.why, self.score)
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def ordered(lines: Iterable[Line]) -> list[Line]:
     """Return what always holds in the order given, and then the rest in the order of time."""
     held = list(lines)
-    told = [line for line in held if not line.standing]
-    told.sort(key=lambda line: (line.record.at, line.record.created_at, line.record.id))
+    told = sorted((line for line in held if not line.standing), key=_when)
     return [line for line in held if line.standing] + told
 
 
+def _when(line: Line) -> tuple[datetime, datetime, str]:
+    return line.record.at, line.record.created_at, line.record.id
+
+
+def header_of(at: datetime, now: datetime | None) -> str:
+    """Return the row that stands above what is of one day; with `now`, it says how long ago that was."""
+    ago = since(at, now) if now is not None else ""
+    return f"[{day_of(at)}, {ago}]" if ago else f"[{day_of(at)}]"
+
+
 def laid_out(lines: Sequence[Line], now: datetime | None = None) -> str:
-    """Return ordered lines as a text; with `now`, days also say how long ago they were. "" for no lines."""
-    if not lines:
-        return ""
+    """Return ordered lines as a framed text, "" for no lines; `now` as in `header_of`."""
     rows: list[str] = []
-    day = speaker = session = None
+    day = talk = speaker = None
     for line in lines:
         if line.standing:
             rows.append(f"- {line.shown}")
             continue
         at, here = line.record.at, line.record.scope.session
         if at.date() != day:
-            ago = since(at, now) if now is not None else ""
-            rows.append(f"[{day_of(at.date())}, {ago}]" if ago else f"[{day_of(at.date())}]")
+            rows.append(header_of(at, now))
             speaker = None
-        elif here != session:
-            rows.append("--")
+        elif here != talk and line.speaker is not None:
+            rows.append(_BREAK)
             speaker = None
-        if line.speaker is None:
-            rows.append(f"- {line.shown}")
-        else:
-            rows.append(line.shown if line.speaker == speaker else f"{line.speaker}: {line.shown}")
-        day, session, speaker = at.date(), here, line.speaker
-    return "\n".join([f"<{_BOUNDARY}>", *rows, f"</{_BOUNDARY}>"])
+        rows.append(_row(line, speaker))
+        day, talk, speaker = at.date(), here, line.speaker
+    return frame("\n".join(rows), note=_NOTE)
+
+
+def _row(line: Line, before: str | None) -> str:
+    """Return a line's row: its speaker is written where another spoke `before`."""
+    if line.speaker is None:
+        return line.shown if before is None else f"- {line.shown}"
+    return line.shown if line.speaker == before else f"{line.speaker}: {line.shown}"

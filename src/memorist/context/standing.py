@@ -5,21 +5,22 @@ from collections.abc import Iterable
 from typing import Any
 
 from memorist.context.base import Why
-from memorist.context.lines import Line
+from memorist.context.lines import Line, line_of
 from memorist.context.reading import Reader
+from memorist.context.sentences import Asked
 from memorist.errors import InvalidInputError
 from memorist.records import Kind, Record
 
 __all__ = ["asked_for", "standing_among"]
 
-_WORDS = "always never prefer whenever remember instruction"
+_WORDS = "always never prefer remember instruction"
 _STANDING = re.compile(
-    r"\b(?:always|never) (?!been|had|got|thought|knew|saw|seen|heard|realized|wanted|loved|felt|forget|would|could)\w+"
-    r"|\bwhenever (?:i|you)\b|\bi(?:'d| would)? prefer\b|\bfrom now on\b|\bin (?:the )?future\b.*\bplease\b",
-    re.IGNORECASE,
+    r"(?:^|[.!?;:]\s+|\bplease |\b(?:should|must|to) )(?:always|never) (?!mind\b|been\b|had\b)[a-z]+"
+    r"|\b[Ff]rom now on\b|\b(?:I|i)(?:'d| would| generally| usually| always)? prefer\b"
 )
 _LONGEST = 400
 _LOOKED_AT = 40
+_MOST = 5
 
 
 async def asked_for(reader: Reader, topics: Iterable[str], pinned: Iterable[str], **narrowing: Any) -> list[Line]:
@@ -40,12 +41,12 @@ async def asked_for(reader: Reader, topics: Iterable[str], pinned: Iterable[str]
     return list({line.record.id: line for line in found}.values())
 
 
-async def standing_among(reader: Reader, **narrowing: Any) -> list[Line]:
-    """Return standing instructions and preferences, the newest first."""
+async def standing_among(reader: Reader, asked: Asked, **narrowing: Any) -> list[Line]:
+    """Return standing instructions and preferences: first what shares words with the question, then the newest."""
     hits = await reader.recall(_WORDS, mode="lexical", limit=_LOOKED_AT, **narrowing)
     found = [hit.record for hit in hits if _is_standing(hit.record)]
-    found.sort(key=lambda record: record.at, reverse=True)
-    return [_line(record, "standing") for record in found]
+    found.sort(key=lambda record: (asked.shares(record.content), record.at), reverse=True)
+    return [_line(record, "standing") for record in found[:_MOST]]
 
 
 def _is_standing(record: Record) -> bool:
@@ -55,7 +56,7 @@ def _is_standing(record: Record) -> bool:
 
 
 def _line(record: Record, why: Why) -> Line:
-    return Line(record, record.content, why, 1.0)
+    return line_of(record, record.content, why, 1.0)
 
 
 def _names(what: str, names: Iterable[str]) -> list[str]:

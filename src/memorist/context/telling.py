@@ -1,24 +1,41 @@
 """From a question to a context: what always holds, then the best evidence that fits."""
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from memorist.context.base import Context
 from memorist.context.budget import Budget, CountTokens
-from memorist.context.choosing import chosen
+from memorist.context.choosing import Chosen
 from memorist.context.confidence import MIN_CONFIDENCE, confidence_of
-from memorist.context.lines import Line, laid_out, ordered
+from memorist.context.dates import dated
+from memorist.context.lines import Line, laid_out, line_of, ordered
 from memorist.context.reading import Reader
+from memorist.context.sentences import Asked, shortened
 from memorist.context.standing import asked_for, standing_among
 from memorist.errors import InvalidInputError
+from memorist.records import Hit
 from memorist.times import TimeLike, parse_time
+from memorist.times import now as present
 
 __all__ = ["Reader", "tell"]
 
 STANDING_SHARE = 1 / 3
 """How much of the budget what always holds may take."""
-_CHARACTERS_A_HIT = 15
+ONE_SHARE = 0.15
+"""How much of the budget one record may take, unless it is short."""
+ROOM = 0.6
+"""How much the length of a text counts against it: at 1 twice the length needs twice the odds."""
+TIGHT_FROM = 4
+"""The place in the order from which on less is shown of a record."""
+_SHORT = 60
+"""Words up to which a record is not cut, unless it comes late."""
+_CHARACTERS_A_WORD, _CHARACTERS_A_LINE = 6, 20
+_LEAST = 1e-6
+_TOKENS_A_WORD = 1.4
+_TOKENS_A_HIT = 12
 _FEWEST, _MOST = 20, 150
 
 
@@ -39,31 +56,49 @@ async def tell(
     """Return what an agent is told for a question; see `memorist.Memory.context` for the arguments."""
     if not isinstance(query, str):
         raise InvalidInputError(f"the query must be a string, not {type(query).__name__}")
-    budget, asked_at = Budget(tokens, count_tokens), None if now is None else parse_time(now)
     _check_confidence(min_confidence)
-    held = await asked_for(reader, topics, pinned, shared=shared)
+    budget, asked_at = Budget(tokens, count_tokens), None if now is None else parse_time(now)
+    asked = Asked.of(query)
+    moment = (asked_at or present()) if asked.how_long_ago else None
+    chosen = Chosen(budget, moment)
+    for line in await asked_for(reader, topics, pinned, shared=shared):
+        chosen.add(line, share=STANDING_SHARE)
     if standing:
-        held += await standing_among(reader, shared=shared)
-    lines = chosen(held, budget, share=STANDING_SHARE)
+        for line in await standing_among(reader, asked, shared=shared):
+            chosen.add(line, share=STANDING_SHARE)
     confidence = 0.0
     if query.strip():
-        limit = min(max(tokens // _CHARACTERS_A_HIT, _FEWEST), _MOST)
-        hits = await reader.recall(query, limit=limit, now=asked_at, shared=shared, **narrowing)
-        confidence = confidence_of(hits)
+        limit = min(max(tokens // _TOKENS_A_HIT, _FEWEST), _MOST)
+        hits = await reader.recall(query, limit=limit, now=asked_at, shared=shared, explain=True, **narrowing)
+        confidence = confidence_of(query, hits)
         if confidence >= min_confidence:
-            recalled = [Line(hit.record, hit.record.content, "recalled", hit.score) for hit in hits]
-            lines = chosen(recalled, budget, lines)
-    return _context(lines, confidence, budget, asked_at)
+            most = max(_SHORT, int(tokens * ONE_SHARE / _TOKENS_A_WORD))
+            hits = sorted(hits, key=partial(_worth, most=most), reverse=True)
+            chosen.fill(partial(_shown, hit, place, asked, most) for place, hit in enumerate(hits))
+    return _context(chosen.lines, confidence, budget, moment)
 
 
-def _context(lines: Sequence[Line], confidence: float, budget: Budget, now: datetime | None) -> Context:
+def _worth(hit: Hit, most: int) -> float:
+    """Return what a hit is worth for the room that its text takes."""
+    odds = math.log(max(hit.score, _LEAST) / max(1 - hit.score, _LEAST))
+    return odds - ROOM * math.log(min(len(hit.record.content), _CHARACTERS_A_WORD * most) + _CHARACTERS_A_LINE)
+
+
+def _shown(hit: Hit, place: int, asked: Asked, most: int) -> Line:
+    """Return what is shown of a hit: at most so many words, and of the later in the order less."""
+    text = shortened(hit.record.content, asked, most, tight=place >= TIGHT_FROM)
+    return line_of(hit.record, dated(text, hit.record.at), "recalled", hit.score)
+
+
+def _context(lines: list[Line], confidence: float, budget: Budget, now: datetime | None) -> Context:
     """Return the context of lines in the order of their worth, without the last ones where they do not fit."""
-    kept = list(lines)
-    while kept and not budget.holds(text := laid_out(ordered(kept), now)):
-        kept.pop()
-    if not kept:
-        return Context(confidence=confidence)
-    return Context(text, confidence, tuple(line.item for line in ordered(kept)), budget.count(text))
+    while lines:
+        shown = ordered(lines)
+        text = laid_out(shown, now)
+        if (counted := budget.count(text)) <= budget.tokens:
+            return Context(text, confidence, tuple(line.item for line in shown), counted)
+        lines = lines[:-1]
+    return Context(confidence=confidence)
 
 
 def _check_confidence(value: float) -> None:

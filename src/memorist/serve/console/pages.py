@@ -16,8 +16,6 @@ __all__ = ["browse", "export", "find", "picture", "record", "status", "topics"]
 
 _PAGE = 25
 _HITS = 10
-_DEEPEST = 12
-"""How many dots of a topic's name make branches; the rest of the name is its leaf."""
 _MOST_DRAWN = 1500
 _KINDS = [str(kind) for kind in Kind]
 
@@ -26,7 +24,7 @@ async def find(visit: Visit) -> Response:
     """Find as one types; the script asks for the hits alone, and without a script the form does."""
     question = visit.value("q") or ""
     hits: list[Hit] = []
-    if question.strip():
+    if question:
         hits = await visit.memory.recall(
             question, limit=_HITS, kind=visit.value("kind"), shared=visit.value("shared") is not None, explain=True
         )
@@ -78,7 +76,7 @@ async def topics(visit: Visit) -> Response:
     tree: dict[str, Any] = {}
     for name, value in found.items():
         branch = tree
-        *parents, leaf = name.split(".", _DEEPEST)
+        *parents, leaf = name.split(".")
         for part in parents:
             branch = branch.setdefault(part, {"topics": {}, "below": {}})["below"]
         branch.setdefault(leaf, {"topics": {}, "below": {}})["topics"][name] = value

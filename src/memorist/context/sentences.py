@@ -1,0 +1,132 @@
+"""What of a text matters to a question: greetings and asides are left out, of a long text the best sentences stay."""
+
+import re
+from collections.abc import Set
+from dataclasses import dataclass
+
+from memorist.recall.analysis import STOPWORDS, stem, terms
+
+__all__ = ["ELLIPSIS", "Asked", "shortened"]
+
+ELLIPSIS = "…"
+_WORD = re.compile(r"[^\W_]+")
+_SENTENCE = re.compile(r"(?<=[.!?])[\"'”’)*]*\s+(?=[^\sa-z])|(?<=[.!?…])\s*\n\s*|\s*\n\s*(?:[-*•#]+\s+|\d+[.)]\s+)?")
+_HOW_LONG_AGO = re.compile(r"\bago\b|\bhow (?:long|many (?:days|weeks|months|years))\b|\bsince\b", re.IGNORECASE)
+_EARLIER = re.compile(
+    r"\b(?:used to|before|previous(?:ly)?|former(?:ly)?|earlier|originally|at first|in the past|changed?|history|old"
+    r"(?: one)?)\b",
+    re.IGNORECASE,
+)
+_FILLER = re.compile(
+    r"(?:(?:hey|hi|hello|wow|oh|yeah|yes|yep|no|nope|cool|nice|great|awesome|amazing|sure|ok|okay|absolutely|definitely|"
+    r"exactly|totally|thanks|thank you|congrats|congratulations|good (?:to|luck|morning|evening|night)|so (?:true|glad|"
+    r"happy|cool|sweet|nice|great)|sounds|glad|certainly|of course|you're welcome|you are welcome|take care|bye|"
+    r"(?:that|this|it)(?:'s| is| sounds| must)|i'm (?:so |really )?(?:glad|happy)|how (?:about|are|have) you|"
+    r"what about you|keep (?:it )?up|let me know|feel free|see you|talk to you|have (?:fun|a (?:great|good|nice)))\b)",
+    re.IGNORECASE,
+)
+_LONGEST_FILLER = 9
+"""Words of a sentence that may be nothing but manners."""
+_KEPT = 0.5
+"""The share of a short text's words that always stays."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a question asks.
+
+    Attributes:
+        terms: what it is about, as index terms.
+        how_long_ago: whether it asks for a stretch of time up to now.
+        earlier: whether it asks for what held before.
+    """
+
+    terms: frozenset[str]
+    how_long_ago: bool
+    earlier: bool
+
+    @classmethod
+    def of(cls, question: str) -> "Asked":
+        """Return what a question asks."""
+        return cls(frozenset(terms(question)), bool(_HOW_LONG_AGO.search(question)), bool(_EARLIER.search(question)))
+
+    def shares(self, text: str) -> int:
+        """Return how many of the question's terms a text has."""
+        return _shared(_WORD.findall(text.casefold()), self.terms)
+
+
+def shortened(text: str, asked: Asked, most: int, *, tight: bool = False) -> str:
+    """Return what of a text matters, in at most about `most` words, with … where something is left out.
+
+    A text of few sentences loses its manners only; of a longer one the sentences stay that share the most words
+    with the question, the first ones before later ones.
+    """
+    sentences = [each for each in (" ".join(part.split()) for part in _SENTENCE.split(text)) if each]
+    if len(sentences) < 2 and len(text) < 6 * most:
+        return " ".join(text.split())
+    counted = [_WORD.findall(each.casefold()) for each in sentences]
+    total = sum(map(len, counted))
+    shares = [_shared(words, asked.terms) for words in counted]
+    kept = _without_manners(sentences, counted, shares, total)
+    if tight:
+        kept = _tightened(kept, counted, shares, total)
+    if sum(len(counted[place]) for place in kept) > most:
+        kept = _best(kept, counted, shares, most)
+    return _joined(sentences, kept)
+
+
+def _shared(words: list[str], asked: Set[str]) -> int:
+    return len({term for word in set(words) if word not in STOPWORDS and (term := stem(word)) in asked})
+
+
+def _without_manners(sentences: list[str], counted: list[list[str]], shares: list[int], total: int) -> list[int]:
+    """Return the places of the sentences that say something; at least half of the words stay."""
+    kept, left = list(range(len(sentences))), total
+    for place in sorted(kept, key=lambda place: (shares[place], len(counted[place]))):
+        length = len(counted[place])
+        if shares[place] or left - length < _KEPT * total:
+            continue
+        if length <= _LONGEST_FILLER and _is_manners(sentences[place]):
+            kept.remove(place)
+            left -= length
+    return kept
+
+
+_TIGHT = 0.65
+"""The share of the words that stays of a text that hardly counts."""
+
+
+def _tightened(kept: list[int], counted: list[list[str]], shares: list[int], total: int) -> list[int]:
+    left = sum(len(counted[place]) for place in kept)
+    for place in sorted(kept, key=lambda place: (shares[place], -place)):
+        if left - len(counted[place]) >= _TIGHT * total and not shares[place]:
+            kept = [each for each in kept if each != place]
+            left -= len(counted[place])
+    return kept
+
+
+def _is_manners(sentence: str) -> bool:
+    return bool(_FILLER.match(sentence)) or sentence.endswith("?")
+
+
+def _best(kept: list[int], counted: list[list[str]], shares: list[int], most: int) -> list[int]:
+    """Return the places of the best sentences that have `most` words together, at least one."""
+    worth = {place: shares[place] + 0.5 * max(shares[max(place - 1, 0) : place + 2]) for place in kept}
+    chosen: list[int] = []
+    room = most
+    for place in sorted(kept, key=lambda place: (-worth[place], place)):
+        if len(counted[place]) <= room or not chosen:
+            chosen.append(place)
+            room -= len(counted[place])
+    return sorted(chosen)
+
+
+def _joined(sentences: list[str], kept: list[int]) -> str:
+    parts: list[str] = []
+    for before, place in zip([-1, *kept], kept, strict=False):
+        if place - before > 1 and parts:
+            parts.append(ELLIPSIS)
+        parts.append(sentences[place])
+    if kept and kept[-1] < len(sentences) - 1:
+        parts.append(ELLIPSIS)
+    return " ".join(parts)
