@@ -634,7 +634,7 @@ class Memory:
         return await self._engine.opened().store.count(reach, chosen)
 
     async def users(self) -> dict[str | None, int]:
-        """Return how many records each user of the tenant has; None stands for the shared ones.
+        """Return how many current records each user of the tenant has; None stands for the shared ones.
 
         Raises:
             ScopeError: behind a user's wall.

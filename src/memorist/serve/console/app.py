@@ -45,8 +45,14 @@ def console_routes(server: Server) -> list[BaseRoute]:
         *routes,
         Route("/login", _login(server, sessions), methods=["GET", "POST"]),
         Route("/logout", _logout(sessions), methods=["POST"]),
+        Route("/docs", _docs, methods=["GET"]),
         Mount("/static", StaticFiles(directory=_STATIC)),
     ]
+
+
+async def _docs(request: Request) -> Response:
+    """Return a page on the REST API, made of its OpenAPI description."""
+    return secured(HTMLResponse(render("docs.html", api=request.app.openapi())))
 
 
 def _login(server: Server, sessions: Sessions) -> Callable[[Request], Awaitable[Response]]:

@@ -20,23 +20,11 @@ from memorist.serve.observability.metrics import MEDIA_TYPE as METRICS_TYPE
 from memorist.serve.rest import caller, models, reading, records, whole
 from memorist.serve.rest.access import Prober, Server, server_of
 from memorist.serve.rest.idempotency import Ledger
-from memorist.serve.rest.problems import MEDIA_TYPE, add_handlers, problem_of
+from memorist.serve.rest.problems import add_handlers, problem_of, problems
 from memorist.serve.rest.routing import RawPaths
 
 __all__ = ["create_api", "create_app"]
 
-_PROBLEM: dict[str, Any] = {"model": models.Problem, "content": {MEDIA_TYPE: {}}}
-_PROBLEMS: dict[int | str, dict[str, Any]] = {
-    400: {"description": "The body is not JSON."},
-    401: {"description": "No token, or one that does not hold."},
-    403: {"description": "The token does not allow it."},
-    404: {"description": "There is no such record."},
-    409: {"description": "An id or key is taken."},
-    413: {"description": "The body is too large."},
-    415: {"description": "The body is not sent as JSON."},
-    422: {"description": "An argument is wrong."},
-    503: {"description": "Busy; to be tried again."},
-}
 _SUBJECTS = (records, reading, whole, caller)
 _PREFIX = "/v1"
 _INCLUDED = frozenset(route.endpoint for subject in _SUBJECTS for route in subject.router.routes)
@@ -90,11 +78,11 @@ def create_api(
             "Every verb of a memory. A token says whose it is: its tenant always, its user where it is bound to one; "
             "else a request names the user. What goes wrong is told as a problem (RFC 9457)."
         ),
-        docs_url=None,  # its page would load scripts from elsewhere
+        docs_url=None,  # its page would load scripts from elsewhere; the console has one of its own
         redoc_url=None,
         redirect_slashes=False,
         telemetry=_NOTHING_TOLD,
-        responses={status: {**_PROBLEM, **more} for status, more in _PROBLEMS.items()},
+        generate_unique_id_function=lambda route: route.name,
     )
     app.state.observer = observer = observer or Observer()
     app.state.server = Server(observer.observed(memory), Tokens(memory), Ledger(memory), open, settings or {})
@@ -102,11 +90,13 @@ def create_api(
     for subject in _SUBJECTS:
         app.include_router(subject.router, prefix=_PREFIX)
     app.get("/health", tags=["server"], response_model=models.Status)(health)
-    app.get("/ready", tags=["server"], response_model=models.Status)(ready)
+    app.get("/ready", tags=["server"], response_model=models.Status, responses=problems(503, common=()))(ready)
     for path, probe in (("/health", health), ("/ready", ready)):  # as some load balancers ask
         app.head(path, include_in_schema=False)(probe)
     metrics_answer: dict[str, Any] = {"content": {"text/plain": {"schema": {"type": "string"}}}}
-    app.get("/metrics", tags=["server"], response_class=Response, responses={200: metrics_answer})(metrics)
+    app.get("/metrics", tags=["server"], response_class=Response, responses={200: metrics_answer, **problems()})(
+        metrics
+    )
     app.router.routes.extend(console_routes(app.state.server))
     return app
 

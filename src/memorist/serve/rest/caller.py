@@ -5,13 +5,14 @@ from fastapi.responses import JSONResponse
 
 from memorist.serve.rest import models
 from memorist.serve.rest.access import Reader
+from memorist.serve.rest.problems import problems
 
 __all__ = ["router"]
 
 router = APIRouter(tags=["server"])
 
 
-@router.get("/caller", response_model=models.Caller)
+@router.get("/caller", response_model=models.Caller, responses=problems())
 async def caller(access: Reader) -> JSONResponse:
     """Return what the token allows."""
     grant = access.grant

@@ -14,11 +14,12 @@ from memorist import errors
 from memorist.serve.auth import UnauthorizedError
 from memorist.serve.limits import BodyTooLargeError, OverloadedError, RequestTimeoutError
 from memorist.serve.observability.requests import ERROR
+from memorist.serve.rest import models
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["KeyReusedError", "add_handlers", "problem_of"]
+__all__ = ["BODY", "KeyReusedError", "add_handlers", "problem_of", "problems"]
 
 log = logging.getLogger("memorist.serve")
 
@@ -61,6 +62,24 @@ _OF_STATUS = {
     413: "InvalidInputError",
     415: "FormatError",
 }
+
+
+_DESCRIPTIONS = {
+    400: "The body is not JSON.", 401: "No token, or one that does not hold.", 403: "The token does not allow it.",
+    404: "There is no such record.", 408: "The body did not arrive in time.",
+    409: "An id or key is taken, or the same request is being worked on.", 413: "The body is too large.",
+    415: "The body is not sent as JSON.", 422: "An argument is wrong.", 503: "Busy; to be tried again.",
+}  # fmt: skip
+
+
+def problems(*statuses: int, common: tuple[int, ...] = (401, 403, 422, 503)) -> dict[int | str, dict[str, Any]]:
+    """Return what OpenAPI says of the errors of a route: those of any route, and these."""
+    problem = {"model": models.Problem, "content": {MEDIA_TYPE: {}}}
+    return {status: {**problem, "description": _DESCRIPTIONS[status]} for status in sorted({*common, *statuses})}
+
+
+BODY = problems(400, 408, 413, 415)
+"""The errors of a route that takes JSON."""
 
 
 def problem_of(error: Exception) -> tuple[int, dict[str, str], dict[str, Any]]:

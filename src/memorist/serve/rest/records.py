@@ -15,6 +15,7 @@ from memorist.serve.auth import Right
 from memorist.serve.rest import models
 from memorist.serve.rest.access import Access, Reader, Writer
 from memorist.serve.rest.idempotency import Outcome, original, remember_once
+from memorist.serve.rest.problems import BODY, problems
 from memorist.serve.rest.routing import StrictRoute
 from memorist.times import parse_time
 
@@ -25,7 +26,7 @@ router = APIRouter(route_class=StrictRoute, tags=["records"])
 Id = Annotated[str, Path(description="The record's id, percent-encoded whole: a slash in it is %2F.")]
 
 
-@router.post("/records", status_code=201, response_model=models.Records)
+@router.post("/records", status_code=201, response_model=models.Records, responses={**BODY, **problems(404, 409)})
 async def remember(access: Writer, body: models.RememberBody) -> JSONResponse:
     """Store records: all of them or none. On disk when it returns; in the order given."""
     drafts = [Draft(**draft.given()) for draft in body.records]
@@ -60,7 +61,7 @@ async def _replace_once(access: Access, drafts: list[Draft], body: models.Rememb
     return stored
 
 
-@router.get("/records", response_model=models.PageBody)
+@router.get("/records", response_model=models.PageBody, responses=problems())
 async def list_records(
     access: Reader,
     kind: Annotated[list[models.KindName] | None, Query(description="Only these kinds.")] = None,
@@ -83,7 +84,7 @@ async def list_records(
     return page_answer(page)
 
 
-@router.get("/records/{id}", response_model=models.RecordBody)
+@router.get("/records/{id}", response_model=models.RecordBody, responses=problems(404))
 async def get(access: Reader, id: Id) -> JSONResponse:
     """Return one record, superseded or not."""
     record = await access.memory.get(_unquoted(id))
@@ -92,7 +93,7 @@ async def get(access: Reader, id: Id) -> JSONResponse:
     return JSONResponse(record.to_dict())
 
 
-@router.patch("/records/{id}", response_model=models.RecordBody)
+@router.patch("/records/{id}", response_model=models.RecordBody, responses={**BODY, **problems(404, 409)})
 async def revise(access: Writer, id: Id, body: models.ReviseBody) -> JSONResponse:
     """Change the fields given; the record as it was stays in its history."""
     name, fields = _unquoted(id), body.given()
@@ -103,7 +104,7 @@ async def revise(access: Writer, id: Id, body: models.ReviseBody) -> JSONRespons
     return await _changed(access, name, ("revise", fields), change)
 
 
-@router.put("/records/{id}/rating", response_model=models.RecordBody)
+@router.put("/records/{id}/rating", response_model=models.RecordBody, responses={**BODY, **problems(404, 409)})
 async def rate(access: Writer, id: Id, body: models.RateBody) -> JSONResponse:
     """Give a record feedback from -1 to 1, or take it back with null."""
     name, asked = _unquoted(id), ("rate", body.rating, body.source)
@@ -113,14 +114,14 @@ async def rate(access: Writer, id: Id, body: models.RateBody) -> JSONResponse:
     return await _changed(access, name, asked, change)
 
 
-@router.get("/records/{id}/history", response_model=models.Changes)
+@router.get("/records/{id}/history", response_model=models.Changes, responses=problems())
 async def history(access: Reader, id: Id) -> JSONResponse:
     """Return every change of a record, oldest first; empty for one that never was."""
     changes = await access.memory.history(_unquoted(id))
     return JSONResponse({"changes": [each.to_dict() for each in changes]})
 
 
-@router.delete("/records/{id}", response_model=models.Forgotten)
+@router.delete("/records/{id}", response_model=models.Forgotten, responses=problems(409))
 async def forget_one(access: Writer, id: Id, source: str | None = None) -> JSONResponse:
     """Delete one record, its texts in the history included. An id that does not exist is passed over."""
     name = _unquoted(id)
@@ -132,7 +133,7 @@ async def forget_one(access: Writer, id: Id, source: str | None = None) -> JSONR
     return JSONResponse(outcome)
 
 
-@router.get("/lookup", response_model=models.RecordBody)
+@router.get("/lookup", response_model=models.RecordBody, responses=problems(404))
 async def lookup(access: Reader, key: str, kind: models.KindName = "topic", shared: bool = False) -> JSONResponse:
     """Return the current record with exactly this key."""
     record = await access.memory.lookup(key, kind=kind, shared=shared)

@@ -16,7 +16,7 @@ from memorist.errors import FormatError, MemoristError, ScopeError
 from memorist.serve.rest import models
 from memorist.serve.rest.access import Access, Admin, KeyedAdmin, Reader, Writer
 from memorist.serve.rest.idempotency import Outcome
-from memorist.serve.rest.problems import problem_of
+from memorist.serve.rest.problems import problem_of, problems
 from memorist.serve.rest.records import check_everyone
 from memorist.serve.rest.routing import StrictRoute
 
@@ -31,7 +31,7 @@ _LONGEST_LINE = 64 * 1024 * 1024
 _LINES: dict[str, Any] = {"content": {LINES: {"schema": {"type": "string"}}}}
 
 
-@router.get("/export", response_class=StreamingResponse, responses={200: _LINES})
+@router.get("/export", response_class=StreamingResponse, responses={200: _LINES, **problems()})
 async def export(access: Reader, everyone: Annotated[bool, Query()] = False) -> StreamingResponse:
     """Return every record of the scope as lines of JSON, as they are read; `load` takes them."""
     check_everyone(access, everyone)
@@ -57,6 +57,7 @@ async def _lines(first: str, rest: AsyncIterator[str]) -> AsyncIterator[bytes]:
 @router.post(
     "/load",
     response_model=models.LoadReportBody,
+    responses=problems(408, 413),
     openapi_extra={"requestBody": {"required": True, **_LINES}},
 )
 async def load(access: Writer, request: Request) -> JSONResponse:
@@ -86,7 +87,7 @@ async def _lines_of(request: Request) -> AsyncIterator[bytes]:
         yield rest
 
 
-@router.post("/purge", response_model=models.Purged)
+@router.post("/purge", response_model=models.Purged, responses=problems(409))
 async def purge(access: KeyedAdmin) -> JSONResponse:
     """Delete everything of a user, history and name included, and leave no byte of it in the store."""
 
@@ -100,7 +101,10 @@ async def purge(access: KeyedAdmin) -> JSONResponse:
 @router.get(
     "/backup",
     response_class=FileResponse,
-    responses={200: {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}},
+    responses={
+        200: {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}},
+        **problems(),
+    },
 )
 async def backup(access: Admin) -> FileResponse:
     """Return a checked copy of the whole store, of every tenant: for an operator's token."""
@@ -115,14 +119,14 @@ async def backup(access: Admin) -> FileResponse:
     return FileResponse(copy, media_type="application/octet-stream", filename="memorist.db", background=done)
 
 
-@router.get("/check", response_model=models.Faults)
+@router.get("/check", response_model=models.Faults, responses=problems())
 async def check(access: Admin) -> JSONResponse:
     """Look whether the store is whole: for an operator's token."""
     check_operator(access)
     return JSONResponse({"faults": await access.memory.check()})
 
 
-@router.post("/reindex", response_class=StreamingResponse, responses={200: _LINES})
+@router.post("/reindex", response_class=StreamingResponse, responses={200: _LINES, **problems()})
 async def reindex(access: Admin) -> StreamingResponse:
     """Embed every record of the store anew: for an operator's token.
 

@@ -164,7 +164,8 @@ class PostgresStore(Store):
 
     async def users(self, tenant: str) -> dict[str | None, int]:
         query = (
-            f"SELECT user_name, count(*) FROM {self._schema}.records WHERE tenant = %s AND {ALIVE}"
+            "SELECT user_name, count(*) FILTER (WHERE superseded_at IS NULL)"
+            f" FROM {self._schema}.records WHERE tenant = %s AND {ALIVE}"
             " GROUP BY user_name ORDER BY user_name"
         )
         [rows] = await self._read(everyone_of(tenant), (query, (tenant, to_micros(now()))))

@@ -187,7 +187,8 @@ class SQLiteStore(Store):
     async def users(self, tenant: str) -> dict[str | None, int]:
         def work(connection: apsw.Connection) -> dict[str | None, int]:
             rows = connection.execute(
-                f"SELECT user, count(*) FROM partitions JOIN records ON partition = partitions.id"
+                "SELECT user, count(*) FILTER (WHERE superseded_at IS NULL)"
+                " FROM partitions JOIN records ON partition = partitions.id"
                 f" WHERE tenant = ? AND {_ALIVE} GROUP BY user ORDER BY user",
                 (tenant, to_micros(now())),
             )
