@@ -1,10 +1,10 @@
-"""How many ordinary sentences the sanitiser changes: false alarms, counted over the benchmark's texts.
+"""How many ordinary sentences `neutralise` changes: false alarms, counted over the benchmark's texts.
 
     python bench/agents/sanitizer.py DATA [--number 1000]
 
 DATA is a folder of data sets, each with a `corpus.jsonl` whose lines have a `text`. The sentences are drawn
-evenly from all data sets, in the same way each time. Injected marks are tried too: each known injection, put into
-the middle of an ordinary sentence, must go, and leave the sentence.
+evenly from all data sets, in the same way each time. Each injection of the tests is put into the middle of an
+ordinary sentence, too, and must be broken there.
 """
 
 import argparse
@@ -12,11 +12,13 @@ import json
 import random
 import re
 import sys
+import time
 from pathlib import Path
 
-from memorist.adapters.promptise.sanitizing import sanitize
+from memorist.framing import neutralise
 
-INJECTIONS = Path(__file__).parents[2] / "tests" / "adapters" / "promptise" / "injections.txt"
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+from injections import injections
 
 
 def sentences(folder: Path, number: int) -> list[str]:
@@ -42,17 +44,15 @@ def main() -> None:
     parser.add_argument("--number", type=int, default=1000)
     asked = parser.parse_args()
     ordinary = sentences(asked.data, asked.number)
-    changed = [text for text in ordinary if sanitize(text, limit=None) != text.strip()]
-    print(f"{len(ordinary)} ordinary sentences, {len(changed)} changed")
+    start = time.perf_counter()
+    changed = [text for text in ordinary if neutralise(text) != text]
+    took = time.perf_counter() - start
+    lost = [text for text in ordinary if re.findall(r"\w+", neutralise(text)) != re.findall(r"\w+", text)]
+    print(f"{len(ordinary)} ordinary sentences, {len(changed)} changed, {len(lost)} lost a word, {took * 1000:.1f} ms")
     for text in changed[:20]:
-        print(f"  {text[:100]!r} -> {sanitize(text)[:100]!r}")
-    known = [line for line in INJECTIONS.read_text(encoding="utf-8").splitlines() if not line.startswith("//")]
-    missed = 0
-    for place, line in enumerate(known):
-        mark = re.sub(r"\\u([0-9a-f]{4})", lambda code: chr(int(code[1], 16)), line).replace("\\n", "\n")
-        before, after = ordinary[place % len(ordinary)], ordinary[-1 - place % len(ordinary)]
-        missed += sanitize(f"{before} {mark} {after}", limit=None) == f"{before} {mark} {after}"
-    print(f"{len(known)} known injections inside ordinary text, {missed} unchanged")
+        print(f"  {text[:100]!r} -> {neutralise(text)[:100]!r}")
+    texts = [f"{ordinary[place % len(ordinary)]} {text}" for place, (_, text) in enumerate(injections())]
+    print(f"{len(texts)} injections inside ordinary text, {sum(neutralise(text) == text for text in texts)} unchanged")
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ _GAP = "\u200b"
 _LOOK_ALIKES = {
     letter: plain
     for plain, letters in {
-        "<": "˂ᐸ‹〈⟨〈❮❬⧼≺⋖", ">": "˃ᐳ›〉⟩〉❯❭⧽≻⋗", "«": "«《≪⟪", "»": "»》≫⟫",
+        "<": "˂ᐸ‹〈⟨〈❮❬⧼≺⋖◁⊲", ">": "˃ᐳ›〉⟩〉❯❭⧽≻⋗▷⊳", "«": "«《≪⟪", "»": "»》≫⟫",
         "[": "【〔⟦⁅❲〚﹇⦋⟬「『", "]": "】〕⟧⁆❳〛﹈⦌⟭」』", "|": "ǀ∣│┃⎮❘￨¦‖ǁ।॥丨❙❚∥ꟾ",
         "/": "∕⁄⧸╱〳", "_": "‗▁ˍ", "#": "♯", ":": "꞉∶ː։׃˸",
         "a": "аαɑᴀꓮᎪ", "b": "ьƅʙꓐᏴ", "c": "сᴄϲꓚᏟ", "d": "ԁɗᴅꓓᎠ", "e": "еεᴇꓰᎬ", "f": "ƒꜰꓝ", "g": "ɡɢԍꓖ",
@@ -116,11 +116,11 @@ def _decoded(escape: re.Match[str]) -> str:
 
 _ROLES = "system|sys|user|assistant|human|developer|tools?|functions?|chatbot|ipython|observation"
 _ALONE_IN_SQUARES = re.compile(
-    rf"(?:{_ROLES}|inst|instructions?|bos|eos|eot|eom|sop|eop|pad|unk|cls|sep|[gs]?mask|think|args|img)\Z"
+    rf"(?:{_ROLES}|inst|instructions?|bos|eos|eot|eom|sop|eop|pad|unk|cls|sep|[gs]?mask|think|args|callid|img|imgbreak|imgend|prefix|suffix|middle|bot)\Z"
 )
 _ALONE_IN_TAGS = re.compile(
     rf"(?:{_ROLES}|s|inst|instructions?|bos|eos|eot|eom|sop|eop|eo[dhacnr]|pad|unk|cls|sep|mask|pre|suf|mid"
-    r"|think|thinking|invoke|parameter|memory|memory[0-9a-f]{6,}|antml\w*|seed(?:bos|eos)|seedtoolcall)\Z"
+    r"|think|thinking|invoke|parameter|memory|memory[0-9a-f]{6,}|antml\w*|seed(?:bos|eos)|role|ai|bot|用户)\Z"
 )
 _HARD = (
     rf"{_ROLES}|inst|instructions?|turn|im|fim|bos|eos|eot|eom|sop|eop|memory|tokens?|reserved|unused|special|extra"
@@ -133,23 +133,32 @@ _SOFT = (
 )
 _WITH_BAR = re.compile(rf"(?:{_HARD}|{_SOFT})+\Z")
 _COMPOUND = re.compile(rf"(?=\w*(?:{_HARD}))(?:{_HARD}|{_SOFT}){{2,}}\Z")
+_JOINED = re.compile(
+    r"(?:[^\W_]+_)+[^\W_]+\Z"  # in tags, names with underscores, such as start_of_turn
+    r"|(?=.*(?:think|tool|assistant|observation|arg))\w+(?:[:-]\w+)+\Z"
+)
 _HEADINGS = re.compile(rf"(?:new|system)?(?:{_ROLES}|instructions?|response|input|prompt)(?:message|prompt)?\Z")
 
+_PLAIN = re.compile(rf"[\w\s{_GAP}\\/:.-]+\Z")
 _ROUNDS = 8
 """A text in which breaking tokens forms new ones more often than this loses all its brackets."""
 _BETWEEN = rf"[\s{_GAP}\\]{{0,20}}"
 _SUSPECT = re.compile("[<\\[\\]&\\\\%#]|[^\x00-\x7f]")
 _BRACKET = re.compile(rf"(?P<open>[<«\[]{_GAP}*)|[>»\]]{_GAP}*")
 _TOKEN = re.compile(
-    rf"(?P<open><(?:{_BETWEEN}<)?|«|\[)(?P<bar>{_BETWEEN}\|)?{_GAP}*+(?P<name>[^<>«»\[\]|]{{1,80}}?)"
+    rf"(?P<open><(?:{_BETWEEN}<)?|«|\[)(?P<bar>{_BETWEEN}/?{_BETWEEN}\|)?{_GAP}*+(?P<name>[^<>«»\[\]|]{{1,80}}?)"
     rf"(?P<close>(?P<bar2>\|)?{_BETWEEN}(?:>(?:{_BETWEEN}>)?|»|\]){_GAP}*|\|)"
 )
 _TAG = re.compile(
-    rf"(?P<open>[<«]{_GAP}*+){_BETWEEN}/?{_BETWEEN}(?P<name>[\w{_GAP}.:-]{{1,80}})(?P<rest>[^<>«»]{{0,400}})"
-    rf"(?P<close>[>»]{_GAP}*)?"
+    rf"(?P<open>[<«]{_GAP}*+){_BETWEEN}/?{_BETWEEN}(?P<name>[\w{_GAP}.:-]{{1,80}}+)(?!@|/\w)"
+    rf"(?P<rest>[^<>«»]{{0,400}})(?P<close>[>»]{_GAP}*)?"
 )
 _HEADING = re.compile(rf"(?P<open>#(?:{_BETWEEN}#){{1,8}}+{_BETWEEN})(?P<name>[\w\s{_GAP}]{{1,40}}?){_BETWEEN}:")
-_TILDE = re.compile(r"\]~!?b[\[\]]|\[e~\[")
+_MINIMAX = re.compile(
+    "[][]G*(?:~G*(?:!G*)?(?P<begin>b)|!G*(?P<mark>[pd])G*~|<G*\\]G*(?P<name>\\wG*[\\wG]{0,30})\\[G*>|(?P<end>e)G*~)G*[][]".replace(
+        "G", _GAP
+    )
+)
 
 
 def _broken(text: str) -> str:
@@ -159,12 +168,12 @@ def _broken(text: str) -> str:
         if _is_token(found, view, text):
             changes += [(found.start(), found.start("name"), "("), (*found.span("close"), ")")]
     for found in _TAG.finditer(view):
-        if _is_tag(found):
+        if _is_tag(found, text):
             changes.append((*found.span("open"), "("))
             if found["close"]:
                 changes.append((*found.span("close"), ")"))
     changes += [(*found.span("open"), "") for found in _HEADING.finditer(view) if _HEADINGS.match(_key(found["name"]))]
-    changes += [(*found.span(), "(b)") for found in _TILDE.finditer(view)]
+    changes += [(*found.span(), f"({found[found.lastgroup or 0]})") for found in _MINIMAX.finditer(view)]
     return _replaced(text, changes)
 
 
@@ -186,11 +195,13 @@ def _is_token(found: re.Match[str], view: str, text: str) -> bool:
     name, key = found["name"], _key(found["name"])
     if found["close"] == "|" and not found["bar"]:
         return False
-    if _COMPOUND.match(key):
+    if _COMPOUND.match(key) and _PLAIN.match(name):
+        return True
+    if found["open"] != "[" and _JOINED.match(name.replace(_GAP, "").removeprefix("/")):
         return True
     either, both = found["bar"] or found["bar2"], found["bar"] and found["bar2"] and found["open"] != "["
     tight = not re.search(r"\s", name)
-    if tight and ((both and len(key) > 1) or (either and _WITH_BAR.match(key))):
+    if tight and ((both and len(key) > 1) or (either and (_WITH_BAR.match(key) or _ALONE_IN_TAGS.match(key)))):
         return True
     if found["open"] == "[":
         return _ALONE_IN_SQUARES.match(key) is not None and _stands_alone(found, view, key)
@@ -207,8 +218,9 @@ def _stands_alone(found: re.Match[str], view: str, key: str) -> bool:
     return not before.isalnum() and after != "("
 
 
-def _is_tag(found: re.Match[str]) -> bool:
+def _is_tag(found: re.Match[str], text: str) -> bool:
     key = _key(found["name"])
     if _COMPOUND.match(key):
         return True
-    return bool(found["close"] and found["rest"].strip()) and _ALONE_IN_TAGS.match(key) is not None
+    quoted = text[found.start()] in "«‹"
+    return not quoted and bool(found["close"] and found["rest"].strip()) and _ALONE_IN_TAGS.match(key) is not None

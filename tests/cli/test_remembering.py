@@ -96,6 +96,14 @@ def test_purge_leaves_nothing_of_a_user_and_all_of_the_others(memorist: Command,
     assert memorist("purge", "--yes").code == 2, "whose is not guessed"
 
 
+def test_purge_takes_the_users_tokens_along(memorist: Command, db: Path) -> None:
+    memorist("remember", "Likes tea", "--user", "qvictimz")
+    memorist("token", "create", "laptop of qvictimz", "--user", "qvictimz")
+    assert memorist("purge", "--user", "qvictimz", "--yes").code == 0
+    assert memorist("token", "list", "--json").json == []
+    assert not any(b"qvictimz" in each.read_bytes() for each in db.parent.iterdir() if each.is_file())
+
+
 def test_topics_are_set_shown_and_deleted_by_their_exact_name(memorist: Command) -> None:
     assert memorist("topics", "set", "user.language", "Elixir", "-u", "alice").code == 0
     memorist("topics", "set", "user.language", "Rust", "-u", "alice")

@@ -6,6 +6,9 @@ from typing import Any
 import pytest
 
 from memorist.memory import Memory
+from memorist.serve import running as server
+from memorist.serve.rest import create_app
+from servers import running
 
 pytestmark = pytest.mark.anyio
 
@@ -46,6 +49,13 @@ JSON = {"Content-Type": "application/json"}
         ("DELETE", "/v1/recall", b"", 405, "this route does not take DELETE"),
         ("GET", "/v1/records?limit=x", b"", 422, "limit: "),
         ("GET", "/v1/records?user=", b"", 422, "user must not be blank"),
+        ("GET", "/v1/records?user=%e9x", b"", 422, "the query is not UTF-8"),
+        ("GET", "/v1/records?user=ali%E2%80%8Bce", b"", 422, "user must not hold U+200B"),
+        ("GET", "/v1/records?user=a&user=b", b"", 422, "the parameter 'user' comes twice"),
+        ("POST", "/v1/purge?user_id=alice", b"", 422, "there is no parameter 'user_id' here; did you mean 'user'?"),
+        ("POST", "/v1/records?user_id=alice", b'{"records": []}', 422, "there is no parameter 'user_id' here"),
+        ("GET", "/v1/export?usr=alice", b"", 422, "there is no parameter 'usr' here"),
+        ("GET", "/v1/records?" + "user=a&" * 300, b"", 422, "the query has more than 200 parameters"),
     ],
 )  # fmt: skip
 async def test_a_bad_request_is_told_what_is_wrong(
@@ -72,6 +82,69 @@ async def test_nothing_is_changed_by_a_bad_request(http: Any, everyone: Memory) 
         assert answer.status_code in (409, 422)
     assert await everyone.history("r") and await everyone.get("r") == record
     assert await everyone.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "detail"),
+    [
+        ([b"Jos\xe9"], "the header Memorist-User is not UTF-8"),
+        ([b" "], "the header Memorist-User must not be blank"),
+        ([b"alice", b"bob"], "the header Memorist-User comes 2 times"),
+        (["ali\u200bce".encode()], "user must not hold U+200B"),
+    ],
+)
+async def test_a_header_that_names_no_user_is_an_error(http: Any, values: list[bytes], detail: str) -> None:
+    answer = await http.post("/v1/count", json={}, headers=[(b"Memorist-User", value) for value in values])
+    assert answer.status_code == 422 and answer.json()["detail"].startswith(detail)
+
+
+async def test_a_header_is_read_as_utf_8(http: Any, everyone: Memory) -> None:
+    await everyone.scoped(user="José").remember("Likes tea")
+    answer = await http.post("/v1/count", json={}, headers=[(b"Memorist-User", "José".encode())])
+    assert answer.json() == {"count": 1}
+
+
+async def test_who_brings_no_token_is_told_so_before_the_body_is_read(client: Any) -> None:
+    http = await client(open=False)
+
+    async def never() -> Any:
+        raise AssertionError("the body was read")
+        yield b""
+
+    for content in (b"{", never()):
+        answer = await http.post("/v1/recall", content=content, headers=JSON)
+        assert (answer.status_code, answer.json()["error"]) == (401, "ScopeError")
+
+
+async def test_a_body_that_does_not_arrive_is_given_up(client: Any) -> None:
+    http = await client(body_seconds=0.05)
+
+    async def slow() -> Any:
+        yield b"{"
+        await asyncio.Event().wait()
+
+    answer = await http.post("/v1/recall", content=slow(), headers=JSON)
+    assert (answer.status_code, answer.json()["error"]) == (408, "StoreBusyError")
+
+
+async def test_a_connection_without_a_request_is_closed(everyone: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "_HEAD_SECONDS", 0.2)
+    async with running(create_app(everyone, open=True)) as url:
+        port = int(url.rpartition(":")[2])
+        for begun in (b"", b"GET /health HTTP/1.1\r\nHost: x\r\n", b"GET /health HTTP/1.1\r\nHost: x\r\n\r\nGET /he"):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(begun)
+            answer = await asyncio.wait_for(reader.read(), 30)
+            assert (b"200 OK" in answer) == (b"\r\n\r\n" in begun)
+            writer.close()
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+async def test_an_open_server_lets_in_no_page_of_another_site(client: Any, site: str) -> None:
+    http = await client(open=True)
+    assert (await http.get("/v1/records", headers={"Sec-Fetch-Site": site})).status_code == 401
+    for own in ("same-origin", "none"):
+        assert (await http.get("/v1/records", headers={"Sec-Fetch-Site": own})).status_code == 200
 
 
 async def test_other_media_types_are_refused(http: Any, everyone: Memory) -> None:

@@ -238,7 +238,7 @@ async def test_a_token_for_metrics_opens_no_memory_to_mcp(everyone: Memory) -> N
 
     secret, _ = await Tokens(everyone).create("prometheus", tenant=None, right="metrics")
     with pytest.raises(ScopeError):
-        await Gate(memory=everyone).admit({b"authorization": f"Bearer {secret}".encode()}, None)
+        await Gate(memory=everyone).admit([(b"authorization", f"Bearer {secret}".encode())], None)
 
 
 async def test_mcp_calls_are_spans_without_what_they_are_about(everyone: Memory, told: Told) -> None:

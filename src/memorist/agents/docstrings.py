@@ -15,7 +15,8 @@ def read_docstring(text: str) -> tuple[str, dict[str, str]]:
         text: a docstring without its indentation, as `inspect.getdoc` returns it.
 
     Returns:
-        The description, its paragraphs parted by blank lines; and a text for each argument, in one line.
+        The description, with blank lines between its paragraphs and each list item on a line of its own; and a
+        text for each argument, in one line.
     """
     section = ""
     described: list[str] = []
@@ -29,8 +30,13 @@ def read_docstring(text: str) -> tuple[str, dict[str, str]]:
         elif section in ("Args", "Arguments", "Parameters"):
             arguments.append(line)
     paragraphs = re.split(r"\n\s*\n", "\n".join(described))
-    summary = "\n\n".join(joined for each in paragraphs if (joined := " ".join(each.split())))
+    summary = "\n\n".join(joined for each in paragraphs if (joined := _joined(each)))
     return summary, _argument_texts(arguments)
+
+
+def _joined(paragraph: str) -> str:
+    items = re.split(r"\n(?=\s*- )", paragraph)
+    return "\n".join(" ".join(item.split()) for item in items)
 
 
 def _argument_texts(lines: list[str]) -> dict[str, str]:

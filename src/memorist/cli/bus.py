@@ -58,7 +58,7 @@ def _settings(config: Path | None, overrides: dict[str, Any]) -> "MemoryConfig":
 
 async def _serve(config: Path | None, overrides: dict[str, Any], url: str, dual_mode: bool) -> None:
     from memorist.adapters.local2 import MemoryService, run_local
-    from memorist.agents.bus import NatsBus
+    from memorist.bus import NatsBus
 
     stopped = asyncio.Event()
     for each in (signal.SIGINT, signal.SIGTERM):

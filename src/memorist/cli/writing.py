@@ -20,7 +20,7 @@ from memorist.cli.options import (
     Where,
 )
 from memorist.cli.progress import spinner
-from memorist.cli.running import confirm, given, opened, run, text_or_stdin
+from memorist.cli.running import Options, confirm, given, opened, run, text_or_stdin
 from memorist.cli.showing import counted, print_json
 
 __all__ = ["register"]
@@ -165,7 +165,7 @@ def purge(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     json: AsJson = False,
 ) -> None:
-    """Delete everything of a user, for good: no byte of it is left in the files."""
+    """Delete everything of a user, for good: no byte of it is left in the files. The user's tokens go too."""
     if (user is None) != shared:
         raise typer.BadParameter("say whose: --user NAME, or --shared", param_hint="--user")
     whose = "what all users share" if user is None else f"{user!r}"
@@ -173,9 +173,16 @@ def purge(
         confirm(f"Delete everything that is remembered of {whose}, for good?")
 
     async def work() -> None:
-        async with opened(context, user) as memory:
+        from memorist.memory import Memory
+        from memorist.serve.auth import Tokens
+
+        options: Options = context.obj
+        async with Memory.open(settings=options.settings()) as memory:
+            theirs = memory.scoped(tenant=options.tenant, user=user)
             with spinner("Deleting, and making sure that nothing is left"):
-                gone = await memory.purge()
+                if theirs.scope.user is not None:
+                    await Tokens(memory).revoke_user(theirs.scope.tenant, theirs.scope.user)
+                gone = await theirs.purge()
         print_json({"purged": gone}) if json else typer.echo(f"Purged {counted(gone, 'record')} of {whose}")
 
     run(work)

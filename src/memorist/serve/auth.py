@@ -10,7 +10,7 @@ import json
 import re
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -170,7 +170,8 @@ class Tokens:
             raise InvalidInputError("a token's name must be a text of 1 to 100 characters")
         if tenant is None and user is not None:
             raise InvalidInputError("a token for every tenant cannot be of one user")
-        grant.scope()
+        scope = grant.scope()
+        grant = replace(grant, tenant=None if tenant is None else scope.tenant, user=scope.user)
         created = now()
         expires = None if expires_at is None else parse_expiry(expires_at, created)
         if any(token.grant.name == name for token in await self.list()):
@@ -220,6 +221,16 @@ class Tokens:
                 return token
         raise NotFoundError(f"there is no token named {name!r}; `memorist token list` shows all")
 
+    async def revoke_user(self, tenant: str, user: str) -> None:
+        """Delete the tokens that are bound to a user, its name with them. The purge that follows erases the bytes."""
+        bound = [
+            each.id
+            for each in await self._records()
+            if (grant := _read(each).grant).user == user and grant.tenant == tenant
+        ]
+        if bound:
+            await self._memory.forget(*bound)
+
     async def _records(self) -> Sequence[Record]:
         found: list[Record] = []
         cursor = None
@@ -241,6 +252,7 @@ def is_near(client: str | None, headers: Mapping[str, str]) -> bool:
     host = headers.get("host", "")
     origin = headers.get("origin")
     own = origin is None or origin in (f"http://{host}", f"https://{host}")
+    own = own and headers.get("sec-fetch-site", "none") in ("none", "same-origin")
     here = (client is None or is_loopback(client)) and _PROXIES.isdisjoint(headers)
     return here and own and is_loopback(_PORT.sub("", host))
 

@@ -41,12 +41,14 @@ class Limits:
         load_bytes: most bytes of what `load` reads, which is never held whole.
         concurrency: most requests at once; more are refused, to be repeated.
         seconds: longest time of a request; of a streaming one, longest wait for the other side.
+        body_seconds: longest time for a body to arrive; of a streaming request, `seconds` for each part of it.
     """
 
     body_bytes: int = 10 * MIB
     load_bytes: int = 10 * 1024 * MIB
     concurrency: int = 256
     seconds: float = 60.0
+    body_seconds: float = 20.0
 
 
 class Limiter:
@@ -109,7 +111,8 @@ class _Body:
     def __init__(self, scope: Message, receive: Receive, limits: Limits, *, streaming: bool) -> None:
         self._receive = receive
         self._most = limits.load_bytes if streaming else limits.body_bytes
-        self._patience = limits.seconds if streaming else None
+        self._patience = limits.seconds if streaming else limits.body_seconds
+        self._deadline = None if streaming else asyncio.get_running_loop().time() + self._patience
         self._read = 0
         self._ended = False
         for name, value in scope["headers"]:
@@ -117,8 +120,14 @@ class _Body:
                 raise self._too_large()
 
     async def __call__(self) -> Message:
-        async with asyncio.timeout(None if self._ended else self._patience):
-            message = await self._receive()
+        if self._ended:  # only the caller's hanging up is waited for
+            return await self._receive()
+        deadline = self._deadline or asyncio.get_running_loop().time() + self._patience
+        try:
+            async with asyncio.timeout_at(deadline):
+                message = await self._receive()
+        except TimeoutError as error:
+            raise HTTPException(408, f"the body did not arrive within {self._patience:g} seconds") from error
         self._read += len(message.get("body", b""))
         self._ended = not message.get("more_body", False)
         if self._read > self._most:  # the app is reading: let it answer

@@ -13,12 +13,15 @@ from memorist.serve.auth import is_loopback
 
 try:
     import uvicorn
+    from uvicorn.protocols.http.auto import AutoHTTPProtocol
 except ImportError as error:
     raise missing_extra("uvicorn", "rest") from error
 
 __all__ = ["Server", "bind", "bracketed", "check_open", "serve", "url_of"]
 
 _GRACE = 10
+_HEAD_SECONDS = 10.0
+"""How long a connection may stay open without a whole request's head on it."""
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -68,6 +71,48 @@ def check_open(host: str, *, tokens: bool) -> bool:
     return False
 
 
+class _Punctual(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # one class or another, as is installed
+    """A connection that is closed where the head of its next request does not arrive in time."""
+
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin to wait for a request."""
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        """Take what arrived."""
+        super().data_received(data)
+        if self._is_answering:
+            self._stop()
+        else:
+            self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop waiting."""
+        self._stop()
+        super().connection_lost(exc)
+
+    @property
+    def _is_answering(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def _wait(self) -> None:
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(_HEAD_SECONDS, self._end)
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _end(self) -> None:
+        self._timer = None
+        if not self._is_answering:
+            self.transport.close()
+
+
 class Server(uvicorn.Server):
     """A server that ends when it is told to, and lets what is around it end too.
 
@@ -82,6 +127,8 @@ class Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
+                http=_Punctual,
+                ws="none",
                 lifespan="off",
                 log_config=None,
                 access_log=False,

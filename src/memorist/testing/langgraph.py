@@ -44,26 +44,26 @@ _PEOPLE: Mapping[str, dict[str, Any]] = {
     "bob": {"name": "Bob", "age": 40, "vip": False, "tags": [], "home": {"city": "Bergen", "no": 2}},
     "cid": {"name": "it's Cid", "age": 40.5, "vip": 1, "a-b": 1, "1st": "one", "é": "accent", "gone": None},
 }
-_FILTERS: list[tuple[dict[str, Any], set[str]]] = [
-    ({"name": "Ann"}, {"ann"}),
-    ({"name": "ann"}, set()),
-    ({"name": "it's Cid"}, {"cid"}),
-    ({"name": "' OR 1=1 --"}, set()),
-    ({"age": 40}, {"bob"}),
-    ({"age": 40.0}, {"bob"}),
-    ({"age": "40"}, set()),
-    ({"name": {"$eq": "Bob"}}, {"bob"}),
-    ({"name": {"$ne": "Bob"}}, {"ann", "cid"}),
-    ({"age": {"$gt": 30}}, {"bob", "cid"}),
-    ({"age": {"$gte": 30, "$lt": 40.5}}, {"ann", "bob"}),
-    ({"age": {"$lte": 40}}, {"ann", "bob"}),
-    ({"tags": ["x", "y"]}, {"ann"}),
-    ({"tags": ["y", "x"]}, set()),
-    ({"a-b": 1}, {"cid"}),
-    ({"1st": "one"}, {"cid"}),
-    ({"name": "Bob", "age": 40}, {"bob"}),
-    ({"name": "Bob", "age": 30}, set()),
-    ({}, {"ann", "bob", "cid"}),
+_FILTERS: list[tuple[dict[str, Any], str]] = [
+    ({"name": "Ann"}, "ann"),
+    ({"name": "ann"}, ""),
+    ({"name": "it's Cid"}, "cid"),
+    ({"name": "' OR 1=1 --"}, ""),
+    ({"age": 40}, "bob"),
+    ({"age": 40.0}, "bob"),
+    ({"age": "40"}, ""),
+    ({"name": {"$eq": "Bob"}}, "bob"),
+    ({"name": {"$ne": "Bob"}}, "ann cid"),
+    ({"age": {"$gt": 30}}, "bob cid"),
+    ({"age": {"$gte": 30, "$lt": 40.5}}, "ann bob"),
+    ({"age": {"$lte": 40}}, "ann bob"),
+    ({"tags": ["x", "y"]}, "ann"),
+    ({"tags": ["y", "x"]}, ""),
+    ({"a-b": 1}, "cid"),
+    ({"1st": "one"}, "cid"),
+    ({"name": "Bob", "age": 40}, "bob"),
+    ({"name": "Bob", "age": 30}, ""),
+    ({}, "ann bob cid"),
 ]
 
 
@@ -254,16 +254,16 @@ class LangGraphStoreContract:
         assert store.search(("a",), limit=0) == []
 
     @pytest.mark.parametrize(("filter", "expected"), _FILTERS, ids=str)
-    def test_a_filter_chooses(self, store: BaseStore, filter: dict[str, Any], expected: set[str]) -> None:
+    def test_a_filter_chooses(self, store: BaseStore, filter: dict[str, Any], expected: str) -> None:
         for key, value in _PEOPLE.items():
             store.put(("people",), key, value)
-        assert {each.key for each in store.search(("people",), filter=filter)} == expected
+        assert sorted(each.key for each in store.search(("people",), filter=filter)) == expected.split()
 
-    @pytest.mark.parametrize(("name", "expected"), [("é", {"cid"}), ("' OR 1=1 --", set())])
-    def test_any_text_names_a_field(self, store: BaseStore, name: str, expected: set[str]) -> None:
+    @pytest.mark.parametrize(("name", "expected"), [("é", ["cid"]), ("' OR 1=1 --", [])])
+    def test_any_text_names_a_field(self, store: BaseStore, name: str, expected: list[str]) -> None:
         for key, value in _PEOPLE.items():
             store.put(("people",), key, value)
-        assert {each.key for each in store.search(("people",), filter={name: "accent"})} == expected
+        assert [each.key for each in store.search(("people",), filter={name: "accent"})] == expected
 
     def test_a_filter_goes_into_a_field(self, store: BaseStore) -> None:
         for key, value in _PEOPLE.items():

@@ -52,6 +52,15 @@ def test_every_argument_of_a_tool_is_documented(kind: Any, method: str) -> None:
     assert all(field["description"] for field in schema.parameters["properties"].values())
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_model_is_told_when_to_use_a_tool_and_cannot_choose_how_much_is_found(kind: Any) -> None:
+    recording, retrieving = (ToolSchema.of(getattr(kind, method).__get__(object())) for method in TOOLS)
+    assert set(recording.parameters["properties"]) == {"thinking", "content"}
+    assert set(retrieving.parameters["properties"]) == {"keywords"}
+    assert "\n\nWhen to record:\n- " in recording.description and "\n\nWhat to record: " in recording.description
+    assert "BEFORE" in retrieving.description and "\n\nUse this when:\n- " in retrieving.description
+
+
 @pytest.mark.agentscope1
 @pytest.mark.parametrize("method", TOOLS)
 @pytest.mark.parametrize("kind", [agentscope.Mem0LongTermMemory, *KINDS])

@@ -111,6 +111,21 @@ async def test_a_place_that_does_not_exist_deletes_nothing(buffer: Any, index: A
     assert await buffer.size() == 4
 
 
+async def test_the_arguments_of_later_versions_are_taken_too(buffer: Any) -> None:
+    messages = [say(each) for each in "abc"]
+    await buffer.add(messages[:2], "important")
+    await buffer.add(messages[0], None, True)
+    await buffer.add(messages[2], ["important", "new"], allow_duplicates=False)
+    assert texts(await buffer.get_memory()) == ["a", "b", "a", "c"]
+    assert texts(await buffer.get_memory(mark="new")) == ["c"]
+    assert {"b", "c"} <= set(texts(await buffer.get_memory(mark="important")))
+    assert await buffer.delete(msg_ids=[messages[1].id, "nobody"]) == 1
+    assert await buffer.delete(msg_ids=[]) == 0
+    assert texts(await buffer.get_memory()) == ["a", "a", "c"]
+    with pytest.raises(TypeError, match="msg_ids"):
+        await buffer.delete()
+
+
 async def test_delete_also_takes_the_ids_of_messages(buffer: Any) -> None:
     messages = [say(each) for each in "abc"]
     await buffer.add(messages)

@@ -383,6 +383,9 @@ async def test_tool_record_and_retrieve(entered: Make) -> None:
     assert named["tool_names"] == ["search", "fetch"]
     assert await one.retrieve([user("no"), user("search,fetch")]) == "the guidelines"
     assert one.app.asked[-1] == ("retrieve_tool_memory", {"workspace_id": "alice", "tool_names": "search,fetch"})
+    thought = [{"type": "thinking", "thinking": "search"}, {"type": "text", "text": "fetch"}]
+    await one.retrieve(Msg("Friday", thought, "assistant"))
+    assert one.app.asked[-1][1]["tool_names"] == "search\nfetch"
     with pytest.warns(UserWarning, match="Failed to parse tool call result JSON: Hello"):
         await one.record([user("Hello")])
 

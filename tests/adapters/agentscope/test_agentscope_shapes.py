@@ -21,7 +21,7 @@ def test_a_message_has_an_id_and_the_time_to_the_millisecond(message_class: Any)
     assert first.id != second.id
     assert 16 <= len(first.id) <= 32
     assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}", first.timestamp)
-    assert (first.name, first.content, first.role, first.metadata) == ("Alice", "Hi", "user", {})
+    assert (first.name, first.content, first.role, first.metadata or {}) == ("Alice", "Hi", "user", {})
 
 
 def test_a_message_survives_the_way_through_a_dict(message_class: Any) -> None:

@@ -13,6 +13,7 @@ from memorist.adapters.llm_agents import (
     EpisodeNotFoundError,
     MemoristMemoryStore,
     RecallMode,
+    reflective_memory,
     similarity_memory,
 )
 from memorist.errors import InvalidInputError, StoreUnavailableError
@@ -187,6 +188,40 @@ async def test_names_keep_stores_in_one_memory_apart(engine: Engine) -> None:
     assert await blue.recall("Plan") == []
     with pytest.raises(EpisodeNotFoundError):
         await blue.delete("r")
+
+
+async def test_one_episode_in_stores_of_several_names_stays_in_each(engine: Engine) -> None:
+    stores = [MemoristMemoryStore(engine, name) for name in ("red", "blue", None)]
+    for store, lesson in zip(stores, ("early", "late", "never"), strict=True):
+        await store.write(episode("Book a flight", id_="e-1", metadata={"lesson": lesson}))
+    for store, lesson in zip(stores[:2], ("early", "late"), strict=True):
+        [found] = await store.recall("flight")
+        assert (found.id_, found.metadata) == ("e-1", {"lesson": lesson})
+    await stores[0].update(episode("Book a train", id_="e-1"))
+    await stores[1].delete("e-1")
+    assert instructions(await stores[0].recall("train")) == ["Book a train"]
+    assert [await store.count() for store in stores[:2]] == [1, 0]
+
+
+async def test_the_recipes_share_one_database_by_default(tmp_path: Path) -> None:
+    plain, noted = (
+        similarity_memory(memory=tmp_path / "m.db", embedder="hash"),
+        reflective_memory(lambda messages: "Book early.", memory=tmp_path / "m.db", embedder="hash"),
+    )
+    told = episode("Book a flight")
+    await noted.record(told)
+    await plain.record(told)
+    assert (await noted.store.recall("flight"))[0].metadata == {"reflection": "Book early."}
+    assert (await plain.store.recall("flight"))[0].metadata == {}
+    await plain.close()
+    await noted.close()
+
+
+async def test_an_episode_that_others_stored_can_be_deleted(engine: Engine) -> None:
+    store = MemoristMemoryStore(engine, "red")
+    id = (await engine.scoped(agent="red").episodes.add(question="Capital of France?", answer="Paris.")).id
+    await store.delete(id)
+    assert await store.count() == 0
 
 
 async def test_users_are_walls(engine: Engine) -> None:

@@ -210,7 +210,7 @@ async def test_similarity_and_reflective_memory_have_their_defaults(engine: Engi
     assert isinstance(memory.store, MemoristMemoryStore) and memory.store.max_results == 5
     await memory.record(episode("Bake bread"))
     assert "<reflection>Preheat the oven.</reflection>" in await memory.recall(Task(instruction="Bake a cake"))
-    assert await engine.scoped(agent="episodes").count(kind="episode") == 1
+    assert await engine.scoped(agent="reflections").count(kind="episode") == 1
 
 
 @pytest.mark.parametrize(

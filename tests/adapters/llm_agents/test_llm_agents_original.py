@@ -6,7 +6,13 @@ from typing import Any
 import pytest
 
 from memorist import Memory as Engine
-from memorist.adapters.llm_agents import JSONMemoryStore, MemoristMemoryStore, Memory, reflective_memory
+from memorist.adapters.llm_agents import (
+    JSONMemoryStore,
+    MemoristMemoryStore,
+    Memory,
+    reflective_memory,
+    similarity_memory,
+)
 from memorist.testing import HashEmbedder
 
 pytest.importorskip("llm_agents_from_scratch")
@@ -63,6 +69,34 @@ async def test_the_agent_records_to_our_memories(tmp_path: Path) -> None:
             [found] = await memory.store.recall("a flight")
             assert found.task.instruction == "Book a flight to Oslo" and "Booked SK 802" in str(found.result)
         assert found.metadata == {"reflection": "Ask for a window seat."}
+
+
+async def test_memories_on_one_database_keep_the_episode_each(tmp_path: Path) -> None:
+    place = {"memory": tmp_path / "m.db", "embedder": "hash"}
+    memories = [reflective_memory(make_llm(), **place), similarity_memory(**place)]  # type: ignore[arg-type]
+    await run_agent(memories, "Book a flight to Oslo")
+    assert [[each.metadata for each in await memory.store.recall("a flight")] for memory in memories] == [
+        [{"reflection": "Ask for a window seat."}],
+        [{}],
+    ]
+    for memory in memories:
+        await memory.close()
+
+
+async def test_the_librarys_except_clauses_catch_our_errors(tmp_path: Path) -> None:
+    from llm_agents_from_scratch.errors import EpisodeNotFoundError, MaxResultsExceededWarning
+
+    class Generous(JSONMemoryStore):
+        async def _read_recent(self, n: int) -> Any:
+            return [1] * (n + 1)
+
+    for store in (JSONMemoryStore(tmp_path), MemoristMemoryStore(tmp_path / "m.db", embedder="hash")):
+        with pytest.raises(EpisodeNotFoundError):
+            await store.delete("gone")
+        if isinstance(store, MemoristMemoryStore):
+            await store.close()
+    with pytest.warns(MaxResultsExceededWarning):
+        await Generous(tmp_path).recall("anything")
 
 
 async def test_a_store_that_fails_does_not_fail_the_run(tmp_path: Path) -> None:

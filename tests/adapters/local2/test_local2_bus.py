@@ -26,7 +26,7 @@ from memorist.adapters.local2 import (
     tool_request,
     tool_result,
 )
-from memorist.agents.bus import Bus, Envelope, LocalBus, NatsBus
+from memorist.bus import Bus, Envelope, LocalBus, NatsBus
 from natsserver import nats_server
 
 pytestmark = pytest.mark.anyio

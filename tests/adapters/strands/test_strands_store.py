@@ -126,3 +126,21 @@ async def test_the_agents_tools_search_and_add(alice: Memory) -> None:
     await agent.invoke_async("I am allergic to nuts")
     assert [record.content for record in await alice.recent()] == ["Is allergic to nuts"]
     assert "Is allergic to nuts" in str(model.inputs[2][-1])
+
+
+async def test_the_model_updates_and_deletes_what_it_found(alice: Memory) -> None:
+    tea, nuts = await alice.remember("Likes tea"), await alice.remember("Is allergic to nuts")
+    model = ScriptedModel(
+        ("search_memory", {"query": "likes tea"}),
+        ("update_memory", {"id": tea.id, "content": "Likes coffee"}),
+        ("delete_memory", {"id": nuts.id}),
+        ("update_memory", {"id": "unknown", "content": "x"}),
+        "Done.",
+    )
+    manager = MemoryManager(stores=[MemoristStore(alice, tools=True)], injection=False)
+    await Agent(model=model, memory_manager=manager, callback_handler=None).invoke_async("Coffee, rather")
+    assert tea.id in str(model.inputs[1][-1])
+    assert [record.content for record in await alice.recent()] == ["Likes coffee"]
+    assert model.inputs[4][-1]["content"][0]["toolResult"]["status"] == "error"
+    assert MemoristStore(alice).get_tools() == []
+    assert MemoristStore(alice, tools=True, writable=False).get_tools() == []

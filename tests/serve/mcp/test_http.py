@@ -287,7 +287,34 @@ async def test_a_store_that_fails_is_no_refusal(everyone: Memory) -> None:
 
 async def test_a_server_that_is_read_only_is_so_for_every_token(everyone: Memory) -> None:
     secret, _ = await Tokens(everyone).create("writer", user="alice")
-    headers = {b"authorization": f"Bearer {secret}".encode()}
+    headers = [(b"authorization", f"Bearer {secret}".encode())]
     for right in (Right.READ, Right.WRITE):
         access = await Gate(memory=everyone, right=right).admit(headers, "203.0.113.9")
         assert (access.right, access.memory.scope.user) == (right, "alice")
+
+
+@pytest.mark.parametrize(
+    ("headers", "query", "detail"),
+    [
+        ([(b"memorist-user", b"Jos\xe9")], "", "the header Memorist-User is not UTF-8"),
+        ([(b"memorist-user", b"")], "", "the header Memorist-User must not be blank"),
+        ([(b"memorist-user", b"alice"), (b"memorist-user", b"bob")], "", "the header Memorist-User comes 2 times"),
+        ([(b"memorist-user", "ali\u200bce".encode())], "", "user must not hold U+200B"),
+        ([], "?user=alice", "there is no parameter 'user' here"),
+    ],
+)
+async def test_what_names_no_user_is_an_error(
+    everyone: Memory, headers: list[tuple[bytes, bytes]], query: str, detail: str
+) -> None:
+    app = create_app(Gate(memory=everyone, open=True))
+    async with (
+        app.router.lifespan_context(app),
+        httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url="http://localhost") as http,
+    ):
+        answer = await http.post(f"/mcp{query}", json=INITIALIZE, headers=[*_as_bytes(JSON), *headers])
+    assert answer.status_code == 400
+    assert answer.json()["error"]["message"].startswith(detail)
+
+
+def _as_bytes(headers: dict[str, str]) -> list[tuple[bytes, bytes]]:
+    return [(name.encode(), value.encode()) for name, value in headers.items()]

@@ -1,4 +1,4 @@
-"""What every long-term memory has: two methods for programs, and the same two as tools for agents."""
+"""The base class of long-term memories: two methods for programs, and the same two as tools for agents."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -9,23 +9,23 @@ __all__ = ["LongTermMemoryBase", "RecordingMemory"]
 
 
 class LongTermMemoryBase(LongTermMemoryShape):
-    """A long-term memory: what an agent of AgentScope takes as `long_term_memory`.
+    """Base class of what an agent of AgentScope takes as `long_term_memory`.
 
-    `record` and `retrieve` are for programs: before and after every reply, for example. `record_to_memory` and
-    `retrieve_from_memory` are tools that the agent calls when it wants to. A subclass has those it needs.
+    A program calls `record` and `retrieve`, for example after and before every reply. `record_to_memory` and
+    `retrieve_from_memory` are tools that the agent calls by itself. A subclass implements those it needs.
     """
 
     async def record(self, msgs: list[Msg | None], **kwargs: Any) -> Any:
         """Record what is worth remembering of these messages.
 
         Args:
-            msgs: the messages; None among them is passed over.
+            msgs: the messages; None among them is skipped.
             **kwargs: further arguments of the memory behind it.
         """
         raise NotImplementedError("The `record` method is not implemented.")
 
     async def retrieve(self, msg: Msg | list[Msg] | None, **kwargs: Any) -> str:
-        """Return what matters to this message, as a text for the agent's prompt.
+        """Return what is relevant to this message, as a text for the agent's prompt.
 
         Args:
             msg: the message, or several.
@@ -34,30 +34,31 @@ class LongTermMemoryBase(LongTermMemoryShape):
         raise NotImplementedError("The `retrieve` method is not implemented.")
 
     async def record_to_memory(self, thinking: str, content: list[str], **kwargs: Any) -> ToolResponse:
-        """Record important information that you may need later.
+        """Use this to record important information that you may need later.
 
-        The content should be specific and short: who, when, where, what, why, how.
+        What you record should be specific and concise: who, when, where, did what, why, how.
 
         Args:
-            thinking: Your reasons for recording it.
-            content: What to remember, as a list of strings.
+            thinking: Your thinking and your reasons about what to record.
+            content: What to remember, a list of strings.
         """
         raise NotImplementedError("The `record_to_memory` method is not implemented.")
 
     async def retrieve_from_memory(self, keywords: list[str], **kwargs: Any) -> ToolResponse:
-        """Retrieve what you have recorded, by keywords.
+        """Retrieve from memory what belongs to the given keywords.
 
         Args:
-            keywords: What to search for, each a short and specific text: a person's name, a date, a place.
+            keywords: What to search for in memory. Each should be specific and concise, for example a person's
+                name, a date or a place.
         """
         raise NotImplementedError("The `retrieve_from_memory` method is not implemented.")
 
 
 class RecordingMemory(LongTermMemoryBase):
-    """A long-term memory that knows which messages it has recorded.
+    """A long-term memory that records each message once.
 
-    An agent hands over all it remembers after every reply; each message is to be recorded once. What was
-    recorded is the memory's state, so that it is known in the next process where the agent's state is loaded.
+    An agent passes all its messages after every reply. The ids of the recorded ones are the memory's state, so
+    that they are known in the next process, too, where the agent's state is loaded.
     """
 
     def __init__(self) -> None:
@@ -69,13 +70,13 @@ class RecordingMemory(LongTermMemoryBase):
         return {"recorded": list(self._recorded)}
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> None:
-        """Take over what `state_dict` returned. A state without it, of a memory that was none of ours, is none."""
+        """Restore what `state_dict` returned. A state of another class of memory has no ids."""
         self._recorded = dict.fromkeys(state_dict.get("recorded", ()))
 
     def _unrecorded(self, messages: list[Msg]) -> list[Msg]:
-        """Return the messages that were not recorded yet, each once; all of them where none is new.
+        """Return the messages that were not recorded yet, each once; all of them if none is new.
 
-        A caller who records nothing but old messages does so on purpose.
+        Recording nothing but old messages is taken to be on purpose.
         """
         given = list({each.id: each for each in messages}.values())  # some agents give the question twice
         return [each for each in given if each.id not in self._recorded] or given

@@ -1,4 +1,4 @@
-"""The short-term memory of an agent: its messages in order, in the process."""
+"""The short-term memory of an agent in the process: its messages in order."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
@@ -7,9 +7,10 @@ from typing import Any
 
 from memorist.adapters.agentscope.messages import (
     SUMMARY,
+    Index,
     Marks,
+    added,
     checked_marks,
-    checked_messages,
     checked_places,
     chosen,
     read_state,
@@ -54,14 +55,14 @@ class MemoryBase(MemoryShape, ABC):
 
     @abstractmethod
     def load_state_dict(self, state_dict: dict[str, Any], strict: bool = True) -> None:
-        """Take over what `state_dict` returned."""
+        """Restore what `state_dict` returned."""
 
 
 class InMemoryMemory(MemoryBase):
-    """The messages of an agent, in the process alone.
+    """Keeps the messages of an agent in the process.
 
-    The arguments about marks, and deleting by message ids, are what the agent of AgentScope 1.0.10 and later
-    asks of its memory.
+    Its methods take the arguments of AgentScope 1.0.0 to 1.0.9, and those of 1.0.10 and later: marks, and ids of
+    messages to delete.
     """
 
     def __init__(self) -> None:
@@ -73,21 +74,22 @@ class InMemoryMemory(MemoryBase):
     async def add(
         self,
         memories: Msg | list[Msg] | None,
+        marks: Marks | bool = None,
         allow_duplicates: bool = False,
-        marks: Marks = None,
         **kwargs: Any,
     ) -> None:
         """Add a message or several, all or none.
 
         Args:
             memories: the messages; None adds nothing.
+            marks: labels for the added messages. A boolean in this place is `allow_duplicates`, as in AgentScope
+                before 1.0.10.
             allow_duplicates: also add a message whose id is there already.
-            marks: labels to put on those that are added.
 
         Raises:
             TypeError: something else than a message is among them.
         """
-        given, labels = checked_messages(memories), checked_marks(marks)
+        given, labels, allow_duplicates = added(memories, marks, allow_duplicates)
         known = set() if allow_duplicates else {message.id for message in self.content}
         for message in given:
             if allow_duplicates or message.id not in known:
@@ -95,20 +97,22 @@ class InMemoryMemory(MemoryBase):
                 self.content.append(message)
                 self._mark(message.id, labels)
 
-    async def delete(self, index: int | Iterable[int] | Iterable[str], **kwargs: Any) -> int:
-        """Delete the messages at these places, counted from 0, and return how many that were.
+    async def delete(self, index: Index | None = None, *, msg_ids: Iterable[str] | None = None, **kwargs: Any) -> int:
+        """Delete messages, and return how many there were.
 
-        Strings are ids of messages; ids of none are passed over.
+        Args:
+            index: places, counted from 0; or ids of messages, as AgentScope 1.0.10 and later has it.
+            msg_ids: ids of messages; unknown ids are ignored.
 
         Raises:
             IndexError: there is no such place; nothing was deleted.
         """
-        places = checked_places(index, [message.id for message in self.content])
+        places = checked_places(index, msg_ids, [message.id for message in self.content])
         self._keep([message for place, message in enumerate(self.content) if place not in places])
         return len(places)
 
     async def delete_by_mark(self, mark: str | list[str], **kwargs: Any) -> int:
-        """Delete the messages that have one of these marks, and return how many that were."""
+        """Delete the messages that have one of these marks, and return how many there were."""
         marks, before = checked_marks(mark), len(self.content)
         self._keep([message for message in self.content if not set(marks) & set(self._marks.get(message.id, ()))])
         return before - len(self.content)
@@ -133,7 +137,7 @@ class InMemoryMemory(MemoryBase):
         Args:
             mark: only those with this mark.
             exclude_mark: only those without this mark.
-            prepend_summary: where there is a summary, as one message before them.
+            prepend_summary: put the summary, if there is one, before them as one message.
         """
         found = [each for each in self.content if chosen(self._marks.get(each.id, ()), mark, exclude_mark)]
         if prepend_summary and self._compressed_summary:
@@ -147,12 +151,12 @@ class InMemoryMemory(MemoryBase):
     async def update_messages_mark(
         self, new_mark: str | None, old_mark: str | None = None, msg_ids: list[str] | None = None
     ) -> int:
-        """Give messages a mark, in the place of another one if named, and return how many have changed.
+        """Give messages a mark, or replace one, and return how many have changed.
 
         Args:
-            new_mark: the mark to give; None takes the old one away.
-            old_mark: only messages with this mark, which they lose.
-            msg_ids: only messages with these ids.
+            new_mark: the mark to give; None removes the old one.
+            old_mark: change only messages with this mark, and remove it.
+            msg_ids: change only messages with these ids.
         """
         changed = 0
         for id in {message.id: None for message in self.content if msg_ids is None or message.id in msg_ids}:
@@ -164,7 +168,7 @@ class InMemoryMemory(MemoryBase):
         return changed
 
     def state_dict(self) -> dict[str, Any]:
-        """Return ``{"content": [message, …]}``, and what there is of marks and summary."""
+        """Return ``{"content": [message, …]}``, with the marks and the summary if there are any."""
         state: dict[str, Any] = {"content": [deepcopy(message.to_dict()) for message in self.content]}
         if marks := {id: list(labels) for id, labels in self._marks.items() if labels}:
             state["marks"] = marks
@@ -173,11 +177,11 @@ class InMemoryMemory(MemoryBase):
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any], strict: bool = True) -> None:
-        """Put the messages of a state in the place of all there are.
+        """Replace all messages by those of a state.
 
         Args:
             state_dict: what `state_dict` returned, here or in AgentScope itself; it is not changed.
-            strict: refuse a state without messages; otherwise it changes nothing.
+            strict: raise for a state without messages; otherwise such a state changes nothing.
 
         Raises:
             KeyError: it has no "content"; nothing was changed.

@@ -1,4 +1,4 @@
-"""The short-term memory of an agent, on disk: the messages of one session, and a summary of the oldest."""
+"""The short-term memory of an agent on disk: the messages of one session, and a summary of the oldest."""
 
 import asyncio
 import warnings
@@ -10,9 +10,10 @@ from typing import Any, TypeVar
 from memorist.adapters.agentscope.buffer import MemoryBase
 from memorist.adapters.agentscope.messages import (
     SUMMARY,
+    Index,
     Marks,
+    added,
     checked_marks,
-    checked_messages,
     checked_places,
     chosen,
     read_state,
@@ -32,14 +33,14 @@ __all__ = ["DurableMemory"]
 _T = TypeVar("_T")
 
 SUMMARISED = "summarised"
-"""The mark of messages that the summary speaks for."""
+"""The mark of messages that are part of the summary."""
 
 
 class DurableMemory(MemoryBase):
-    """The messages of one session on disk: `InMemoryMemory` that outlives the process.
+    """Keeps the messages of one session on disk, with the interface of `InMemoryMemory`.
 
-    With a budget, `get_memory` gives what fits: when it is exceeded, the oldest messages are summarised until
-    the others take half of it. They stay on disk under the mark "summarised".
+    With a budget of tokens, the oldest messages are summarised when the budget is exceeded, until the others take
+    half of it. Summarised messages stay on disk with the mark "summarised".
 
     ```python
     memory = DurableMemory(opened.scoped(user="alice", session="monday"), tokens=8000, model=chat_model)
@@ -48,10 +49,10 @@ class DurableMemory(MemoryBase):
 
     Args:
         memory: an open memory whose scope has a session.
-        tokens: how many tokens the messages may have together; by default any number.
+        tokens: the most tokens of all messages together; by default there is no limit.
         model: a chat model of this project or of AgentScope, which writes the summary; see
-            `memorist.language.summarize` for what stands there without one.
-        count_tokens: how many tokens a text has; by default a quarter of its characters.
+            `memorist.language.summarize` for the summary without one.
+        count_tokens: returns how many tokens a text has; by default a quarter of its characters.
 
     Raises:
         InvalidInputError: the memory has no session, or the budget is not a positive number.
@@ -78,31 +79,31 @@ class DurableMemory(MemoryBase):
     async def add(
         self,
         memories: Msg | list[Msg] | None,
+        marks: Marks | bool = None,
         allow_duplicates: bool = False,
-        marks: Marks = None,
         **kwargs: Any,
     ) -> None:
-        """Add a message or several, all or none; on disk when it returns. As in `InMemoryMemory`."""
-        messages, labels = checked_messages(memories), checked_marks(marks)
+        """Add a message or several, all or none, as `InMemoryMemory` does. They are on disk when this returns."""
+        messages, labels, allow_duplicates = added(memories, marks, allow_duplicates)
         if messages:
             stored = [_stored(each, labels) for each in messages]
             await self._talk.append(stored, allow_duplicates=allow_duplicates)
             async with self._summarising:  # each summary goes on from the one before
                 await self._summarise()
 
-    async def delete(self, index: int | Iterable[int] | Iterable[str], **kwargs: Any) -> int:
-        """Delete the messages at these places, or with these ids. As in `InMemoryMemory`."""
+    async def delete(self, index: Index | None = None, *, msg_ids: Iterable[str] | None = None, **kwargs: Any) -> int:
+        """Delete messages by place or id, as `InMemoryMemory` does."""
         found = await self._talk.all()
-        places = checked_places(index, [_own_id(each) for each in found])
+        places = checked_places(index, msg_ids, [_own_id(each) for each in found])
         return await self._delete([found[place] for place in places])
 
     async def delete_by_mark(self, mark: str | list[str], **kwargs: Any) -> int:
-        """Delete the messages that have one of these marks, and return how many that were."""
+        """Delete the messages that have one of these marks, and return how many there were."""
         marks = set(checked_marks(mark))
         return await self._delete([each for each in await self._talk.all() if marks & set(_marks(each))])
 
     async def retrieve(self, *args: Any, **kwargs: Any) -> None:
-        """Raise NotImplementedError: a buffer has its messages in order; `Memory.recall` searches them."""
+        """Raise NotImplementedError: a buffer does not search; `Memory.recall` does."""
         raise NotImplementedError("The retrieve method is not implemented in DurableMemory class.")
 
     async def size(self) -> int:
@@ -117,12 +118,12 @@ class DurableMemory(MemoryBase):
     async def get_memory(
         self, mark: str | None = None, exclude_mark: str | None = None, prepend_summary: bool = True, **kwargs: Any
     ) -> list[Msg]:
-        """Return the messages in the order in which they were added, without those that are summarised.
+        """Return the messages that are not summarised, in the order in which they were added.
 
         Args:
             mark: only those with this mark.
             exclude_mark: only those without this mark.
-            prepend_summary: where there is a summary, as one message before them.
+            prepend_summary: put the summary, if there is one, before them as one message.
         """
         found = [each for each in await self._talk.all() if chosen(_marks(each), mark, exclude_mark)]
         if mark != SUMMARISED:
@@ -141,7 +142,7 @@ class DurableMemory(MemoryBase):
     async def update_messages_mark(
         self, new_mark: str | None, old_mark: str | None = None, msg_ids: list[str] | None = None
     ) -> int:
-        """Give messages a mark, in the place of another one if named. As in `InMemoryMemory`."""
+        """Give messages a mark, or replace one, as `InMemoryMemory` does."""
         changed = 0
         for each in await self._talk.all():
             if msg_ids is None or _own_id(each) in msg_ids:
@@ -153,11 +154,11 @@ class DurableMemory(MemoryBase):
         return changed
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the state as `InMemoryMemory` does. Reads the disk while it blocks."""
+        """Return the state as `InMemoryMemory` does. Blocks while it reads the disk."""
         return _now(self._state())
 
     def load_state_dict(self, state_dict: dict[str, Any], strict: bool = True) -> None:
-        """Put the messages of a state in the place of all there are, on disk when it returns. Blocks.
+        """Replace all messages by those of a state. Blocks; they are on disk when this returns.
 
         Raises:
             KeyError: it has no "content", and `strict`; nothing was changed.
@@ -200,7 +201,7 @@ class DurableMemory(MemoryBase):
     # --- the budget ------------------------------------------------------------------------------------
 
     async def _summarise(self) -> None:
-        """Put the oldest messages into the summary where all of them together exceed the budget."""
+        """Summarise the oldest messages if all together exceed the budget."""
         if self._tokens is None:
             return
         found = [each for each in await self._talk.all() if SUMMARISED not in _marks(each)]
@@ -217,7 +218,7 @@ class DurableMemory(MemoryBase):
             await self._set_marks(each, [*_marks(each), SUMMARISED])
 
     def _cut(self, messages: list[Message]) -> int:
-        """Return how many of the oldest have to go."""
+        """Return how many of the oldest messages to summarise."""
         sizes = [self._count_tokens(words_of(_message(each))) for each in messages]
         if sum(sizes) <= (self._tokens or 0):
             return 0
@@ -265,11 +266,11 @@ def _marks(stored: Message) -> list[str]:
 
 
 def _answers(stored: Message) -> bool:
-    """Tell whether a message has results of calls, which no model takes without the calls before them."""
+    """Whether a message has results of tool calls; no model takes them without the calls before them."""
     return any(block.get("type") == "tool_result" for block in blocks_of(_message(stored)))
 
 
 def _now(work: Coroutine[Any, Any, _T]) -> _T:
-    """Do the work and wait for it, in an event loop of its own: the caller's may be running."""
+    """Run the coroutine in another thread's event loop, since the caller's may be running, and wait for it."""
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(asyncio.run, work).result()

@@ -1,4 +1,4 @@
-"""What the buffers check alike: messages, places, marks and states that are given to them."""
+"""Checks that both buffers share: of messages, places, marks and states."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
@@ -9,7 +9,9 @@ from memorist.adapters.agentscope.types import Msg
 
 __all__ = [
     "SUMMARY",
+    "Index",
     "Marks",
+    "added",
     "checked_marks",
     "checked_messages",
     "checked_places",
@@ -20,6 +22,7 @@ __all__ = [
 ]
 
 Marks: TypeAlias = str | list[str] | None
+Index: TypeAlias = int | Iterable[int] | Iterable[str]
 
 SUMMARY = "_compressed_summary"
 """Where a state has the summary."""
@@ -41,6 +44,16 @@ def checked_messages(given: object) -> list[Msg]:
     return messages
 
 
+def added(memories: object, marks: object, allow_duplicates: object) -> tuple[list[Msg], list[str], bool]:
+    """Return the checked arguments of `add`: messages, marks, and whether a message may be there twice.
+
+    The second positional argument is `marks` since AgentScope 1.0.10 and was `allow_duplicates` before.
+    """
+    if isinstance(marks, bool):
+        marks, allow_duplicates = None, marks
+    return checked_messages(memories), checked_marks(marks), bool(allow_duplicates)
+
+
 def checked_marks(given: object) -> list[str]:
     """Return the marks given; None is none."""
     marks = [] if given is None else [given] if isinstance(given, str) else given
@@ -49,13 +62,17 @@ def checked_marks(given: object) -> list[str]:
     return list(marks)
 
 
-def checked_places(index: int | Iterable[int] | Iterable[str], ids: Sequence[str]) -> set[int]:
-    """Return the places that `index` names: numbers, or ids of messages.
+def checked_places(index: Index | None, msg_ids: Iterable[str] | None, ids: Sequence[str]) -> set[int]:
+    """Return the places of the messages that `delete` is asked for: numbers, or ids of messages.
 
     Raises:
         IndexError: a number is out of range.
+        TypeError: nothing is asked for.
     """
-    given = [index] if isinstance(index, int | str) else list(index)
+    if index is None and msg_ids is None:
+        raise TypeError("delete needs the index or the msg_ids of the messages to be deleted")
+    asked = index if msg_ids is None else msg_ids
+    given = [asked] if isinstance(asked, int | str) else list(asked or ())
     if given and all(isinstance(each, str) for each in given):
         return {place for place, id in enumerate(ids) if id in given}
     bad = [each for each in given if not isinstance(each, int) or not 0 <= each < len(ids)]

@@ -157,6 +157,11 @@ def _tool(function: Callable[..., Any], read_only: bool) -> Any:
 
     schema = ToolSchema.of(function)
 
+    class MemoryTool(FunctionTool):  # type: ignore[misc]  # AgentScope need not be installed
+        # Before 2.0.8, the constructor takes neither a schema nor a permission.
+        async def check_permissions(self, *args: Any, **kwargs: Any) -> Any:
+            return PermissionDecision(behavior=PermissionBehavior.ALLOW, message="the agent's own memory")
+
     async def call(**arguments: Any) -> Any:
         response = await function(
             **{name: arguments[name] for name in schema.parameters["properties"] if name in arguments}
@@ -164,11 +169,6 @@ def _tool(function: Callable[..., Any], read_only: bool) -> Any:
         texts: Iterable[str] = (str(block["text"]) for block in response.content)
         return ToolChunk(content=[TextBlock(text=text) for text in texts])
 
-    return FunctionTool(
-        call,
-        name=schema.name,
-        description=schema.description,
-        input_schema=dict(schema.parameters),
-        is_read_only=read_only,
-        permission=PermissionDecision(behavior=PermissionBehavior.ALLOW, message="the agent's own memory"),
-    )
+    tool = MemoryTool(call, name=schema.name, description=schema.description, is_read_only=read_only)
+    tool.input_schema = dict(schema.parameters)
+    return tool

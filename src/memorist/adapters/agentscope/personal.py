@@ -11,17 +11,25 @@ __all__ = ["ReMePersonalLongTermMemory"]
 
 
 class ReMePersonalLongTermMemory(ReMeLongTermMemoryBase):
-    """What users say about themselves, as facts: each stands alone, and gives way to one that contradicts it."""
+    """Keeps what users say about themselves, as facts. A newer fact replaces one that it contradicts."""
 
     async def record_to_memory(self, thinking: str, content: list[str], **kwargs: Any) -> ToolResponse:
-        """Record important personal information about the user to long-term memory.
+        """Record important information about the user to long-term memory, for later conversations.
 
-        Use this for preferences, habits, likes and dislikes, and facts of the user's life that may matter in
-        a later conversation.
+        Use this to save personal information, preferences, habits and facts about the user that you may need
+        later. It lets you give answers that are personal and fit the situation.
+
+        When to record:
+        - The user tells you a preference, such as "I prefer homestays when I travel".
+        - The user mentions a habit or a routine, such as "I start work at 9 AM".
+        - The user says what they like or dislike, such as "I enjoy green tea".
+        - The user tells you a fact about themselves, such as "I work as a software engineer".
+
+        What to record: be specific and structured. Say who, when, where, what, why and how where it matters.
 
         Args:
-            thinking: Why this is worth recording and what it may be good for later.
-            content: The facts, each a clear sentence that stands alone: who, what, when, where, why. For
+            thinking: Your reasons why this is worth recording, and how it may be useful later.
+            content: The facts to remember, a list of strings, each a clear statement that stands alone. For
                 example ["User prefers homestays in Hangzhou", "User likes visiting West Lake in the morning"].
         """
         self._require_started()
@@ -34,20 +42,26 @@ class ReMePersonalLongTermMemory(ReMeLongTermMemoryBase):
         except Exception as error:  # the edge to the agent, which is told in words
             return answer(f"Error recording memory: {error}")
 
-    async def retrieve_from_memory(self, keywords: list[str], limit: int = 3, **kwargs: Any) -> ToolResponse:
-        """Search long-term memory for what is known about the user.
+    async def retrieve_from_memory(self, keywords: list[str], **kwargs: Any) -> ToolResponse:
+        """Search long-term memory for information about the user, and retrieve what is relevant.
 
-        Call this BEFORE you answer questions about the user's preferences, past or personal details, instead
-        of guessing.
+        Call this BEFORE you answer questions about the user's preferences, their past or personal details, so
+        that your answer rests on what was recorded and not on a guess.
+
+        Use this when:
+        - The user asks "what do I like?", "what are my preferences?" or "what do you know about me?".
+        - The user asks about what they did, their habits or preferences they have told you.
+        - The user refers to something they told you in an earlier conversation.
+        - You need to fit an answer to the user's history.
 
         Args:
-            keywords: What to search for, several short and specific texts. For example ["travel preferences",
-                "Hangzhou"] or ["work habits", "morning routine"].
-            limit: The most memories to return for each keyword.
+            keywords: What to search for in memory. Be specific, and give several keywords for better results. For
+                example ["travel preferences", "Hangzhou"], ["work habits", "morning routine"] or ["food
+                preferences", "tea"].
         """
         self._require_started()
         try:
-            found = await self._search("retrieve_personal_memory", kwargs, keywords, limit)
+            found = await self._search("retrieve_personal_memory", kwargs, keywords)
             return answer("\n\n".join(found) or "No memories found for the given keywords.")
         except Exception as error:  # the edge to the agent
             return answer(f"Error retrieving memory: {error}")
@@ -56,7 +70,7 @@ class ReMePersonalLongTermMemory(ReMeLongTermMemoryBase):
         """Record what the user says about themselves in these messages; those recorded before are left out.
 
         Args:
-            msgs: the messages; None among them is passed over. A failure of the engine is a warning.
+            msgs: the messages; None among them is skipped. A failure of the engine is a warning.
             **kwargs: further arguments of the flow.
 
         Raises:
@@ -67,16 +81,15 @@ class ReMePersonalLongTermMemory(ReMeLongTermMemoryBase):
         messages = [{"role": each.role, "content": text} for each in new if (text := said(each))]
         await self._learn("summary_personal_memory", kwargs, {"messages": messages}, new, "memory")
 
-    async def retrieve(self, msg: Msg | list[Msg] | None, limit: int = 3, **kwargs: Any) -> str:
-        """Return what is known about the user that matters to this message, a line for each memory.
+    async def retrieve(self, msg: Msg | list[Msg] | None, **kwargs: Any) -> str:
+        """Return what is known about the user and relevant to this message, a line for each memory.
 
         Args:
             msg: the message; of several, the last. None finds nothing. A failure of the engine is a warning.
-            limit: the most memories.
-            **kwargs: further arguments of the flow.
+            **kwargs: `limit`, the most memories (3), and further arguments of the flow.
 
         Raises:
             TypeError: there is something else than messages.
             RuntimeError: used before ``async with``.
         """
-        return await self._answer("retrieve_personal_memory", kwargs, msg, limit, "memory")
+        return await self._answer("retrieve_personal_memory", kwargs, msg, "memory")

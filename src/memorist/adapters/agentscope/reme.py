@@ -1,4 +1,4 @@
-"""What personal, task and tool memory have in common: who they belong to, their engine, their checks."""
+"""What personal, task and tool memory share: their workspace, their engine, their checks."""
 
 import warnings
 from collections.abc import Sequence
@@ -15,11 +15,12 @@ from memorist.memory import Memory
 
 __all__ = ["ReMeLongTermMemoryBase"]
 
+_TOP_K = 3
 NOT_STARTED = "ReMeApp context not started. Please use 'async with' to initialize the app."
 
 
 class ReMeLongTermMemoryBase(RecordingMemory):
-    """A long-term memory in a workspace of its own, the user's.
+    """A long-term memory in the user's workspace.
 
     ```python
     async with ReMePersonalLongTermMemory(user_name="alice", memory="agent.db") as memory:
@@ -27,15 +28,15 @@ class ReMeLongTermMemoryBase(RecordingMemory):
     ```
 
     Args:
-        agent_name: who records; a label on what is recorded.
-        user_name: whose memory it is: the workspace, which no other user's memory can see. Any text will do.
-        run_name: the session in which it is recorded; a label.
-        model: a chat model of this project or of AgentScope, which finds in the text what is worth keeping.
-            Without one, the text given is kept.
+        agent_name: the agent that records; a label of the records.
+        user_name: the user: the workspace, which no other user's memory can see. Any text is allowed.
+        run_name: the session; a label of the records.
+        model: a chat model of this project or of AgentScope, which extracts what is worth keeping. Without one,
+            the given text is kept.
         embedding_model: an embedder of this project or of AgentScope; by default the bundled one.
-        reme_config_path: a file of settings of ReMe; there is nothing in it for this engine.
-        memory: where to keep it: a file or another store's URL, or a `Memory` that is open already; by default
-            what MEMORIST_DB says, else ``memorist.db`` in the user's data folder.
+        reme_config_path: a file of ReMe's settings; it has no effect, and a warning says so.
+        memory: a file, a URL, or an open `Memory`; by default the value of MEMORIST_DB, else ``memorist.db`` in
+            the user's data folder.
         **kwargs: further settings of ReMe, likewise without effect.
 
     Raises:
@@ -92,20 +93,20 @@ class ReMeLongTermMemoryBase(RecordingMemory):
             raise RuntimeError(NOT_STARTED)
 
     async def _run(self, flow: str, options: dict[str, Any], **arguments: Any) -> Result:
-        """Run a flow in the workspace. Whatever else the options say, flow and workspace are not theirs to say."""
+        """Run a flow in the workspace. Options cannot change the flow or the workspace."""
         given = {**options, **arguments, "name": flow, "workspace_id": self.workspace_id}
         result: Result = await self.app.async_execute(**given)
         return result
 
     def _to_record(self, msgs: Any) -> list[Msg]:
-        """Return the messages that are to be recorded, checked; those recorded before are left out."""
+        """Return the checked messages that were not recorded before."""
         found = recorded(msgs)
         if found:
             self._require_started()
         return self._unrecorded(found)
 
     def _to_ask(self, msg: Any) -> str:
-        """Return the query: the text of the last message; "" where there is nothing to ask."""
+        """Return the query: the text of the last message, or ""."""
         found = asked(msg)
         if not found:
             return ""
@@ -115,7 +116,7 @@ class ReMeLongTermMemoryBase(RecordingMemory):
     async def _learn(
         self, flow: str, options: dict[str, Any], trajectory: dict[str, Any], new: list[Msg], source: str
     ) -> None:
-        """Record the course of new messages. A failure is a warning: the agent goes on without."""
+        """Record new messages as one trajectory. A failure is a warning; the agent goes on."""
         if not trajectory["messages"]:
             return
         try:
@@ -124,30 +125,40 @@ class ReMeLongTermMemoryBase(RecordingMemory):
         except Exception as error:  # the edge to the engine
             warnings.warn(f"Error recording messages to {source}: {error}", stacklevel=3)
 
-    async def _answer(self, flow: str, options: dict[str, Any], msg: Any, top_k: int, source: str) -> str:
-        """Return what a flow finds for a message. A failure is a warning: the agent goes on without."""
+    async def _answer(self, flow: str, options: dict[str, Any], msg: Any, source: str) -> str:
+        """Return what a flow finds for a message. A failure is a warning; the agent goes on without."""
         query = self._to_ask(msg)
         if not query:
             return ""
         try:
-            result = await self._run(flow, options, query=query, top_k=top_k)
+            options, most = split_options(options)
+            result = await self._run(flow, options, query=query, top_k=_TOP_K if most is None else most)
             return str(result.get("answer") or "")
         except Exception as error:  # the edge to the engine
             warnings.warn(f"Error retrieving {source}: {error}", stacklevel=3)
             return ""
 
-    async def _search(self, flow: str, options: dict[str, Any], keywords: list[str], top_k: int) -> list[str]:
-        """Return what was found for each keyword that something was found for."""
+    async def _search(self, flow: str, options: dict[str, Any], keywords: list[str]) -> list[str]:
+        """Return the answers for the keywords that have one."""
+        options, most = split_options(options)
         answers = []
         for keyword in listed(keywords):
-            result = await self._run(flow, options, query=keyword, top_k=top_k)
+            result = await self._run(flow, options, query=keyword, top_k=_TOP_K if most is None else most)
             if answer := result.get("answer"):
                 answers.append(f"Keyword '{keyword}':\n{answer}")
         return answers
 
 
+def split_options(given: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+    """Return the options of a flow without `top_k` and `limit`, and the one of the two that is given, or None."""
+    options = dict(given)
+    limit = options.pop("limit", None)
+    top_k = options.pop("top_k", None)
+    return options, limit if top_k is None else top_k
+
+
 def items_of(content: list[str]) -> list[str]:
-    """Return the items that are to be recorded, without blank ones."""
+    """Return the items to record, without blank ones."""
     return [item for each in listed(content) if each is not None and (item := str(each)).strip()]
 
 

@@ -1,12 +1,12 @@
-"""Tool memory: how calls of tools went, and guidelines made of that."""
+"""Tool memory: executions of tools, and guidelines made from them."""
 
 import json
 import warnings
 from collections.abc import Iterable
 from typing import Any
 
-from memorist.adapters.agentscope.reading import asked, blocks_of, listed, said, text_of
-from memorist.adapters.agentscope.reme import ReMeLongTermMemoryBase
+from memorist.adapters.agentscope.reading import blocks_of, listed, said
+from memorist.adapters.agentscope.reme import ReMeLongTermMemoryBase, split_options
 from memorist.adapters.agentscope.types import Msg, ToolResponse, answer
 
 __all__ = ["ReMeToolLongTermMemory"]
@@ -15,17 +15,28 @@ NOTHING_VALID = "No valid tool call results to record."
 
 
 class ReMeToolLongTermMemory(ReMeLongTermMemoryBase):
-    """Calls of tools with their results, and for each tool a guideline with exact statistics."""
+    """Keeps tool calls with their results, and for each tool a guideline with exact statistics."""
 
     async def record_to_memory(self, thinking: str, content: list[str], **kwargs: Any) -> ToolResponse:
-        """Record executions of tools, from which guidelines for their use are made.
+        """Record executions of tools to long-term memory, to learn how the tools are used well.
 
-        Use this after you have executed a tool, also when it failed.
+        Use this after you have used a tool, to keep the details of the execution, its result and its cost. Over
+        time, guidelines and best practices for each tool come of it.
+
+        When to record:
+        - After a tool was executed successfully.
+        - After a tool failed, to learn what does not work.
+        - When you find a combination of parameters that works well.
+        - When a way of using a tool is worth noting.
+
+        What to record: each execution with all of its details.
 
         Args:
-            thinking: Why this execution is worth recording: what worked, what did not.
-            content: JSON strings, one for each execution, with create_time ("YYYY-MM-DD HH:MM:SS"), tool_name,
-                input (an object), output (a string), token_cost (an integer), success (true or false) and
+            thinking: Your reasons why this execution is worth recording: what worked well, what could be better,
+                what was learned.
+            content: JSON strings, one for each execution, all with these fields: create_time (the time as
+                "YYYY-MM-DD HH:MM:SS"), tool_name (the executed tool's name), input (its parameters, an object),
+                output (what it returned, a string), token_cost (an integer), success (true or false) and
                 time_cost (seconds). For example '{"create_time": "2024-01-01 10:00:00", "tool_name": "search",
                 "input": {"query": "Python"}, "output": "Found 10 results", "token_cost": 100, "success": true,
                 "time_cost": 1.2}'.
@@ -42,22 +53,34 @@ class ReMeToolLongTermMemory(ReMeLongTermMemoryBase):
         except Exception as error:  # the edge to the agent, which is told in words
             return answer(f"Error recording tool memory: {error}")
 
-    async def retrieve_from_memory(
-        self, keywords: list[str], limit: int | None = None, top_k: int | None = None, **kwargs: Any
-    ) -> ToolResponse:
-        """Retrieve the guidelines for tools, made from how their past executions went.
+    async def retrieve_from_memory(self, keywords: list[str], **kwargs: Any) -> ToolResponse:
+        """Retrieve guidelines and best practices for the use of tools, made from their past executions.
 
-        Call this BEFORE you use a tool that you are not sure about.
+        Call this BEFORE you use a tool, above all if you are not sure how to use it, or want to follow what has
+        proved itself.
+
+        Use this when:
+        - You are about to use a tool, and want to know the best practices.
+        - You are not sure about a tool's parameters or how it is used.
+        - You want to learn from executions that succeeded or failed.
+        - The user asks "how should I use this tool?" or "what's the best way to ...?".
+        - You need to know a tool's performance or its limits.
+
+        Why retrieve first:
+        - You use the experience that was gathered with the tool.
+        - You avoid common mistakes and pitfalls.
+        - You choose the best combination of parameters.
+        - You know what the tool costs and how well it performs.
+        - You follow best practices.
 
         Args:
-            keywords: The exact names of the tools. For example ["search"] or ["database_query", "cache_get"].
-            limit: The most tools to return guidelines for; by default all of them.
-            top_k: The same under another name.
+            keywords: The tools, by their exact names. For example ["search"], ["database_query", "cache_get"] or
+                ["api_call"].
         """
         self._require_started()
         try:
             names = ",".join(listed(keywords))
-            result = await self._run("retrieve_tool_memory", _options(kwargs, top_k, limit), tool_names=names)
+            result = await self._run("retrieve_tool_memory", _options(kwargs), tool_names=names)
             return answer(str(result.get("answer") or "") or f"No tool guidelines found for: {names}")
         except Exception as error:  # the edge to the agent
             return answer(f"Error retrieving tool memory: {error}")
@@ -84,29 +107,22 @@ class ReMeToolLongTermMemory(ReMeLongTermMemoryBase):
         except Exception as error:  # the agent goes on without
             warnings.warn(f"Error recording tool messages to memory: {error}", stacklevel=2)
 
-    async def retrieve(
-        self, msg: Msg | list[Msg] | None, limit: int | None = None, top_k: int | None = None, **kwargs: Any
-    ) -> str:
+    async def retrieve(self, msg: Msg | list[Msg] | None, **kwargs: Any) -> str:
         """Return the guidelines of the tools that this message names, by their exact names, with commas between.
 
         Args:
             msg: the message; of several, the last. None finds nothing. A failure of the engine is a warning.
-            limit: the most tools; by default all of them.
-            top_k: the same under another name.
-            **kwargs: further arguments of the flow.
+            **kwargs: `top_k` or `limit`, the most tools (by default all), and further arguments of the flow.
 
         Raises:
             TypeError: there is something else than messages.
             RuntimeError: used before ``async with``.
         """
-        found = asked(msg)
-        if found:
-            self._require_started()
-        names = text_of(found[-1], thinking=False) if found else ""
+        names = self._to_ask(msg)
         if not names:
             return ""
         try:
-            result = await self._run("retrieve_tool_memory", _options(kwargs, top_k, limit), tool_names=names)
+            result = await self._run("retrieve_tool_memory", _options(kwargs), tool_names=names)
             return str(result.get("answer") or "")
         except Exception as error:  # the agent goes on without
             warnings.warn(f"Error retrieving tool guidelines: {error}", stacklevel=2)
@@ -140,6 +156,6 @@ def _texts(message: Msg) -> list[str]:
     return [str(block.get("text") or "") for block in blocks_of(message) if block.get("type") == "text"]
 
 
-def _options(given: dict[str, Any], top_k: int | None, limit: int | None) -> dict[str, Any]:
-    most = limit if top_k is None else top_k
-    return given if most is None else {**given, "top_k": most}
+def _options(given: dict[str, Any]) -> dict[str, Any]:
+    options, most = split_options(given)
+    return options if most is None else {**options, "top_k": most}

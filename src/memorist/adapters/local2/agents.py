@@ -9,7 +9,7 @@ from typing import Any
 from memorist.adapters.local2.layout import exchange
 from memorist.adapters.local2.service import MemoryService
 from memorist.adapters.local2.subjects import RESPONSE_GENERATION, USER_FEEDBACK
-from memorist.agents.bus import Bus, Envelope
+from memorist.bus import Bus, Envelope
 from memorist.framing import without_recalled
 
 __all__ = ["FeedbackAgent", "MemoryAgent"]

@@ -5,7 +5,7 @@ import asyncio
 from memorist.adapters.local2.agents import FeedbackAgent, MemoryAgent
 from memorist.adapters.local2.service import MemoryService
 from memorist.adapters.local2.tools import DUAL_MODE_TOOLS, TOOLS
-from memorist.agents.bus import Bus
+from memorist.bus import Bus
 
 __all__ = ["run_local"]
 

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 from memorist.adapters.local2.layout import SAVED, WHAT_TO_PASS, episodes_text, saved_text, topic_text
 from memorist.adapters.local2.service import MemoryService
 from memorist.adapters.local2.subjects import TOOL_SCHEMA, tool_request, tool_result
-from memorist.agents.bus import Bus, Envelope
 from memorist.agents.tools import Toolbox, ToolSchema
+from memorist.bus import Bus, Envelope
 from memorist.errors import BusError
 
 __all__ = [

@@ -1,6 +1,8 @@
 """Mango's memory on any Memorist store."""
 
-from collections.abc import Mapping, Sequence
+import json
+import uuid
+from collections.abc import Sequence
 from typing import Any
 
 from memorist.adapters.mango.layered import Layer, LayeredMemory, Stored
@@ -15,13 +17,13 @@ _PAGE = 500
 
 
 class AgentMemory(LayeredMemory):
-    """The same memory over the verbs: tool calls and examples are tool uses (verified ones), texts are notes.
+    """Keeps tool calls and examples as tool uses (examples as verified ones), and texts as notes.
 
-    Every other verb of `Memory` sees them, too; what others stored under ids of their own is not Mango's and
-    is left alone.
+    All other verbs of `Memory` see these records. Records that others wrote are not Mango's, and are left alone.
+    Memories under different labels share nothing, also where their entries have the same ids.
 
     Args:
-        memory: an open memory; its scope is whose memory this is.
+        memory: an open memory; its scope says whose memory it is.
         rerank: see `LayeredMemory`.
         provenance: see `LayeredMemory`.
     """
@@ -30,19 +32,27 @@ class AgentMemory(LayeredMemory):
         super().__init__(rerank=rerank, provenance=provenance)
         self.memory = memory
 
+    def _record_id(self, layer: Layer, id: str) -> str:
+        """Return the id of an entry's record: ids are unique behind a wall, Mango's only in one memory's layer."""
+        scope = self.memory.scope
+        if scope.agent is None and scope.session is None:
+            return f"{layer}:{id}"
+        return f"{layer}:{uuid.uuid5(uuid.NAMESPACE_OID, json.dumps([scope.agent, scope.session, id]))}"
+
     async def _put(self, layer: Layer, entry: Stored) -> None:
-        id, fields = f"{layer}:{entry.id}", entry.fields
-        given: dict[str, Any] = {"source": fields.get("source"), "metadata": _metadata(layer, fields)}
+        fields = entry.fields
+        given: dict[str, Any] = {
+            "id": self._record_id(layer, entry.id), "if_exists": "replace", "metadata": _metadata(entry),
+            "source": fields.get("source"),
+        }  # fmt: skip
         if layer == "text":
-            await self.memory.notes.add(entry.text, id=id, if_exists="replace", **given)
+            await self.memory.notes.add(entry.text, **given)
             return
         await self.memory.tools.record(
             entry.text if entry.text.strip() else None,
             fields["tool_name"],
             fields["tool_args"],
             fields["result_summary"],
-            id=id,
-            if_exists="replace",
             verified=layer == "training",
             **given,
         )
@@ -57,11 +67,11 @@ class AgentMemory(LayeredMemory):
         return [_stored(layer, hit.record, hit.similarity) for hit in hits]
 
     async def _get(self, layer: Layer, id: str) -> Stored | None:
-        record = await self.memory.get(f"{layer}:{id}")
+        record = await self.memory.get(self._record_id(layer, id))
         return None if record is None or "mango" not in record.metadata else _stored(layer, record)
 
     async def _remove(self, layer: Layer, id: str) -> None:
-        await self.memory.forget(f"{layer}:{id}")
+        await self.memory.forget(self._record_id(layer, id))
 
     async def _all(self, layer: Layer) -> Sequence[Stored]:
         records: list[Record] = []
@@ -85,15 +95,15 @@ def _chosen(layer: Layer) -> dict[str, Any]:
     return {"kind": _kind(layer), "where": where, "verified": layer == "training"}
 
 
-def _metadata(layer: Layer, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the record has no field for: Mango's timestamp to the letter, and its own `verified`."""
-    kept = {name: fields[name] for name in ("timestamp", "verified") if name in fields}
-    return {"mango": kept}
+def _metadata(entry: Stored) -> dict[str, Any]:
+    """Return what a record has no field for: Mango's id and timestamp to the letter, and its own `verified`."""
+    kept = {name: entry.fields[name] for name in ("timestamp", "verified") if name in entry.fields}
+    return {"mango": {"id": entry.id, **kept}}
 
 
 def _stored(layer: Layer, record: Record, similarity: float = 0.0) -> Stored:
-    id = record.id.removeprefix(f"{layer}:")
     own: dict[str, Any] = {**record.metadata["mango"], "source": record.source}
+    id = own.pop("id")
     if layer == "text":
         return Stored(id, record.content, own, similarity)
     use = ToolUse.of(record)

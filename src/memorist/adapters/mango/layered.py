@@ -1,4 +1,4 @@
-"""What every memory of Mango's kind does the same way, over three layers that know how to keep and to find."""
+"""The rules that every memory of Mango's kind follows, over three layers that store and search."""
 
 import json
 import logging
@@ -21,9 +21,9 @@ _Call = TypeVar("_Call", MemoryEntry, TrainingEntry)
 LAYERS: tuple[Layer, ...] = ("tool", "text", "training")
 _CALL_FIELDS = ("question", "tool_name", "tool_args", "result_summary", "timestamp")
 _FLOAT_NOISE = 1e-6
-"""Vectors are kept as floats of 32 bits: a similarity that is the threshold may come out a hair below it."""
+"""Vectors are 32-bit floats: a similarity equal to the threshold may be computed slightly below it."""
 _CANDIDATES = 4
-"""How many times `top_k` are looked at where they are put in another order."""
+"""How many times `top_k` entries are read when they are re-ranked."""
 _BY_SIMILARITY, _BY_ARGUMENTS = 0.7, 0.3
 
 
@@ -38,12 +38,12 @@ class Stored:
 
 
 class LayeredMemory(MemoryService):
-    """The laws of thresholds, limits and rounding, of export and import.
+    """Applies thresholds, limits and rounding; exports and imports.
 
     Args:
-        rerank: order by 0.7 x similarity + 0.3 x the share of the question's words found in the arguments;
-            `similarity` stays the cosine.
-        provenance: keep `source` and `verified` of each entry; they are exported, too.
+        rerank: order hits by 0.7 x similarity + 0.3 x the share of the question's words that are found in the
+            arguments; `similarity` stays the cosine.
+        provenance: store and export `source` and `verified` of each entry.
     """
 
     def __init__(self, *, rerank: bool = False, provenance: bool = False) -> None:
@@ -54,11 +54,11 @@ class LayeredMemory(MemoryService):
 
     @abstractmethod
     async def _put(self, layer: Layer, entry: Stored) -> None:
-        """Keep an entry, in the place of one with the same id."""
+        """Store an entry, and replace one with the same id."""
 
     @abstractmethod
     async def _nearest(self, layer: Layer, text: str, count: int, threshold: float) -> Sequence[Stored]:
-        """Return up to `count` entries with at least this similarity, unrounded, best first."""
+        """Return up to `count` entries whose unrounded similarity is `threshold` or more, best first."""
 
     @abstractmethod
     async def _get(self, layer: Layer, id: str) -> Stored | None:
@@ -88,9 +88,9 @@ class LayeredMemory(MemoryService):
     async def delete(self, entry_id: str) -> None:
         await self._remove("tool", entry_id)
 
-    async def save_text(self, text: str) -> str:
+    async def save_text(self, text: str, *, source: str | None = None, verified: bool | None = None) -> str:
         id = make_entry_id()
-        await self._put("text", Stored(id, text, self._origin("manual", False)))
+        await self._put("text", Stored(id, text, self._origin(source or "manual", bool(verified))))
         return id
 
     async def search_text(self, query: str, top_k: int = 3, similarity_threshold: float = 0.6) -> list[TextMemoryEntry]:
@@ -126,13 +126,11 @@ class LayeredMemory(MemoryService):
         return exported
 
     async def import_all(self, entries: list[dict[str, Any]]) -> int:
-        """Keep what `export_all` returned.
+        """Store what `export_all` returned, and return how many entries were imported.
 
-        An entry without an id gets one that its content makes, and one without a timestamp keeps that which it
-        has, so that importing twice changes nothing.
-
-        Returns:
-            How many were imported; unknown types and bad entries are logged as warnings and passed over.
+        Unknown types and bad entries are logged as warnings and skipped. An entry without an id gets one made
+        from its content, and an entry without a timestamp keeps the stored one, so that importing twice changes
+        nothing.
         """
         imported = 0
         for entry in entries:
@@ -149,7 +147,7 @@ class LayeredMemory(MemoryService):
         return imported
 
     async def _import(self, layer: Layer, entry: Mapping[str, Any]) -> None:
-        json.dumps(entry, ensure_ascii=False, default=str).encode()  # a lone surrogate is what no store can keep
+        json.dumps(entry, ensure_ascii=False, default=str).encode()  # no store can keep a lone surrogate
         id = _text(entry, "id", _id_of(entry)) or _id_of(entry)
         source, verified = entry.get("source") or "import", entry.get("verified")
         if layer == "text":
@@ -172,20 +170,22 @@ class LayeredMemory(MemoryService):
     # --- how ---------------------------------------------------------------------------------------------
 
     def _stored(self, entry: MemoryEntry | TrainingEntry, *, verified: bool) -> Stored:
+        """Return an entry as a layer keeps it; Mango's own entries need not have `source` and `verified`."""
         fields = {
             "tool_name": entry.tool_name,
             "tool_args": json.loads(json.dumps(entry.tool_args, default=str)),
             "result_summary": entry.result_summary,
             "timestamp": entry.timestamp,
         }
-        checked = verified if entry.verified is None else entry.verified
-        return Stored(entry.id, entry.question, {**fields, **self._origin(entry.source or "manual", checked)})
+        source, checked = getattr(entry, "source", None), getattr(entry, "verified", None)
+        origin = self._origin(source or "manual", verified if checked is None else checked)
+        return Stored(entry.id, entry.question, {**fields, **origin})
 
     def _origin(self, source: str, verified: bool) -> dict[str, Any]:
         return {"source": source, "verified": verified} if self.provenance else {}
 
     async def _search(self, layer: Layer, text: str, top_k: int, threshold: float) -> list[Stored]:
-        """Return the best `top_k`, those with exactly the threshold included."""
+        """Return the best `top_k` entries; the threshold is inclusive."""
         if top_k < 1 or not text.strip():
             return []
         count = top_k * _CANDIDATES if self.rerank else top_k

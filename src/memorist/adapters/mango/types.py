@@ -1,4 +1,4 @@
-"""Mango's types: three kinds of entries, and the interface of a memory that keeps them."""
+"""Mango's types: three kinds of entries, and the base class of a memory."""
 
 import uuid
 from abc import ABC, abstractmethod
@@ -22,8 +22,8 @@ def _now() -> str:
 class MemoryEntry:
     """A tool call that answered a question.
 
-    `similarity` is filled by a search; `timestamp` is in ISO format. `source` ("manual", "import", "llm")
-    and `verified` are kept by a memory that was made with `provenance`, and None elsewhere.
+    A search fills `similarity`; `timestamp` is in ISO format. A memory with `provenance` stores `source`
+    ("manual", "import", "llm") and `verified`; elsewhere they are None.
     """
 
     id: str
@@ -39,7 +39,7 @@ class MemoryEntry:
 
 @dataclass
 class TextMemoryEntry:
-    """A text; `similarity` is filled by a search."""
+    """A text; a search fills `similarity`."""
 
     id: str
     text: str
@@ -50,7 +50,7 @@ class TextMemoryEntry:
 
 @dataclass
 class TrainingEntry:
-    """A verified example of how a question is answered; the fields are those of `MemoryEntry`."""
+    """A verified example of how to answer a question, with the fields of `MemoryEntry`."""
 
     id: str
     question: str
@@ -64,40 +64,40 @@ class TrainingEntry:
 
 
 class MemoryService(ABC):
-    """Where an agent keeps what it learned. The six abstract methods make one; training may be left out."""
+    """Base class of memory backends. A subclass needs the six abstract methods; the others are optional."""
 
     @abstractmethod
     async def store(self, entry: MemoryEntry) -> None:
-        """Keep a tool call; one with the same id is replaced."""
+        """Store a tool call, and replace one with the same id."""
 
     @abstractmethod
     async def retrieve(self, question: str, top_k: int = 3, similarity_threshold: float = 0.6) -> list[MemoryEntry]:
-        """Return the calls made for questions like this one, best first, those below the threshold left out."""
+        """Return the calls for similar questions whose similarity reaches the threshold, best first."""
 
     @abstractmethod
     async def delete(self, entry_id: str) -> None:
-        """Delete a tool call; a missing one is passed over."""
+        """Delete a tool call; do nothing if there is none with this id."""
 
     @abstractmethod
-    async def save_text(self, text: str) -> str:
-        """Keep a text, and return its new id."""
+    async def save_text(self, text: str, *, source: str | None = None, verified: bool | None = None) -> str:
+        """Store a text, and return its new id. `source` and `verified` are kept with `provenance`."""
 
     @abstractmethod
     async def search_text(self, query: str, top_k: int = 3, similarity_threshold: float = 0.6) -> list[TextMemoryEntry]:
-        """Return the texts that are like the query, best first, those below the threshold left out."""
+        """Return the texts whose similarity to the query reaches the threshold, best first."""
 
     @abstractmethod
     def count(self) -> int:
         """Return how many tool calls there are."""
 
     async def train(self, entry: TrainingEntry) -> None:
-        """Keep a verified example; one with the same id is replaced."""
+        """Store a verified example, and replace one with the same id."""
         raise NotImplementedError("this memory takes no training entries")
 
     async def get_training_entries(
         self, question: str, top_k: int = 5, similarity_threshold: float = 0.5
     ) -> list[TrainingEntry]:
-        """Return the examples for questions like this one, best first, those below the threshold left out."""
+        """Return the examples for similar questions whose similarity reaches the threshold, best first."""
         raise NotImplementedError("this memory takes no training entries")
 
     def training_count(self) -> int:
@@ -109,5 +109,5 @@ class MemoryService(ABC):
         raise NotImplementedError("this memory exports nothing")
 
     async def import_all(self, entries: list[dict[str, Any]]) -> int:
-        """Keep what `export_all` returned, and tell how many entries were imported."""
+        """Store what `export_all` returned, and return how many entries were imported."""
         raise NotImplementedError("this memory imports nothing")

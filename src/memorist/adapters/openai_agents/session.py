@@ -1,13 +1,14 @@
 """A session of the OpenAI Agents SDK in a memory."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from typing import Any, TypeAlias, TypeVar
 
 from agents.memory import SessionSettings
 
 from memorist.adapters.entries import Entries, Entry
+from memorist.agents import before_turn, text_of
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
 
@@ -33,6 +34,8 @@ class MemoristSession:
         user: tells the user from the run's context, where the memory is everyone's. Each call then needs
             the run's `RunContextWrapper`, which the runner passes.
         session_settings: the SDK's own; `limit` is how many items a turn is given.
+        tokens: the most that `add_context` tells.
+        min_confidence: as in `Memory.context`, for `add_context`.
     """
 
     def __init__(
@@ -42,12 +45,15 @@ class MemoristSession:
         *,
         user: Callable[[Any], str] | None = None,
         session_settings: SessionSettings | None = None,
+        tokens: int = 600,
+        min_confidence: float | None = None,
     ) -> None:
         self.session_id = session_id
         self.session_settings: SessionSettings | None = session_settings or SessionSettings()
-        self._memory = memory.scoped(session=session_id)
+        self._memory = memory
         self._user = user
         self._current: ContextVar[Memory | None] = ContextVar("memorist_session", default=None)
+        self._options: dict[str, Any] = {"tokens": tokens, "min_confidence": min_confidence}
         self._told: set[str] = set()
 
     async def get_items(self, limit: int | None = None, *, wrapper: Any = None) -> list[Item]:
@@ -74,12 +80,19 @@ class MemoristSession:
         """Remove every item of this session."""
         await _settled(self._entries(wrapper).clear())
 
-    def of(self, wrapper: Any = None) -> Memory:
-        """Return the memory of this session, seen by the user of a run.
+    async def add_context(self, history: list[Item], new: list[Item]) -> list[Item]:
+        """Return the items of a turn with what the whole memory of the user tells for it before the new ones.
 
-        Raises:
-            InvalidInputError: the session tells the user from the run's context, and none is given.
+        For the runner: ``RunConfig(session_input_callback=session.add_context)``. What is told is a message of
+        the developer for this turn alone; it is not stored. A store that fails leaves the turn without it.
         """
+        told = await before_turn(self._of(), [each for each in [*history, *new] if "role" in each], **self._options)
+        if not told.text:
+            return [*history, *new]
+        self._told.add(told.text)
+        return [*history, {"role": "developer", "content": told.text}, *new]
+
+    def _of(self, wrapper: Any = None) -> Memory:
         if self._user is None:
             return self._memory
         if wrapper is not None:
@@ -89,26 +102,17 @@ class MemoristSession:
         return memory
 
     def _entries(self, wrapper: Any) -> Entries:
-        return Entries(self.of(wrapper), "openai_agents")
+        return Entries(self._of(wrapper).scoped(session=self.session_id), "openai_agents")
 
     def _is_told(self, item: Item) -> bool:
         """Whether the item is what recall put in front of the model, which is not stored again."""
         return bool(self._told) and item.get("role") == "developer" and item.get("content") in self._told
 
 
-def text_of(item: Item) -> str:
-    """Return what an item says: its content, or the text parts of it; "" for a call or a result."""
-    content = item.get("content")
-    if isinstance(content, str):
-        return content
-    parts: Sequence[Any] = content if isinstance(content, list) else ()
-    return "\n".join(part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str))
-
-
 def _entry(item: Item) -> Entry:
     if item.get("role") not in _VOICES:
         return Entry(item)
-    return Entry(item, text_of(item), item["role"])
+    return Entry(item, text_of(item.get("content")), item["role"])
 
 
 async def _settled(work: Awaitable[_T]) -> _T:

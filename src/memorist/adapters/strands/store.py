@@ -7,8 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from strands.memory import AddMessagesContext, MemoryEntry, MemoryStore, SearchOptions
+from strands.tools.tools import PythonAgentTool
 from strands.types.content import Message
+from strands.types.tools import AgentTool, ToolResult, ToolUse
 
+from memorist.adapters.calling import answer
+from memorist.agents import Toolbox, ToolSchema, memory_tools, text_of
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
 from memorist.records import Draft, Hit, Kind
@@ -37,6 +41,7 @@ class MemoristStore(MemoryStore):
         writable: whether the memory manager may write.
         extraction: when messages are kept, as Strands takes it; True keeps them every few turns.
         min_score: only entries that are at least so likely to answer, 0 to 1.
+        tools: whether the model gets tools to update and delete what a search has found.
     """
 
     def __init__(
@@ -49,6 +54,7 @@ class MemoristStore(MemoryStore):
         writable: bool = True,
         extraction: Any = None,
         min_score: float = 0.0,
+        tools: bool = False,
     ) -> None:
         self.name = name
         self.description = description
@@ -57,6 +63,7 @@ class MemoristStore(MemoryStore):
         self.extraction = extraction
         self._memory = memory
         self._min_score = min_score
+        self._tools = tools
         self._run = uuid.uuid4().hex
 
     async def initialize(self) -> None:
@@ -90,14 +97,31 @@ class MemoristStore(MemoryStore):
         drafts = [
             self._draft(message, text, number)
             for message, number in zip(messages, numbers, strict=True)
-            if (text := _text_of(message)).strip()
+            if (text := text_of(message["content"])).strip()
         ]
         return [record.id for record in await self._memory.remember(drafts, if_exists="ignore")]
+
+    def get_tools(self) -> list[AgentTool]:
+        """Return the tools update_memory and delete_memory, where they are wanted."""
+        if not (self._tools and self.writable):
+            return []
+        box = memory_tools(self._memory, only=("update_memory", "delete_memory"))
+        return [_tool(box, schema) for schema in box.schemas]
 
     def _draft(self, message: Message, text: str, number: int | None) -> Draft:
         token = message.get("tracking_id") or (None if number is None else [self._run, number, message["role"], text])
         id = None if token is None else _id(self._memory.scope.session, token)
         return Draft(content=text, kind=Kind.MESSAGE, id=id, payload={"role": message["role"], "form": "strands"})
+
+
+def _tool(box: Toolbox, schema: ToolSchema) -> AgentTool:
+    async def call(tool_use: ToolUse, **context: Any) -> ToolResult:
+        done, text = await answer(box, schema.name, tool_use["input"])
+        status = "success" if done else "error"
+        return {"toolUseId": tool_use["toolUseId"], "status": status, "content": [{"text": text}]}
+
+    spec = {"name": schema.name, "description": schema.description, "inputSchema": {"json": dict(schema.parameters)}}
+    return PythonAgentTool(schema.name, spec, call)
 
 
 def _id(*parts: Any) -> str:
@@ -106,10 +130,6 @@ def _id(*parts: Any) -> str:
     except (TypeError, ValueError) as error:
         raise InvalidInputError(f"metadata is not JSON: {error}") from error
     return uuid.uuid5(_NAMESPACE, hashlib.sha256(text.encode()).hexdigest()).hex
-
-
-def _text_of(message: Message) -> str:
-    return "\n".join(block["text"] for block in message["content"] if "text" in block)
 
 
 def _metadata(hit: Hit) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """What a form does: each one verb, and back to where it came from."""
 
 import json
+from typing import Any
 
 from starlette.datastructures import UploadFile
 from starlette.responses import Response
@@ -23,17 +24,29 @@ def _needed(visit: Visit, name: str) -> str:
 
 async def remember(visit: Visit) -> Response:
     """Store a note."""
-    record = await visit.memory.remember(_needed(visit, "content"), source="console")
+    content = visit.text("content")
+    if content is None:
+        raise InvalidInputError("content is missing")
+    record = await visit.memory.remember(content, source="console")
     return visit.redirect("/record", "Remembered.", id=record.id)
 
 
 async def revise(visit: Visit) -> Response:
-    """Change a record's text, cue or verification."""
+    """Change a record's text, cue or verification; what is as it was is left alone."""
     id = _needed(visit, "id")
-    record = await visit.memory.revise(
-        id, content=_needed(visit, "content"), cue=visit.value("cue"), verified=visit.value("verified") is not None
-    )
-    return visit.redirect("/record", "Saved; what it was is in its history.", id=record.id)
+    old = await visit.memory.get(id)
+    if old is None:
+        raise NotFoundError(f"there is no record {id!r} in this scope")
+    typed: dict[str, Any] = {
+        "content": visit.text("content", old.content),
+        "cue": visit.text("cue", old.cue),
+        "verified": visit.value("verified") is not None,
+    }
+    changed = {name: value for name, value in typed.items() if value not in (None, getattr(old, name))}
+    if not changed:
+        return visit.redirect("/record", "Nothing was changed.", id=id)
+    await visit.memory.revise(id, source="console", **changed)
+    return visit.redirect("/record", "Saved; what it was is in its history.", id=id)
 
 
 async def rate(visit: Visit) -> Response:
@@ -65,6 +78,9 @@ async def undo(visit: Visit) -> Response:
     header = json.dumps({"format": FORMAT, "version": VERSION})
     scope = visit.grant.scope(tenant=record.scope.tenant, user=record.scope.user)
     memory = visit.server.memory.scoped(tenant=scope.tenant, user=scope.user)
+    if not await memory.history(record.id):
+        visit.session.took_back()
+        raise NotFoundError("everything of its user was deleted since; it cannot be taken back")
     report = await memory.load([header, json.dumps(record.to_dict())])
     if report.bad:
         raise InvalidInputError(report.bad[0].reason)
@@ -74,7 +90,11 @@ async def undo(visit: Visit) -> Response:
 
 async def set_topic(visit: Visit) -> Response:
     """Give a topic its value, or delete it where the value is blank."""
-    topic, value = _needed(visit, "topic"), visit.value("value")
+    topic = _needed(visit, "topic")
+    old = await visit.memory.topics.get(topic)
+    value = visit.text("value", old)
+    if value is not None and value == old:
+        return visit.redirect("/topics", "Nothing was changed.")
     if value is None:
         gone = await visit.memory.topics.delete(topic)
         return visit.redirect("/topics", f"Deleted {topic}." if gone else f"There is no topic {topic}.")

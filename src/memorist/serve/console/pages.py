@@ -16,6 +16,8 @@ __all__ = ["browse", "export", "find", "picture", "record", "status", "topics"]
 
 _PAGE = 25
 _HITS = 10
+_DEEPEST = 12
+"""How many dots of a topic's name make branches; the rest of the name is its leaf."""
 _MOST_DRAWN = 1500
 _KINDS = [str(kind) for kind in Kind]
 
@@ -24,7 +26,7 @@ async def find(visit: Visit) -> Response:
     """Find as one types; the script asks for the hits alone, and without a script the form does."""
     question = visit.value("q") or ""
     hits: list[Hit] = []
-    if question:
+    if question.strip():
         hits = await visit.memory.recall(
             question, limit=_HITS, kind=visit.value("kind"), shared=visit.value("shared") is not None, explain=True
         )
@@ -76,7 +78,7 @@ async def topics(visit: Visit) -> Response:
     tree: dict[str, Any] = {}
     for name, value in found.items():
         branch = tree
-        *parents, leaf = name.split(".")
+        *parents, leaf = name.split(".", _DEEPEST)
         for part in parents:
             branch = branch.setdefault(part, {"topics": {}, "below": {}})["below"]
         branch.setdefault(leaf, {"topics": {}, "below": {}})["topics"][name] = value

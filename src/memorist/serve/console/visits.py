@@ -18,6 +18,7 @@ from memorist.serve.auth import Grant, Right, UnauthorizedError
 from memorist.serve.console.rendering import HEADERS, link, render
 from memorist.serve.console.sessions import COOKIE, Session, Sessions
 from memorist.serve.observability.requests import SCOPE
+from memorist.serve.reading import read_query
 from memorist.serve.rest.access import Server, authorized
 from memorist.serve.rest.problems import problem_of
 
@@ -40,9 +41,24 @@ class Visit:
     values: Mapping[str, Any]
 
     def value(self, name: str) -> str | None:
-        """Return a parameter; a blank one is as good as none."""
+        """Return a parameter exactly as it was sent; an empty one is as good as none."""
         text = self.values.get(name)
-        return text.strip() or None if isinstance(text, str) else None
+        return text or None if isinstance(text, str) else None
+
+    def text(self, name: str, before: str | None = None) -> str | None:
+        """Return what was typed, with the line ends that browsers turn into CR LF as they were.
+
+        Args:
+            name: the parameter.
+            before: the text that was to be edited; returned itself where nothing but its line ends differs.
+        """
+        typed = self.value(name)
+        if typed is None:
+            return None
+        plain = _one_line_end(typed)
+        if before is not None and plain == _one_line_end(before):
+            return before
+        return plain.replace("\n", "\r\n") if before is not None and "\r\n" in before else plain
 
     @property
     def scope(self) -> dict[str, str | None]:
@@ -115,7 +131,7 @@ def answered(
             sessions.end(session)
             return secured(RedirectResponse(link("/login", next=_own_path(request)), 303))
         try:
-            values: dict[str, Any] = dict(request.query_params)
+            values: dict[str, Any] = dict(read_query(request.scope["query_string"]))
             async with _form(request) as form:
                 if form is not None:
                     _check_form(request, session, form)
@@ -181,6 +197,10 @@ def secured(response: Response) -> Response:
     for name, value in HEADERS.items():
         response.headers.setdefault(name, value)
     return response
+
+
+def _one_line_end(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _own_path(request: Request) -> str:

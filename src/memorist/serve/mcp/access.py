@@ -1,11 +1,12 @@
 """Whose memory a request works on, and what it may do there: said by the server or a token, never by an argument."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from memorist.errors import ScopeError
 from memorist.memory import Memory
 from memorist.serve.auth import LOCAL, NO_TOKEN, WRONG_HEADER, Grant, Right, Tokens, UnauthorizedError, is_near
+from memorist.serve.reading import USER_HEADER, header
 
 __all__ = ["Access", "Gate"]
 
@@ -51,28 +52,28 @@ class Gate:
     right: Right = Right.WRITE
     open: bool = False
 
-    async def admit(self, headers: Mapping[bytes, bytes], client: str | None) -> Access:
+    async def admit(self, headers: Sequence[tuple[bytes, bytes]], client: str | None) -> Access:
         """Return what a request with these headers may do.
 
         Args:
-            headers: by name, in small letters.
+            headers: names, in small letters, and values.
             client: the address it comes from, if known.
 
         Raises:
             UnauthorizedError: it brought no token, or one that is unknown or expired.
             ScopeError: it names another user than it is granted.
+            InvalidInputError: the header Memorist-User is blank, repeated or not UTF-8, or holds no user's name.
         """
         grant = await self._grant(headers, client)
         grant.check(Right.READ)
         bound = replace(grant, tenant=grant.tenant or self.tenant, user=grant.user or self.user)
-        named = headers.get(b"memorist-user", b"").decode("utf-8", "replace").strip() or None
-        scope = bound.scope(user=named, agent=self.agent, session=self.session)
+        scope = bound.scope(user=header(headers, USER_HEADER), agent=self.agent, session=self.session)
         memory = self.memory.scoped(tenant=scope.tenant, user=scope.user, agent=scope.agent, session=scope.session)
         return Access(memory, self.right if grant.right.includes(self.right) else grant.right)
 
-    async def _grant(self, headers: Mapping[bytes, bytes], client: str | None) -> Grant:
-        named = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers.items()}
-        said = named.get("authorization")
+    async def _grant(self, headers: Sequence[tuple[bytes, bytes]], client: str | None) -> Grant:
+        named = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
+        said = header(headers, "Authorization")
         if said is None:
             if self.open and is_near(client, named):
                 return LOCAL

@@ -19,6 +19,7 @@ from memorist.serve.auth import UnauthorizedError
 from memorist.serve.limits import BodyTooLargeError, Limiter, Limits, RequestTimeoutError
 from memorist.serve.mcp.access import Access, Gate
 from memorist.serve.mcp.server import Context, create_server
+from memorist.serve.reading import check_query
 
 __all__ = ["LIMITS", "LOOPBACK_HOSTS", "create_app"]
 
@@ -79,7 +80,8 @@ class _Door:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         client = scope.get("client")
         try:
-            scope[_ACCESS] = await self._gate.admit(dict(scope["headers"]), client[0] if client else None)
+            scope[_ACCESS] = await self._gate.admit(scope["headers"], client[0] if client else None)
+            check_query(scope["query_string"], ())
         except MemoristError as error:
             status, headers, body = _refusal(error)
             await JSONResponse(body, status, headers)(scope, receive, send)

@@ -20,9 +20,10 @@ from memorist.serve.auth import (
     is_near,
 )
 from memorist.serve.observability.requests import GRANT, SCOPE
+from memorist.serve.reading import USER_HEADER, header
 from memorist.serve.rest.idempotency import Ledger, Outcome, Settle, fingerprint
 
-__all__ = ["Access", "Admin", "KeyedAdmin", "Prober", "Reader", "Server", "Writer", "server_of"]
+__all__ = ["Access", "Admin", "KeyedAdmin", "Prober", "Reader", "Server", "Writer", "admit", "server_of"]
 
 _bearer = HTTPBearer(auto_error=False, description="A token made by `memorist token create`.")
 
@@ -73,6 +74,21 @@ def server_of(request: Request) -> Server:
     return cast(Server, request.app.state.server)
 
 
+async def admit(request: Request) -> Grant:
+    """Return what the caller is granted, and keep it with the request, to be asked for once.
+
+    Raises:
+        UnauthorizedError: it brought no token, or one that is unknown or expired.
+    """
+    if (granted := request.scope.get(GRANT)) is not None:
+        return cast(Grant, granted)
+    said = header(request.scope["headers"], "Authorization")
+    scheme, _, secret = (said or "").partition(" ")
+    if said is not None and (scheme.lower() != "bearer" or not secret.strip()):
+        raise UnauthorizedError(WRONG_HEADER)
+    return await authorized(request, server_of(request), None if said is None else secret.strip())
+
+
 async def authorized(request: Request, server: Server, secret: str | None) -> Grant:
     """Return what the caller is granted.
 
@@ -97,7 +113,7 @@ def _needing(right: Right) -> Callable[..., Awaitable[Access]]:
 
     async def access(
         request: Request,
-        credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
+        credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],  # for OpenAPI
         user: Annotated[
             str | None,
             Query(description="Whose records: for a token that is not bound to a user. Without it, the shared ones."),
@@ -105,25 +121,17 @@ def _needing(right: Right) -> Callable[..., Awaitable[Access]]:
         agent: Annotated[str | None, Query(description="The label; narrows reads, and is written.")] = None,
         session: Annotated[str | None, Query(description="The label; narrows reads, and is written.")] = None,
         tenant: Annotated[str | None, Query(description="For an operator's token: which tenant.")] = None,
-        named_user: Annotated[str | None, Header(alias="Memorist-User", description="The same as `user`.")] = None,
+        named_user: Annotated[str | None, Header(alias=USER_HEADER, description="The same as `user`.")] = None,
     ) -> Access:
-        server = server_of(request)
-        grant = await authorized(request, server, _secret(request, credentials))
+        server, grant = server_of(request), await admit(request)
         grant.check(right)
-        scope = grant.scope(tenant=tenant, user=_one(user, named_user), agent=agent, session=session)
+        named = header(request.scope["headers"], USER_HEADER)
+        scope = grant.scope(tenant=tenant, user=_one(user, named), agent=agent, session=session)
         request.scope[SCOPE] = scope
         memory = server.memory.scoped(tenant=scope.tenant, user=scope.user, agent=scope.agent, session=scope.session)
         return Access(grant, memory, server, None)
 
     return access
-
-
-def _secret(request: Request, credentials: HTTPAuthorizationCredentials | None) -> str | None:
-    if credentials is not None:
-        return credentials.credentials
-    if "authorization" in request.headers:
-        raise UnauthorizedError(WRONG_HEADER)
-    return None
 
 
 def _one(user: str | None, named: str | None) -> str | None:

@@ -52,13 +52,14 @@ STATUS: dict[type[Exception], int] = {
 }
 _TITLES = {
     400: "Malformed request", 401: "No valid token", 403: "Not allowed", 404: "Not found", 405: "Wrong method",
-    409: "Conflict", 413: "Too large", 415: "Wrong media type", 422: "Invalid input", 500: "Failed",
+    408: "Too slow", 409: "Conflict", 413: "Too large", 415: "Wrong media type", 422: "Invalid input", 500: "Failed",
     501: "Not installed", 502: "Embedder failed", 503: "Not available now", 504: "Took too long", 507: "Disk full",
 }  # fmt: skip
 _OF_STATUS = {
     400: "FormatError",
     404: "NotFoundError",
     405: "InvalidInputError",
+    408: "StoreBusyError",
     413: "InvalidInputError",
     415: "FormatError",
 }

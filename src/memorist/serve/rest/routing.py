@@ -1,8 +1,10 @@
 """How paths and bodies are read: ids may hold any character, and JSON is taken at its word."""
 
+import asyncio
 import json
 import re
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from fastapi import Request, Response
@@ -10,9 +12,16 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from memorist.serve.limits import App, Message, Receive, Send
+from memorist.serve.reading import check_query
+from memorist.serve.rest.access import admit
 
 __all__ = ["RawPaths", "StrictRoute"]
 
+_REPEATED = ("kind",)
+_LARGE = 64 * 1024
+"""Bodies from here on are parsed beside the event loop, which would stand still meanwhile."""
+_parser = ThreadPoolExecutor(1, "memorist-json")
+"""One thread: the bodies of many callers are parsed one after the other, with room between for everybody else."""
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
@@ -40,36 +49,56 @@ class StrictRequest(Request):
             JSONDecodeError: it is none.
         """
         body = await self.body()
-        try:
-            value = json.loads(body.decode("utf-8"), parse_constant=_refuse)
-            if _SURROGATE.search(body):
-                json.dumps(value, ensure_ascii=False).encode("utf-8")
-            return value
-        except json.JSONDecodeError:
-            raise
-        except UnicodeEncodeError as error:
-            raise json.JSONDecodeError("a lone surrogate is no character", "", 0) from error
-        except UnicodeDecodeError as error:
-            raise json.JSONDecodeError(f"not UTF-8, {error.reason}", "", error.start) from error
-        except (ValueError, RecursionError) as error:
-            raise json.JSONDecodeError(str(error), "", 0) from error
+        if len(body) < _LARGE:
+            return _parsed(body)
+        return await asyncio.get_running_loop().run_in_executor(_parser, _parsed, body)
 
 
 class StrictRoute(APIRoute):
-    """A route that takes its body as `StrictRequest` does, and no other media type than JSON."""
+    """A route that lets callers in before it reads what they send, and then reads it strictly.
+
+    It takes no parameter that it does not have, its body as `StrictRequest` does, and no other media type than JSON.
+    """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return what answers a request."""
         inner = super().get_route_handler()
         takes_json = self.body_field is not None
+        known = list(_parameters_of(self.dependant))
 
         async def handle(request: Request) -> Response:
+            await admit(request)
+            check_query(request.scope["query_string"], known, _REPEATED)
             media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
             if takes_json and media != "application/json":
                 raise HTTPException(415, "send the body as application/json")
             return await inner(StrictRequest(request.scope, request.receive))
 
         return handle
+
+
+def _parameters_of(dependant: Any) -> Iterator[str]:
+    """Yield the names of the query's parameters that a route and what it depends on read."""
+    for each in dependant.query_params:
+        yield each.alias
+    for inner in dependant.dependencies:
+        yield from _parameters_of(inner)
+
+
+def _parsed(body: bytes) -> Any:
+    try:
+        value = json.loads(body.decode("utf-8"), parse_constant=_refuse)
+        if _SURROGATE.search(body):
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
+        return value
+    except json.JSONDecodeError:
+        raise
+    except UnicodeEncodeError as error:
+        raise json.JSONDecodeError("a lone surrogate is no character", "", 0) from error
+    except UnicodeDecodeError as error:
+        raise json.JSONDecodeError(f"not UTF-8, {error.reason}", "", error.start) from error
+    except (ValueError, RecursionError) as error:
+        raise json.JSONDecodeError(str(error), "", 0) from error
 
 
 def _refuse(constant: str) -> None:

@@ -89,9 +89,11 @@ async def _lines_of(request: Request) -> AsyncIterator[bytes]:
 
 @router.post("/purge", response_model=models.Purged, responses=problems(409))
 async def purge(access: KeyedAdmin) -> JSONResponse:
-    """Delete everything of a user, history and name included, and leave no byte of it in the store."""
+    """Delete everything of a user, history, name and tokens included, and leave no byte of it in the store."""
 
     async def work() -> Outcome:
+        if (user := access.memory.scope.user) is not None:
+            await access.server.tokens.revoke_user(access.memory.scope.tenant, user)
         return {"purged": await access.memory.purge()}
 
     outcome, _ = await access.once(("purge",), work)

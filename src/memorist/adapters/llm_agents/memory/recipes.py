@@ -30,11 +30,11 @@ def similarity_memory(
     memory: Engine | str | PathLike[str] | None = None,
     embedder: EmbedderSpec = None,
 ) -> Memory:
-    """Return a memory of the `max_results` episodes that matter most to a task.
+    """Return a memory of the `max_results` episodes most relevant to a task.
 
     Args:
-        collection: keeps several memories in one database apart.
-        max_results: how many.
+        collection: separates several memories in one database.
+        max_results: the most episodes that it recalls.
         memory: the database, as `MemoristMemoryStore` takes it.
         embedder: likewise.
     """
@@ -43,21 +43,22 @@ def similarity_memory(
 
 def reflective_memory(
     llm: Any,
-    collection: str = "episodes",
+    collection: str = "reflections",
     max_results: int = 5,
     *,
     memory: Engine | str | PathLike[str] | None = None,
     embedder: EmbedderSpec = None,
 ) -> Memory:
-    """Return a `similarity_memory` that notes what a model learns from each episode, as ``metadata["reflection"]``.
+    """Return a `similarity_memory` that adds what a model learns from each episode, as ``metadata["reflection"]``.
 
-    While the model cannot be reached, recording raises `ModelUnavailableError` and keeps nothing; what it says
-    that is no reflection is left out in favour of one line that says how the task ended.
+    While the model cannot be reached, recording raises `ModelUnavailableError` and stores nothing. An answer that
+    is no reflection is replaced by one line that says how the task ended.
 
     Args:
         llm: a chat model in any form that `memorist.language.open_chat_model` takes, or one of the original's,
             whose ``complete(prompt)`` returns something with a ``response``.
-        collection: as in `similarity_memory`, and so are the rest.
+        collection: as in `similarity_memory`, like the other arguments. The default differs, so that an agent can
+            have a memory of each recipe in one database.
     """
     store = MemoristMemoryStore(memory, collection, embedder=embedder, max_results=max_results)
     return Memory(store, metadata_fns={"reflection": _reflection_by(_InPlainWords(_opened(llm)))})

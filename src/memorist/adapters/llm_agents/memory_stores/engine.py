@@ -1,6 +1,8 @@
-"""Episodes on this project's engine: found by what matters to a task, or the newest."""
+"""A store of episodes in a Memorist memory."""
 
 import asyncio
+import json
+import uuid
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from os import PathLike, fspath
@@ -33,21 +35,22 @@ _NOT_IN_KEY = frozenset({"id_", "rollout", "completed_at"})
 
 
 def default_key(episode: Episode) -> str:
-    """Return the text of an episode that a search matches: its fields, but for id, rollout and time."""
+    """Return the text of an episode that a search matches: all fields except id, rollout and time."""
     return episode.format(EpisodeFormatMode.CONCAT, exclude=_NOT_IN_KEY)
 
 
 class MemoristMemoryStore(BaseMemoryStore):
-    """Episodes in a Memorist memory, where its other verbs and kinds see them too.
+    """Keeps episodes in a Memorist memory, where its other verbs see them too.
 
     Args:
-        memory: a `memorist.Memory` that is open, from the scope that the episodes belong to; or a file or
-            URL, which the first call opens and `close` closes; by default the user's own database.
-        name: a label that keeps several stores in one memory apart.
+        memory: an open `memorist.Memory`, whose scope the episodes get; or a file or URL, which the first call
+            opens and `close` closes. By default the user's own database.
+        name: a label that separates several stores in one memory. Stores of different names share nothing, also
+            where an agent gives them the same episode.
         embedder: for a file or URL; see `memorist.embedders.open_embedder`.
-        max_results: most episodes that `recall` gives.
-        recall_mode: whether it gives the newest or the relevant ones.
-        key_fn: the text of an episode that a search matches; by default `default_key`.
+        max_results: the most episodes that `recall` returns.
+        recall_mode: whether `recall` returns the newest or the relevant episodes.
+        key_fn: returns the text of an episode that a search matches; by default `default_key`.
     """
 
     def __init__(
@@ -76,16 +79,34 @@ class MemoristMemoryStore(BaseMemoryStore):
 
     async def write(self, episode: Episode) -> None:
         memory = await self._open()
-        await memory.remember(kind=Kind.EPISODE, id=episode.id_, if_exists="replace", **self._fields(episode))
+        id = self._record_id(episode.id_)
+        await memory.remember(kind=Kind.EPISODE, id=id, if_exists="replace", **self._fields(episode))
 
     async def update(self, episode: Episode) -> None:
         memory = await self._open()
-        if await memory.episodes.get(episode.id_) is None:
-            raise self._not_found(episode.id_)
         try:
-            await memory.revise(episode.id_, **self._fields(episode))
-        except NotFoundError as error:  # deleted meanwhile, and so it stays
+            await memory.revise(await self._stored_id(episode.id_), **self._fields(episode))
+        except NotFoundError as error:  # deleted in the meantime
             raise self._not_found(episode.id_) from error
+
+    def _record_id(self, id_: str) -> str:
+        """Return the id of an episode's record: ids are unique behind a wall, an episode's only in one store."""
+        scope = self._scoped.scope
+        if scope.agent is None and scope.session is None:
+            return id_
+        return str(uuid.uuid5(uuid.NAMESPACE_OID, json.dumps([scope.agent, scope.session, id_])))
+
+    async def _stored_id(self, id_: str) -> str:
+        """Return the id of the record of a stored episode; its own id if something else than a store wrote it.
+
+        Raises:
+            EpisodeNotFoundError: there is no such episode.
+        """
+        memory = await self._open()
+        for id in dict.fromkeys([self._record_id(id_), id_]):
+            if await memory.episodes.get(id) is not None:
+                return id
+        raise self._not_found(id_)
 
     def _fields(self, episode: Episode) -> dict[str, Any]:
         """Return the fields of an episode's record."""
@@ -98,6 +119,7 @@ class MemoristMemoryStore(BaseMemoryStore):
             "metadata": given.metadata,
             "payload": {
                 **parts.parts(),
+                "id": given.id_,
                 "task_id": given.task.id_,
                 **result_of,
                 "completed_at": given.completed_at.isoformat(),
@@ -106,7 +128,8 @@ class MemoristMemoryStore(BaseMemoryStore):
         }
 
     async def delete(self, id_: str) -> None:
-        if not await (await self._open()).episodes.delete(id_):
+        memory = await self._open()
+        if not await memory.episodes.delete(await self._stored_id(id_)):
             raise self._not_found(id_)
 
     async def count(self) -> int:
@@ -130,11 +153,11 @@ class MemoristMemoryStore(BaseMemoryStore):
         filter: Mapping[str, Any] | None = None,
         **kwargs: Any,
     ) -> list[Episode]:
-        """Return the episodes that matter to a query, best first.
+        """Return the episodes relevant to a query, best first.
 
         Args:
             query: such as a task's instruction.
-            score_threshold: least similarity, 0 to 1; None for any.
+            score_threshold: the least similarity, 0 to 1; None for any.
             filter: a condition on the metadata; see `memorist.filters.parse_where`.
             **kwargs: any other argument of `Memory.recall`, such as `since`.
         """
@@ -174,7 +197,7 @@ def _episode(record: Record) -> Episode:
     result = _first(said, "result", "answer")
     ended = said.get("completed_at")
     return Episode(
-        id_=record.id,
+        id_=said.get("id") or record.id,
         task=task,
         rollout=said.get("rollout") or "",
         result=None if result is None else TaskResult(task_id=said.get("result_task_id") or task.id_, content=result),

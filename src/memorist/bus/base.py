@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Protocol, Self, TypeAlias
 
-from memorist.agents.bus.envelope import Envelope
+from memorist.bus.envelope import Envelope
 from memorist.errors import BusError, InvalidInputError
 
 __all__ = ["Bus", "Handler", "Subscription", "deliver"]

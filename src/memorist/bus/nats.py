@@ -6,8 +6,8 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from memorist.agents.bus.base import Bus, Handler, Subscription, deliver, log
-from memorist.agents.bus.envelope import Envelope, check_subject
+from memorist.bus.base import Bus, Handler, Subscription, deliver, log
+from memorist.bus.envelope import Envelope, check_subject
 from memorist.errors import BusError, InvalidInputError, missing_extra
 
 if TYPE_CHECKING:

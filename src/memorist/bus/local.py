@@ -3,8 +3,8 @@
 import asyncio
 from contextlib import suppress
 
-from memorist.agents.bus.base import Bus, Handler, Subscription, deliver
-from memorist.agents.bus.envelope import Envelope, check_subject
+from memorist.bus.base import Bus, Handler, Subscription, deliver
+from memorist.bus.envelope import Envelope, check_subject
 from memorist.errors import BusError
 
 __all__ = ["LocalBus"]

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import pytest
 
-from memorist.agents.bus import Bus, Envelope, LocalBus, NatsBus
+from memorist.bus import Bus, Envelope, LocalBus, NatsBus
 from memorist.errors import BusError, InvalidInputError
 from natsserver import nats_server
 

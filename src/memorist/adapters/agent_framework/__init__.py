@@ -1,0 +1,7 @@
+"""Microsoft's Agent Framework: a context provider that recalls and keeps, a history provider, and tools."""
+
+from memorist.adapters.agent_framework.context import MemoristContextProvider
+from memorist.adapters.agent_framework.history import MemoristHistoryProvider
+from memorist.adapters.agent_framework.tools import memory_tools
+
+__all__ = ["MemoristContextProvider", "MemoristHistoryProvider", "memory_tools"]

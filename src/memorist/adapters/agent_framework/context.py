@@ -1,0 +1,81 @@
+"""Agent Framework's long-term memory."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from agent_framework import AgentSession, ContextProvider, Message, SessionContext
+
+from memorist.agents import after_turn, before_turn
+from memorist.memory import Memory
+
+__all__ = ["MemoristContextProvider"]
+
+
+class MemoristContextProvider(ContextProvider):
+    """Tells an agent what it needs before a run, and keeps what was said after it.
+
+    ```python
+    agent = Agent(client=client, context_providers=[MemoristContextProvider(memory.scoped(user="alice"))])
+    ```
+
+    What is told names the sessions that it comes from. A store that fails before a run leaves the agent
+    without memory for that run and is logged; one that fails after it raises.
+
+    Args:
+        memory: an open memory; closing it stays with whoever opened it.
+        source_id: names the provider among those of an agent.
+        user: tells the user from the session, where the memory is everyone's.
+        tokens: the most that is told.
+        min_confidence: as in `Memory.context`.
+        keep: whether what was said is kept.
+    """
+
+    def __init__(
+        self,
+        memory: Memory,
+        source_id: str = "memorist",
+        *,
+        user: Callable[[AgentSession], str] | None = None,
+        tokens: int = 600,
+        min_confidence: float | None = None,
+        keep: bool = True,
+    ) -> None:
+        super().__init__(source_id)
+        self._memory = memory
+        self._user = user
+        self._tokens = tokens
+        self._min_confidence = min_confidence
+        self._keep = keep
+
+    async def before_run(
+        self, *, agent: Any, session: AgentSession, context: SessionContext, state: dict[str, Any]
+    ) -> None:
+        """Add what the memory tells for the input, if anything, as a message of the user."""
+        told = await before_turn(
+            self._of(session), _plain(context.input_messages), tokens=self._tokens,
+            min_confidence=self._min_confidence,
+        )  # fmt: skip
+        if told.text:
+            sessions = [item.record.scope.session for item in told.items]
+            origins = sorted({name for name in sessions if name is not None} - {session.session_id})
+            context.extend_messages(self, [Message("user", [told.text])], origin_session_ids=origins)
+
+    async def after_run(
+        self, *, agent: Any, session: AgentSession, context: SessionContext, state: dict[str, Any]
+    ) -> None:
+        """Keep the input and the answer, each once, under the session."""
+        if self._keep:
+            said = [*context.input_messages, *(context.response.messages if context.response else ())]
+            await after_turn(self._of(session), _plain(said), session=session.session_id)
+
+    def _of(self, session: AgentSession) -> Memory:
+        return self._memory if self._user is None else self._memory.scoped(user=self._user(session))
+
+
+def _plain(messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """Return the texts of messages, with who said them."""
+    return [
+        {"role": each.role, "content": each.text, "id": each.message_id, "name": each.author_name}
+        for each in messages
+        if each.text.strip()
+    ]

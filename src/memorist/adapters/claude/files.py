@@ -1,0 +1,228 @@
+"""The files of Claude's memory tool as records, with the texts of the file-system tool of Anthropic's own package."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from posixpath import normpath
+from typing import Any
+
+from anthropic.lib.tools import ToolError
+
+from memorist.errors import ConflictError
+from memorist.memory import Memory
+from memorist.records import Draft, Kind, Record
+
+__all__ = ["MemoryFiles"]
+
+ROOT = "/memories"
+_MOST_LINES = 999_999
+_AROUND = 2
+"""Lines shown before and after the one that was changed."""
+_PAGE = 500
+
+
+class MemoryFiles:
+    """The commands of the memory tool; each returns what the model is told, and raises ToolError where it fails.
+
+    A file is a note whose key is its path; what it held before a change stays in its history. A folder is
+    there while a file is in it.
+    """
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory.unlabelled()
+
+    async def view(self, path: str, lines: Sequence[int] | None = None) -> str:
+        """Return a file's lines with their numbers, or what is in a folder, two levels deep."""
+        at = _checked(path)
+        record = await self._file(at)
+        if record is not None:
+            return _numbered_view(path, _text_of(record).split("\n"), lines)
+        if not await self._is_folder(at):
+            raise ToolError(f"The path {path} does not exist. Please provide a valid path.")
+        sizes = {str(each.key): len(_text_of(each).encode()) async for each in self._below(at)}
+        listed = [f"{_size(sum(sizes.values()))}\t{path}", *_listed(path, at, sizes)]
+        header = f"Here're the files and directories up to 2 levels deep in {path}, excluding hidden items:"
+        return "\n".join([header, *listed])
+
+    async def create(self, path: str, text: str) -> str:
+        """Write a new file."""
+        at = _checked(path)
+        await self._check_parents(at)
+        if await self._is_folder(at):
+            raise ToolError(f"File {path} already exists")
+        try:
+            await self._memory.remember(Draft(kind=Kind.NOTE, key=at, **_parts(at, text)))
+        except ConflictError as error:
+            raise ToolError(f"File {path} already exists") from error
+        return f"File created successfully at: {path}"
+
+    async def str_replace(self, path: str, old: str, new: str) -> str:
+        """Replace the one place where a text stands in a file."""
+        record = await self._existing(path)
+        text = _text_of(record)
+        places = [place for place in range(len(text) + 1) if text.startswith(old, place)] if text.count(old) > 1 else []
+        if places:
+            numbers = ", ".join(str(text.count("\n", 0, place) + 1) for place in places)
+            raise ToolError(
+                f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: {numbers}. "
+                "Please ensure it is unique"
+            )
+        if old not in text:
+            raise ToolError(f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}.")
+        changed = text.replace(old, new)
+        await self._change(record, changed)
+        line = text.count("\n", 0, text.find(old))
+        shown = _numbered(changed.split("\n"), max(0, line - _AROUND), line + _AROUND + 1)
+        header = "The memory file has been edited. Here is the snippet showing the change (with line numbers):"
+        return "\n".join([header, *shown])
+
+    async def insert(self, path: str, line: int, text: str) -> str:
+        """Put lines into a file, after the line of this number."""
+        record = await self._existing(path)
+        lines = _text_of(record).split("\n")
+        if lines[-1] == "":
+            lines.pop()
+        if not 0 <= line <= len(lines):
+            raise ToolError(
+                f"Invalid `insert_line` parameter: {line}. It should be within the range [0, {len(lines)}]."
+            )
+        lines.insert(line, text.rstrip("\n"))
+        changed = "\n".join(lines)
+        await self._change(record, changed if changed.endswith("\n") else changed + "\n")
+        return f"The file {path} has been edited."
+
+    async def delete(self, path: str) -> str:
+        """Delete a file, or a folder with all in it, for good."""
+        at = _checked(path)
+        if at == ROOT:
+            raise ToolError("Cannot delete the /memories directory itself")
+        gone = await self._memory.forget(key=at, kind=Kind.NOTE)
+        gone += await self._memory.forget(key_prefix=at + "/", kind=Kind.NOTE)
+        if not gone:
+            raise ToolError(f"The path {path} does not exist")
+        return f"Successfully deleted {path}"
+
+    async def rename(self, old_path: str, new_path: str) -> str:
+        """Give a file, or all in a folder, another path; ids and histories stay."""
+        old, new = _checked(old_path), _checked(new_path)
+        if old == ROOT:
+            raise ToolError("Cannot rename the /memories directory itself")
+        if await self._file(new) is not None or await self._is_folder(new):
+            raise ToolError(f"The destination {new_path} already exists")
+        await self._check_parents(new)
+        record = await self._file(old)
+        moved = [record] if record is not None else [each async for each in self._below(old)]
+        if not moved:
+            raise ToolError(f"The path {old_path} does not exist")
+        await self._memory.remember(
+            [_moved(each, new + str(each.key)[len(old) :]) for each in moved], if_exists="replace"
+        )
+        return f"Successfully renamed {old_path} to {new_path}"
+
+    async def clear(self) -> str:
+        """Delete every file, for good."""
+        await self._memory.forget(key_prefix=ROOT + "/", kind=Kind.NOTE)
+        return "All memory cleared"
+
+    # --- records ---------------------------------------------------------------------------------------
+
+    async def _file(self, at: str) -> Record | None:
+        return await self._memory.lookup(at, kind=Kind.NOTE)
+
+    async def _existing(self, path: str) -> Record:
+        at = _checked(path)
+        record = await self._file(at)
+        if record is not None:
+            return record
+        if await self._is_folder(at):
+            raise ToolError(f"The path {path} is not a file.")
+        raise ToolError(f"The path {path} does not exist. Please provide a valid path.")
+
+    async def _is_folder(self, at: str) -> bool:
+        return at == ROOT or bool(await self._memory.count(key_prefix=at + "/", kind=Kind.NOTE))
+
+    async def _check_parents(self, at: str) -> None:
+        parent = at.rpartition("/")[0]
+        while len(parent) > len(ROOT):
+            if await self._file(parent) is not None:
+                raise ToolError(f"The path {parent} is not a directory.")
+            parent = parent.rpartition("/")[0]
+
+    async def _below(self, at: str) -> AsyncIterator[Record]:
+        cursor = None
+        while True:
+            page = await self._memory.browse(
+                kind=Kind.NOTE, key_prefix=at + "/", order="key", limit=_PAGE, cursor=cursor
+            )
+            for record in page.records:
+                yield record
+            if (cursor := page.next) is None:
+                return
+
+    async def _change(self, record: Record, text: str) -> None:
+        await self._memory.revise(record.id, **_parts(str(record.key), text))
+
+
+def _parts(at: str, text: str) -> dict[str, Any]:
+    """Return a file's content and payload. A blank file's record has the path as its content, which is never blank."""
+    return {"content": text, "payload": {}} if text.strip() else {"content": at, "payload": {"text": text}}
+
+
+def _text_of(record: Record) -> str:
+    return str(record.payload.get("text", record.content))
+
+
+def _moved(record: Record, at: str) -> Draft:
+    return Draft(
+        id=record.id, kind=record.kind, key=at, metadata=record.metadata, source=record.source,
+        verified=record.verified, rating=record.rating, happened_at=record.happened_at, expires_at=record.expires_at,
+        agent=record.scope.agent, session=record.scope.session, **_parts(at, _text_of(record)),
+    )  # fmt: skip
+
+
+# --- texts -----------------------------------------------------------------------------------------------
+
+
+def _checked(path: str) -> str:
+    """Return a path in its one form, as a key."""
+    if not path.startswith(ROOT):
+        raise ToolError(f"Path must start with /memories, got: {path}")
+    at = normpath(f"{ROOT}/{path.removeprefix(ROOT).lstrip('/')}")
+    if at != ROOT and not at.startswith(ROOT + "/"):
+        raise ToolError(f"Path {path} would escape /memories directory")
+    return at
+
+
+def _numbered_view(path: str, lines: list[str], wanted: Sequence[int] | None) -> str:
+    if len(lines) > _MOST_LINES:
+        raise ToolError(f"File {path} exceeds maximum line limit of 999,999 lines.")
+    first, last = 0, len(lines)
+    if wanted and len(wanted) == 2:
+        first, last = max(1, wanted[0]) - 1, len(lines) if wanted[1] == -1 else wanted[1]
+    return f"Here's the content of {path} with line numbers:\n" + "\n".join(_numbered(lines, first, last))
+
+
+def _numbered(lines: list[str], first: int, last: int) -> list[str]:
+    return [f"{number:>6}\t{line}" for number, line in enumerate(lines[first:last], first + 1)]
+
+
+def _listed(path: str, folder: str, sizes: Mapping[str, int], depth: int = 1) -> list[str]:
+    """Return a line for each file and folder in `folder`, by name, and below it for each that is in that folder."""
+    inner: dict[str, dict[str, int]] = {}
+    for each, size in sizes.items():
+        name = each[len(folder) + 1 :].partition("/")[0]
+        inner.setdefault(name, {})[each] = size
+    found: list[str] = []
+    for name, held in sorted(inner.items()):
+        at = f"{folder}/{name}"
+        if name.startswith("."):
+            continue
+        found.append(f"{_size(sum(held.values()))}\t{path}/{name}{'' if at in held else '/'}")
+        if at not in held and depth == 1:
+            found += _listed(f"{path}/{name}", at, held, 2)
+    return found
+
+
+def _size(count: int) -> str:
+    """Return a number of bytes in the largest unit that leaves at least one."""
+    unit = min(max(count.bit_length() - 1, 0) // 10, 3)
+    size = count / 1024**unit
+    return f"{size:.{0 if size.is_integer() else 1}f}{'BKMG'[unit]}"

@@ -1,0 +1,134 @@
+"""Claude's memory tool: what the model writes down is in the memory, found by recall, and kept in its versions."""
+
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
+
+from anthropic.lib.tools import ToolError
+from anthropic.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool
+from anthropic.types.beta import (
+    BetaCacheControlEphemeralParam,
+    BetaMemoryTool20250818CreateCommand,
+    BetaMemoryTool20250818DeleteCommand,
+    BetaMemoryTool20250818InsertCommand,
+    BetaMemoryTool20250818RenameCommand,
+    BetaMemoryTool20250818StrReplaceCommand,
+    BetaMemoryTool20250818ViewCommand,
+)
+
+from memorist.adapters.claude.files import MemoryFiles
+from memorist.errors import InvalidInputError
+from memorist.memory import Memory
+from memorist.twin import asynchronous, run
+
+if TYPE_CHECKING:
+    from memorist import sync
+
+__all__ = ["MemoristAsyncMemoryTool", "MemoristMemoryTool"]
+
+
+async def _told(command: Coroutine[Any, Any, str]) -> str:
+    """Return what a command says; what the memory refuses is told to the model, too."""
+    try:
+        return await command
+    except InvalidInputError as error:
+        raise ToolError(str(error)) from error
+
+
+class MemoristAsyncMemoryTool(BetaAsyncAbstractMemoryTool):
+    """Claude's memory tool on one memory, for `AsyncAnthropic`.
+
+    ```python
+    tool = MemoristAsyncMemoryTool(memory.scoped(user="alice"))
+    runner = client.beta.messages.tool_runner(model=..., max_tokens=1024, messages=messages, tools=[tool])
+    await runner.until_done()
+    ```
+
+    A file is a note with its path as key, behind the wall of the memory's scope; make a tool for each user,
+    which costs nothing. The model is told what Anthropic's file-system tool would say, except that a
+    folder's size is that of the files in it, and that a folder is gone with its last file.
+
+    Args:
+        memory: an open memory, asynchronous or blocking.
+        cache_control: as in Anthropic's own class.
+    """
+
+    def __init__(
+        self, memory: "Memory | sync.Memory", *, cache_control: BetaCacheControlEphemeralParam | None = None
+    ) -> None:
+        super().__init__(cache_control=cache_control)
+        self._files = MemoryFiles(asynchronous(memory))
+
+    async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
+        """Return a file's lines, or what is in a folder."""
+        return await _told(self._files.view(command.path, command.view_range))
+
+    async def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
+        """Write a new file."""
+        return await _told(self._files.create(command.path, command.file_text))
+
+    async def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
+        """Replace the one place where a text stands in a file."""
+        return await _told(self._files.str_replace(command.path, command.old_str, command.new_str))
+
+    async def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
+        """Put lines into a file."""
+        return await _told(self._files.insert(command.path, command.insert_line, command.insert_text))
+
+    async def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
+        """Delete a file, or a folder with all in it."""
+        return await _told(self._files.delete(command.path))
+
+    async def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
+        """Give a file or a folder another path."""
+        return await _told(self._files.rename(command.old_path, command.new_path))
+
+    async def clear_all_memory(self) -> str:
+        """Delete every file."""
+        return await _told(self._files.clear())
+
+
+class MemoristMemoryTool(BetaAbstractMemoryTool):
+    """The same for `Anthropic`, blocking; see `MemoristAsyncMemoryTool`.
+
+    Args:
+        memory: an open memory, asynchronous or blocking.
+        cache_control: as in Anthropic's own class.
+    """
+
+    def __init__(
+        self, memory: "Memory | sync.Memory", *, cache_control: BetaCacheControlEphemeralParam | None = None
+    ) -> None:
+        super().__init__(cache_control=cache_control)
+        self._files = MemoryFiles(asynchronous(memory))
+
+    def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
+        """Return a file's lines, or what is in a folder."""
+        return _run(lambda: self._files.view(command.path, command.view_range))
+
+    def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
+        """Write a new file."""
+        return _run(lambda: self._files.create(command.path, command.file_text))
+
+    def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
+        """Replace the one place where a text stands in a file."""
+        return _run(lambda: self._files.str_replace(command.path, command.old_str, command.new_str))
+
+    def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
+        """Put lines into a file."""
+        return _run(lambda: self._files.insert(command.path, command.insert_line, command.insert_text))
+
+    def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
+        """Delete a file, or a folder with all in it."""
+        return _run(lambda: self._files.delete(command.path))
+
+    def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
+        """Give a file or a folder another path."""
+        return _run(lambda: self._files.rename(command.old_path, command.new_path))
+
+    def clear_all_memory(self) -> str:
+        """Delete every file."""
+        return _run(self._files.clear)
+
+
+def _run(call: Callable[[], Coroutine[Any, Any, str]]) -> str:
+    return run(lambda: _told(call()))

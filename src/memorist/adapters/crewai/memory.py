@@ -1,0 +1,189 @@
+"""CrewAI's memory, without a model and with a search for words."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Literal
+
+from crewai.events.event_bus import crewai_event_bus
+from crewai.events.types.memory_events import (
+    MemoryQueryCompletedEvent,
+    MemoryQueryFailedEvent,
+    MemoryQueryStartedEvent,
+    MemorySaveCompletedEvent,
+    MemorySaveFailedEvent,
+    MemorySaveStartedEvent,
+)
+from crewai.memory.types import MemoryMatch, MemoryRecord
+from crewai.memory.unified_memory import Memory as CrewMemory
+from crewai.memory.utils import join_scope_paths
+from pydantic import Field
+
+from memorist.adapters.crewai.records import narrowed, record_of, visible_to
+from memorist.adapters.crewai.storage import MemoristStorage
+from memorist.records import Hit, Kind
+from memorist.twin import run
+
+__all__ = ["MemoristMemory"]
+
+
+class MemoristMemory(CrewMemory):
+    """Keeps texts as they are and finds them by meaning and by words.
+
+    ```python
+    crew = Crew(…, memory=MemoristMemory(storage=MemoristStorage(memory.scoped(user="alice"))))
+    ```
+
+    No model is asked, neither for a scope, categories and an importance that nobody gave, nor for queries. A score
+    is that of the hit: `recency_weight` and the like do not matter, nor does `depth`. What is saved is on disk
+    when the call returns. With `llm`, `extract_memories` asks it; without, a text is its one memory.
+    """
+
+    storage: Any = Field(description="A MemoristStorage.")
+    llm: Any = Field(default=None, description="The model that extract_memories asks, if any.")
+
+    def remember(
+        self,
+        content: str,
+        scope: str | None = None,
+        categories: list[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        importance: float | None = None,
+        source: str | None = None,
+        private: bool = False,
+        agent_role: str | None = None,
+        root_scope: str | None = None,
+    ) -> MemoryRecord | None:
+        """Keep a text, and return its record; None where this memory is read-only."""
+        made = self.remember_many(
+            [content], scope, categories, metadata, importance, source, private, agent_role, root_scope
+        )
+        return made[0] if made else None
+
+    def remember_many(
+        self,
+        contents: list[str],
+        scope: str | None = None,
+        categories: list[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        importance: float | None = None,
+        source: str | None = None,
+        private: bool = False,
+        agent_role: str | None = None,
+        root_scope: str | None = None,
+    ) -> list[MemoryRecord]:
+        """Keep texts, all of them or none, and return their records; none where this memory is read-only."""
+        if not contents or self.read_only:
+            return []
+        path = join_scope_paths(self.root_scope if root_scope is None else root_scope, scope)
+        records = [
+            MemoryRecord(
+                content=content,
+                scope=path,
+                categories=categories or [],
+                metadata=metadata or {},
+                importance=self.default_importance if importance is None else importance,
+                source=source,
+                private=private,
+            )
+            for content in contents
+        ]
+        value = contents[0] if len(contents) == 1 else f"{len(contents)} memories"
+        with self._told_of_save(value, metadata, agent_role):
+            self._store.save(records)
+        return records
+
+    def extract_memories(self, content: str) -> list[str]:
+        """Return what is worth keeping of a text: the text, or what the model says where there is one."""
+        if self.llm is None:
+            return [content] if content.strip() else []
+        extracted: list[str] = super().extract_memories(content)
+        return extracted
+
+    def recall(
+        self,
+        query: str,
+        scope: str | None = None,
+        categories: list[str] | None = None,
+        limit: int = 10,
+        depth: Literal["shallow", "deep"] = "deep",
+        source: str | None = None,
+        include_private: bool = False,
+    ) -> list[MemoryMatch]:
+        """Return the records that matter to a query, best first, without those private to another source."""
+        condition = narrowed(join_scope_paths(self.root_scope, scope), categories)
+        if not include_private:
+            condition = visible_to(source, condition)
+        with self._told_of_query(query, limit) as matches:
+            memory = self._store.memory
+            hits = run(lambda: memory.recall(query, limit=limit, kind=Kind.NOTE, payload=condition))
+            matches.extend(_match(hit) for hit in hits)
+        return matches
+
+    def update(
+        self,
+        record_id: str,
+        content: str | None = None,
+        scope: str | None = None,
+        categories: list[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        importance: float | None = None,
+    ) -> MemoryRecord:
+        """Change the fields given of a record, and return it; unchanged where this memory is read-only.
+
+        Raises:
+            ValueError: there is no such record.
+        """
+        existing = self._store.get_record(record_id)
+        if existing is None:
+            raise ValueError(f"Record not found: {record_id}")
+        if self.read_only:
+            return existing
+        given = {
+            "content": content, "scope": scope, "categories": categories, "metadata": metadata, "importance": importance
+        }  # fmt: skip
+        updated = existing.model_copy(update={name: value for name, value in given.items() if value is not None})
+        self._store.update(updated)
+        return updated
+
+    @property
+    def _store(self) -> MemoristStorage:
+        store: MemoristStorage = self.storage
+        return store
+
+    @contextmanager
+    def _told_of_save(self, value: str, metadata: dict[str, Any] | None, agent_role: str | None) -> Iterator[None]:
+        """Tell CrewAI's event bus of a save, as its own memory does."""
+        told: dict[str, Any] = {"value": value, "metadata": metadata or {}, "source_type": "unified_memory"}
+        crewai_event_bus.emit(self, MemorySaveStartedEvent(**told))
+        start = time.perf_counter()
+        try:
+            yield
+        except Exception as error:
+            crewai_event_bus.emit(self, MemorySaveFailedEvent(**told, error=str(error)))
+            raise
+        took = (time.perf_counter() - start) * 1000
+        crewai_event_bus.emit(self, MemorySaveCompletedEvent(**told, agent_role=agent_role, save_time_ms=took))
+
+    @contextmanager
+    def _told_of_query(self, query: str, limit: int) -> Iterator[list[MemoryMatch]]:
+        """Tell CrewAI's event bus of a search, as its own memory does."""
+        told: dict[str, Any] = {"query": query, "limit": limit, "score_threshold": None}
+        told["source_type"] = "unified_memory"
+        crewai_event_bus.emit(self, MemoryQueryStartedEvent(**told))
+        start = time.perf_counter()
+        matches: list[MemoryMatch] = []
+        try:
+            yield matches
+        except Exception as error:
+            crewai_event_bus.emit(self, MemoryQueryFailedEvent(**told, error=str(error)))
+            raise
+        took = (time.perf_counter() - start) * 1000
+        crewai_event_bus.emit(self, MemoryQueryCompletedEvent(**told, results=matches, query_time_ms=took))
+
+
+def _match(hit: Hit) -> MemoryMatch:
+    reasons = ["semantic"] if hit.similarity > 0 else []
+    return MemoryMatch(
+        record=record_of(hit.record), score=hit.score, match_reasons=reasons + ["words"] * bool(hit.matched)
+    )

@@ -1,0 +1,148 @@
+"""Long-term memory for the agents of LangChain 1.x: told before each turn, kept after it."""
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Annotated, Any, NotRequired
+
+from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
+from langchain.agents.middleware.types import PrivateStateAttr
+from langchain_core.messages import SystemMessage
+from langgraph.config import get_config
+from langgraph.runtime import Runtime
+
+from memorist.agents import after_turn, before_turn
+from memorist.errors import EmbedderError, InvalidInputError, StoreError
+from memorist.memory import Memory
+from memorist.twin import asynchronous, run
+
+if TYPE_CHECKING:
+    from memorist import sync
+
+__all__ = ["MemoryMiddleware"]
+
+log = logging.getLogger("memorist.adapters.langgraph")
+
+
+class _State(AgentState[Any]):
+    memorist_context: NotRequired[Annotated[str, PrivateStateAttr]]  # type: ignore[valid-type, unused-ignore]
+
+
+class MemoryMiddleware(AgentMiddleware[_State, Any, Any]):
+    """Tells an agent what the memory knows of a question, and keeps what was said.
+
+    ```python
+    middleware = MemoryMiddleware(memory, user=lambda runtime: runtime.context.user_id)
+    agent = create_agent(model, middleware=[middleware], context_schema=Context)
+    await agent.ainvoke({"messages": [question]}, {"configurable": {"thread_id": "monday"}}, context=Context("alice"))
+    ```
+
+    What is told stands at the end of the system message of each model call of the turn, and in no message of
+    the thread. Messages are kept as the conversation of the thread, each once. Where the store or the
+    embedder fails, the turn goes on without, and that is logged.
+
+    Args:
+        memory: an open memory, asynchronous or blocking. `invoke` and `ainvoke` work with either.
+        user: tells from the runtime whose memory is meant; by default the user of the memory's scope.
+        tokens: the most that what is told may take.
+        keep: whether messages are kept.
+        **options: further arguments of `Memory.context`, such as `min_confidence` or `topics`.
+
+    Raises (from a turn):
+        InvalidInputError: `user` named nobody, or `keep` is on and there is neither a thread nor a session.
+    """
+
+    state_schema = _State
+
+    def __init__(
+        self,
+        memory: "Memory | sync.Memory",
+        *,
+        user: Callable[[Runtime[Any]], str | None] | None = None,
+        tokens: int = 600,
+        keep: bool = True,
+        **options: Any,
+    ) -> None:
+        super().__init__()
+        self._memory: Memory = asynchronous(memory)
+        self._user = user
+        self._tokens = tokens
+        self._keep = keep
+        self._options = options
+
+    # --- before a turn ---------------------------------------------------------------------------------
+
+    async def abefore_agent(self, state: _State, runtime: Runtime[Any]) -> dict[str, Any]:
+        """Find what is to be told."""
+        return await self._told(state, self._scoped(runtime))
+
+    def before_agent(self, state: _State, runtime: Runtime[Any]) -> dict[str, Any]:
+        """Find what is to be told, blocking."""
+        memory = self._scoped(runtime)
+        return run(lambda: self._told(state, memory))
+
+    async def _told(self, state: _State, memory: Memory) -> dict[str, Any]:
+        told = await before_turn(memory, state["messages"], tokens=self._tokens, **self._options)
+        return {"memorist_context": told.text}
+
+    async def awrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
+    ) -> ModelResponse[Any]:
+        """Call the model with what is to be told."""
+        return await handler(_with_context(request))
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
+    ) -> ModelResponse[Any]:
+        """Call the model with what is to be told, blocking."""
+        return handler(_with_context(request))
+
+    # --- after a turn ----------------------------------------------------------------------------------
+
+    async def aafter_agent(self, state: _State, runtime: Runtime[Any]) -> None:
+        """Keep what was said."""
+        if self._keep:
+            await self._kept(state, self._scoped(runtime))
+
+    def after_agent(self, state: _State, runtime: Runtime[Any]) -> None:
+        """Keep what was said, blocking."""
+        if self._keep:
+            memory = self._scoped(runtime)
+            run(lambda: self._kept(state, memory))
+
+    async def _kept(self, state: _State, memory: Memory) -> None:
+        try:
+            await after_turn(memory, state["messages"], session=self._session())
+        except (StoreError, EmbedderError) as error:
+            log.warning("what was said in this turn is not kept: %s", error)
+
+    # --- whose, and where ------------------------------------------------------------------------------
+
+    def _scoped(self, runtime: Runtime[Any]) -> Memory:
+        """Return the memory seen by the user of this turn."""
+        if self._keep and self._session() is None:
+            raise InvalidInputError(
+                "nothing says which conversation this is: give the agent a thread_id in its config, "
+                "the memory a session, or the middleware keep=False"
+            )
+        if self._user is None:
+            return self._memory
+        user = self._user(runtime)
+        if user is None:
+            raise InvalidInputError("the middleware's `user` named nobody; shared memory takes no `user` at all")
+        return self._memory.scoped(user=user)
+
+    def _session(self) -> str | None:
+        thread = get_config().get("configurable", {}).get("thread_id")
+        return self._memory.scope.session if thread is None else str(thread)
+
+
+def _with_context(request: ModelRequest[Any]) -> ModelRequest[Any]:
+    told = request.state.get("memorist_context")
+    if not told:
+        return request
+    before = request.system_message
+    content = [
+        *([] if before is None else before.content_blocks),
+        {"type": "text", "text": f"\n\n{told}" if before else told},
+    ]
+    return request.override(system_message=SystemMessage(content=content))

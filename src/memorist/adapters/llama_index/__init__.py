@@ -1,0 +1,12 @@
+"""LlamaIndex: a block of its Memory on one Memorist memory."""
+
+from typing import TYPE_CHECKING
+
+from memorist.adapters.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from memorist.adapters.llama_index.block import MemoristMemoryBlock
+
+__all__ = ["MemoristMemoryBlock"]
+
+__getattr__ = lazy_names(__name__, {"MemoristMemoryBlock": "block"}, extra="llama-index")

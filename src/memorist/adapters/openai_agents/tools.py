@@ -1,0 +1,40 @@
+"""The memory's tools in the form of the OpenAI Agents SDK."""
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+from agents import FunctionTool
+
+from memorist.adapters.calling import answer
+from memorist.agents import ToolSchema
+from memorist.agents import memory_tools as tools_of
+from memorist.memory import Memory
+
+__all__ = ["memory_tools"]
+
+
+def memory_tools(
+    memory: Memory, *, only: Collection[str] | None = None, user: Callable[[Any], str] | None = None
+) -> list[FunctionTool]:
+    """Return tools with which a model searches and changes the memory; see `memorist.agents.memory_tools`.
+
+    Args:
+        memory: what they read and write; a model cannot name another scope.
+        only: the names of the tools wanted; by default all.
+        user: tells the user from the run's context, where the memory is everyone's.
+    """
+
+    def made(schema: ToolSchema) -> FunctionTool:
+        async def call(context: Any, arguments: str) -> str:
+            seen = memory if user is None else memory.scoped(user=user(context.context))
+            return (await answer(tools_of(seen, only=only), schema.name, arguments))[1]
+
+        return FunctionTool(
+            name=schema.name,
+            description=schema.description,
+            params_json_schema=dict(schema.parameters),
+            on_invoke_tool=call,
+            strict_json_schema=False,  # arguments may be left out
+        )
+
+    return [made(schema) for schema in tools_of(memory, only=only).schemas]

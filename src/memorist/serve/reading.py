@@ -1,0 +1,70 @@
+"""What the head of a request says, read strictly: as UTF-8, once, and with no parameter that is not known."""
+
+from collections.abc import Collection, Iterable
+from difflib import get_close_matches
+from urllib.parse import parse_qsl
+
+from memorist.errors import InvalidInputError
+
+__all__ = ["USER_HEADER", "check_query", "header", "read_query"]
+
+USER_HEADER = "Memorist-User"
+_MOST_PARAMETERS = 200
+
+
+def header(headers: Iterable[tuple[bytes, bytes]], name: str) -> str | None:
+    """Return the value of a header, or None where it is not sent.
+
+    Raises:
+        InvalidInputError: it is blank, comes twice, or is not UTF-8.
+    """
+    values = [value for each, value in headers if each.decode("latin-1").lower() == name.lower()]
+    if not values:
+        return None
+    if len(values) > 1:
+        raise InvalidInputError(f"the header {name} comes {len(values)} times; send it once")
+    try:
+        text = values[0].decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(f"the header {name} is not UTF-8") from error
+    if not text.strip():
+        raise InvalidInputError(f"the header {name} must not be blank; leave it out instead")
+    return text
+
+
+def read_query(query: bytes) -> list[tuple[str, str]]:
+    """Return the parameters of a query string, in order.
+
+    Raises:
+        InvalidInputError: it is not UTF-8, or has too many parameters.
+    """
+    try:
+        return parse_qsl(
+            query.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=_MOST_PARAMETERS
+        )
+    except UnicodeDecodeError as error:
+        raise InvalidInputError("the query is not UTF-8") from error
+    except ValueError as error:
+        raise InvalidInputError(f"the query has more than {_MOST_PARAMETERS} parameters") from error
+
+
+def check_query(query: bytes, known: Collection[str], repeated: Collection[str] = ()) -> None:
+    """Refuse a query string with a parameter that a route does not have, or has once and is given twice.
+
+    Args:
+        query: the query string as it was sent.
+        known: the route's parameters.
+        repeated: those of them that may come several times.
+
+    Raises:
+        InvalidInputError: as said, or as for `read_query`.
+    """
+    seen = set[str]()
+    for name, _ in read_query(query):
+        if name not in known:
+            near = get_close_matches(name, known, 1, 0.5)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known) or 'none'}"
+            raise InvalidInputError(f"there is no parameter {name[:100]!r} here; {hint}")
+        if name in seen and name not in repeated:
+            raise InvalidInputError(f"the parameter {name!r} comes twice; give it once")
+        seen.add(name)
