@@ -496,7 +496,7 @@ class Memory:
 
         Args:
             query: a question or any text. For a blank one, only what always holds is told.
-            tokens: the most the text may take, at least 16.
+            tokens: the most the text may take, at least 32.
             count_tokens: counts the tokens of a text; by default four characters are one, rounded up.
             min_confidence: below it, only what always holds is told; 0 tells whatever is found. By default
                 `memorist.context.MIN_CONFIDENCE`.
