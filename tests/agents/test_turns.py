@@ -36,6 +36,13 @@ async def test_what_is_kept_after_a_turn_is_told_before_the_next(memory: Memory)
     assert told.error is None
 
 
+async def test_what_was_said_in_another_session_is_told(memory: Memory) -> None:
+    await after_turn(memory, talk("My cat is called Mio.", "A lovely name!"))
+    other = memory.unlabelled().scoped(session="s2")
+    assert "Mio" in (await before_turn(other, "What is the name of my cat?")).text
+    assert (await before_turn(other, "What is the name of my cat?", session="s2")).text == ""
+
+
 async def test_a_growing_conversation_is_stored_once(memory: Memory) -> None:
     whole = talk("one", "two", "thanks", "four", "thanks", "six")
     for end in (2, 4, 4, 6, 6):

@@ -5,6 +5,7 @@ from typing import Any
 
 from memorist.agents import texts
 from memorist.agents.tools import Toolbox
+from memorist.agents.turns import across_sessions
 from memorist.errors import InvalidInputError
 from memorist.framing import neutralise
 from memorist.memory import Memory
@@ -24,7 +25,7 @@ def memory_tools(memory: Memory, *, only: Collection[str] | None = None) -> Tool
     result = await tools.call("add_memory", {"content": "Alice moved to Oslo in May 2024"})
     ```
 
-    The tools work in the scope of the memory; a model cannot name another one.
+    The tools work in the scope of the memory, in all its sessions; a model cannot name another one.
 
     Args:
         memory: what the tools read and write.
@@ -46,7 +47,7 @@ def memory_tools(memory: Memory, *, only: Collection[str] | None = None) -> Tool
 
 class _CoreTools:
     def __init__(self, memory: Memory) -> None:
-        self._memory = memory
+        self._memory = across_sessions(memory)
 
     async def search_memories(self, query: str, limit: int = 5) -> list[dict[str, Any]]:
         hits = await self._memory.recall(query, limit=limit)

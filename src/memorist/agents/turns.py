@@ -16,7 +16,7 @@ from memorist.kinds import Message
 from memorist.memory import Memory
 from memorist.records import Record
 
-__all__ = ["after_turn", "before_turn"]
+__all__ = ["across_sessions", "after_turn", "before_turn"]
 
 log = logging.getLogger("memorist.agents")
 
@@ -43,9 +43,9 @@ async def before_turn(
     system = f"You are a helpful assistant.\\n\\n{told.text}"
     ```
 
-    The query is the last message of the user; where that is a few words ("And in May?"), with what was said
-    before it. When the store or the embedder fails, the turn can go on: the context is empty, its `error` says
-    why, and the error is logged.
+    All sessions are read, whichever the memory has. The query is the last message of the user; where that is a
+    few words ("And in May?"), with what was said before it. When the store or the embedder fails, the turn can go
+    on: the context is empty, its `error` says why, and the error is logged.
 
     Args:
         memory: whose memory is read.
@@ -61,12 +61,17 @@ async def before_turn(
     """
     query = _query(read_messages(messages))
     try:
-        return await memory.context(query, tokens=tokens, **options)
+        return await across_sessions(memory).context(query, tokens=tokens, **options)
     except (StoreError, EmbedderError) as error:
         if raise_errors:
             raise
         log.warning("the turn goes on without memory: %s", error)
         return Context(error=str(error) or type(error).__name__)
+
+
+def across_sessions(memory: Memory) -> Memory:
+    """Return the memory without its session: what was learned in one conversation counts in the next."""
+    return memory.unlabelled().scoped(agent=memory.scope.agent)
 
 
 def _query(messages: Sequence[Message]) -> str:
