@@ -14,6 +14,7 @@ from memorist.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from memorist.embedders.registry import EmbedderSpec
+    from memorist.indexes import Index
 
 __all__ = ["COMMAND_NAMES", "NAMES", "Settings", "config_file", "default_url", "from_environment", "from_file",
            "options_from_file"]  # fmt: skip
@@ -37,6 +38,7 @@ class Settings:
     | field | variable | what it is |
     |---|---|---|
     | `url` | `MEMORIST_DB` | the store: a file's path, or a URL |
+    | `index` | `MEMORIST_INDEX` | the URL of an index beside the store; see `memorist.indexes.open_index` |
     | `embedder` | `MEMORIST_EMBEDDER` | see `memorist.embedders.open_embedder` |
     | | `MEMORIST_MODEL` | the folder of a model; heeded where `MEMORIST_EMBEDDER` says nothing |
     | `busy_timeout` | `MEMORIST_BUSY_TIMEOUT` | seconds to wait for another process's write |
@@ -51,6 +53,7 @@ class Settings:
     """
 
     url: str = field(default_factory=default_url)
+    index: str | Index | None = None
     embedder: EmbedderSpec = None
     busy_timeout: float = 30.0
     cache_bytes: int = 512 * MIB
@@ -210,7 +213,7 @@ def _check_number(name: str, number: object, form: type) -> None:
 
 
 NAMES: Mapping[str, Callable[[str, object], Any]] = {
-    "db": _db, "embedder": _word, "model": _folder, "busy_timeout": _seconds, "cache_bytes": _whole,
+    "db": _db, "index": _word, "embedder": _word, "model": _folder, "busy_timeout": _seconds, "cache_bytes": _whole,
     "largest_index": _whole,
 }  # fmt: skip
 """What can be set from outside, and what reads it: in a file by this name, in the environment as MEMORIST_NAME."""

@@ -14,6 +14,7 @@ import numpy as np
 from memorist.config import Settings
 from memorist.embedders import BatchedEmbedder, OnnxEmbedder, Vectors, open_embedder, unit_rows
 from memorist.errors import ClosedError, EmbedderError, EmbedderMismatchError, InvalidInputError
+from memorist.indexes import indexed
 from memorist.recall import Recaller, embedded, given_vector, marks_of, terms_of
 from memorist.records import Action, Draft, Record
 from memorist.scope import Scope, Wall
@@ -31,7 +32,7 @@ class Engine:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.store = open_store(settings)
+        self.store = indexed(open_store(settings), settings.index)
         self.embedder = BatchedEmbedder(open_embedder(settings.embedder))
         self.recaller = Recaller(self.store, self.embedder, settings.cache_bytes, settings.largest_index)
         self._is_open = False
@@ -159,7 +160,7 @@ class Engine:
         if target.exists():
             raise InvalidInputError(f"{target} exists; choose another path for the backup")
         await self.store.backup(target)
-        copy = Engine(self.settings.with_given(url=target, embedder=self.embedder))
+        copy = Engine(replace(self.settings, index=None).with_given(url=target, embedder=self.embedder))
         try:
             await copy.store.open()
         finally:

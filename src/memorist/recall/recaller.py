@@ -151,7 +151,9 @@ class Recaller:
             index = await self._up_to_date(wall)
             if index.living <= self._largest_index:
                 return index
-        outline = await self._store.outline(wall, self._largest_index)
+        outline = None
+        if self._store.searches_large:
+            outline = await self._store.outline(wall, self._largest_index)
         if outline is None:
             return await self._up_to_date(wall)
         with self._lock:

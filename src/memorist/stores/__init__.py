@@ -1,4 +1,4 @@
-"""Stores: where records live, one back end a file, opened by URL."""
+"""Stores: where records live, each opened by its URL."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -13,10 +13,8 @@ __all__ = ["Store", "file_of", "open_store"]
 
 ENTRY_POINTS = "memorist.stores"
 _OURS: Mapping[str, str] = {
-    "chroma": "memorist.stores.chroma:open_chroma",
     "postgresql": "memorist.stores.postgres:open_postgres",
     "postgres": "memorist.stores.postgres:open_postgres",
-    "qdrant": "memorist.stores.qdrant:open_qdrant",
 }
 """The stores beside SQLite, each an extra: its scheme, and where its class is."""
 
@@ -24,9 +22,9 @@ _OURS: Mapping[str, str] = {
 def open_store(settings: Settings) -> Store:
     """Return the store that `settings.url` names, not yet opened.
 
-    A path, ``sqlite:PATH`` or ``:memory:`` is SQLite; ``postgresql://``, ``qdrant:`` and ``chroma:`` are ours too
-    (what follows a ``+`` in the scheme is the store's own to read); any other is looked up among the entry points
-    of the group "memorist.stores", whose objects take the settings and return a `Store`.
+    A path, ``sqlite:PATH`` or ``:memory:`` is SQLite, ``postgresql://`` PostgreSQL. Any other scheme, up to a ``+``,
+    is looked up among the entry points of the group "memorist.stores", whose objects take the settings and return
+    a `Store`.
 
     Raises:
         InvalidInputError: no store of that scheme is installed.
@@ -48,6 +46,10 @@ def open_store(settings: Settings) -> Store:
     for entry in entry_points(group=ENTRY_POINTS, name=name):
         store: Store = entry.load()(settings)
         return store
+    if name in ("qdrant", "chroma"):
+        raise InvalidInputError(
+            f"{name} holds no records; it is an index beside a store: Memory.open('postgresql://…', index='{name}://…')"
+        )
     known = sorted({"sqlite", *_OURS, *(entry.name for entry in entry_points(group=ENTRY_POINTS))})
     raise InvalidInputError(
         f"no store is installed for {scheme!r}:…; give a file's path, or one of: {', '.join(known)}"

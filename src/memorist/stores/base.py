@@ -167,6 +167,13 @@ class Store(ABC):
         """
 
     @abstractmethod
+    async def remove(self, wall: Wall, filter: Filter, *, at: datetime, source: str | None = None) -> int:
+        """Remove every record that passes the filter, all or none, as `Remove` does; return how many.
+
+        However many there are, they are not held in memory at once. The history notes each as forgotten.
+        """
+
+    @abstractmethod
     async def get(self, wall: Wall, ids: Sequence[str]) -> list[Record]:
         """Return those of `ids` that exist, in the order asked, superseded ones included."""
 
@@ -220,19 +227,26 @@ class Store(ABC):
     async def search_words(self, wall: Wall, terms: Sequence[str], limit: int) -> list[tuple[int, float]]:
         """Return the entries that hold any of the analysed terms, with their BM25 score, best first."""
 
+    @property
+    def searches_large(self) -> bool:
+        """Whether recall should ask for `candidates` in large walls; otherwise it reads every wall whole."""
+        return False
+
     async def outline(self, wall: Wall, largest: int) -> Outline | None:
         """Return what there is to know of a wall of more than `largest` entries; None for a smaller one.
 
-        A store that offers no `candidates` returns None for every wall, as this does: then recall reads it whole.
+        A store that offers no `candidates` returns None for every wall, as this does.
         """
         return None
 
     async def candidates(
-        self, wall: Wall, outline: Outline, vector: Vector | None, terms: Sequence[str], filter: Filter, limit: int
-    ) -> Candidates:
+        self, wall: Wall, outline: Outline, vector: Vector | None, terms: Sequence[str], filter: Filter, limit: int,
+        near: Sequence[int] | None = None,
+    ) -> Candidates:  # fmt: skip
         """Return up to `limit` entries nearest to a unit vector and as many best by the terms, all passing the filter.
 
-        Asked only where `outline` returned something, not long ago.
+        Asked only where `outline` returned something, not long ago. `near` are the numbers of the nearest, where an
+        index has found them; those that do not pass the filter or are gone are left out.
         """
         raise NotImplementedError
 

@@ -1,4 +1,4 @@
-"""What tests need: a deterministic embedder, and contracts as test suites: of a store, and of a LangGraph store."""
+"""What tests need: a deterministic embedder, and contracts as test suites: of a store, an index, a LangGraph store."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 from memorist.testing.embedder import HashEmbedder
 
 if TYPE_CHECKING:
-    from memorist.testing.contract import StoreContract
+    from memorist.testing.contract import IndexContract, StoreContract
     from memorist.testing.langgraph import LangGraphStoreContract
 
-__all__ = ["HashEmbedder", "LangGraphStoreContract", "StoreContract"]
+__all__ = ["HashEmbedder", "IndexContract", "LangGraphStoreContract", "StoreContract"]
 
-_CONTRACTS = {"LangGraphStoreContract": "langgraph", "StoreContract": "contract"}
+_CONTRACTS = {"IndexContract": "contract", "LangGraphStoreContract": "langgraph", "StoreContract": "contract"}
 
 
 def __getattr__(name: str) -> Any:

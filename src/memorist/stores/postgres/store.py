@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from memorist.errors import ClosedError, InvalidInputError
 from memorist.filters import Filter
-from memorist.records import Change, Record
+from memorist.records import Action, Change, Record
 from memorist.scope import Reach, Wall
 from memorist.stores.base import Candidates, Cursor, Entries, Order, Outline, Staged, Store, Vector, Write
 from memorist.stores.postgres import candidates, queries, reindexing, writes
+from memorist.stores.postgres.batch import Change as Stored
 from memorist.stores.postgres.conditions import ALIVE, sql_of
 from memorist.stores.postgres.connections import EVERYTHING, Connections, Query, Rows, everyone_of, only
 from memorist.stores.postgres.copying import copy_out
@@ -22,6 +23,7 @@ from memorist.stores.postgres.options import Options
 from memorist.stores.postgres.rows import SELECTED, load_row, record_from, vector_from
 from memorist.stores.postgres.schema import index_vectors
 from memorist.stores.rules import history_of
+from memorist.stores.sql import Sql
 from memorist.times import now, to_micros
 
 if TYPE_CHECKING:
@@ -85,33 +87,42 @@ class PostgresStore(Store):
     # --- writing ---------------------------------------------------------------------------------------
 
     async def write(self, wall: Wall, writes_: Sequence[Write]) -> list[bool]:
-        connections, schema, bound = self._connections, self._schema, self._bound
-        done = writes.Done([], None)
+        schema, bound = self._schema, self._bound
+        return await self._change(wall, lambda connection: writes.carry_out(connection, schema, wall, writes_, bound))
 
-        async def work(connection: "Connection") -> list[bool]:
-            nonlocal done
-            done = await writes.carry_out(connection, schema, wall, writes_, bound)
-            return done.outcomes
+    async def remove(self, wall: Wall, filter: Filter, *, at: datetime, source: str | None = None) -> int:
+        passing = sql_of(filter, now())
+        return await self._remove(wall, passing, Action.FORGOTTEN, at, source)
+
+    async def _remove(self, wall: Wall, condition: Sql, action: Action, at: datetime, source: str | None) -> int:
+        schema = self._schema
+        return await self._change(
+            wall,
+            lambda connection: writes.remove_passing(connection, schema, wall, condition, action, at, source),
+        )
+
+    async def _change(self, wall: Wall, work: Callable[["Connection"], Awaitable[tuple[_T, Stored | None]]]) -> _T:
+        """Run a write behind a wall in one transaction; `work` returns its outcome and the last change it made."""
+        connections, schema, last = self._connections, self._schema, None
+
+        async def carried_out(connection: "Connection") -> _T:
+            nonlocal last
+            outcome, last = await work(connection)
+            return outcome
 
         async def settled(connection: "Connection") -> bool:
-            return await writes.took_effect(connection, schema, wall, done.last)
+            return await writes.took_effect(connection, schema, wall, last)
 
-        return await connections.run(lambda: connections.write(only(wall), work, settled=settled), whole=True)
+        return await connections.run(lambda: connections.write(only(wall), carried_out, settled=settled), whole=True)
 
     async def sweep(self, now: datetime) -> int:
         due = f"SELECT DISTINCT tenant, user_name FROM {self._schema}.records WHERE expires_at <= %s"
-        connections, schema = self._connections, self._schema
         [walls] = await self._read(EVERYTHING, (due, (to_micros(now),)))
-
-        async def sweep_wall(wall: Wall) -> int:
-            return await connections.write(
-                only(wall), lambda connection: writes.remove_expired(connection, schema, wall, now)
-            )
-
-        async def sweep_all() -> int:  # one wall a transaction: nobody waits for long, and no two for each other
-            return sum([await sweep_wall(Wall(tenant, user or None)) for tenant, user in walls])
-
-        return await connections.run(sweep_all, whole=True)
+        over: Sql = ("expires_at <= %s", [to_micros(now)])
+        # One wall a transaction: nobody waits for long, and no two for each other.
+        return sum(
+            [await self._remove(Wall(tenant, user or None), over, Action.EXPIRED, now, None) for tenant, user in walls]
+        )
 
     async def purge(self, wall: Wall) -> int:
         connections, schema = self._connections, self._schema
@@ -219,25 +230,29 @@ class PostgresStore(Store):
         [rows] = await self._read(only(wall), query)
         return [(number, float(score)) for number, score in rows]
 
+    @property
+    def searches_large(self) -> bool:
+        return self.options.hnsw  # without the index every question would compare each vector on the server
+
     async def outline(self, wall: Wall, largest: int) -> Outline | None:
-        if not self.options.hnsw:  # every question would compare each vector on the server
-            return None
         [rows] = await self._read(only(wall), candidates.outlining(self._schema, wall, largest))
         return candidates.outline_of(rows)
 
     async def candidates(
-        self, wall: Wall, outline: Outline, vector: Vector | None, terms: Sequence[str], filter: Filter, limit: int
-    ) -> Candidates:
-        async def near() -> list[int]:
-            found = [] if vector is None else await self.nearest(wall, vector, filter, limit)
-            return [number for number, _ in found]
+        self, wall: Wall, outline: Outline, vector: Vector | None, terms: Sequence[str], filter: Filter, limit: int,
+        near: Sequence[int] | None = None,
+    ) -> Candidates:  # fmt: skip
+        async def by_vector() -> Sequence[int]:
+            if near is not None or vector is None:
+                return near or []
+            return [number for number, _ in await self.nearest(wall, vector, filter, limit)]
 
         async def by_words() -> tuple[list[int], dict[str, int]]:
             query = candidates.holding(self._schema, wall, outline, terms, filter, limit)
             [rows] = [[]] if query is None else await self._read(only(wall), query)
             return candidates.words_of(wall, terms, rows)
 
-        nearest, (best, holders) = await asyncio.gather(near(), by_words())
+        nearest, (best, holders) = await asyncio.gather(by_vector(), by_words())
         asked = candidates.gathering(self._schema, wall, sorted({*nearest, *best}), filter)
         entries, dialogues = await self._read(only(wall), *asked)
         return candidates.candidates_of(entries, dialogues, holders)

@@ -6,7 +6,6 @@ that lock. So they grow in the order of the commits, and whoever has seen an epo
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -18,25 +17,18 @@ from memorist.stores.postgres.batch import Batch, Change, Held
 from memorist.stores.postgres.rows import SELECTED
 from memorist.stores.postgres.schema import lock_key
 from memorist.stores.postgres.sending import send
-from memorist.times import to_micros
+from memorist.stores.sql import Sql
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection, AsyncCursor
 
     Connection: TypeAlias = AsyncConnection[tuple[Any, ...]]
 
-__all__ = ["Done", "carry_out", "check_fingerprint", "lock_wall", "purge", "remove_expired", "took_effect"]
+__all__ = ["carry_out", "check_fingerprint", "lock_wall", "purge", "remove_passing", "took_effect"]
 
+_AT_ONCE = 1000
 _MOST_EPOCHS = 3
 """Changes that one write may make: its own, and what expired and stands in its way by its id or its key."""
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """What a write did: for each whether it changed anything, and the last change, to know it again by."""
-
-    outcomes: list[bool]
-    last: Change | None
 
 
 def _name(wall: Wall) -> tuple[str, str]:
@@ -45,8 +37,11 @@ def _name(wall: Wall) -> tuple[str, str]:
 
 async def carry_out(
     connection: "Connection", schema: str, wall: Wall, writes: Sequence[Write], fingerprint: str | None
-) -> Done:
-    """Carry out all writes, in order, or raise; `fingerprint` is that of the vectors they bring."""
+) -> tuple[list[bool], Change | None]:
+    """Carry out all writes, in order, or raise; `fingerprint` is that of the vectors they bring.
+
+    Return for each whether it changed anything, and the last change, by which `took_effect` knows the write again.
+    """
     # Keep new vectors from being put in force in the middle of this write.
     await connection.execute("SELECT pg_advisory_xact_lock_shared(%s)", (lock_key(schema, "vectors"),))
     stored = await _fingerprint(connection, schema)
@@ -55,11 +50,11 @@ async def carry_out(
     if any(isinstance(each, Put) and each.vector is not None for each in writes):
         _check_fingerprint(await stored.fetchone(), fingerprint)
     if not found:
-        return Done([False] * len(writes), None)
+        return [False] * len(writes), None
     batch = await _read(connection, schema, wall, writes)
     outcomes = [batch.put(each) if isinstance(each, Put) else batch.remove(each) for each in writes]
     await send(connection, schema, batch)
-    return Done(outcomes, batch.changes[-1] if batch.changes else None)
+    return outcomes, batch.changes[-1] if batch.changes else None
 
 
 async def check_fingerprint(connection: "Connection", schema: str, fingerprint: str) -> None:
@@ -132,22 +127,28 @@ async def took_effect(connection: "Connection", schema: str, wall: Wall, last: C
     return await cursor.fetchone() is not None
 
 
-async def remove_expired(connection: "Connection", schema: str, wall: Wall, moment: datetime) -> int:
-    """Take out every record behind a wall whose time is over; return how many."""
-    if not await lock_wall(connection, schema, wall):
-        return 0
-    cursor = await connection.execute(
-        f"SELECT number, {SELECTED} FROM {schema}.records"
-        " WHERE tenant = %s AND user_name = %s AND expires_at <= %s".encode(),
-        (*_name(wall), to_micros(moment)),
+async def remove_passing(
+    connection: "Connection", schema: str, wall: Wall, condition: Sql, action: Action, at: datetime, source: str | None
+) -> tuple[int, Change | None]:
+    """Take out every record behind a wall that meets a condition, some at a time; return how many, and the last."""
+    found, last, floor = 0, None, -1
+    query = (
+        f"SELECT number, {SELECTED} FROM {schema}.records WHERE tenant = %s AND user_name = %s AND number > %s"
+        f" AND {condition[0]} ORDER BY number LIMIT {_AT_ONCE}"
     )
-    held = {row[1]: Held(row[0], row[1:]) for row in await cursor.fetchall()}
-    drawn = await _draw(connection, schema, len(held))
-    batch = Batch(wall, held, iter(sorted(row[0] for row in await drawn.fetchall())))
-    for id in list(held):
-        batch.take_out(Remove(id, Action.EXPIRED, moment))
-    await send(connection, schema, batch)
-    return len(batch.changes)
+    more = await lock_wall(connection, schema, wall)
+    while more:
+        rows = await (await connection.execute(query.encode(), (*_name(wall), floor, *condition[1]))).fetchall()
+        drawn = await _draw(connection, schema, len(rows))
+        held = {row[1]: Held(row[0], row[1:]) for row in rows}
+        batch = Batch(wall, held, iter(sorted(row[0] for row in await drawn.fetchall())))
+        for id in list(held):
+            batch.take_out(Remove(id, action, at, source))
+        await send(connection, schema, batch)
+        found, more = found + len(rows), len(rows) == _AT_ONCE
+        if rows:
+            floor, last = rows[-1][0], batch.changes[-1]
+    return found, last
 
 
 async def purge(connection: "Connection", schema: str, wall: Wall) -> int:

@@ -124,6 +124,9 @@ class SQLiteStore(Store):
 
         return await self._write(work)
 
+    async def remove(self, wall: Wall, filter: Filter, *, at: datetime, source: str | None = None) -> int:
+        return await self._write(lambda connection: writes.remove_passing(connection, wall, filter, at, source))
+
     async def get(self, wall: Wall, ids: Sequence[str]) -> list[Record]:
         def work(connection: apsw.Connection) -> list[Record]:
             rows = _rows_in(connection, wall, "id", COLUMNS, ids, f" AND {_ALIVE}", [to_micros(now())])

@@ -6,10 +6,12 @@ from typing import Any
 
 import apsw
 
+from memorist.filters import Filter
 from memorist.records import Action
 from memorist.scope import Wall
 from memorist.stores import rules
 from memorist.stores.base import Put, Remove, Vector
+from memorist.stores.sqlite.conditions import sql_of
 from memorist.stores.sqlite.rows import COLUMNS, dump_record, query_all, query_one, shared_name, stored_of, values_of
 from memorist.times import now, to_micros
 
@@ -21,10 +23,12 @@ __all__ = [
     "put",
     "remove",
     "remove_expired",
+    "remove_passing",
     "token",
     "unindex",
 ]
 
+_AT_ONCE = 1000
 _ALL = f"partition, number, {COLUMNS}, at, epoch"
 _MARKS = ",".join("?" * (COLUMNS.count(",") + 5))
 _ASSIGN = ", ".join(f"{name.strip()} = ?" for name in COLUMNS.split(","))
@@ -116,6 +120,18 @@ def _remove(connection: apsw.Connection, partition: int | None, number: int, wri
         "INSERT INTO changes (partition, number, id, action, at, source) VALUES (?, ?, ?, ?, ?, ?)",
         (partition, number, write.id, str(write.action), to_micros(write.at), write.source),
     )
+
+
+def remove_passing(connection: apsw.Connection, wall: Wall, filter: Filter, at: datetime, source: str | None) -> int:
+    """Take out every record behind a wall that passes, some at a time; return how many."""
+    condition, bindings = sql_of(filter, now())
+    query = f"SELECT number, id FROM records WHERE partition = ? AND number > ? AND {condition} ORDER BY number LIMIT ?"
+    partition, floor, count = find_partition(connection, wall), 0, 0
+    while rows := query_all(connection, query, (partition, floor, *bindings, _AT_ONCE)):
+        for floor, id in rows:
+            _remove(connection, partition, floor, Remove(id, Action.FORGOTTEN, at, source))
+        count += len(rows)
+    return count
 
 
 def remove_expired(connection: apsw.Connection, moment: datetime) -> int:

@@ -1,4 +1,4 @@
-"""The contract of a store as tests: whoever writes a back end runs them against it.
+"""The contracts of a store and of an index as tests, to run against a back end of your own.
 
     from memorist.testing import StoreContract
 
@@ -12,11 +12,12 @@
 pytest finds the tests in the subclass; no plugin is needed, for each runs an event loop of its own.
 """
 
+from memorist.testing.contract.indexing import IndexContract
 from memorist.testing.contract.ranking import RankingContract
 from memorist.testing.contract.reading import ReadingContract
 from memorist.testing.contract.writing import WritingContract
 
-__all__ = ["StoreContract"]
+__all__ = ["IndexContract", "StoreContract"]
 
 
 class StoreContract(WritingContract, ReadingContract, RankingContract):

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from memorist.errors import ClosedError, ConflictError, EmbedderMismatchError
-from memorist.filters import Filter
+from memorist.filters import Filter, make_filter
 from memorist.records import Action, Kind
 from memorist.stores.base import Staged, Store
 from memorist.testing.contract.base import (
@@ -174,6 +174,28 @@ class WritingContract(Contract):
         assert actions == [(Action.REMEMBERED, None), (Action.EXPIRED, None)]
 
     @scenario
+    async def test_what_passes_a_filter_is_removed_with_its_texts(self, store: Store) -> None:
+        records = [make_record(f"{n}", metadata={"n": n % 2}, session=f"s{n % 3}") for n in range(2500)]
+        await store.write(ALICE, [put(record) for record in records])
+        await store.write(ALICE, [put(revised(records[1], content="second"), action=Action.REVISED)])
+        await store.write(ALICE, [put(make_record("over", metadata={"n": 1}, expires_at=NOON))])
+        await store.write(BOB, [put(make_record("1", BOB, metadata={"n": 1}))])
+
+        odd, moment = make_filter(where={"n": 1}, superseded=True), now()
+        assert await store.remove(ALICE, odd, at=moment, source="a test") == 1250
+        assert await store.remove(ALICE, odd, at=moment) == 0
+        assert await store.remove(ALICE._replace(tenant="none"), odd, at=moment) == 0
+
+        assert await store.count(only(ALICE), ALL) == 1250
+        assert await store.count(only(ALICE), odd) == 0
+        assert len(await everything(store, ALICE)) == 1250 + 1  # the expired one is swept, not forgotten
+        assert ids_of(await store.get(BOB, ["1"])) == ["1"]
+        last = (await store.history(ALICE, "1"))[-1]
+        assert [change.record for change in await store.history(ALICE, "1")] == [None, None, None]
+        assert (last.action, last.at, last.source) == (Action.FORGOTTEN, moment, "a test")
+        assert len(await store.search_words(ALICE, ["about"], 9999)) == 1250 + 1
+
+    @scenario
     async def test_callers_on_several_loops_in_several_threads(self, store: Store) -> None:
         failures: list[BaseException] = []
 
@@ -252,6 +274,7 @@ class WritingContract(Contract):
             store.select(only(ALICE), ALL, order="oldest", limit=1), store.count(only(ALICE), ALL),
             store.users("acme"), store.history(ALICE, "a"), store.entries(ALICE, None, 0), store.matching(ALICE, ALL),
             store.vectors(ALICE, [1]), store.search_words(ALICE, ["a"], 1), store.sweep(now()), store.purge(ALICE),
+            store.remove(ALICE, ALL, at=now()),
             store.fingerprint(), store.bind("new-v1", 3), store.to_reembed("new-v1", 1),
             store.left_to_reembed("new-v1"), store.stage("new-v1", [Staged(1, 1, vector_of("a"), "a")]),
             store.adopt("new-v1", 3),

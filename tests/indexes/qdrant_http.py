@@ -1,7 +1,7 @@
-"""Qdrant's REST interface over the client's local mode: what this store sends is checked by the client's own models.
+"""Qdrant's REST interface over the client's local mode: what the index sends is checked by the client's own models.
 
 It stands in for a server where none can be had. It has no disk, no cluster and no graph of vectors, so it shows that
-the requests are right and that two processes' writes do not mix, and nothing of a server's own behaviour.
+the requests are right, and nothing of a server's own behaviour.
 """
 
 import json
@@ -11,12 +11,10 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from pydantic import TypeAdapter
 from qdrant_client import QdrantClient, models
 
 __all__ = ["Server", "running_server"]
 
-_OPERATION: TypeAdapter[Any] = TypeAdapter(models.UpdateOperation)
 _DONE = {"operation_id": 1, "status": "completed"}
 
 
@@ -46,6 +44,8 @@ class Server(ThreadingHTTPServer):
             return {"exists": client.collection_exists(name)}
         if not what and method == "DELETE":
             return client.delete_collection(name)
+        if not what and method == "GET":
+            return _plain(client.get_collection(name))
         if not what:
             self.made[name] = models.CreateCollection(**body)
             return client.create_collection(name, vectors_config=self.made[name].vectors or {})
@@ -60,6 +60,15 @@ class Server(ThreadingHTTPServer):
             ids = models.PointRequest(**body)
             found = client.retrieve(name, ids.ids, with_payload=ids.with_payload, with_vectors=ids.with_vector)
             return list(map(_plain, found))
+        if what == ["points", "query"]:
+            query = models.QueryRequest(**body)
+            found = client.query_points(
+                name, query.query, query_filter=query.filter, limit=query.limit or 10, with_payload=query.with_payload
+            )
+            return {"points": list(map(_plain, found.points))}
+        if what == ["points", "count"]:
+            counted = models.CountRequest(**body)
+            return {"count": client.count(name, counted.filter).count}
         if what == ["points", "scroll"]:
             asked = models.ScrollRequest(**body)
             points, following = client.scroll(name, asked.filter, limit=asked.limit, offset=asked.offset)
@@ -68,10 +77,7 @@ class Server(ThreadingHTTPServer):
             chosen = models.PointIdsList(**body) if "points" in body else models.FilterSelector(**body)
             client.delete(name, chosen)
             return _DONE
-        assert what == ["points", "batch"], path
-        operations = [_OPERATION.validate_python(each) for each in body["operations"]]
-        client.batch_update_points(name, operations)
-        return [_DONE] * len(operations)
+        raise AssertionError(path)
 
 
 class _Handler(BaseHTTPRequestHandler):

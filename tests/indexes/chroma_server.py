@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from memorist.errors import StoreUnavailableError
-from memorist.stores.chroma.clients import connect
+from memorist.indexes import open_index
 
 __all__ = ["free_port", "running_server"]
 
@@ -36,7 +36,9 @@ def running_server(folder: Path, port: int | None = None) -> Iterator[str]:
     try:
         for _ in range(600):
             try:
-                connect(f"http://127.0.0.1:{port}")[1]()
+                index = open_index(f"chroma://127.0.0.1:{port}")
+                index.open()
+                index.close()
                 break
             except StoreUnavailableError:
                 try:
@@ -44,7 +46,7 @@ def running_server(folder: Path, port: int | None = None) -> Iterator[str]:
                 except subprocess.TimeoutExpired:
                     continue
                 raise
-        yield f"chroma+http://127.0.0.1:{port}"
+        yield f"chroma://127.0.0.1:{port}"
     finally:
         server.terminate()
         server.wait(30)

@@ -1,0 +1,151 @@
+"""An index in Chroma: on a server, in a folder, or in memory."""
+
+import os
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from memorist.errors import ClosedError, missing_extra
+from memorist.indexes.base import Index, Near, Point, Position
+from memorist.indexes.places import Place, translated
+from memorist.stores.base import Vector
+
+__all__ = ["ChromaIndex"]
+
+_AT_ONCE = 500
+
+
+class ChromaIndex(Index):
+    """Points in the collection `place.collection`, positions in one beside it. Needs `pip install 'memorist[chroma]'`.
+
+    Chroma's files may keep bytes of vectors that were deleted.
+    """
+
+    def __init__(self, place: Place) -> None:
+        self.name = f"chroma {place.shown}"
+        self._place = place
+        self._client: Any = None
+
+    def open(self) -> None:
+        # Set in the environment, telemetry is off for every client of the same folder.
+        os.environ.setdefault("ANONYMIZED_TELEMETRY", "False")
+        try:
+            chromadb = import_module("chromadb")
+        except ImportError as error:
+            raise missing_extra("chromadb", "chroma") from error
+        at, settings = self._place.at, chromadb.Settings(anonymized_telemetry=False)
+        with translated(self.name):
+            if isinstance(at, Path):
+                at.mkdir(parents=True, exist_ok=True)
+                self._client = chromadb.PersistentClient(str(at), settings)
+            elif at is None:  # clients in memory share one system: a database of its own keeps this one apart
+                database = f"index-{uuid.uuid4().hex}"
+                chromadb.AdminClient(chromadb.EphemeralClient(settings).get_settings()).create_database(database)
+                self._client = chromadb.EphemeralClient(settings, database=database)
+            else:
+                url = urlsplit(at)
+                headers = {"Authorization": f"Bearer {self._place.key}"} if self._place.key else None
+                self._client = chromadb.HttpClient(
+                    host=url.hostname, port=url.port, ssl=url.scheme == "https", headers=headers, settings=settings
+                )
+
+    def close(self) -> None:
+        client, self._client = self._client, None
+        if client is None:
+            return
+        for each in (client, getattr(client, "_admin_client", None)):
+            session = getattr(getattr(each, "_server", None), "_session", None)
+            if session is not None:  # a client of a server forgets its connections without closing them
+                session.close()
+        if hasattr(client, "close"):  # chromadb before 1.1 has none
+            client.close()
+
+    @contextmanager
+    def _using(self) -> Iterator[Any]:
+        with translated(self.name):
+            if self._client is None:
+                raise ClosedError("the index is not open")
+            yield self._client
+
+    def _positions(self) -> Any:
+        return self._client.get_or_create_collection(f"{self._place.collection}-positions", embedding_function=None)
+
+    def _points(self) -> Any:
+        """Return the collection of points; None before the first."""
+        with suppress(import_module("chromadb.errors").NotFoundError):
+            return self._client.get_collection(self._place.collection, embedding_function=None)
+        return None
+
+    def position(self, wall: str) -> Position | None:
+        with self._using():
+            found = self._positions().get(ids=[wall], include=["metadatas"])["metadatas"]
+            return Position(found[0]["generation"], found[0]["epoch"]) if found else None
+
+    def update(self, wall: str, points: Sequence[Point], gone: Sequence[int], position: Position) -> None:
+        epoch = position.epoch
+        with self._using():
+            collection = self._fit(len(points[0].vector)) if points else self._points()
+            for start in range(0, len(points), _AT_ONCE):
+                some = points[start : start + _AT_ONCE]
+                collection.upsert(
+                    ids=[f"{wall}:{each.number}:{epoch}" for each in some],
+                    embeddings=[np.asarray(each.vector, np.float32) for each in some],
+                    metadatas=[{"wall": wall, "number": each.number, "epoch": epoch, "id": each.id} for each in some],
+                )
+            self._drop_older(collection, wall, [each.number for each in points], epoch)
+            self._drop_older(collection, wall, gone, epoch + 1)
+            self._positions().upsert(
+                ids=[wall], embeddings=[[1.0]], metadatas=[{"generation": position.generation, "epoch": epoch}]
+            )
+
+    def _fit(self, dimensions: int) -> Any:
+        """Return the collection for vectors of this length; those of another length are of another embedder."""
+        found = self._points()
+        if found is not None and (found.metadata or {}).get("dimensions") != dimensions:
+            self._client.delete_collection(self._place.collection)
+            self._client.delete_collection(f"{self._place.collection}-positions")
+        return self._client.get_or_create_collection(
+            self._place.collection, configuration={"hnsw": {"space": "cosine"}}, embedding_function=None,
+            metadata={"dimensions": dimensions},
+        )  # fmt: skip
+
+    def _drop_older(self, collection: Any, wall: str, numbers: Sequence[int], epoch: int) -> None:
+        """Remove the points of these numbers from before an epoch."""
+        for start in range(0, len(numbers) if collection is not None else 0, _AT_ONCE):
+            those = {"number": {"$in": list(numbers[start : start + _AT_ONCE])}}
+            collection.delete(where={"$and": [{"wall": wall}, those, {"epoch": {"$lt": epoch}}]})
+
+    def nearest(self, wall: str, vector: Vector, limit: int) -> list[Near]:
+        with self._using():
+            collection = self._points()
+            if collection is None:
+                return []
+            answer = collection.query(
+                query_embeddings=[np.asarray(vector, np.float32)], n_results=limit, where={"wall": wall},
+                include=["metadatas", "distances"],
+            )  # fmt: skip
+            found = zip(answer["metadatas"][0], answer["distances"][0], strict=True)
+            return [Near(row["number"], row["id"], 1.0 - distance) for row, distance in found]
+
+    def walls(self) -> dict[str, int]:
+        with self._using():
+            collection = self._points()
+            tokens = self._positions().get(include=[])["ids"]
+            return {wall: 0 if collection is None else _count(collection, wall) for wall in tokens}
+
+    def purge(self, wall: str) -> None:
+        with self._using():
+            collection = self._points()
+            if collection is not None:
+                collection.delete(where={"wall": wall})
+            self._positions().delete(ids=[wall])
+
+
+def _count(collection: Any, wall: str) -> int:
+    return len(collection.get(where={"wall": wall}, include=[])["ids"])

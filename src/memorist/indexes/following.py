@@ -1,0 +1,199 @@
+"""A store with an index: the index follows what the store holds, and finds the nearest in large walls."""
+
+import asyncio
+import logging
+import threading
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import TypeVar
+
+from memorist.errors import InvalidInputError, StoreError
+from memorist.filters import Filter
+from memorist.indexes.base import Index, Point, Position, token_of
+from memorist.scope import Wall
+from memorist.stores.base import Candidates, Outline, Store, Vector
+from memorist.stores.wrapped import WrappedStore
+
+__all__ = ["IndexedStore"]
+
+_T = TypeVar("_T")
+_PAUSE = 0.005
+"""Seconds between two looks at whether a wall is free."""
+_WIDER = (2, 32)
+"""How many times the limit is asked of the index, for some of what it finds does not pass the filter."""
+log = logging.getLogger("memorist.indexes")
+
+
+class IndexedStore(WrappedStore):
+    """A store whose large walls are searched by an index.
+
+    The index is brought up to date with a wall before it is asked, and each id that it finds is checked against the
+    store, so that what is stale in it is neither returned nor seen by another user. Where the index is behind by
+    much, cannot be reached, or finds too few that pass the filter, the store compares the vectors itself.
+
+    Args:
+        store: what holds the records.
+        index: what follows it. It may be deleted at any time, and is then filled again.
+
+    Raises:
+        InvalidInputError: the store finds no candidates.
+    """
+
+    def __init__(self, store: Store, index: Index) -> None:
+        if type(store).candidates is Store.candidates:
+            raise InvalidInputError(f"an index is for postgresql://…: {store} finds no candidates beside it")
+        super().__init__(store)
+        self.index = index
+        self._gate = threading.Lock()
+        self._busy: set[Wall] = set()
+        self._behind: set[asyncio.Task[bool]] = set()
+        self._closing = False
+
+    @property
+    def searches_large(self) -> bool:
+        return True
+
+    async def open(self) -> None:
+        await self.store.open()
+        try:
+            await asyncio.to_thread(self.index.open)
+        except BaseException:
+            await self.store.close()
+            raise
+        self._closing = False
+
+    async def close(self) -> None:
+        self._closing = True  # who follows stops after the batch at hand
+        while self._busy:  # noqa: ASYNC110 - an event would belong to one loop
+            await asyncio.sleep(_PAUSE)
+        await asyncio.to_thread(self.index.close)
+        await self.store.close()
+
+    async def purge(self, wall: Wall) -> int:
+        async with self._alone(wall):
+            count = await self.store.purge(wall)
+            try:
+                await self._ask(lambda: self.index.purge(token_of(wall)))
+            except StoreError as error:
+                raise type(error)(
+                    f"the records are gone, but not their vectors in {self.index.name}: {error}; purge again"
+                ) from error
+            return count
+
+    async def check(self) -> list[str]:
+        """Check the store, and compare the index with it; what differs is removed, to be filled again."""
+        found = await self.store.check()
+        tenants = await self.store.tenants()
+        walls = [Wall(tenant, user) for tenant in tenants for user in await self.store.users(tenant)]
+        known = {token_of(wall): wall for wall in walls}
+        for token, held in (await self._ask(self.index.walls)).items():
+            expected = await self._expected(known[token]) if token in known else 0
+            if token in known:
+                held = (await self._ask(self.index.walls)).get(token, 0)  # brought up to date meanwhile
+            if held != expected:
+                await self._ask(lambda token=token: self.index.purge(token))  # type: ignore[misc]
+                found.append(
+                    f"{self.index.name} held {held:,} vectors of a user where the store has {expected:,};"
+                    " they were removed, and the index is filled again when it is needed"
+                )
+        return found
+
+    async def _expected(self, wall: Wall) -> int:
+        """Bring the index up to date with a wall; return how many vectors it should hold."""
+        await self.follow(wall)
+        generation, epoch, more, numbers = None, 0, True, set[int]()
+        while more:
+            got = await self.store.entries(wall, generation, epoch)
+            numbers.update(each.number for each in got.entries if each.vector is not None)
+            numbers.difference_update(got.gone)
+            generation, epoch, more = got.generation, got.epoch, got.more
+        return len(numbers)
+
+    async def outline(self, wall: Wall, largest: int) -> Outline | None:
+        return await self.store.outline(wall, largest)
+
+    async def candidates(
+        self, wall: Wall, outline: Outline, vector: Vector | None, terms: Sequence[str], filter: Filter, limit: int,
+        near: Sequence[int] | None = None,
+    ) -> Candidates:  # fmt: skip
+        if vector is not None and near is None:
+            try:
+                near = await self._near(wall, outline, vector, filter, limit)
+            except StoreError as error:
+                log.warning("recall goes on without the index: %s", error)
+        return await self.store.candidates(wall, outline, vector, terms, filter, limit, near)
+
+    async def _near(self, wall: Wall, outline: Outline, vector: Vector, filter: Filter, limit: int) -> list[int] | None:
+        """Return the numbers of the nearest records that pass the filter; None where the index cannot tell."""
+        if not await self.follow(wall, batches=1):
+            task = asyncio.ensure_future(self.follow(wall))
+            self._behind.add(task)
+            task.add_done_callback(self._caught_up)
+            return None
+        for times in _WIDER:
+            asked = times * limit
+            found = await self._ask(lambda asked=asked: self.index.nearest(token_of(wall), vector, asked))  # type: ignore[misc]
+            ids = {each.id for each in found if filter.ids is None or each.id in filter.ids}
+            passing = set((await self.store.matching(wall, replace(filter, ids=frozenset(ids)))).tolist())
+            best = list(dict.fromkeys(each.number for each in found if each.number in passing))[:limit]
+            if len(best) == limit or outline.rows <= asked:
+                return best
+        return None
+
+    async def follow(self, wall: Wall, batches: int | None = None) -> bool:
+        """Bring the index up to date with what is stored behind a wall.
+
+        Args:
+            wall: which.
+            batches: after how many thousands of records to stop; by default at the end.
+
+        Returns:
+            Whether the index is up to date.
+        """
+        token = token_of(wall)
+        async with self._alone(wall):
+            position = await self._ask(lambda: self.index.position(token))
+            while not self._closing:
+                generation, epoch = position or (None, 0)
+                got = await self.store.entries(wall, generation, epoch)
+                reached = Position(got.generation, got.epoch)
+                if reached == position and not got.more:
+                    return True
+                if position is not None and reached.generation != generation:  # purged or reindexed: begin anew
+                    await self._ask(lambda: self.index.purge(token))
+                    position = None
+                    continue
+                if batches == 0:
+                    return False
+                if position is None and not got.entries and not got.more:
+                    return True
+                points = [Point(each.number, each.id, each.vector) for each in got.entries if each.vector is not None]
+                gone = [*got.gone, *(each.number for each in got.entries if each.vector is None)]
+                await self._ask(lambda: self.index.update(token, points, gone, reached))  # noqa: B023
+                position = reached
+                batches = None if batches is None else batches - 1
+        return False
+
+    def _caught_up(self, task: "asyncio.Task[bool]") -> None:
+        self._behind.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.warning("the index stays behind: %s", error)
+
+    async def _ask(self, work: Callable[[], _T]) -> _T:
+        return await asyncio.to_thread(work)
+
+    @asynccontextmanager
+    async def _alone(self, wall: Wall) -> AsyncIterator[None]:
+        """Keep others of this process from following or purging the wall, on any event loop."""
+        while True:
+            with self._gate:
+                if wall not in self._busy:
+                    self._busy.add(wall)
+                    break
+            await asyncio.sleep(_PAUSE)
+        try:
+            yield
+        finally:
+            with self._gate:
+                self._busy.discard(wall)
