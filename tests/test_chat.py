@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from memorist.chat import load_chat, load_file
+from inside import core_of
 from memorist.errors import EmbedderError, FormatError, InvalidInputError
+from memorist.files.chats import load_chat, load_file
 from memorist.memory import Memory
 from memorist.records import Kind, Record
 from memorist.testing import HashEmbedder
@@ -199,7 +200,7 @@ async def test_loading_what_is_there_embeds_nothing(memory: Memory, monkeypatch:
     async def never(*_: object) -> None:
         raise AssertionError("embedded again")
 
-    monkeypatch.setattr(memory._engine, "embed", never)
+    monkeypatch.setattr(core_of(memory), "embed", never)
     assert (await load_chat(memory, lines)).existing == 2
 
 

@@ -11,6 +11,7 @@ import apsw
 import pytest
 
 from children import BATCH, finish, grow, migrate_slowly, open_memory, start, write_for_ever
+from inside import core_of
 from memorist.errors import (
     MemoristError,
     SchemaError,
@@ -118,7 +119,7 @@ async def test_a_disk_that_is_full(small_disk: Path) -> None:
 async def test_a_database_that_is_full(path: Path) -> None:
     async with open_memory(path) as memory:
         await memory.remember("Tea")
-        store = memory._engine.store
+        store = core_of(memory).store
         assert isinstance(store, SQLiteStore)
         pages = await store._write(lambda connection: connection.pragma("page_count"))
         await store._write(lambda connection: connection.pragma("max_page_count", pages + 20))
@@ -248,7 +249,7 @@ async def test_marks_that_stood_behind_the_terms_get_a_field_of_their_own(path: 
         said = Draft(content="I swam yesterday", kind="message", session="s", payload={"speaker": "Ann"})
         await memory.remember([said, "Tea"])
         wall = memory.scope.wall
-        before = (await memory._engine.store.entries(wall, None, 0)).entries
+        before = (await core_of(memory).store.entries(wall, None, 0)).entries
     with contextlib.closing(apsw.Connection(str(path))) as connection:  # as version 1 wrote it
         old = [(entry.number, entry.terms + (" ! ~ @-1" if entry.marks else "")) for entry in before]
         connection.execute("DELETE FROM indexed; INSERT INTO words (words) VALUES ('delete-all')")
@@ -260,7 +261,7 @@ async def test_marks_that_stood_behind_the_terms_get_a_field_of_their_own(path: 
         connection.execute("PRAGMA user_version = 1")
 
     async with open_memory(path) as memory:
-        store = memory._engine.store
+        store = core_of(memory).store
         after = (await store.entries(wall, None, 0)).entries
         assert [(entry.terms, entry.marks) for entry in after] == [
             ("swam yesterday", {"tells", "timed", "day:-1"}),

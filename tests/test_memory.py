@@ -9,6 +9,7 @@ from typing import Any, Literal
 import apsw
 import pytest
 
+from inside import core_of
 from memorist.errors import (
     ClosedError,
     ConflictError,
@@ -379,7 +380,7 @@ async def test_purge_is_of_one_user(everyone: Memory, alice: Memory, bob: Memory
     assert await everyone.purge(user="alice") == 2
     assert await everyone.users() == {"bob": 2, None: 2}
     assert await found(alice, "tea") == []
-    assert await everyone.purge() == 2
+    assert await everyone.purge(shared=True) == 2
     assert await everyone.users() == {"bob": 2}
     assert len(await bob.recall("tea milk")) == 2
 
@@ -478,7 +479,7 @@ async def test_tenants_are_walls(reopen: Open) -> None:
         assert await found(other, "tea") == []
         assert await other.history(record.id) == []
         assert await other.forget(record.id) == 0
-        await other.purge()
+        await other.purge(shared=True)
         assert await acme.get(record.id) == record
 
 
@@ -490,7 +491,7 @@ async def test_before_opening_and_after_closing_nothing_works(tmp_path: Path) ->
     for _ in range(2):
         for call in (
             memory.remember("x"), memory.recall("x"), memory.recent(), memory.get("x"), memory.lookup("x"),
-            memory.browse(), memory.count(), memory.forget("x"), memory.purge(), memory.history("x"),
+            memory.browse(), memory.count(), memory.forget("x"), memory.purge(shared=True), memory.history("x"),
             memory.revise("x", content="y"), memory.rate("x", 1), memory.users(), memory.backup(tmp_path / "b.db"),
             memory.reindex(),
         ):  # fmt: skip
@@ -547,7 +548,7 @@ async def test_one_memory_in_several_threads_with_loops_of_their_own(alice: Memo
 async def test_recalls_at_once_each_see_what_was_stored_before_them(
     alice: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = alice._engine.store
+    store = core_of(alice).store
     read = store.entries
     gates: list[asyncio.Event] = []
 
@@ -620,7 +621,7 @@ async def test_a_forked_child_is_told_to_open_anew(reopen: Open) -> None:
         if (child := os.fork()) == 0:  # no assertion may leave the child
             answer = b"nothing"
             try:
-                memory._engine.store._connections.submit_read(lambda connection: None)  # type: ignore[attr-defined]
+                core_of(memory).store._connections.submit_read(lambda connection: None)  # type: ignore[attr-defined]
             except ClosedError as error:
                 answer = str(error).encode()
             finally:

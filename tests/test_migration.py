@@ -12,7 +12,7 @@ import pytest
 
 from memorist import Draft, Kind, Memory
 from memorist.errors import ConflictError, EmbedderMismatchError, InvalidInputError
-from memorist.migration import MigrationReport, migrate, survey
+from memorist.files.migration import MigrationReport, migrate, survey
 from memorist.scope import Wall
 from memorist.stores import Store
 from memorist.stores.sqlite import SQLiteStore
@@ -176,7 +176,7 @@ async def test_a_killed_migration_goes_on(tmp_path: Path) -> None:
     script = (
         "import asyncio, os, signal, sys\n"
         "from pathlib import Path\n"
-        "from memorist.migration import migrate\n"
+        "from memorist.files.migration import migrate\n"
         "from memorist.stores.sqlite import SQLiteStore\n"
         "async def main():\n"
         "    stores = [SQLiteStore(Path(name)) for name in sys.argv[1:]]\n"

@@ -244,9 +244,9 @@ class Agreement(RuleBasedStateMachine):
     @rule(scope=SCOPES)
     def purge(self, scope: Scope) -> None:
         if scope.session is not None:
-            self.expect(ScopeError, self.memory(scope).purge())
+            self.expect(ScopeError, self.memory(scope).purge(shared=scope.user is None))
         else:
-            assert self.run(self.memory(scope).purge()) == len(self.house(scope).records)
+            assert self.run(self.memory(scope).purge(shared=scope.user is None)) == len(self.house(scope).records)
             self.houses[scope.wall] = House()
 
     def expect(self, error: type[Exception], call: Awaitable[object]) -> None:

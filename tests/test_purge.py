@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from children import finish, hold_open, open_memory, purge_user, start
+from inside import core_of
 from memorist.errors import StoreBusyError
 from memorist.memory import Memory
 from memorist.records import Draft, Record
@@ -136,7 +137,7 @@ async def test_a_purge_by_another_process(path: Path) -> None:
 async def test_a_purge_during_a_reindex(path: Path) -> None:
     async with open_memory(path) as memory:
         await Life(memory, 4).pass_by(20, "anna")
-        store = memory._engine.store
+        store = core_of(memory).store
         rows = await store.to_reembed("next-v1", 1000)
         staged = [Staged(n, version, np.ones(3, np.float32), record.text) for n, version, record in rows]
         await store.stage("next-v1", staged)

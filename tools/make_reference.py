@@ -24,14 +24,15 @@ WIDTH = 100
 
 # A page, its title, and its modules, each with the names to show; "" for all that the module exports.
 PAGES = {
-    "memory": ("Memory", {"memorist.memory": "Memory"}),
+    "memory": ("Memory", {"memorist.memory": "Memory", "memorist.requests": "Narrowing Bounds"}),
+    "requests": ("Requests and engines", {"memorist.requests": "-", "memorist.engine.base": "Engine"}),
     "sync": ("The blocking twin", {"memorist.sync": "-"}),
     "records": ("Records and scopes", {"memorist.records": "", "memorist.scope": "Scope"}),
     "kinds": ("Kinds of memory", {"memorist.kinds": ""}),
     "filters": ("Filters and times", {"memorist.filters": "parse_where", "memorist.times": "parse_time"}),
     "loading": (
         "Loading chats and exports",
-        {"memorist.chat": "load_file load_chat", "memorist.transfer": "LoadReport BadLine"},
+        {"memorist.files.chats": "load_file load_chat", "memorist.lines": "LoadReport BadLine"},
     ),
     "settings": ("Settings", {"memorist.config": ""}),
     "errors": ("Errors", {"memorist.errors": "-"}),
@@ -59,7 +60,7 @@ PAGES = {
         {
             "memorist.serve.auth": "Right Grant Token Tokens",
             "memorist.serve.limits": "Limits",
-            "memorist.observing": "observed",
+            "memorist.engine.traced": "Telemetry Watch",
         },
     ),
     "testing": ("Testing", {"memorist.testing": ""}),
@@ -96,12 +97,19 @@ def _entry(value: object) -> Iterator[str]:
         yield from (f"### {value.__name__}", _code(_signature(_node(value))), _text(value))
     elif inspect.isclass(value):
         yield from (f"### {value.__name__}", _code(_class(_node(value))), _text(value))
-        for name, member in vars(value).items():
+        for name, member in _members(value).items():
             function = inspect.unwrap(getattr(member, "__func__", member))
             if isinstance(member, property) and not name.startswith("_"):
                 yield f"**`.{name}`**: {_text(member)}"
             elif inspect.isfunction(function) and not name.startswith("_"):
                 yield from (f"#### .{name}", _code(_signature(_node(function))), _text(function))
+
+
+def _members(value: type) -> dict[str, object]:
+    """Return what a class and its bases of this package define."""
+    bases = [each for each in value.__mro__ if each.__module__.partition(".")[0] == "memorist" and each is not value]
+    own = vars(value)
+    return {**own, **{name: each for base in bases if base.__name__ == "Verbs" for name, each in vars(base).items()}}
 
 
 def _node(value: object) -> ast.stmt:

@@ -46,19 +46,25 @@ def make_stub() -> str:
 
 
 def _class_stub(name: str, original: type, imports: Imports) -> str:
+    lines = [f"class {name}:", _indented(f'"""{blocking_text(inspect.getdoc(original) or "")}\n"""')]
+    taken = "asynchronous.Memory" if name == "Memory" else "Memory | asynchronous.Memory"
+    lines.append(_indented(f"\ndef __init__(self, memory: {taken}) -> None: ..."))
+    for base in original.__mro__[:-1]:
+        lines += _members(base, imports)
+    return "\n".join(lines) + "\n"
+
+
+def _members(original: type, imports: Imports) -> Iterator[str]:
+    """Yield the stubs of the methods that a class defines itself, and note what they import."""
     module = inspect.getmodule(original)
     assert module is not None
     tree = ast.parse(inspect.getsource(module))
     [node] = [each for each in ast.walk(tree) if isinstance(each, ast.ClassDef) and each.name == original.__name__]
-    lines = [f"class {name}:", _indented(f'"""{blocking_text(inspect.getdoc(original) or "")}\n"""')]
-    taken = "asynchronous.Memory" if name == "Memory" else "Memory | asynchronous.Memory"
-    lines.append(_indented(f"\ndef __init__(self, memory: {taken}) -> None: ..."))
     for function in _interface(node):
-        lines.append(_indented("\n" + _function_stub(function, module)))
+        yield _indented("\n" + _function_stub(function, module))
         for used in _names(function):
             if (origin := _origin(used, tree, module)) is not None:
                 imports[origin].add(used)
-    return "\n".join(lines) + "\n"
 
 
 def _interface(node: ast.ClassDef) -> Iterator[Function]:

@@ -80,7 +80,7 @@ async def written(url: str, users: dict[str, Floats]) -> list[dict[str, Any]]:
             )
         )
         together = (time.perf_counter() - start) / 320
-        store = memory._engine.store
+        store = memory._engine._core.store
         assert isinstance(store, PostgresStore)
         [[(size,)]] = await store._read(EVERYTHING, (SIZE, (store.options.schema,)))
     return [

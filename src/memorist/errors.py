@@ -2,7 +2,8 @@
 
 MemoristError
 ├── InvalidInputError          an argument is wrong; also a ValueError
-│   └── FormatError            a file or line to load is not in a form that can be read
+│   ├── FormatError            a file or line to load is not in a form that can be read
+│   └── UnknownArgumentError   a call has no such argument; also a TypeError
 ├── ScopeError                 a call would cross a wall between tenants or users
 ├── NotFoundError              the record named does not exist in this scope; also a LookupError
 ├── ConflictError              an id, a key or a version is taken
@@ -43,6 +44,7 @@ __all__ = [
     "StoreError",
     "StoreFullError",
     "StoreUnavailableError",
+    "UnknownArgumentError",
     "missing_extra",
 ]
 
@@ -57,6 +59,10 @@ class InvalidInputError(MemoristError, ValueError):
 
 class FormatError(InvalidInputError):
     """A file or a line to load is not in a form that can be read."""
+
+
+class UnknownArgumentError(InvalidInputError, TypeError):
+    """A call names an argument that the verb does not have; the text names the nearest right one."""
 
 
 class ScopeError(MemoristError):

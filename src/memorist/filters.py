@@ -10,7 +10,7 @@ from memorist.errors import InvalidInputError
 from memorist.records import Kind, Record, parse_kind
 from memorist.times import TimeLike, parse_bound
 
-__all__ = ["All", "Any_", "Condition", "Filter", "Not", "Test", "make_filter", "parse_where"]
+__all__ = ["All", "Any_", "Condition", "Filter", "Not", "Test", "make_filter", "parse_condition", "parse_where"]
 
 OPERATORS = ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin", "$exists")
 MAX_DEPTH = 32
@@ -147,8 +147,8 @@ def make_filter(
     return Filter(
         ids=None if ids is None else frozenset(ids),
         kinds=None if kinds is None else frozenset(map(parse_kind, kinds)),
-        where=None if where is None else _checked(parse_where(where)),
-        payload=None if payload is None else _checked(parse_where(payload)),
+        where=None if where is None else parse_condition(where),
+        payload=None if payload is None else parse_condition(payload),
         since=None if since is None else parse_bound(since),
         until=None if until is None else parse_bound(until),
         as_of=None if as_of is None else parse_bound(as_of),
@@ -185,8 +185,9 @@ def parse_where(where: Mapping[str, Any], depth: int = 0) -> Condition:
     return parts[0] if len(parts) == 1 else All(tuple(parts))
 
 
-def _checked(condition: Condition) -> Condition:
-    """Return `condition`, or refuse one that is too large for a store."""
+def parse_condition(where: Mapping[str, Any]) -> Condition:
+    """Return the condition that a mapping describes, as `parse_where` does, or refuse one too large for a store."""
+    condition = parse_where(where)
     if (size := _size(condition)) > MAX_TESTS:
         raise InvalidInputError(f"a filter of {size} comparisons is too large; the most is {MAX_TESTS}")
     return condition

@@ -7,14 +7,15 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from enum import StrEnum
 from random import Random
-from typing import Any, TypedDict
+from typing import Any, Literal, TypeAlias, TypedDict
 
 from memorist.errors import InvalidInputError
 from memorist.scope import Scope
 from memorist.times import TimeLike, iso, parse_expiry, parse_time
 
-__all__ = ["Action", "Change", "Draft", "Fields", "Hit", "Kind", "Page", "Record", "make_id"]
+__all__ = ["Action", "Change", "Draft", "Fields", "Hit", "Kind", "Order", "Page", "Record", "make_id"]
 
+Order: TypeAlias = Literal["newest", "oldest", "key"]
 MAX_CONTENT = 10_000_000
 """Longest content or cue, in characters."""
 MAX_ID = 512

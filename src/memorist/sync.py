@@ -17,7 +17,7 @@ Type checkers read ``sync.pyi``, which ``tools/make_sync_stub.py`` writes.
 
 # ruff: noqa: D101  # each twin has the text of its original
 
-from memorist import kinds, remote
+from memorist import kinds
 from memorist import memory as asynchronous
 from memorist.twin import Twin
 
@@ -25,9 +25,6 @@ __all__ = ["Conversation", "Episodes", "Experiences", "Facts", "Memory", "Notes"
 
 
 class Memory(Twin, of=asynchronous.Memory): ...
-
-
-class _RemoteMemory(Memory, of=remote.RemoteMemory): ...
 
 
 class Conversation(Twin, of=kinds.Conversation): ...

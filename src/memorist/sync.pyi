@@ -3,24 +3,25 @@
 # fmt: off
 """The blocking twin of `Memory` and its views."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
-from memorist import transfer
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from memorist import lines
 from memorist.config import Settings
+from memorist.context import Context, CountTokens
 from memorist.embedders import EmbedderSpec
+from memorist.engine.traced import Telemetry, Watch
 from memorist.kinds.message import Message
 from memorist.kinds.options import RecordFields, SearchOptions
 from memorist.kinds.tools import ToolStatistics
-from memorist.memory import Kinds, Where
-from memorist.recall import Mode
-from memorist.records import Change, Draft, Fields, Hit, Kind, Page, Record
+from memorist.lines import LoadReport
+from memorist.records import Change, Draft, Fields, Hit, Kind, Order, Page, Record
+from memorist.requests import Id, IfExists, Mode, Narrowing, Request
 from memorist.scope import Scope
-from memorist.stores.base import Order
 from memorist.times import TimeLike
-from memorist.writing import IfExists
+from memorist.verbs import T
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Unpack, overload
+from typing import Any, Self, Unpack, overload
 from memorist import memory as asynchronous
 
 __all__ = ["Conversation", "Episodes", "Experiences", "Facts", "Memory", "Notes", "Tools", "Topics"]
@@ -448,12 +449,12 @@ class Memory:
         session: str | None = None,
         timeout: float = 60.0,
     ) -> Memory:
-        """Return a memory at a server of ``memorist serve``; everything else is as after `open`.
+        """Return a memory at a server of ``memorist serve``; every verb answers as after `open`.
 
         Args:
             url: the server's, as ``http://127.0.0.1:8765``.
-            token: what lets one in; a server on this machine may need none.
-            tenant: for an operator's token: which. Any other token says itself.
+            token: the secret that grants access; a server on this machine may need none.
+            tenant: for an operator's token: which. Any other token is bound to its own.
             user: the second wall, where the token is not bound to a user.
             agent: a label.
             session: a label.
@@ -461,11 +462,11 @@ class Memory:
 
         Raises (on entering):
             StoreUnavailableError: there is no server there.
-            ScopeError: the token does not hold, or is of another tenant or user.
+            ScopeError: the token is not valid, or is of another tenant or user.
         """
         ...
 
-    def __enter__(self) -> Memory: ...
+    def __enter__(self) -> Self: ...
 
     def __exit__(
         self,
@@ -478,28 +479,15 @@ class Memory:
         """Close the store, for every scope of this memory. A second call does nothing."""
         ...
 
-    @property
-    def scope(self) -> Scope:
-        """What this memory sees and where it writes."""
-        ...
+    def traced(self, watch: Watch | Telemetry | None = None) -> Memory:
+        """Return the same memory with a span and a measure for each request, its views' included.
 
-    def scoped(
-        self,
-        *,
-        user: str | None = None,
-        tenant: str | None = None,
-        agent: str | None = None,
-        session: str | None = None,
-    ) -> Memory:
-        """Return the same memory seen from a narrower scope. Costs nothing.
+        Args:
+            watch: what is told of each request; by default OpenTelemetry, with the program's providers.
 
         Raises:
-            ScopeError: another user or tenant than the one already set: a scoped memory cannot climb out.
+            MissingExtraError: OpenTelemetry's API is not installed.
         """
-        ...
-
-    def unlabelled(self) -> Memory:
-        """Return the same memory without the labels `agent` and `session`; the walls stay."""
         ...
 
     def conversation(self, session: str | None = None) -> Conversation:
@@ -536,13 +524,41 @@ class Memory:
         """Tool calls that worked, guidelines and statistics."""
         ...
 
+    def ask(self, request: Request[T]) -> T:
+        """Return what the engine answers to a request in this scope; every verb is one call of this."""
+        ...
+
+    @property
+    def scope(self) -> Scope:
+        """What this memory sees and where it writes."""
+        ...
+
+    def scoped(
+        self,
+        *,
+        user: str | None = None,
+        tenant: str | None = None,
+        agent: str | None = None,
+        session: str | None = None,
+    ) -> Self:
+        """Return the same memory seen from a narrower scope. Costs nothing.
+
+        Raises:
+            ScopeError: another user or tenant than the one already set: a scoped memory cannot climb out.
+        """
+        ...
+
+    def unlabelled(self) -> Self:
+        """Return the same memory without the labels `agent` and `session`; the walls stay."""
+        ...
+
     @overload
     def remember(  # type: ignore[overload-overlap]
         self,
         content: str | Draft,
         *,
         if_exists: IfExists = ...,
-        forgetting: Iterable[str] = ...,
+        forgetting: Iterable[Id] | Id = ...,
         **fields: Unpack[Fields],
     ) -> Record:
         """Store one record, or many at once: all of them or none. On disk when it returns.
@@ -552,7 +568,7 @@ class Memory:
             if_exists: what to do where the id, or the key in this kind, is taken: raise ("error"), put the
                 new record in the old one's place, keeping its id and history ("replace"), or leave the
                 old one and return it ("ignore").
-            forgetting: ids of records to forget in the same step, before; ids of none are passed over.
+            forgetting: ids of records to forget in the same step, before; unknown ids are ignored.
             **fields: the fields of `Draft`, for texts given as such: kind, id, cue, key, metadata, payload,
                 source, verified, rating, happened_at, expires_at, supersedes, agent, session, vector.
 
@@ -561,7 +577,8 @@ class Memory:
 
         Raises:
             InvalidInputError: a field is wrong.
-            ConflictError: an id or key is taken and `if_exists` is "error".
+            ConflictError: an id or key is taken and `if_exists` is "error", or the id is that of a record of
+                another agent or session than this memory's.
             NotFoundError: the record to be superseded does not exist.
             EmbedderError: the text could not be embedded; nothing is stored.
         """
@@ -573,13 +590,13 @@ class Memory:
         content: Iterable[str | Draft],
         *,
         if_exists: IfExists = ...,
-        forgetting: Iterable[str] = ...,
+        forgetting: Iterable[Id] | Id = ...,
         **fields: Unpack[Fields],
     ) -> list[Record]: ...
 
     def revise(
         self,
-        id: str,
+        id: Id,
         *,
         content: str | None = None,
         cue: str | None = None,
@@ -592,7 +609,18 @@ class Memory:
     ) -> Record:
         """Change the fields given; the record as it was stays in its history.
 
-        `metadata` and `payload` take the old ones' place whole. Concurrent revisions all take effect.
+        `metadata` and `payload` replace the old ones whole. Concurrent revisions all take effect.
+
+        Args:
+            id: the record's id, or the record.
+            content: the text to keep.
+            cue: the text that recall matches instead of the content.
+            metadata: the caller's own fields, JSON.
+            payload: the kind's own fields, JSON.
+            verified: whether someone has checked it.
+            happened_at: when it happened.
+            expires_at: when it stops being remembered: a point in time, or seconds from now.
+            source: who or what says so, kept in the history.
 
         Raises:
             NotFoundError: there is no such record in this scope.
@@ -600,7 +628,7 @@ class Memory:
         """
         ...
 
-    def rate(self, id: str, rating: float | None, *, source: str | None = None) -> Record:
+    def rate(self, id: Id, rating: float | None, *, source: str | None = None) -> Record:
         """Give a record feedback from -1 (bad) to 1 (good), or take it back (None).
 
         Among records of like similarity the well-rated rank first; similarity itself never changes.
@@ -611,44 +639,49 @@ class Memory:
         """
         ...
 
-    def forget(
-        self,
-        *ids: str,
-        kind: Kinds | None = None,
-        where: Where | None = None,
-        payload: Where | None = None,
-        since: TimeLike | None = None,
-        until: TimeLike | None = None,
-        agent: str | None = None,
-        session: str | None = None,
-        key: str | None = None,
-        key_prefix: str | None = None,
-        source: str | None = None,
-    ) -> int:
+    def forget(self, *ids: Id, source: str | None = None, **narrowing: Unpack[Narrowing]) -> int:
         """Delete the records named, or all that pass the filter, superseded ones included.
 
         Their texts leave the history too; that they were forgotten, when and by whom, stays.
 
+        Args:
+            *ids: ids of records, or the records. Unknown ids are ignored.
+            source: who or what says so, kept in the history.
+            **narrowing: which records; see `Narrowing`.
+
         Returns:
-            How many records are gone. Ids that do not exist are passed over.
+            How many records are gone.
 
         Raises:
             InvalidInputError: neither ids nor a filter is given; `purge` deletes a whole scope.
         """
         ...
 
-    def purge(self, *, user: str | None = None) -> int:
+    def purge(self, *, user: str | None = None, shared: bool = False) -> int:
         """Delete everything of a user, history and name included, and leave no byte of it in the store.
 
         Args:
-            user: whose; by default the scope's own user. Without either, the tenant's shared records.
+            user: whose; by default the scope's own user.
+            shared: delete the tenant's shared records instead, which belong to no user.
 
         Returns:
             How many records are gone.
 
         Raises:
-            ScopeError: another user than the scope's.
+            InvalidInputError: neither a user nor `shared` is given, or both are.
+            ScopeError: another user than the scope's, or the scope has a label.
             StoreBusyError: the records are gone, but another process kept old pages in use; call again.
+        """
+        ...
+
+    def restore(self, records: Iterable[Record]) -> LoadReport:
+        """Store whole records as they are, each under its own user; records whose id is there are left alone.
+
+        Returns:
+            How many were added and were there before, and those that could not be stored, numbered from 1.
+
+        Raises:
+            ScopeError: a record of another user than this scope's.
         """
         ...
 
@@ -657,14 +690,6 @@ class Memory:
         query: str,
         *,
         limit: int = 5,
-        kind: Kinds | None = None,
-        where: Where | None = None,
-        payload: Where | None = None,
-        since: TimeLike | None = None,
-        until: TimeLike | None = None,
-        agent: str | None = None,
-        session: str | None = None,
-        verified: bool | None = None,
         as_of: TimeLike | None = None,
         now: TimeLike | None = None,
         shared: bool = False,
@@ -673,20 +698,13 @@ class Memory:
         mode: Mode = 'hybrid',
         explain: bool = False,
         vector: Any = None,
+        **narrowing: Unpack[Narrowing],
     ) -> list[Hit]:
         """Find the records that matter to a query, by meaning and by words.
 
         Args:
             query: a question or any text. A blank one finds nothing.
             limit: how many hits at most; 0 gives none.
-            kind: only these kinds; by default all but topics and guidelines, which have exact keys.
-            where: a condition on the metadata; see `memorist.filters.parse_where`.
-            payload: the same on the kind's own fields.
-            since: only what happened (or was stored) at this time or later.
-            until: only what happened earlier than this.
-            agent: only with this label.
-            session: only with this label.
-            verified: only (un)verified ones.
             as_of: answer as of this time, with what was known and not yet superseded then.
             now: the time the question is asked at, for "last week" and the like; by default the present.
             shared: also look into the tenant's shared records.
@@ -695,6 +713,8 @@ class Memory:
             mode: "hybrid", "dense" (by vectors alone, in the order of similarity) or "lexical" (by words).
             explain: fill in each hit's `signals`.
             vector: the query's embedding, where the caller has it.
+            **narrowing: which records; see `Narrowing`. Without `kind` all but topics and guidelines, which
+                have exact keys.
 
         Returns:
             Hits, best first.
@@ -705,20 +725,54 @@ class Memory:
         """
         ...
 
-    def recent(
+    def context(
         self,
-        limit: int = 10,
+        query: str,
         *,
-        kind: Kinds | None = None,
-        where: Where | None = None,
-        payload: Where | None = None,
-        since: TimeLike | None = None,
-        until: TimeLike | None = None,
-        agent: str | None = None,
-        session: str | None = None,
+        tokens: int = 600,
+        count_tokens: CountTokens | None = None,
+        min_confidence: float | None = None,
+        standing: bool = True,
+        topics: Iterable[str] = ...,
+        pinned: Iterable[Id] = ...,
+        as_of: TimeLike | None = None,
+        now: TimeLike | None = None,
         shared: bool = False,
-    ) -> list[Record]:
-        """Return the newest records by when they happened (or were stored), newest first."""
+        **narrowing: Unpack[Narrowing],
+    ) -> Context:
+        """Return what to put into an agent's prompt for a question, within a budget of tokens.
+
+        Args:
+            query: a question or any text. For a blank one, only what always holds is told.
+            tokens: the most the text may take, at least 32.
+            count_tokens: counts the tokens of a text; by default four characters are one, rounded up.
+            min_confidence: below it, only what always holds is told; 0 tells whatever is found. By default
+                `memorist.context.MIN_CONFIDENCE`.
+            standing: whether standing instructions and preferences are told, whatever is asked.
+            topics: names of topics to tell in any case; ``user.*`` stands for all that begin with ``user.``.
+            pinned: ids of records to tell in any case.
+            as_of: answer as of this time, as in `recall`.
+            now: the time the question is asked at; by default the present.
+            shared: also the tenant's shared records.
+            **narrowing: which records are recalled; see `Narrowing`.
+
+        Returns:
+            The text, "" where there is nothing to tell, how likely the memory holds the answer, and the records shown.
+
+        Raises:
+            InvalidInputError: an argument is wrong.
+            EmbedderError: the query could not be embedded.
+        """
+        ...
+
+    def recent(self, limit: int = 10, *, shared: bool = False, **narrowing: Unpack[Narrowing]) -> list[Record]:
+        """Return the newest records by when they happened (or were stored), newest first.
+
+        Args:
+            limit: how many at most.
+            shared: also the tenant's shared records.
+            **narrowing: which records; see `Narrowing`.
+        """
         ...
 
     def lookup(self, key: str, *, kind: Kind | str = ..., shared: bool = False) -> Record | None:
@@ -728,22 +782,25 @@ class Memory:
         """
         ...
 
-    def get(self, id: str) -> Record | None:
+    def get(self, id: Id) -> Record | None:
         """Return the record with this id in this scope, superseded or not, or None."""
+        ...
+
+    def find(self, ids: Iterable[Id] | Id, *, everyone: bool = False) -> list[Record]:
+        """Return the records with these ids, superseded or not. Unknown ids are ignored.
+
+        Args:
+            ids: ids of records. One id may be that of several users' records.
+            everyone: of all users of the tenant; only where the scope has no user.
+
+        Raises:
+            ScopeError: `everyone` behind a user's wall.
+        """
         ...
 
     def browse(
         self,
         *,
-        kind: Kinds | None = None,
-        where: Where | None = None,
-        payload: Where | None = None,
-        since: TimeLike | None = None,
-        until: TimeLike | None = None,
-        agent: str | None = None,
-        session: str | None = None,
-        key_prefix: str | None = None,
-        verified: bool | None = None,
         as_of: TimeLike | None = None,
         superseded: bool = False,
         order: Order = 'newest',
@@ -751,17 +808,20 @@ class Memory:
         cursor: str | None = None,
         shared: bool = False,
         everyone: bool = False,
+        **narrowing: Unpack[Narrowing],
     ) -> Page:
-        """Return one page of the records that pass the filter.
+        """Return one page of the records that pass the filter; `iterate` goes on from page to page.
 
         Args:
+            as_of: the records that were current at this time.
+            superseded: also those whose place another took.
             order: "newest" or "oldest" (by when they happened or were stored), or "key" (only records
                 that have one).
             limit: how many on a page, at least 1.
             cursor: the `next` of the page before.
-            superseded: also those whose place another took.
             shared: also the tenant's shared records.
             everyone: all users of the tenant; only where the scope has no user.
+            **narrowing: which records; see `Narrowing`.
 
         Raises:
             InvalidInputError: an argument is wrong, or the cursor is of another order.
@@ -769,42 +829,58 @@ class Memory:
         """
         ...
 
+    def iterate(
+        self,
+        *,
+        as_of: TimeLike | None = None,
+        superseded: bool = False,
+        order: Order = 'oldest',
+        shared: bool = False,
+        everyone: bool = False,
+        page: int = ...,
+        **narrowing: Unpack[Narrowing],
+    ) -> Iterator[Record]:
+        """Yield every record that passes the filter, in order, read page by page.
+
+        Args:
+            as_of: the records that were current at this time.
+            superseded: also those whose place another took.
+            order: as in `browse`.
+            shared: also the tenant's shared records.
+            everyone: all users of the tenant; only where the scope has no user.
+            page: how many are read at a time.
+            **narrowing: which records; see `Narrowing`.
+        """
+        ...
+
     def count(
         self,
         *,
-        kind: Kinds | None = None,
-        where: Where | None = None,
-        payload: Where | None = None,
-        since: TimeLike | None = None,
-        until: TimeLike | None = None,
-        agent: str | None = None,
-        session: str | None = None,
-        key_prefix: str | None = None,
-        verified: bool | None = None,
         as_of: TimeLike | None = None,
         superseded: bool = False,
         shared: bool = False,
         everyone: bool = False,
+        **narrowing: Unpack[Narrowing],
     ) -> int:
-        """Return how many records pass the filter."""
+        """Return how many records pass the filter; the arguments are those of `browse`."""
         ...
 
     def users(self) -> dict[str | None, int]:
-        """Return how many records each user of the tenant has; None stands for the shared ones.
+        """Return how many current records each user of the tenant has; None stands for the shared ones.
 
         Raises:
             ScopeError: behind a user's wall.
         """
         ...
 
-    def vectors(self, ids: Iterable[str]) -> dict[str, Any]:
+    def vectors(self, ids: Iterable[Id] | Id) -> dict[str, Any]:
         """Return the stored embeddings of records by id: unit vectors, float32, of the embedder's dimensions.
 
         Ids that do not exist here, and records that have no embedding, are left out.
         """
         ...
 
-    def history(self, id: str) -> list[Change]:
+    def history(self, id: Id) -> list[Change]:
         """Return every change of a record: what, when, by which source; oldest first.
 
         A forgotten record's texts are gone, its changes are not. [] for one that never was.
@@ -818,7 +894,7 @@ class Memory:
         """
         ...
 
-    def load(self, lines: Iterable[str | bytes] | AsyncIterator[str | bytes]) -> transfer.LoadReport:
+    def load(self, lines: lines.Lines) -> LoadReport:
         """Store what `export` wrote, each record under its own user; records already there are left alone.
 
         Returns:
@@ -850,7 +926,7 @@ class Memory:
     def reindex(self, progress: Callable[[int, int], None] | None = None) -> int:
         """Embed every record anew with the embedder this memory was opened with.
 
-        Searches go on with the old vectors until the last is ready. A run that was killed is resumed.
+        Searches use the old vectors until the last new one is ready. A run that was killed is resumed.
 
         Args:
             progress: called with (done, total) after every batch.

@@ -146,7 +146,8 @@ class Twin:
         cls._of = of
         cls._twins[of] = cls
         cls.__doc__ = blocking_text(of.__doc__ or "")
-        for name, member in vars(of).items():
+        members = {name: member for base in reversed(of.__mro__[:-1]) for name, member in vars(base).items()}
+        for name, member in members.items():
             new_name = blocking_name(name)
             if new_name is not None and new_name not in vars(cls):
                 setattr(cls, new_name, _blocking(name, member))
@@ -207,7 +208,7 @@ def _blocking_constructor(function: Callable[..., Any]) -> Callable[..., Any]:
     def constructor(cls: type[Twin], /, *args: Any, **kwargs: Any) -> Any:
         made = function(cls._of, *map(_inward, args), **kwargs)
         run(made.__aenter__)
-        return cls(made) if type(made) is cls._of else _outward(made)
+        return cls(made)
 
     return constructor
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from inside import core_of
 from memorist import Context, Draft, Kind, Memory
 from memorist.errors import InvalidInputError, StoreError
 from memorist.sync import Memory as BlockingMemory
@@ -89,7 +90,7 @@ async def test_a_counter_that_counts_wrongly_is_an_error(alice: Memory, counted:
 
 @pytest.mark.parametrize("query", [["cello"], None, [{"role": "user", "content": "cello"}]])
 async def test_a_query_is_a_text(alice: Memory, query: object) -> None:
-    with pytest.raises(InvalidInputError, match="the query must be a string"):
+    with pytest.raises(InvalidInputError, match="query must be a string"):
         await alice.context(query)  # type: ignore[arg-type]
 
 
@@ -105,7 +106,7 @@ async def test_a_store_that_fails_raises(alice: Memory, monkeypatch: pytest.Monk
     async def broken(*_: object, **__: object) -> None:
         raise StoreError("the disk is gone")
 
-    monkeypatch.setattr(alice, "recall", broken)
+    monkeypatch.setattr(core_of(alice).recaller, "recall", broken)
     with pytest.raises(StoreError, match="the disk is gone"):
         await alice.context("cello")
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from inside import core_of
 from memorist import Draft, Hit, Kind, Memory
 from memorist.config import Settings
 from memorist.errors import EmbedderMismatchError
@@ -64,7 +65,7 @@ def never_whole(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     async def entries(*_: object) -> Entries:
         raise AssertionError("the wall was read")
 
-    monkeypatch.setattr(memory._engine.store, "entries", entries)
+    monkeypatch.setattr(core_of(memory).store, "entries", entries)
 
 
 def drafts(count: int, seed: int = 11) -> list[Draft]:
@@ -162,7 +163,7 @@ async def test_what_was_written_before_the_call_is_found(server: "Server", monke
 
 async def test_a_wall_that_grows_is_let_go_of_and_one_that_shrinks_is_read(server: "Server") -> None:
     async with opened(server.new_url(hnsw="on"), 20, user="alice") as alice:
-        recaller = alice._engine.recaller
+        recaller = core_of(alice).recaller
         await alice.remember([f"Tea {n}" for n in range(20)])
         assert len(await alice.recall("tea", limit=100)) == 20
         assert len(recaller._indexes) == 1
@@ -179,7 +180,7 @@ async def test_only_a_store_that_finds_candidates_spares_the_reading(server: "Se
         async with opened(url, 3, user="alice") as alice:
             await alice.remember([f"Tea {n}" for n in range(9)])
             assert len(await alice.recall("tea", limit=100)) == 9
-            assert len(alice._engine.recaller._indexes) == 1
+            assert len(core_of(alice).recaller._indexes) == 1
 
 
 async def test_many_ask_and_write_at_once(server: "Server", monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,7 +228,7 @@ async def test_only_so_many_hits_of_a_large_wall(server: "Server", monkeypatch: 
 async def test_the_outline_is_what_is_there(server: "Server") -> None:
     """Counted as it is written, and read off the indexes; a speaker's name may be any text."""
     async with opened(server.new_url(hnsw="on"), 0, user="alice") as alice:
-        store = alice._engine.store
+        store = core_of(alice).store
         assert isinstance(store, PostgresStore)
         wall = alice.scope.wall
         assert await store.outline(wall, 0) is None

@@ -14,9 +14,9 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+from memorist.engine.traced import VERBS, Telemetry, observed
 from memorist.errors import NotFoundError, ScopeError
 from memorist.memory import Memory
-from memorist.observing import VERBS, Telemetry, observed
 from memorist.serve.auth import Tokens
 from memorist.serve.observability import Observer, start_logging
 from memorist.serve.rest import Limits, create_app

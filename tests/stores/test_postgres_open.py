@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from inside import core_of
 from memorist.config import Settings
 from memorist.errors import (
     EmbedderMismatchError,
@@ -223,7 +224,7 @@ async def test_tables_of_the_version_before_are_brought_up_to_date(server: "Serv
         wall = memory.scoped(user="alice").scope.wall
         said = Draft(content="I had tea yesterday", kind="message", session="s", payload={"speaker": "Zoë"})
         await memory.scoped(user="alice").remember([said, "Milk", "Lemon cake"])
-        store = memory._engine.store
+        store = core_of(memory).store
         assert isinstance(store, PostgresStore)
         before = await store.outline(wall, 0)
         assert before is not None and before.rows == 3 and list(before.speakers) == ["Zoë"]
@@ -245,7 +246,7 @@ async def test_tables_of_the_version_before_are_brought_up_to_date(server: "Serv
         ):
             connection.execute(statement.encode())
     async with Memory.open(url, embedder="hash") as memory:
-        store = memory._engine.store
+        store = core_of(memory).store
         assert isinstance(store, PostgresStore)
         assert await store.outline(wall, 0) == before
         migrated = {entry.number: entry for entry in (await store.entries(wall, None, 0)).entries}

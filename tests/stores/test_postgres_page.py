@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from inside import core_of
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
 from memorist.stores.postgres import Options, parse_url
@@ -93,7 +94,7 @@ async def test_names_that_are_too_long_together(server: "Server") -> None:
 async def test_a_text_of_more_words_than_the_index_takes(server: "Server") -> None:
     async with Memory.open(server.new_url(), user="alice", embedder="hash") as alice:
         record = await alice.remember(" ".join(f"word{number}" for number in range(150_000)))
-        store = alice._engine.store
+        store = core_of(alice).store
         wall = record.scope.wall
         assert len(await store.search_words(wall, ["word7"], 9)) == 1
         assert await store.search_words(wall, ["word149999"], 9) == []

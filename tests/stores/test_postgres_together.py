@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from inside import core_of
 from memorist.errors import ConflictError
 from memorist.filters import Filter
 from memorist.memory import Memory
@@ -131,7 +132,7 @@ async def test_of_many_that_change_one_record_each_takes_effect_once(server: "Se
                     assert seen is not None
                     changed = {"n": seen.metadata.get("n", 0) + 1}
                     try:
-                        await memory._engine.store.write(
+                        await core_of(memory).store.write(
                             seen.scope.wall, [put(revised(seen, metadata=changed), keep_index=True)]
                         )
                         break

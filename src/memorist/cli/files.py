@@ -17,7 +17,7 @@ from memorist.cli.showing import clean, counted, print_json
 from memorist.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from memorist.transfer import LoadReport
+    from memorist.lines import LoadReport
 
 __all__ = ["register", "write_new"]
 
@@ -61,7 +61,7 @@ def load(
 
                 with records_bar(f"Loading {clean(file)}") as show:
                     return await load_mem0(memory, file, progress=show)
-            from memorist.chat import load_file
+            from memorist.files.chats import load_file
 
             with bytes_bar(f"Loading {clean(file)}") as progress:
                 return await load_file(memory, file, progress=progress)

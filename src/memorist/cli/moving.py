@@ -12,7 +12,7 @@ from memorist.cli.showing import clean, console, counted, print_json, shown_url,
 from memorist.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from memorist.migration import MigrationReport
+    from memorist.files.migration import MigrationReport
     from memorist.scope import Wall
     from memorist.stores import Store
 
@@ -82,7 +82,7 @@ def _store(context: typer.Context, url: str) -> "Store":
 
 
 async def _survey(context: typer.Context, source: str) -> "dict[Wall, int]":
-    from memorist.migration import survey
+    from memorist.files.migration import survey
 
     store = _store(context, source)
     await store.open()
@@ -93,7 +93,7 @@ async def _survey(context: typer.Context, source: str) -> "dict[Wall, int]":
 
 
 async def _migrate(context: typer.Context, source: str, target: str) -> "MigrationReport":
-    from memorist.migration import migrate
+    from memorist.files.migration import migrate
     from memorist.stores import file_of
 
     urls = [_url(context, each) for each in (source, target)]

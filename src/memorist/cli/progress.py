@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from memorist.cli.showing import console
 
 if TYPE_CHECKING:
-    from memorist.chat import Progress
+    from memorist.files.chats import Progress
 
 __all__ = ["bytes_bar", "records_bar", "spinner"]
 

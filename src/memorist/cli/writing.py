@@ -182,7 +182,7 @@ def purge(
             with spinner("Deleting, and making sure that nothing is left"):
                 if theirs.scope.user is not None:
                     await Tokens(memory).revoke_user(theirs.scope.tenant, theirs.scope.user)
-                gone = await theirs.purge()
+                gone = await theirs.purge(shared=shared)
         print_json({"purged": gone}) if json else typer.echo(f"Purged {counted(gone, 'record')} of {whose}")
 
     run(work)

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from memorist.context.base import ContextItem, Why
 from memorist.context.dates import day_of, since
 from memorist.framing import frame
 from memorist.records import Kind, Record
+from memorist.results import ContextItem, Why
 
 __all__ = ["LINE", "OVERHEAD", "Line", "header_of", "laid_out", "line_of", "ordered"]
 

@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from memorist.context.base import Why
 from memorist.context.lines import Line, line_of
 from memorist.context.reading import Reader
 from memorist.context.sentences import Asked
 from memorist.errors import InvalidInputError
 from memorist.records import Kind, Record
+from memorist.results import Why
 
 __all__ = ["asked_for", "standing_among"]
 

@@ -6,7 +6,6 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from memorist.context.base import Context
 from memorist.context.budget import Budget, CountTokens
 from memorist.context.choosing import Chosen
 from memorist.context.confidence import MIN_CONFIDENCE, confidence_of
@@ -17,6 +16,7 @@ from memorist.context.sentences import Asked, shortened
 from memorist.context.standing import asked_for, standing_among
 from memorist.errors import InvalidInputError
 from memorist.records import Hit
+from memorist.results import Context
 from memorist.times import TimeLike, parse_time
 from memorist.times import now as present
 

@@ -80,7 +80,7 @@ async def run(settings: Settings, tenant: str) -> Outcome:
     Raises:
         MemoristError: the store lost something, which would be a bug.
     """
-    from memorist.chat import load_chat
+    from memorist.files.chats import load_chat
     from memorist.memory import Memory
 
     begun = time.perf_counter()

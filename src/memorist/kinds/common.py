@@ -1,16 +1,15 @@
 """What the views have in common: checks, and the verbs kept to one kind."""
 
 import math
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from memorist.errors import InvalidInputError
 from memorist.kinds.options import RecordFields
-from memorist.memory import Memory
 from memorist.records import Kind, Record
-from memorist.stores.base import Order
+from memorist.verbs import Verbs
 
-__all__ = ["check_number", "check_text", "delete", "every", "find", "keep"]
+__all__ = ["check_number", "check_text", "delete", "find", "keep"]
 
 _PAGE = 500
 
@@ -40,7 +39,7 @@ def check_number(name: str, value: object) -> float:
 
 
 async def keep(
-    memory: Memory,
+    memory: Verbs,
     kind: Kind,
     content: str,
     fields: RecordFields,
@@ -56,33 +55,12 @@ async def keep(
     return record
 
 
-async def find(memory: Memory, kind: Kind, id: str) -> Record | None:
+async def find(memory: Verbs, kind: Kind, id: str) -> Record | None:
     """Return the record with this id if it is of this kind, superseded or not; else None."""
     record = await memory.get(id)
     return record if record is not None and record.kind == kind else None
 
 
-async def delete(memory: Memory, kind: Kind, ids: tuple[str, ...]) -> int:
+async def delete(memory: Verbs, kind: Kind, ids: tuple[str, ...]) -> int:
     """Forget those of `ids` that are of this kind; return how many there were. No ids forget nothing."""
     return sum([await memory.forget(*ids[start : start + _PAGE], kind=kind) for start in range(0, len(ids), _PAGE)])
-
-
-async def every(
-    memory: Memory,
-    kind: Kind,
-    *,
-    order: Order = "oldest",
-    payload: Mapping[str, Any] | None = None,
-    key_prefix: str | None = None,
-    page: int = _PAGE,
-) -> AsyncIterator[Record]:
-    """Yield every current record of one kind in order, read page by page."""
-    cursor = None
-    while True:
-        found = await memory.browse(
-            kind=kind, order=order, payload=payload, key_prefix=key_prefix, limit=page, cursor=cursor
-        )
-        for record in found.records:
-            yield record
-        if (cursor := found.next) is None:
-            return

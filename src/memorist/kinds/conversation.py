@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, overload
 
 from memorist.errors import InvalidInputError
-from memorist.kinds.common import delete, every, find
+from memorist.kinds.common import delete, find
 from memorist.kinds.message import Message, to_message
-from memorist.memory import Memory
 from memorist.records import Draft, Kind, Record, make_id
 from memorist.times import TimeLike, iso, now
+from memorist.verbs import Verbs
 
 __all__ = ["Conversation", "estimate_tokens"]
 
@@ -48,7 +48,7 @@ class Conversation:
         InvalidInputError: the memory's scope has no session.
     """
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: Verbs) -> None:
         if memory.scope.session is None:
             raise InvalidInputError("a conversation needs a session; use memory.conversation('name')")
         self._memory = memory
@@ -142,7 +142,7 @@ class Conversation:
         if count == 0:
             return fitting
         page = _PAGE if count is None else min(count, _PAGE)
-        async for record in every(self._memory, Kind.MESSAGE, order="newest", page=page):
+        async for record in self._memory.iterate(kind=Kind.MESSAGE, order="newest", page=page):
             message = Message.of(record)
             if left is not None and (left := left - count_tokens(message.content)) < 0:
                 break
@@ -157,7 +157,7 @@ class Conversation:
 
     async def __aiter__(self) -> AsyncIterator[Message]:
         """Yield every message in order, read page by page."""
-        async for record in every(self._memory, Kind.MESSAGE):
+        async for record in self._memory.iterate(kind=Kind.MESSAGE):
             yield Message.of(record)
 
     async def size(self) -> int:
@@ -199,7 +199,7 @@ class Conversation:
             InvalidInputError: it is not what `state` returns; nothing was changed.
         """
         messages = _read_state(state)
-        old = [record.id async for record in every(self._memory, Kind.MESSAGE)]
+        old = [record.id async for record in self._memory.iterate(kind=Kind.MESSAGE)]
         drafts = self._drafts(messages, None, set())
         await self._memory.remember(drafts, forgetting=old)
 

@@ -7,9 +7,9 @@ from typing import Any, Unpack
 from memorist.errors import InvalidInputError, NotFoundError
 from memorist.kinds.common import check_text, delete, find, keep
 from memorist.kinds.options import RecordFields, SearchOptions
-from memorist.memory import Memory
 from memorist.records import Hit, Kind, Record
 from memorist.times import TimeLike
+from memorist.verbs import Verbs
 
 __all__ = ["Episode", "Episodes"]
 
@@ -74,7 +74,7 @@ class Episodes:
     ```
     """
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: Verbs) -> None:
         self._memory = memory
 
     async def add(

@@ -6,9 +6,9 @@ from typing import Any, Unpack
 from memorist.errors import NotFoundError
 from memorist.kinds.common import check_text, delete, find, keep
 from memorist.kinds.options import RecordFields, SearchOptions
-from memorist.memory import Memory
 from memorist.records import Hit, Kind, Record
 from memorist.times import TimeLike
+from memorist.verbs import Verbs
 
 __all__ = ["Facts"]
 
@@ -26,7 +26,7 @@ class Facts:
     ```
     """
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: Verbs) -> None:
         self._memory = memory
 
     async def add(self, statement: str, *, supersedes: str | None = None, **fields: Unpack[RecordFields]) -> Record:

@@ -4,8 +4,8 @@ from typing import Unpack
 
 from memorist.kinds.common import check_text, delete, find, keep
 from memorist.kinds.options import RecordFields, SearchOptions
-from memorist.memory import Memory
 from memorist.records import Hit, Kind, Record
+from memorist.verbs import Verbs
 
 __all__ = ["Notes"]
 
@@ -19,7 +19,7 @@ class Notes:
     ```
     """
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: Verbs) -> None:
         self._memory = memory
 
     async def add(self, text: str, **fields: Unpack[RecordFields]) -> Record:

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, TypedDict
 
-from memorist.memory import IfExists
-from memorist.recall import Mode
+from memorist.requests import Bounds, IfExists, Mode
 from memorist.times import TimeLike
 
 __all__ = ["RecordFields", "SearchOptions"]
@@ -26,15 +25,9 @@ class RecordFields(TypedDict, total=False):
     if_exists: IfExists
 
 
-class SearchOptions(TypedDict, total=False):
-    """What any search can be told; see `Memory.recall`."""
+class SearchOptions(Bounds, total=False):
+    """The options of any search; see `Memory.recall`."""
 
-    where: Mapping[str, Any] | None
-    since: TimeLike | None
-    until: TimeLike | None
-    agent: str | None
-    session: str | None
-    verified: bool | None
     as_of: TimeLike | None
     now: TimeLike | None
     shared: bool

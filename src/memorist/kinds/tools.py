@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Unpack
 
 from memorist.errors import InvalidInputError
-from memorist.kinds.common import check_number, check_text, delete, every, find, keep
+from memorist.kinds.common import check_number, check_text, delete, find, keep
 from memorist.kinds.options import RecordFields, SearchOptions
-from memorist.memory import Memory
 from memorist.records import Hit, Kind, Record
+from memorist.verbs import Verbs
 
 __all__ = ["ToolStatistics", "ToolUse", "Tools"]
 
@@ -98,7 +98,7 @@ class Tools:
     ```
     """
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: Verbs) -> None:
         self._memory = memory
         self._guidelines = memory.unlabelled()
 
@@ -192,7 +192,7 @@ class Tools:
         if isinstance(keep, bool) or not isinstance(keep, int) or keep < 0:
             raise InvalidInputError(f"keep must be a whole number, 0 or more, not {keep!r}")
         chosen = {"tool": check_text("tool", tool)}
-        calls = [each.id async for each in every(self._memory, Kind.TOOL_USE, order="newest", payload=chosen)]
+        calls = [each.id async for each in self._memory.iterate(kind=Kind.TOOL_USE, order="newest", payload=chosen)]
         return await self.delete(*calls[keep:])
 
     async def get(self, id: str) -> Record | None:
@@ -205,8 +205,8 @@ class Tools:
 
     async def tools(self) -> list[str]:
         """Return the names of all tools that have a call or a guideline, sorted."""
-        names = {ToolUse.of(each).tool async for each in every(self._memory, Kind.TOOL_USE)}
-        names.update([each.key or "" async for each in every(self._guidelines, Kind.TOOL_GUIDELINE, order="key")])
+        names = {ToolUse.of(each).tool async for each in self._memory.iterate(kind=Kind.TOOL_USE)}
+        names.update([each.key or "" async for each in self._guidelines.iterate(kind=Kind.TOOL_GUIDELINE, order="key")])
         return sorted(names)
 
     async def statistics(self, tool: str) -> ToolStatistics:
@@ -216,7 +216,7 @@ class Tools:
             InvalidInputError: the name is blank.
         """
         chosen = {"tool": check_text("tool", tool)}
-        uses = [ToolUse.of(each) async for each in every(self._memory, Kind.TOOL_USE, payload=chosen)]
+        uses = [ToolUse.of(each) async for each in self._memory.iterate(kind=Kind.TOOL_USE, payload=chosen)]
         successes = sum(use.success for use in uses)
         return ToolStatistics(
             tool=tool,

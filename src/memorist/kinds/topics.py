@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from memorist.kinds.common import check_text, every
-from memorist.memory import Memory
+from memorist.kinds.common import check_text
 from memorist.records import Kind, Record
 from memorist.times import TimeLike
+from memorist.verbs import Verbs
 
 __all__ = ["Topics"]
 
@@ -24,7 +24,7 @@ class Topics:
     ```
     """
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: Verbs) -> None:
         self._memory = memory.unlabelled()
 
     async def set(
@@ -79,7 +79,7 @@ class Topics:
 
     async def list(self, prefix: str = "") -> dict[str, str]:
         """Return every topic that begins with `prefix` and its value, in the order of the names."""
-        topics = every(self._memory, Kind.TOPIC, order="key", key_prefix=prefix or None)
+        topics = self._memory.iterate(kind=Kind.TOPIC, order="key", key_prefix=prefix or None)
         return {record.key: record.content async for record in topics if record.key is not None}
 
     async def delete(self, topic: str) -> bool:

@@ -2,15 +2,14 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any
 
 from memorist.embedders import Vectors, unit_rows
 from memorist.errors import EmbedderError, InvalidInputError
 from memorist.filters import Filter
+from memorist.requests import Mode
 
 __all__ = ["Mode", "Query", "given_vector"]
-
-Mode: TypeAlias = Literal["hybrid", "dense", "lexical"]
 
 MAX_TEXT = 4000
 """Characters of a query that count: a longer one is a document, and its beginning says what it is about."""
@@ -29,16 +28,6 @@ class Query:
     min_similarity: float = 0.0
     explain: bool = False
     vector: Any = None
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.text, str):
-            raise InvalidInputError(f"the query must be a string, not {type(self.text).__name__}")
-        if self.mode not in get_args(Mode):
-            raise InvalidInputError(f"unknown mode {self.mode!r}; there are: {', '.join(get_args(Mode))}")
-        for name in ("min_score", "min_similarity"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
-                raise InvalidInputError(f"{name} must be a number, not {value!r}")
 
     @property
     def words(self) -> str:

@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memorist.filters import Filter
-from memorist.records import Action, Change, Kind, Record
+from memorist.records import Action, Change, Kind, Order, Record
 from memorist.scope import Reach, Wall
 
 __all__ = [
@@ -20,7 +20,6 @@ __all__ = [
 ]  # fmt: skip
 
 Vector: TypeAlias = NDArray[np.float32]
-Order: TypeAlias = Literal["newest", "oldest", "key"]
 Cursor: TypeAlias = tuple[int | str, int, str, str | None]
 """Where a page ended: the last record's time in microseconds (or its key), when it was stored, its id, its user."""
 

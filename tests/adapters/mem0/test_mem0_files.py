@@ -12,9 +12,9 @@ import pytest
 from memorist.adapters.mem0 import AsyncMemory
 from memorist.adapters.mem0.files import load_mem0
 from memorist.errors import FormatError, InvalidInputError
+from memorist.lines import LoadReport
 from memorist.memory import Memory
 from memorist.records import Kind
-from memorist.transfer import LoadReport
 
 pytestmark = pytest.mark.anyio
 qdrant_client = pytest.importorskip("qdrant_client")

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from memorist.adapters.mango.layered import Layer, LayeredMemory, Stored
+from memorist.arguments import MAX_LIMIT
 from memorist.kinds import ToolUse
-from memorist.memory import MAX_LIMIT, Memory
+from memorist.memory import Memory
 from memorist.records import Kind, Record
 from memorist.twin import run
 

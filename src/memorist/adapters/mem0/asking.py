@@ -7,8 +7,8 @@ from typing import Any
 from memorist.adapters.mem0.checks import IDS, Owner, check_search, owner_of
 from memorist.adapters.mem0.filters import Split, split
 from memorist.adapters.mem0.shapes import expired, flat, item
+from memorist.arguments import MAX_LIMIT
 from memorist.errors import InvalidInputError
-from memorist.memory import MAX_LIMIT
 from memorist.records import Hit, Record
 
 __all__ = ["Asked", "asked_of", "enough", "shown"]

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from memorist.adapters.mem0.checks import owner_of
 from memorist.adapters.mem0.shapes import BESIDE, LABELS
-from memorist.errors import FormatError, InvalidInputError, MemoristError, ScopeError, missing_extra
+from memorist.errors import FormatError, InvalidInputError, ScopeError, missing_extra
+from memorist.lines import BadLine, LoadReport
 from memorist.records import Kind, Record, check_fields
-from memorist.scope import Scope, Wall
+from memorist.scope import Scope
 from memorist.times import now, parse_time
-from memorist.transfer import BadLine, LoadReport, store_each
 
 if TYPE_CHECKING:
     from memorist.memory import Memory
@@ -171,27 +171,18 @@ def _history(file: Path) -> Iterator[_Found]:
 
 
 async def _store(memory: Memory, start: int, batch: list[_Found], report: LoadReport) -> None:
-    engine = memory._engine.opened()
-    walls: dict[Wall, list[tuple[int, Record]]] = {}
+    records: list[tuple[int, Record]] = []
     for number, found in enumerate(batch, start + 1):
         try:
-            record = _record(memory.scope, found)
-            walls.setdefault(record.scope.wall, []).append((number, record))
+            records.append((number, _record(memory.scope, found)))
         except (InvalidInputError, ScopeError) as error:
             report.bad.append(BadLine(number, f"{found.id}: {error}"))
-    for wall, part in walls.items():
-
-        async def restore(records: Any, wall: Wall = wall) -> list[bool]:
-            return await engine.restore(wall, records)
-
-        outcomes = await store_each([record for _, record in part], restore)
-        for (number, record), outcome in zip(part, outcomes, strict=True):
-            if isinstance(outcome, MemoristError):
-                report.bad.append(BadLine(number, f"{record.id}: {outcome}"))
-            elif outcome:
-                report.added += 1
-            else:
-                report.existing += 1
+    part = await memory.restore([record for _, record in records])
+    report.added += part.added
+    report.existing += part.existing
+    for bad in part.bad:
+        number, record = records[bad.number - 1]
+        report.bad.append(BadLine(number, f"{record.id}: {bad.reason}"))
 
 
 def _record(scope: Scope, found: _Found) -> Record:

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 from memorist.adapters.mem0.shapes import KINDS
 from memorist.errors import ConflictError
-from memorist.filters import make_filter
 from memorist.memory import Memory
 from memorist.records import Change, Record
 
@@ -48,10 +47,9 @@ class Finder:
             record = await self._of(self._owners[id]).get(id)
             if record is not None and record.kind in KINDS:
                 return record
-        # Each wall has an index of its ids: this costs microseconds a user, and reads no records.
-        reach = self.memory.scope.reach(everyone=self.memory.scope.user is None)
-        chosen = make_filter(ids=[id], kind=KINDS, superseded=True)
-        found = await self.memory._engine.opened().store.select(reach, chosen, order="newest", limit=2)
+        # Each wall has an index of its ids: this costs microseconds a user.
+        everyone = self.memory.scope.user is None
+        found = [each for each in await self.memory.find(id, everyone=everyone) if each.kind in KINDS]
         if len(found) > 1:
             raise ConflictError(
                 f"more than one user has a memory {id!r}; ids that others gave must differ between users"

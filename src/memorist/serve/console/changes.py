@@ -7,8 +7,8 @@ from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
 from memorist.errors import FormatError, InvalidInputError, NotFoundError
+from memorist.lines import FORMAT, VERSION
 from memorist.serve.console.visits import Visit
-from memorist.transfer import FORMAT, VERSION
 
 __all__ = ["forget", "load", "rate", "remember", "revise", "set_topic", "undo"]
 

@@ -11,8 +11,8 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from memorist.engine.traced import Call
 from memorist.errors import InvalidInputError, MemoristError, ScopeError
-from memorist.observing import Call
 from memorist.scope import DEFAULT_TENANT
 from memorist.scope import Scope as MemoryScope
 from memorist.serve.auth import UnauthorizedError

@@ -6,7 +6,7 @@ from typing import Any
 from mcp import MCPError
 from mcp_types import CallToolResult
 
-from memorist.observing import Telemetry
+from memorist.engine.traced import Telemetry
 from memorist.serve.mcp.tools import TOOLS
 
 __all__ = ["ObservedCalls"]

@@ -35,8 +35,8 @@ from mcp_types import (
 
 from memorist import __version__
 from memorist.agents.tools import Toolbox, ToolSchema
+from memorist.engine.traced import Call, Telemetry, Watch
 from memorist.errors import InvalidInputError, MemoristError, NotFoundError, ScopeError
-from memorist.observing import Call, Telemetry, Watch, observed
 from memorist.serve.auth import Right
 from memorist.serve.mcp import resources
 from memorist.serve.mcp.access import Access
@@ -71,7 +71,7 @@ def create_server(
 
     def find(context: Context) -> Access:
         found = access(context) if callable(access) else access
-        return replace(found, memory=observed(found.memory, watch))
+        return replace(found, memory=found.memory.traced(watch))
 
     def answering(answer: Callable[[Access, _P], Awaitable[_T]]) -> Callable[[Context, _P], Awaitable[_T]]:
         @wraps(answer)

@@ -1,8 +1,8 @@
 """What `/metrics` shows, in the form that Prometheus reads."""
 
 from memorist import __version__
+from memorist.engine.traced import SECONDS, Call
 from memorist.errors import missing_extra
-from memorist.observing import SECONDS, Call
 
 try:
     from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, ProcessCollector, generate_latest

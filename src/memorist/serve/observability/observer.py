@@ -1,8 +1,8 @@
 """What one server is observed with."""
 
+from memorist.engine.traced import Telemetry, Watch
 from memorist.errors import MissingExtraError
 from memorist.memory import Memory
-from memorist.observing import Telemetry, Watch, observed
 from memorist.serve.observability.metrics import Metrics
 
 __all__ = ["Observer"]
@@ -24,7 +24,7 @@ class Observer:
 
     def observed(self, memory: Memory) -> Memory:
         """Return the same memory, its verbs observed."""
-        return observed(memory, self._watch)
+        return memory.traced(self._watch)
 
 
 def _installed() -> Telemetry | None:

@@ -16,8 +16,9 @@ from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
 from memorist.errors import ConflictError
-from memorist.memory import IfExists, Memory
+from memorist.memory import Memory
 from memorist.records import Draft, Kind, Record
+from memorist.requests import IfExists
 from memorist.serve.auth import SERVER_TENANT
 from memorist.serve.rest.problems import KeyReusedError
 from memorist.times import now

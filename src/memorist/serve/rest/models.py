@@ -10,11 +10,15 @@ __all__ = [
     "BrowseBody",
     "Caller",
     "Changes",
+    "ContextAnswer",
+    "ContextBody",
     "Count",
     "CountBody",
     "DraftBody",
     "Embedded",
+    "EmbeddingsBody",
     "Faults",
+    "FindBody",
     "ForgetBody",
     "Forgotten",
     "Hits",
@@ -31,6 +35,7 @@ __all__ = [
     "ReviseBody",
     "Status",
     "Users",
+    "VectorsBody",
 ]
 
 KindName: TypeAlias = Literal["message", "note", "topic", "episode", "fact", "experience", "tool_use", "tool_guideline"]
@@ -139,6 +144,23 @@ class RecallBody(_Filter):
     vector: list[float] | None = None
 
 
+class ContextBody(_Filter):
+    """A question, and how much may be told."""
+
+    query: str = Field(examples=["where does she like to stay?"])
+    tokens: int = Field(600, description="The most the text may take, four characters a token.")
+    min_confidence: Similarity | None = None
+    standing: bool = True
+    topics: list[str] = Field(default=[], examples=[["user.*"]])
+    pinned: list[str] = []
+    verified: bool | None = None
+    key: str | None = None
+    key_prefix: str | None = None
+    as_of: Time | None = None
+    now: Time | None = None
+    shared: bool = False
+
+
 class RecentBody(_Filter):
     """How many of the newest, and of which."""
 
@@ -165,6 +187,19 @@ class ForgetBody(_Filter):
     key: str | None = None
     key_prefix: str | None = None
     source: str | None = None
+
+
+class FindBody(_Body):
+    """Ids, and whose."""
+
+    ids: list[str] = Field(examples=[["0f8c…"]])
+    everyone: bool = Field(False, description="All users of the tenant; needs the right admin.")
+
+
+class VectorsBody(_Body):
+    """Ids of records."""
+
+    ids: list[str] = Field(examples=[["0f8c…"]])
 
 
 # --- answers -------------------------------------------------------------------------------------------
@@ -224,6 +259,24 @@ class Hits(BaseModel):
     hits: list[HitBody]
 
 
+class ContextItemBody(BaseModel):
+    """A record in a context, the text shown of it, and why it is there."""
+
+    record: RecordBody
+    text: str
+    why: str
+    score: float
+
+
+class ContextAnswer(BaseModel):
+    """What an agent is told; `confidence` is how likely the memory holds the answer."""
+
+    text: str
+    confidence: float
+    items: list[ContextItemBody]
+    tokens: int
+
+
 class ChangeBody(BaseModel):
     """What happened to a record; `record` is as it stood after."""
 
@@ -238,6 +291,12 @@ class Changes(BaseModel):
     """A record's history, oldest change first."""
 
     changes: list[ChangeBody]
+
+
+class EmbeddingsBody(BaseModel):
+    """The stored embeddings by id: vectors of unit length."""
+
+    vectors: dict[str, list[float]]
 
 
 class Count(BaseModel):

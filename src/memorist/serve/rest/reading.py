@@ -22,6 +22,13 @@ async def recall(access: Reader, body: models.RecallBody) -> JSONResponse:
     return JSONResponse({"hits": [hit.to_dict() for hit in hits]})
 
 
+@router.post("/context", response_model=models.ContextAnswer, responses=BODY)
+async def context(access: Reader, body: models.ContextBody) -> JSONResponse:
+    """Return what to put into an agent's prompt for a question, within a budget of tokens."""
+    told = await access.memory.context(**body.given())
+    return JSONResponse(told.to_dict())
+
+
 @router.post("/recent", response_model=models.Records, responses=BODY)
 async def recent(access: Reader, body: models.RecentBody) -> JSONResponse:
     """Return the newest records by when they happened (or were stored), newest first."""
@@ -40,6 +47,20 @@ async def count(access: Reader, body: models.CountBody) -> JSONResponse:
     """Return how many records pass the filter."""
     check_everyone(access, body.everyone)
     return JSONResponse({"count": await access.memory.count(**body.given())})
+
+
+@router.post("/find", response_model=models.Records, responses=BODY)
+async def find(access: Reader, body: models.FindBody) -> JSONResponse:
+    """Return the records with these ids, superseded or not. Unknown ids are ignored."""
+    check_everyone(access, body.everyone)
+    return records_answer(await access.memory.find(body.ids, everyone=body.everyone))
+
+
+@router.post("/vectors", response_model=models.EmbeddingsBody, responses=BODY)
+async def vectors(access: Reader, body: models.VectorsBody) -> JSONResponse:
+    """Return the stored embeddings of records by id."""
+    found = await access.memory.vectors(body.ids)
+    return JSONResponse({"vectors": {id: vector.tolist() for id, vector in found.items()}})
 
 
 @router.post("/forget", response_model=models.Forgotten, responses={**BODY, **problems(409)})

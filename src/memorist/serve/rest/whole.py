@@ -88,15 +88,18 @@ async def _lines_of(request: Request) -> AsyncIterator[bytes]:
 
 
 @router.post("/purge", response_model=models.Purged, responses=problems(409))
-async def purge(access: KeyedAdmin) -> JSONResponse:
+async def purge(
+    access: KeyedAdmin,
+    shared: Annotated[bool, Query(description="Delete the shared records, which belong to no user.")] = False,
+) -> JSONResponse:
     """Delete everything of a user, history, name and tokens included, and leave no byte of it in the store."""
 
     async def work() -> Outcome:
         if (user := access.memory.scope.user) is not None:
             await access.server.tokens.revoke_user(access.memory.scope.tenant, user)
-        return {"purged": await access.memory.purge()}
+        return {"purged": await access.memory.purge(shared=shared)}
 
-    outcome, _ = await access.once(("purge",), work)
+    outcome, _ = await access.once(("purge", shared), work)
     return JSONResponse(outcome)
 
 

@@ -3,8 +3,8 @@
 from datetime import timedelta
 from typing import Any
 
+from memorist.cursors import decode, make_page
 from memorist.filters import Filter, make_filter
-from memorist.pages import decode, make_page
 from memorist.records import Action, Kind, Record
 from memorist.scope import Reach, Wall
 from memorist.stores.base import Order, Store

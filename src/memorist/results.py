@@ -1,4 +1,4 @@
-"""What a context is made of."""
+"""What the verb `context` returns."""
 
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias

@@ -1,34 +1,30 @@
-"""A memory that tells what its verbs do: spans and measures of OpenTelemetry, through its API alone.
+"""An engine that wraps another and reports each request: spans and measures of OpenTelemetry, through its API alone.
 
-Where they go is up to the program, which sets up the SDK and its exporters; without one, nothing is kept and nothing
-is sent. What is told is which verb, how long, how many records and the class of an error: never a text, a query, an id
-or what an error says, and the names of a scope only where that is asked for.
+The program decides where they go: it sets up the SDK and its exporters. Without one, nothing is kept and nothing is
+sent. A report holds the verb, the duration, the number of records and the class of an error. It never holds a text, a
+query, an id or an error's message, and the names of a scope only on request.
 """
 
-import inspect
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from functools import wraps
-from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from memorist.engine.base import Engine
 from memorist.errors import missing_extra
-from memorist.memory import Memory
+from memorist.lines import LoadReport
+from memorist.records import Record
+from memorist.requests import Request
 from memorist.scope import Scope
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import MeterProvider
     from opentelemetry.trace import Span, TracerProvider
 
-__all__ = ["Call", "Telemetry", "Watch", "observed"]
+__all__ = ["SECONDS", "Call", "Telemetry", "TracedEngine", "Watch"]
 
-VERBS = tuple(
-    name
-    for name, each in inspect.getmembers(Memory, inspect.iscoroutinefunction)
-    if not name.startswith("_") and name != "close"
-)
+T = TypeVar("T")
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Where the buckets of a histogram of durations end."""
 
@@ -44,21 +40,6 @@ class Call:
     seconds: float = 0.0
     written: int = 0
     error: str | None = None
-
-
-def observed(memory: Memory, watch: "Watch | Telemetry | None" = None) -> Memory:
-    """Return the same memory, with a span and a measure for each call of a verb, through the views too.
-
-    Args:
-        memory: an open one, or one to be opened; what `scoped` makes of it is observed too.
-        watch: what is told; by default OpenTelemetry, with the providers that the program has set.
-
-    Raises:
-        MissingExtraError: OpenTelemetry's API is not installed.
-    """
-    if watch is None or isinstance(watch, Telemetry):
-        watch = Watch(watch or Telemetry())
-    return _Observed(memory, watch)
 
 
 class Telemetry:
@@ -158,8 +139,6 @@ class Watch:
         with nullcontext() if self._telemetry is None else self._telemetry.verb(name, scope):
             try:
                 yield call
-            except GeneratorExit:  # whoever reads an export may stop
-                raise
             except BaseException as error:
                 call.error = type(error).__name__
                 raise
@@ -175,65 +154,41 @@ class Watch:
             self._ended(call)
 
 
-class _Observed(Memory):
-    """A memory in front of another, which does the work."""
+class TracedEngine(Engine):
+    """Hands requests to another engine and reports each.
 
-    def __init__(self, inner: Memory, watch: Watch) -> None:
+    Args:
+        inner: the engine that answers.
+        watch: what is told; by default OpenTelemetry, with the providers that the program has set.
+
+    Raises:
+        MissingExtraError: OpenTelemetry's API is not installed.
+    """
+
+    def __init__(self, inner: Engine, watch: Watch | Telemetry | None = None) -> None:
         self._inner = inner
-        self._watch = watch
-        self._scope = inner.scope
-        self._engine = getattr(inner, "_engine", None)  # type: ignore[assignment]  # a remote one has none
-        self._views = {}
+        self._watch = watch if isinstance(watch, Watch) else Watch(watch or Telemetry())
 
-    async def __aenter__(self) -> "_Observed":
-        await self._inner.__aenter__()
-        self._scope = self._inner.scope  # a remote one learns it from its token
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._inner.__aexit__(kind, error, trace)
+    async def open(self, scope: Scope) -> Scope:
+        """Open the inner engine."""
+        return await self._inner.open(scope)
 
     async def close(self) -> None:
-        """Close what is behind."""
+        """Close the inner engine."""
         await self._inner.close()
 
-    def scoped(self, **names: Any) -> Memory:
-        """Return the same memory seen from a narrower scope; see `Memory.scoped`."""
-        return _Observed(self._inner.scoped(**names), self._watch)
-
-    def unlabelled(self) -> Memory:
-        """Return the same memory without the labels `agent` and `session`; the walls stay."""
-        return _Observed(self._inner.unlabelled(), self._watch)
-
-    async def export(self, *, everyone: bool = False) -> AsyncIterator[str]:
-        """Yield every record of the scope as lines; see `Memory.export`. A measure, but no span, which others' work
-        between two lines would get into."""
-        with Watch(None, self._watch.tell).verb("export", self._scope):
-            async for line in self._inner.export(everyone=everyone):
-                yield line
-
-
-def _watched(verb: str) -> Any:
-    @wraps(getattr(Memory, verb))
-    async def call(self: _Observed, *args: Any, **options: Any) -> Any:
-        with self._watch.verb(verb, self._scope) as call:
-            result = await getattr(self._inner, verb)(*args, **options)
-            call.written = _written(verb, result)
+    async def answer(self, scope: Scope, request: Request[T]) -> T:
+        """Return what the inner engine answers."""
+        with self._watch.verb(request.verb, scope) as call:
+            result = await self._inner.answer(scope, request)
+            call.written = _written(request, result)
             return result
 
-    return call
 
-
-for _verb in VERBS:
-    setattr(_Observed, _verb, _watched(_verb))
-
-
-def _written(verb: str, result: Any) -> int:
-    """Return how many records a verb stored or changed, from what it returned."""
-    if verb == "remember":
-        return len(result) if isinstance(result, list) else 1
-    if verb in ("revise", "rate"):
-        return 1
-    return int(result.added) if verb == "load" else 0
+def _written(request: Request[Any], result: Any) -> int:
+    """Return how many records a request stored or changed, from its answer."""
+    if isinstance(result, LoadReport):
+        return result.added
+    if isinstance(result, Record):
+        return int(request.writes)
+    return len(result) if request.writes and isinstance(result, list) else 0

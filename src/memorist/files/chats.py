@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 from memorist.errors import FormatError, InvalidInputError, MemoristError, ScopeError
+from memorist.lines import BadLine, LoadReport, is_export, read_object, store_each
 from memorist.records import MAX_ID, Draft, Kind, Record
 from memorist.times import iso, now, parse_time
-from memorist.transfer import BadLine, LoadReport, is_export, load_lines, read_object, store_each
 
 if TYPE_CHECKING:
     from memorist.memory import Memory
@@ -60,7 +60,7 @@ async def load_file(memory: Memory, path: str | os.PathLike[str], *, progress: P
             raise FormatError(f"{os.fspath(path)} is {form}; give it as plain text in UTF-8")
         everything = chain(seen, lines)
         if seen and is_export(seen[-1]):
-            return await load_lines(memory, everything)
+            return await memory.load(everything)
         return await load_chat(memory, everything)
 
 
@@ -172,9 +172,8 @@ async def _store(batch: Sequence[_Line], report: LoadReport) -> None:
 
 
 async def _store_part(memory: Memory, lines: Sequence[_Line], report: LoadReport) -> None:
-    store, wall = memory._engine.opened().store, memory.scope.wall
     # Asked first, so that loading again what is there costs no embedding.
-    there = {record.id: record for record in await store.get(wall, [line.id for line in lines])}
+    there = {record.id: record for record in await memory.unlabelled().find([line.id for line in lines])}
     new: dict[str, Draft] = {}
     for line in lines:
         if line.id not in there:

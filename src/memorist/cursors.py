@@ -5,18 +5,11 @@ import json
 from typing import get_args
 
 from memorist.errors import InvalidInputError
-from memorist.records import Page, Record
-from memorist.stores.base import Cursor, Order
+from memorist.records import Order, Page, Record
+from memorist.stores.base import Cursor
 from memorist.times import to_micros
 
-__all__ = ["check_order", "decode", "make_page"]
-
-
-def check_order(order: str) -> Order:
-    """Return `order` if there is such a one, or raise InvalidInputError that lists them."""
-    if order not in get_args(Order):
-        raise InvalidInputError(f"unknown order {order!r}; there are: {', '.join(get_args(Order))}")
-    return order  # type: ignore[return-value]
+__all__ = ["decode", "make_page"]
 
 
 def make_page(found: list[Record], size: int, order: Order) -> Page:

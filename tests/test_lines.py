@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from memorist import transfer
+from inside import core_of
 from memorist.errors import EmbedderUnavailableError, FormatError, InvalidInputError, ScopeError
+from memorist.lines import BadLine
 from memorist.memory import Memory
 from memorist.records import Draft, Record
 from memorist.testing import HashEmbedder
-from memorist.transfer import BadLine
 
 pytestmark = pytest.mark.anyio
 HEADER = '{"format": "memorist", "version": 1}'
@@ -88,10 +88,8 @@ async def test_each_line_is_one_line_for_every_reader(old: Memory) -> None:
     assert json.loads(text.splitlines()[0]) == {"format": "memorist", "version": 1}
 
 
-async def test_an_export_goes_on_page_by_page(old: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = await lines_of(old)
-    monkeypatch.setattr(transfer, "_PAGE", 2)
-    assert await lines_of(old) == whole
+async def test_iterating_goes_on_page_by_page(old: Memory) -> None:
+    assert [each async for each in old.iterate(page=2)] == [each async for each in old.iterate()]
 
 
 async def test_a_users_export_holds_only_theirs(old: Memory) -> None:
@@ -191,7 +189,7 @@ async def test_an_embedder_that_cannot_be_reached_ends_the_load(
         async def unreachable(*_: object) -> list[bool]:
             raise EmbedderUnavailableError("no answer")
 
-        monkeypatch.setattr(new._engine, "restore", unreachable)
+        monkeypatch.setattr(core_of(new), "embed", unreachable)
         with pytest.raises(EmbedderUnavailableError):
             await new.load(await lines_of(old))
 
@@ -200,14 +198,14 @@ async def test_what_one_record_is_refused_for_is_said_of_that_line(
     old: Memory, open_file: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with open_file("new") as new:
-        restore = new._engine.restore
+        embed = core_of(new).embed
 
-        async def picky(wall: Any, records: list[Record]) -> list[bool]:
+        async def picky(records: list[Record], vectors: list[Any]) -> Any:
             if any("tea" in record.content for record in records):
                 raise InvalidInputError("no tea")
-            return await restore(wall, records)
+            return await embed(records, vectors)
 
-        monkeypatch.setattr(new._engine, "restore", picky)
+        monkeypatch.setattr(core_of(new), "embed", picky)
         lines = await lines_of(old)
         report = await new.load(lines)
         number = next(number for number, line in enumerate(lines, start=1) if "tea" in line)

@@ -1,11 +1,11 @@
-"""Records out to lines of JSON and back in, with nothing lost on the way."""
+"""Records as lines of JSON: the format of `Memory.export` and `Memory.load`."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, TypeVar
 
 from memorist.errors import (
     ConflictError,
@@ -15,23 +15,28 @@ from memorist.errors import (
     FormatError,
     InvalidInputError,
     MemoristError,
-    ScopeError,
 )
 from memorist.records import Record
-from memorist.scope import Wall
 
-if TYPE_CHECKING:
-    from memorist.memory import Memory
-
-__all__ = ["BadLine", "LoadReport", "export_lines", "is_export", "load_lines", "read_object", "store_each"]
+__all__ = [
+    "BadLine",
+    "Lines",
+    "LoadReport",
+    "header",
+    "is_export",
+    "line_of",
+    "read_lines",
+    "read_object",
+    "store_each",
+]
 
 FORMAT = "memorist"
 VERSION = 1
-_PAGE = 1000
 _BATCH = 500
 _BOM = "\ufeff"
 _BREAKS = str.maketrans({"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 """What some readers take for the end of a line, though JSON leaves it as it is."""
+Lines: TypeAlias = Iterable[str | bytes] | AsyncIterator[str | bytes]
 _Item = TypeVar("_Item")
 _Done = TypeVar("_Done")
 
@@ -53,21 +58,22 @@ class LoadReport:
     bad: list[BadLine] = field(default_factory=list)
 
 
-async def export_lines(memory: Memory, *, everyone: bool) -> AsyncIterator[str]:
-    """Yield a header and then every record of the scope, superseded ones too, as lines without their end."""
-    yield json.dumps({"format": FORMAT, "version": VERSION})
-    cursor = None
-    while True:
-        page = await memory.browse(order="oldest", superseded=True, limit=_PAGE, everyone=everyone, cursor=cursor)
-        for record in page.records:
-            yield json.dumps(record.to_dict(), ensure_ascii=False).translate(_BREAKS)
-        if (cursor := page.next) is None:
-            return
+def header() -> str:
+    """Return the first line of an export."""
+    return json.dumps({"format": FORMAT, "version": VERSION})
 
 
-async def load_lines(memory: Memory, lines: Iterable[str | bytes] | AsyncIterator[str | bytes]) -> LoadReport:
-    """Store what `export_lines` wrote; `Memory.load` says how."""
-    report = LoadReport()
+def line_of(record: Record) -> str:
+    """Return a record as one line, without its end."""
+    return json.dumps(record.to_dict(), ensure_ascii=False).translate(_BREAKS)
+
+
+async def read_lines(lines: Lines, report: LoadReport) -> AsyncIterator[list[tuple[int, Record]]]:
+    """Yield the records of an export in batches, each with the number of its line; note bad lines in `report`.
+
+    Raises:
+        FormatError: the first line is not that of an export, or of a newer version.
+    """
     batch: list[tuple[int, Record]] = []
     number, begun = 0, False
     async for line in _each(lines):
@@ -79,17 +85,16 @@ async def load_lines(memory: Memory, lines: Iterable[str | bytes] | AsyncIterato
             begun = True
             continue
         try:
-            batch.append((number, _read_record(memory, line)))
+            batch.append((number, Record.from_dict(read_object(line))))
         except InvalidInputError as error:
             report.bad.append(BadLine(number, str(error)))
         if len(batch) >= _BATCH:
-            await _restore(memory, batch, report)
+            yield batch
             batch = []
     if not begun:
         raise FormatError("there is nothing in it; an export has a header at least")
-    await _restore(memory, batch, report)
-    report.bad.sort(key=lambda each: each.number)
-    return report
+    if batch:
+        yield batch
 
 
 def is_export(line: str | bytes) -> bool:
@@ -151,7 +156,7 @@ async def store_each(
     return outcomes
 
 
-async def _each(lines: Iterable[str | bytes] | AsyncIterator[str | bytes]) -> AsyncIterator[str | bytes]:
+async def _each(lines: Lines) -> AsyncIterator[str | bytes]:
     if isinstance(lines, str | bytes):
         raise InvalidInputError("give the lines one by one, not as one text")
     if isinstance(lines, AsyncIterator):
@@ -180,41 +185,6 @@ def _check_header(line: str | bytes) -> None:
             f"this export is of version {version}, and this program reads {VERSION} at most; "
             "upgrade with: pip install -U memorist"
         )
-
-
-def _read_record(memory: Memory, line: str | bytes) -> Record:
-    record = Record.from_dict(read_object(line))
-    scope = memory.scope
-    if scope.user is not None and record.scope.user != scope.user:
-        raise ScopeError(
-            f"the export holds records of {_owner(record.scope.user)}, and this is the memory of user "
-            f"{scope.user!r}; load them into a memory without a user"
-        )
-    return replace(record, scope=replace(record.scope, tenant=scope.tenant))
-
-
-async def _restore(memory: Memory, batch: Sequence[tuple[int, Record]], report: LoadReport) -> None:
-    engine = memory._engine.opened()
-    walls: dict[Wall, list[tuple[int, Record]]] = {}
-    for number, record in batch:
-        walls.setdefault(record.scope.wall, []).append((number, record))
-    for wall, part in walls.items():
-
-        async def restore(records: Sequence[Record], wall: Wall = wall) -> Sequence[bool]:
-            return await engine.restore(wall, records)
-
-        outcomes = await store_each([record for _, record in part], restore)
-        for (number, _), outcome in zip(part, outcomes, strict=True):
-            if isinstance(outcome, MemoristError):
-                report.bad.append(BadLine(number, str(outcome)))
-            elif outcome:
-                report.added += 1
-            else:
-                report.existing += 1
-
-
-def _owner(user: str | None) -> str:
-    return "no user (shared ones)" if user is None else f"user {user!r}"
 
 
 def _refuse(constant: str) -> None:

@@ -10,8 +10,8 @@ from urllib.parse import quote, urlsplit
 from weakref import WeakKeyDictionary
 
 from memorist import errors
+from memorist.engine.wire import dumps, query_of
 from memorist.errors import ClosedError, InvalidInputError, MemoristError, StoreUnavailableError, missing_extra
-from memorist.remote.values import dumps, query_of
 
 if TYPE_CHECKING:
     import ssl

@@ -1,0 +1,235 @@
+"""The rules for single arguments of a verb: what each takes, and the form in which it is kept.
+
+A reader takes the argument's name and a value and returns the value as requests hold it, or raises an
+`InvalidInputError` that names the argument. Every door uses these readers, through `memorist.requests`.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from difflib import get_close_matches
+from typing import Any, TypeAlias, TypeVar
+
+from memorist.errors import InvalidInputError, UnknownArgumentError
+from memorist.filters import parse_condition
+from memorist.records import MAX_ID, Draft, Hit, Kind, Record, parse_kind
+from memorist.times import now, parse_bound, parse_expiry, parse_time
+
+__all__ = [
+    "MAX_LIMIT", "Reader", "bound", "condition", "draft_of", "drafts", "expiry", "flag", "handle", "handles", "kind",
+    "kinds", "limit", "mapping", "number", "one_of", "optional", "probability", "rating", "text", "time",
+    "unknown_arguments", "vector", "words",
+]  # fmt: skip
+
+MAX_LIMIT = 10_000
+Reader: TypeAlias = Callable[[str, Any], Any]
+_T = TypeVar("_T")
+_SYNONYMS = {
+    "user_id": "user", "tenant_id": "tenant", "agent_id": "agent", "run_id": "session", "session_id": "session",
+    "thread_id": "session", "k": "limit", "top_k": "limit", "n": "limit", "n_results": "limit", "question": "query",
+    "text": "content", "filter": "where", "filters": "where", "threshold": "min_score", "type": "kind",
+}  # fmt: skip
+"""What other libraries call an argument of ours."""
+
+
+def optional(reader: Reader) -> Reader:
+    """Return a reader that also takes None, for an argument left out."""
+    return lambda name, value: None if value is None else reader(name, value)
+
+
+def one_of(*choices: str) -> Reader:
+    """Return a reader of one of these words."""
+
+    def read(name: str, value: Any) -> str:
+        if not isinstance(value, str) or value not in choices:
+            raise InvalidInputError(f"unknown {name} {value!r}; there are: {', '.join(choices)}")
+        return value
+
+    return read
+
+
+def text(name: str, value: Any) -> str:
+    """Return `value` if it is a string."""
+    if not isinstance(value, str):
+        raise InvalidInputError(f"{name} must be a string, not {type(value).__name__}")
+    return value
+
+
+def words(name: str, value: Any) -> str:
+    """Return a text to search for. Lone surrogates, which are part of no word, become question marks."""
+    return text(name, value).encode("utf-8", "replace").decode()
+
+
+def handle(name: str, value: Any) -> str:
+    """Return an id or a key; a `Record` or `Hit` stands for its id."""
+    if isinstance(value, Hit):
+        value = value.record
+    if isinstance(value, Record):
+        value = value.id
+    if not isinstance(value, str):
+        raise InvalidInputError(f"{name} must be a string, not {type(value).__name__}")
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InvalidInputError(f"{name} holds a lone surrogate, which no store can keep") from error
+    return value
+
+
+def handles(name: str, value: Any) -> tuple[str, ...]:
+    """Return ids in the order given; a single id, `Record` or `Hit` is one."""
+    if isinstance(value, str | Record | Hit):
+        value = (value,)
+    if isinstance(value, Mapping | bytes) or not isinstance(value, Iterable):
+        raise InvalidInputError(f"{name} must be ids, not {type(value).__name__}")
+    return tuple(handle(name, each) for each in value)
+
+
+def flag(name: str, value: Any) -> bool:
+    """Return `value` if it is a truth value."""
+    if not isinstance(value, bool):
+        raise InvalidInputError(f"{name} must be true or false, not {value!r}")
+    return value
+
+
+def limit(name: str, value: Any) -> int:
+    """Return a number of results, from 0 to `MAX_LIMIT`; a negative one counts as 0."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise InvalidInputError(f"{name} must be a whole number, not {_shown(value)}")
+    if value > MAX_LIMIT:
+        raise InvalidInputError(f"{name} is {MAX_LIMIT:,} at most; browse goes on page by page")
+    return max(value, 0)
+
+
+def number(name: str, value: Any) -> float:
+    """Return `value` if it is a finite number."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not _is_finite(value):
+        raise InvalidInputError(f"{name} must be a number, not {_shown(value)}")
+    return value
+
+
+def probability(name: str, value: Any) -> float:
+    """Return a number from 0 to 1."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise InvalidInputError(f"{name} must be a number from 0 to 1, not {_shown(value)}")
+    return value
+
+
+def rating(name: str, value: Any) -> float:
+    """Return feedback from -1 to 1."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -1 <= value <= 1:
+        raise InvalidInputError(f"{name} must be a number from -1 to 1, not {_shown(value)}")
+    return value
+
+
+def bound(name: str, value: Any) -> datetime:
+    """Return a point in time that bounds a read; "7 days ago" is one too."""
+    return _named(name, lambda: parse_bound(value))
+
+
+def time(name: str, value: Any) -> datetime:
+    """Return a point in time, in UTC; see `memorist.times.parse_time`."""
+    return _named(name, lambda: parse_time(value))
+
+
+def expiry(name: str, value: Any) -> datetime:
+    """Return when something expires; a number is seconds from now."""
+    return _named(name, lambda: parse_expiry(value, now()))
+
+
+def kind(name: str, value: Any) -> Kind:
+    """Return one kind."""
+    return parse_kind(value)
+
+
+def kinds(name: str, value: Any) -> tuple[Kind, ...]:
+    """Return kinds; a single one may stand alone."""
+    if isinstance(value, str):
+        return (parse_kind(value),)
+    if isinstance(value, Mapping | bytes) or not isinstance(value, Iterable):
+        raise InvalidInputError(f"{name} must be one kind or several, not {value!r}")
+    return tuple(dict.fromkeys(parse_kind(each) for each in value))
+
+
+def condition(name: str, value: Any) -> Mapping[str, Any]:
+    """Return a condition on fields, checked, with its sets of values as lists."""
+    plain = _listed(value)
+    parse_condition(plain)
+    return plain  # type: ignore[no-any-return]  # a mapping, or parse_condition refuses it
+
+
+def mapping(name: str, value: Any) -> Mapping[str, Any]:
+    """Return `value` if it is a mapping; its contents are checked with the record they become part of."""
+    if not isinstance(value, Mapping):
+        raise InvalidInputError(f"{name} must be a mapping, not {type(value).__name__}")
+    return value
+
+
+def vector(name: str, value: Any) -> Any:
+    """Return an embedding as it was given; its size is checked against the embedder's."""
+    if isinstance(value, str | bytes | Mapping) or not hasattr(value, "__len__"):
+        raise InvalidInputError(f"{name} must be a list of numbers, not {type(value).__name__}")
+    return value
+
+
+def drafts(name: str, value: Any) -> tuple[Draft, ...]:
+    """Return records to be: texts, drafts, or mappings of a draft's fields."""
+    if isinstance(value, str | Draft | Mapping):
+        value = (value,)
+    if isinstance(value, bytes) or not isinstance(value, Iterable):
+        raise InvalidInputError(f"remember takes a text, a Draft, or several of these, not a {type(value).__name__}")
+    return tuple(each if isinstance(each, Draft) else draft_of(each) for each in value)
+
+
+def draft_of(content: Any, fields: Mapping[str, Any] | None = None) -> Draft:
+    """Return a draft of a text and its fields, of a mapping of all fields, or the `Draft` given."""
+    if isinstance(content, Draft):
+        if fields:
+            raise InvalidInputError("a Draft has its fields already; give them there")
+        return content
+    given = dict(content) if isinstance(content, Mapping) and not fields else {"content": content, **(fields or {})}
+    unknown_arguments("a record", given, _DRAFT_FIELDS)
+    if "content" not in given:
+        raise InvalidInputError("a record needs content")
+    return Draft(**given)
+
+
+def unknown_arguments(verb: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Raise an UnknownArgumentError for the first name that is not known; it names the nearest right one."""
+    there = list(known)
+    for name in given:
+        if name in there:
+            continue
+        near = [_SYNONYMS[name]] if _SYNONYMS.get(name) in there else get_close_matches(str(name), there, 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(there)}"
+        raise UnknownArgumentError(f"{verb} takes no argument {name!r}; {hint}")
+
+
+def _named(name: str, read: Callable[[], _T]) -> _T:
+    try:
+        return read()
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{name}: {error}") from error
+
+
+def _listed(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _listed(each) for name, each in value.items()}
+    return [_listed(each) for each in value] if isinstance(value, list | tuple | set | frozenset) else value
+
+
+def _is_finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number beyond every float
+        return False
+
+
+def _shown(value: Any) -> str:
+    """Return how an error shows a value; Python refuses to print a whole number of thousands of digits."""
+    if isinstance(value, int) and value.bit_length() > 1000:
+        return "one of so many digits"
+    shown = repr(value)
+    return shown if len(shown) <= MAX_ID else f"{shown[:80]}…"
+
+
+_DRAFT_FIELDS = tuple(Draft.__dataclass_fields__)

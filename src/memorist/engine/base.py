@@ -1,0 +1,35 @@
+"""The protocol of an engine."""
+
+from abc import ABC, abstractmethod
+from typing import TypeVar
+
+from memorist.requests import Request
+from memorist.scope import Scope
+
+__all__ = ["Engine"]
+
+T = TypeVar("T")
+
+
+class Engine(ABC):
+    """Answers requests, each in the scope of whoever asks. Every `Memory` of one `open` shares one engine.
+
+    Every method may be called from any thread and any event loop.
+    """
+
+    @abstractmethod
+    async def open(self, scope: Scope) -> Scope:
+        """Get ready, and return the scope that the caller gets: a server may bind it further."""
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Release everything. A second call does nothing."""
+
+    @abstractmethod
+    async def answer(self, scope: Scope, request: Request[T]) -> T:
+        """Return what `request` asks for in `scope`. A request that raises has changed nothing.
+
+        Raises:
+            ClosedError: the engine is not open.
+            MemoristError: as the verb in `Memory` says.
+        """

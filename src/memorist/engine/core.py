@@ -1,0 +1,99 @@
+"""What the handlers of the local engine share: the store, the embedder, the ranking and its cache."""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import numpy as np
+
+from memorist.config import Settings
+from memorist.embedders import BatchedEmbedder, Vectors, open_embedder, unit_rows
+from memorist.errors import EmbedderError
+from memorist.indexes import indexed
+from memorist.recall import Recaller, embedded, given_vector, marks_of, terms_of
+from memorist.records import Action, Draft, Record, check_fields
+from memorist.scope import Scope
+from memorist.stores import open_store
+from memorist.stores.base import Put, Vector
+from memorist.times import now
+
+__all__ = ["Core"]
+
+
+class Core:
+    """The store, the embedder, the ranking, and the clock that stamps records."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.store = indexed(open_store(settings), settings.index)
+        self.embedder = BatchedEmbedder(open_embedder(settings.embedder))
+        self.recaller = Recaller(self.store, self.embedder, settings.cache_bytes, settings.largest_index)
+        self._clock = _Clock()
+
+    def stamp(self, drafts: Sequence[Draft], scope: Scope) -> list[Record]:
+        """Return the records that the drafts become, each with a time of its own, in order."""
+        return [draft.to_record(scope, self._clock.tick()) for draft in drafts]
+
+    async def embed(self, records: Sequence[Record], given: Sequence[Any]) -> list[Vector | None]:
+        """Return a vector for each record that recall can find: the one given, or its text's embedding."""
+        vectors: list[Vector | None] = [None] * len(records)
+        wanted = [place for place, record in enumerate(records) if record.kind.recallable]
+        if not wanted:
+            return vectors
+        await self.embedder.ready()
+        brought = [place for place in wanted if given[place] is not None]
+        rows = _unit_rows([given[place] for place in brought], self.embedder.dimensions)
+        for place, row in zip(brought, rows, strict=True):
+            vectors[place] = row
+        missing = [place for place in wanted if vectors[place] is None]
+        if missing:
+            rows = await embedded(self.embedder, [records[place] for place in missing])
+            for place, row in zip(missing, rows, strict=True):
+                vectors[place] = row
+        await self.store.bind(self.embedder.fingerprint, self.embedder.dimensions)
+        return vectors
+
+    def put(
+        self, record: Record, action: Action, vector: Vector | None, *, expected: int | None = None,
+        keep_index: bool = False, source: str | None = None,
+    ) -> Put:  # fmt: skip
+        """Return the write that stores `record` in the place of the version before it."""
+        findable = record.kind.recallable and not keep_index
+        return Put(
+            record=record,
+            action=action,
+            expected=record.version - 1 if expected is None else expected,
+            vector=vector,
+            terms=terms_of(record) if findable else None,
+            keep_index=keep_index,
+            source=source,
+            marks=marks_of(record) if findable else frozenset(),
+        )
+
+    def changed(self, old: Record, new: Record) -> Record:
+        """Return `new` as the version after `old`, checked."""
+        new = replace(new, updated_at=self._clock.tick(), version=old.version + 1)
+        return replace(new, **check_fields(new))
+
+
+def _unit_rows(given: Sequence[Any], dimensions: int) -> Vectors:
+    """Check and normalise vectors all at once; one by one where that fails, for the error to name the one."""
+    try:
+        return unit_rows(given, len(given), dimensions, "the vectors given")
+    except EmbedderError:
+        return np.concatenate([given_vector(each, dimensions) for each in given])
+
+
+class _Clock:
+    """The present, but never the same twice: the order of storing must show in the times."""
+
+    def __init__(self) -> None:
+        self._last = now()
+        self._lock = threading.Lock()
+
+    def tick(self) -> datetime:
+        with self._lock:
+            self._last = max(now(), self._last + timedelta(microseconds=1))
+            return self._last

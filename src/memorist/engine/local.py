@@ -1,0 +1,110 @@
+"""The engine in this process: a store, an embedder and the ranking, each request answered by its handler."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from datetime import timedelta
+from functools import partial
+from typing import Any, TypeVar
+
+from memorist import requests
+from memorist.config import Settings
+from memorist.embedders import OnnxEmbedder
+from memorist.engine import reading, upkeep, writing
+from memorist.engine.base import Engine
+from memorist.engine.core import Core
+from memorist.engine.telling import told
+from memorist.errors import ClosedError, EmbedderError, EmbedderMismatchError
+from memorist.requests import Request
+from memorist.scope import Scope
+from memorist.times import now
+
+__all__ = ["LocalEngine"]
+
+T = TypeVar("T")
+_SWEEP_EVERY = timedelta(minutes=1)
+_HANDLERS: Mapping[type[Request[Any]], Callable[[Core, Scope, Any], Awaitable[Any]]] = {
+    requests.Remember: writing.remember,
+    requests.Revise: writing.revise,
+    requests.Rate: writing.rate,
+    requests.Forget: writing.forget,
+    requests.Purge: writing.purge,
+    requests.Restore: writing.restore,
+    requests.Recall: reading.recall,
+    requests.Context: lambda core, scope, request: told(partial(_answer, core, scope), request),
+    requests.Recent: reading.recent,
+    requests.Lookup: reading.lookup,
+    requests.Get: reading.get,
+    requests.Find: reading.find,
+    requests.Browse: reading.browse,
+    requests.Count: reading.count,
+    requests.History: reading.history,
+    requests.Vectors: reading.vectors,
+    requests.Users: reading.users,
+    requests.Backup: upkeep.backup,
+    requests.Check: upkeep.check,
+    requests.Reindex: upkeep.reindex,
+}
+
+
+def _answer(core: Core, scope: Scope, request: Request[Any]) -> Awaitable[Any]:
+    return _HANDLERS[type(request)](core, scope, request)
+
+
+class LocalEngine(Engine):
+    """Answers requests from a store that this process opens.
+
+    Args:
+        settings: which store and embedder, and how much memory they may take.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._core = Core(settings)
+        self._is_open = False
+        self._swept = now()
+
+    async def open(self, scope: Scope) -> Scope:
+        """Open the store, and make sure that its vectors are this embedder's."""
+        core = self._core
+        try:
+            await core.store.open()
+            stored = await core.store.fingerprint()
+            if stored is not None and isinstance(core.embedder.inner, OnnxEmbedder):
+                with suppress(EmbedderError):  # reads its name only; a broken model is reported when it is used
+                    await core.embedder.ready()
+            # An embedder that must ask for its fingerprint is asked at the first vector, not here.
+            known = ("", stored)
+            if stored is not None and core.embedder.fingerprint not in known and not core.settings.reindexing:
+                raise EmbedderMismatchError(
+                    f"the store holds vectors of the embedder {stored!r}, not of {core.embedder.fingerprint!r}; "
+                    "open it with that embedder, or run: memorist reindex"
+                )
+            await core.store.sweep(now())
+        except BaseException:
+            await core.store.close()
+            raise
+        self._is_open = True
+        return scope
+
+    async def close(self) -> None:
+        """Close the store and the embedder."""
+        if self._is_open:
+            self._is_open = False
+            self._core.recaller.drop()
+            await self._core.store.close()
+            await self._core.embedder.close()
+
+    async def answer(self, scope: Scope, request: Request[T]) -> T:
+        """Return what `request` asks for in `scope`."""
+        if not self._is_open:
+            raise ClosedError("the memory is not open; open it with `Memory.open(...)` in a `with` or `async with`")
+        if request.writes:
+            await self._sweep_if_due()
+        answer: T = await _answer(self._core, scope, request)
+        return answer
+
+    async def _sweep_if_due(self) -> None:
+        """Delete expired records, at most once in a while."""
+        moment = now()
+        if moment - self._swept >= _SWEEP_EVERY:
+            self._swept = moment
+            await self._core.store.sweep(moment)

@@ -1,0 +1,104 @@
+"""Handlers of the requests that read: each returns what one request asks for in a scope."""
+
+from typing import Any
+
+from memorist import cursors, requests
+from memorist.engine.core import Core
+from memorist.filters import Filter, make_filter
+from memorist.recall import Query
+from memorist.records import Change, Hit, Page, Record
+from memorist.scope import Scope
+
+__all__ = ["browse", "count", "find", "get", "history", "lookup", "recall", "recent", "users", "vectors"]
+
+
+async def recall(core: Core, scope: Scope, request: requests.Recall) -> list[Hit]:
+    """Return the hits, best first."""
+    query = Query(
+        text=request.query,
+        filter=request.filter(scope),
+        limit=request.limit,
+        mode=request.mode,
+        now=request.now,  # type: ignore[arg-type]  # requests hold times as datetimes
+        min_score=request.min_score,
+        min_similarity=request.min_similarity,
+        explain=request.explain,
+        vector=request.vector,
+    )
+    return await core.recaller.recall(scope.reach(shared=request.shared).walls(), query)
+
+
+async def recent(core: Core, scope: Scope, request: requests.Recent) -> list[Record]:
+    """Return the newest records, newest first."""
+    reach = scope.reach(shared=request.shared)
+    return await core.store.select(reach, request.filter(scope), order="newest", limit=request.limit)
+
+
+async def lookup(core: Core, scope: Scope, request: requests.Lookup) -> Record | None:
+    """Return the record with the key: the user's own before the tenant's shared one."""
+    chosen = make_filter(kind=request.kind, key=request.key)
+    for wall in scope.reach(shared=request.shared).walls():
+        reach = scope.reach() if wall == scope.wall else Scope(wall.tenant).reach()
+        if found := await core.store.select(reach, chosen, order="newest", limit=1):
+            return found[0]
+    return None
+
+
+async def get(core: Core, scope: Scope, request: requests.Get) -> Record | None:
+    """Return the record with the id, if the scope sees it."""
+    found = await core.store.get(scope.wall, [str(request.id)])
+    return found[0] if found and scope.sees(found[0].scope) else None
+
+
+async def find(core: Core, scope: Scope, request: requests.Find) -> list[Record]:
+    """Return the records with these ids; with `everyone`, of all users of the tenant."""
+    if not request.everyone:
+        found = await core.store.get(scope.wall, request.ids)
+        return [each for each in found if scope.sees(each.scope)]
+    chosen = make_filter(ids=request.ids, superseded=True, agent=scope.agent, session=scope.session)
+    reach, cursor, records = scope.reach(everyone=True), None, list[Record]()
+    while True:
+        found = await core.store.select(reach, chosen, order="newest", limit=_PAGE + 1, after=cursor)
+        page = cursors.make_page(found, _PAGE, "newest")
+        records += page.records
+        if page.next is None:
+            return records
+        cursor = cursors.decode(page.next, "newest")
+
+
+async def browse(core: Core, scope: Scope, request: requests.Browse) -> Page:
+    """Return one page of records."""
+    reach = scope.reach(shared=request.shared, everyone=request.everyone)
+    after = cursors.decode(request.cursor, request.order)
+    chosen, size = request.filter(scope), request.limit
+    found = await core.store.select(reach, chosen, order=request.order, limit=size + 1, after=after)
+    return cursors.make_page(found, size, request.order)
+
+
+async def count(core: Core, scope: Scope, request: requests.Count) -> int:
+    """Return how many records pass the filter."""
+    reach = scope.reach(shared=request.shared, everyone=request.everyone)
+    return await core.store.count(reach, request.filter(scope))
+
+
+async def history(core: Core, scope: Scope, request: requests.History) -> list[Change]:
+    """Return every change of a record that the scope sees, oldest first."""
+    changes = await core.store.history(scope.wall, str(request.id))
+    return changes if all(each.record is None or scope.sees(each.record.scope) for each in changes) else []
+
+
+async def vectors(core: Core, scope: Scope, request: requests.Vectors) -> dict[str, Any]:
+    """Return the stored embeddings by id."""
+    chosen = Filter(ids=frozenset(request.ids), superseded=True, agent=scope.agent, session=scope.session)
+    numbers = (await core.store.matching(scope.wall, chosen)).tolist()
+    records, found = await core.store.fetch(scope.wall, numbers), await core.store.vectors(scope.wall, numbers)
+    return {records[number].id: vector for number, vector in found.items() if number in records}
+
+
+async def users(core: Core, scope: Scope, request: requests.Users) -> dict[str | None, int]:
+    """Return how many records each user of the tenant has."""
+    scope.reach(everyone=True)
+    return await core.store.users(scope.tenant)
+
+
+_PAGE = 1000

@@ -1,0 +1,272 @@
+"""The engine at a server: posts each request over REST, and raises the errors that the server raised.
+
+Reads are repeated where the connection fails, and so is `remember`, whose idempotency key keeps it from storing
+twice. Where it is unknown whether another write was done, the error says so.
+"""
+
+import json
+import os
+import tempfile
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from memorist import lines, requests
+from memorist.context import Context
+from memorist.engine.base import Engine
+from memorist.engine.connection import Connection, error_of, result_of
+from memorist.engine.telling import told
+from memorist.engine.wire import change_of, context_of, hit_of, params_of, part_of
+from memorist.errors import NotFoundError, StoreUnavailableError
+from memorist.lines import BadLine, LoadReport
+from memorist.records import Change, Hit, Kind, Page, Record
+from memorist.requests import Narrowed, Request
+from memorist.scope import DEFAULT_TENANT, Scope
+
+__all__ = ["RemoteEngine"]
+
+T = TypeVar("T")
+_LABELS = ("agent", "session")
+
+
+class RemoteEngine(Engine):
+    """Answers requests by asking a server of ``memorist serve``.
+
+    Args:
+        url: the server's.
+        token: the secret that grants access; None for a server that needs none.
+        timeout: seconds to wait for an answer.
+    """
+
+    def __init__(self, url: str, token: str | None, timeout: float) -> None:
+        self._connection = Connection(url, token, timeout)
+
+    async def open(self, scope: Scope) -> Scope:
+        """Reach the server, and return the scope narrowed to what the token is bound to."""
+        granted = await self._connection.open()
+        try:
+            bound = Scope(granted["tenant"] or DEFAULT_TENANT).narrowed(user=granted["user"])
+            tenant = None if scope.tenant == DEFAULT_TENANT else scope.tenant
+            return bound.narrowed(tenant=tenant, user=scope.user, agent=scope.agent, session=scope.session)
+        except BaseException:
+            await self._connection.close()
+            raise
+
+    async def close(self) -> None:
+        """Close the connections, once pending requests are answered."""
+        await self._connection.close()
+
+    async def answer(self, scope: Scope, request: Request[T]) -> T:
+        """Return what the server answers."""
+        answer: T = await _answer(self._connection, scope, request)
+        return answer
+
+
+def _answer(server: Connection, scope: Scope, request: Request[Any]) -> Awaitable[Any]:
+    return _CALLS[type(request)](server, scope, request)
+
+
+async def _remember(server: Connection, scope: Scope, request: requests.Remember) -> list[Record]:
+    if not request.records and not request.forgetting:
+        return []
+    # A replacement is found by its key or id, and making it twice would count two versions.
+    key = uuid.uuid4().hex if request.records and request.if_exists != "replace" else None
+    found = await _post(
+        server, "/v1/records", scope, {"records": [], **request.given()}, key=key, repeat=key is not None
+    )
+    return _records(found)
+
+
+async def _revise(server: Connection, scope: Scope, request: requests.Revise) -> Record:
+    body = request.given()
+    path = f"/v1/records/{part_of(body.pop('id'))}"
+    return Record.from_dict(await server.call("PATCH", path, params=params_of(scope), body=body))
+
+
+async def _rate(server: Connection, scope: Scope, request: requests.Rate) -> Record:
+    path, body = f"/v1/records/{part_of(str(request.id))}/rating", {"rating": request.rating, "source": request.source}
+    return Record.from_dict(await server.call("PUT", path, params=params_of(scope), body=body, repeat=True))
+
+
+async def _forget(server: Connection, scope: Scope, request: requests.Forget) -> int:
+    body = {"ids": [], **request.given()}
+    if not request.ids and not body.keys() - {"ids", "source", *_LABELS}:
+        body["kind"] = list(map(str, Kind))  # labels travel with the scope; every kind is a filter of its own
+    return cast(int, (await _post_narrowed(server, "/v1/forget", scope, request, body, repeat=False))["forgotten"])
+
+
+async def _purge(server: Connection, scope: Scope, request: requests.Purge) -> int:
+    params = params_of(request.wall_of(scope)) | ({"shared": True} if request.shared else {})
+    return cast(int, (await server.call("POST", "/v1/purge", params=params))["purged"])
+
+
+async def _restore(server: Connection, scope: Scope, request: requests.Restore) -> LoadReport:
+    async def body() -> AsyncIterator[bytes]:
+        for line in (lines.header(), *map(lines.line_of, request.records)):
+            yield line.encode() + b"\n"
+
+    headers = {"Content-Type": "application/x-ndjson"}
+    async with server.sent("POST", "/v1/load", params=params_of(scope), content=body(), headers=headers) as answer:
+        await answer.aread()
+    found = result_of(answer)
+    bad = [BadLine(each["number"] - 1, each["reason"]) for each in found["bad"]]  # the header is the first line
+    return LoadReport(found["added"], found["existing"], bad)
+
+
+async def _recall(server: Connection, scope: Scope, request: requests.Recall) -> list[Hit]:
+    found = await _post_narrowed(server, "/v1/recall", scope, request, request.given())
+    return [hit_of(each) for each in found["hits"]]
+
+
+async def _context(server: Connection, scope: Scope, request: requests.Context) -> Context:
+    if request.count_tokens is not None:  # the caller's counter runs here
+        return await told(partial(_answer, server, scope), request)
+    return context_of(await _post_narrowed(server, "/v1/context", scope, request, request.given()))
+
+
+async def _recent(server: Connection, scope: Scope, request: requests.Recent) -> list[Record]:
+    return _records(await _post_narrowed(server, "/v1/recent", scope, request, request.given()))
+
+
+async def _lookup(server: Connection, scope: Scope, request: requests.Lookup) -> Record | None:
+    asked = {"key": request.key, "kind": str(request.kind), "shared": request.shared}
+    return await _one(server, "/v1/lookup", {**params_of(scope), **asked})
+
+
+async def _get(server: Connection, scope: Scope, request: requests.Get) -> Record | None:
+    return await _one(server, f"/v1/records/{part_of(str(request.id))}", params_of(scope)) if request.id else None
+
+
+async def _find(server: Connection, scope: Scope, request: requests.Find) -> list[Record]:
+    return _records(await _post(server, "/v1/find", scope, request.given(), repeat=True))
+
+
+async def _browse(server: Connection, scope: Scope, request: requests.Browse) -> Page:
+    found = await _post_narrowed(server, "/v1/browse", scope, request, request.given())
+    return Page(_records(found), found["next"])
+
+
+async def _count(server: Connection, scope: Scope, request: requests.Count) -> int:
+    return cast(int, (await _post_narrowed(server, "/v1/count", scope, request, request.given()))["count"])
+
+
+async def _history(server: Connection, scope: Scope, request: requests.History) -> list[Change]:
+    if not request.id:
+        return []
+    path = f"/v1/records/{part_of(str(request.id))}/history"
+    found = await server.call("GET", path, params=params_of(scope), repeat=True)
+    return [change_of(each) for each in found["changes"]]
+
+
+async def _vectors(server: Connection, scope: Scope, request: requests.Vectors) -> dict[str, Any]:
+    import numpy as np
+
+    found = await _post(server, "/v1/vectors", scope, request.given(), repeat=True)
+    return {id: np.asarray(vector, np.float32) for id, vector in found["vectors"].items()}
+
+
+async def _users(server: Connection, scope: Scope, request: requests.Users) -> dict[str | None, int]:
+    scope.reach(everyone=True)
+    found = await server.call("GET", "/v1/users", params=params_of(scope), repeat=True)
+    return {each["user"]: each["count"] for each in found["users"]}
+
+
+async def _backup(server: Connection, scope: Scope, request: requests.Backup) -> Path:
+    """Copy the whole store to a file here; needs an operator's token."""
+    scope.reach(everyone=True)
+    path = request.target
+    async with server.sent("GET", "/v1/backup", params=params_of(scope)) as answer:
+        if answer.status != 200:
+            await answer.aread()
+            result_of(answer)
+        handle, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                async for chunk in answer.aiter_stream():
+                    file.write(chunk)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(part).replace(path)
+        finally:
+            Path(part).unlink(missing_ok=True)
+    return path
+
+
+async def _check(server: Connection, scope: Scope, request: requests.Check) -> list[str]:
+    scope.reach(everyone=True)
+    found = await server.call("GET", "/v1/check", params=params_of(scope), repeat=True)
+    return cast(list[str], found["faults"])
+
+
+async def _reindex(server: Connection, scope: Scope, request: requests.Reindex) -> int:
+    scope.reach(everyone=True)
+    async with server.sent("POST", "/v1/reindex", params=params_of(scope)) as answer:
+        if answer.status != 200:
+            await answer.aread()
+            result_of(answer)
+        async for line in _lines_of(answer.aiter_stream()):
+            step = json.loads(line)
+            if "embedded" in step:
+                return cast(int, step["embedded"])
+            if "error" in step:
+                raise error_of(step)
+            if request.progress is not None:
+                request.progress(step["done"], step["total"])
+    raise StoreUnavailableError("the server ended before the reindexing did; call again, and it is resumed")
+
+
+_CALLS: Mapping[type[Request[Any]], Callable[[Connection, Scope, Any], Awaitable[Any]]] = {
+    requests.Remember: _remember,
+    requests.Revise: _revise,
+    requests.Rate: _rate,
+    requests.Forget: _forget,
+    requests.Purge: _purge,
+    requests.Restore: _restore,
+    requests.Recall: _recall,
+    requests.Context: _context,
+    requests.Recent: _recent,
+    requests.Lookup: _lookup,
+    requests.Get: _get,
+    requests.Find: _find,
+    requests.Browse: _browse,
+    requests.Count: _count,
+    requests.History: _history,
+    requests.Vectors: _vectors,
+    requests.Users: _users,
+    requests.Backup: _backup,
+    requests.Check: _check,
+    requests.Reindex: _reindex,
+}
+
+
+async def _post(server: Connection, path: str, scope: Scope, body: Any, **options: Any) -> Any:
+    return await server.call("POST", path, params=params_of(scope), body=body, **options)
+
+
+async def _post_narrowed(
+    server: Connection, path: str, scope: Scope, request: Narrowed[Any], body: dict[str, Any], *, repeat: bool = True
+) -> Any:
+    """Post a request whose labels travel with the scope, in the query."""
+    rest = {name: value for name, value in body.items() if name not in _LABELS}
+    return await _post(server, path, request.scope(scope), rest, repeat=repeat)
+
+
+async def _one(server: Connection, path: str, params: Mapping[str, Any]) -> Record | None:
+    try:
+        return Record.from_dict(await server.call("GET", path, params=params, repeat=True))
+    except NotFoundError:
+        return None
+
+
+def _records(found: Mapping[str, Any]) -> list[Record]:
+    return [Record.from_dict(each) for each in found["records"]]
+
+
+async def _lines_of(chunks: AsyncIterator[bytes]) -> AsyncIterator[str]:
+    rest = b""
+    async for chunk in chunks:
+        *whole, rest = (rest + chunk).split(b"\n")
+        for line in whole:
+            yield line.decode()

@@ -1,0 +1,58 @@
+"""Context for any engine: composed from the requests that the engine answers."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+from memorist import requests
+from memorist.context import MIN_CONFIDENCE, Context, tell
+from memorist.records import Hit, Page, Record
+from memorist.requests import Narrowing, Request
+
+__all__ = ["Answer", "told"]
+
+T = TypeVar("T")
+Answer = Callable[[Request[Any]], Awaitable[Any]]
+"""Answers a request in one scope."""
+
+
+class _Reader:
+    """The reads that a context needs, each one request."""
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+
+    async def recall(self, query: str, **options: Any) -> list[Hit]:
+        hits: list[Hit] = await self._answer(requests.Recall(query=query, **options))
+        return hits
+
+    async def browse(self, **options: Any) -> Page:
+        page: Page = await self._answer(requests.Browse(**options))
+        return page
+
+    async def lookup(self, key: str, **options: Any) -> Record | None:
+        record: Record | None = await self._answer(requests.Lookup(key=key, **options))
+        return record
+
+    async def get(self, id: str) -> Record | None:
+        record: Record | None = await self._answer(requests.Get(id=id))
+        return record
+
+
+async def told(answer: Answer, request: requests.Context) -> Context:
+    """Return the context that a request asks for."""
+    least = request.min_confidence
+    narrowing = {name: getattr(request, name) for name in Narrowing.__annotations__}
+    return await tell(
+        _Reader(answer),
+        request.query,
+        tokens=request.tokens,
+        count_tokens=request.count_tokens,
+        min_confidence=MIN_CONFIDENCE if least is None else least,
+        standing=request.standing,
+        topics=request.topics,
+        pinned=request.pinned,
+        now=request.now,
+        shared=request.shared,
+        as_of=request.as_of,
+        **narrowing,
+    )

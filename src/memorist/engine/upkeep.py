@@ -1,0 +1,58 @@
+"""Handlers of the requests about the whole store: backup, check, reindex."""
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from memorist import requests
+from memorist.engine.core import Core
+from memorist.recall import embedded, marks_of, terms_of
+from memorist.scope import Scope
+from memorist.stores import open_store
+from memorist.stores.base import Staged
+
+__all__ = ["backup", "check", "reindex"]
+
+_BATCH = 256
+
+
+async def backup(core: Core, scope: Scope, request: requests.Backup) -> Path:
+    """Copy the store to a new file, and open the copy to verify it."""
+    scope.reach(everyone=True)
+    await core.store.backup(request.target)
+    copy = open_store(replace(core.settings, index=None).with_given(url=request.target))
+    try:
+        await copy.open()
+    finally:
+        await copy.close()
+    return request.target
+
+
+async def check(core: Core, scope: Scope, request: requests.Check) -> list[str]:
+    """Return what is damaged, in sentences."""
+    scope.reach(everyone=True)
+    return await core.store.check()
+
+
+async def reindex(core: Core, scope: Scope, request: requests.Reindex) -> int:
+    """Embed every record anew, in batches; a run that was killed is resumed."""
+    scope.reach(everyone=True)
+    await core.embedder.ready()
+    fingerprint, done, total = core.embedder.fingerprint, 0, 0
+    while True:
+        while rows := await core.store.to_reembed(fingerprint, _BATCH):
+            total = total or await core.store.left_to_reembed(fingerprint)
+            vectors = await embedded(core.embedder, [record for _, _, record in rows])
+            staged = [
+                Staged(number, version, np.asarray(vector), terms_of(record), marks_of(record))
+                for (number, version, record), vector in zip(rows, vectors, strict=True)
+            ]
+            await core.store.stage(fingerprint, staged)
+            done += len(rows)
+            if request.progress is not None:
+                request.progress(done, max(done, total))
+        if await core.store.adopt(fingerprint, core.embedder.dimensions):
+            return done
+        await asyncio.sleep(0)

@@ -1,0 +1,72 @@
+"""Arguments and answers, as they travel between a client and a server."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from memorist.context import Context, ContextItem
+from memorist.errors import InvalidInputError
+from memorist.records import Action, Change, Hit, Record
+from memorist.scope import Scope
+from memorist.times import parse_time
+
+__all__ = ["change_of", "context_of", "dumps", "hit_of", "params_of", "part_of", "query_of"]
+
+
+def params_of(scope: Scope) -> dict[str, str]:
+    """Return a scope as the parameters of a query."""
+    names = {"tenant": scope.tenant, "user": scope.user, "agent": scope.agent, "session": scope.session}
+    return {name: value for name, value in names.items() if value is not None}
+
+
+def query_of(params: Mapping[str, Any]) -> str:
+    """Return the query string of a URL, with its question mark."""
+    texts = {name: str(value).lower() if isinstance(value, bool) else value for name, value in params.items()}
+    return f"?{urlencode(texts)}" if texts else ""
+
+
+def part_of(id: str) -> str:
+    """Return an id as one segment of a path, whatever characters it holds."""
+    return quote(id, safe="").replace(".", "%2E")
+
+
+def dumps(body: Any) -> bytes:
+    """Return a body as JSON.
+
+    Raises:
+        InvalidInputError: something in it is not JSON.
+    """
+
+    def other(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return dict(value)
+        raise TypeError(f"{type(value).__name__} is not JSON")
+
+    try:
+        return json.dumps(body, allow_nan=False, ensure_ascii=False, default=other).encode("utf-8")
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInputError(f"the arguments are not JSON: {error}") from error
+
+
+def hit_of(plain: Mapping[str, Any]) -> Hit:
+    """Return the hit that `Hit.to_dict` made `plain` of."""
+    return Hit(
+        record=Record.from_dict(plain["record"]),
+        similarity=plain["similarity"],
+        score=plain["score"],
+        matched=tuple(plain["matched"]),
+        signals=plain["signals"],
+    )
+
+
+def context_of(plain: Mapping[str, Any]) -> Context:
+    """Return the context that `Context.to_dict` made `plain` of."""
+    items = [ContextItem(**{**each, "record": Record.from_dict(each["record"])}) for each in plain["items"]]
+    return Context(plain["text"], plain["confidence"], tuple(items), plain["tokens"])
+
+
+def change_of(plain: Mapping[str, Any]) -> Change:
+    """Return the change that `Change.to_dict` made `plain` of."""
+    record = None if plain["record"] is None else Record.from_dict(plain["record"])
+    return Change(plain["id"], Action(plain["action"]), parse_time(plain["at"]), plain["source"], record)

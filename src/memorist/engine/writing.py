@@ -1,0 +1,243 @@
+"""Handlers of the requests that write: read what is there, decide, write; again where another writer came between."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from random import random
+from typing import Any, TypeVar
+
+from memorist import requests
+from memorist.engine.core import Core
+from memorist.errors import ConflictError, InvalidInputError, MemoristError, NotFoundError, ScopeError
+from memorist.filters import make_filter
+from memorist.lines import BadLine, LoadReport, store_each
+from memorist.records import Action, Draft, Record
+from memorist.requests import IfExists
+from memorist.scope import Scope, Wall
+from memorist.stores.base import Put, Remove, Vector, Write
+from memorist.times import now
+
+__all__ = ["forget", "purge", "rate", "remember", "restore", "revise"]
+
+_T = TypeVar("_T")
+_ATTEMPTS = 30
+_PAGE = 1000
+
+
+async def remember(core: Core, scope: Scope, request: requests.Remember) -> list[Record]:
+    """Forget some ids and store the drafts, all or none, and return the records in their order."""
+    drafts, if_exists = request.records, request.if_exists
+    if not drafts and not request.forgetting:
+        return []
+    records = core.stamp(drafts, scope)
+    vectors = await core.embed(records, [draft.vector for draft in drafts])
+
+    async def prepare() -> tuple[list[Write], list[Record]]:
+        batch = _Batch(core, scope, if_exists)
+        await batch.forget(request.forgetting)
+        await batch.look_up(drafts, records)
+        stored = [
+            await batch.place(draft, record, vector)
+            for draft, record, vector in zip(drafts, records, vectors, strict=True)
+        ]
+        return batch.writes, stored
+
+    reads = if_exists != "error" or any(draft.supersedes is not None for draft in drafts)
+    return await _write(core, scope, prepare, _ATTEMPTS if reads else 1)
+
+
+async def revise(core: Core, scope: Scope, request: requests.Revise) -> Record:
+    """Change the fields given."""
+    changes = request.changes()
+    if request.source is not None:
+        changes["source"] = request.source
+    return await _change(core, scope, request, Action.REVISED, changes)
+
+
+async def rate(core: Core, scope: Scope, request: requests.Rate) -> Record:
+    """Set or clear a rating."""
+    return await _change(core, scope, request, Action.RATED, {"rating": request.rating})
+
+
+async def _change(
+    core: Core, scope: Scope, request: requests.Revise | requests.Rate, action: Action, changes: dict[str, Any]
+) -> Record:
+    """Read a record, change its fields and write it back."""
+
+    async def prepare() -> tuple[list[Write], Record]:
+        found = await core.store.get(scope.wall, [str(request.id)])
+        if not found or not scope.sees(found[0].scope):
+            raise NotFoundError(f"there is no record {request.id!r} in this scope")
+        old = found[0]
+        new = core.changed(old, replace(old, **changes))
+        same = new.text == old.text
+        [vector] = [None] if same else await core.embed([new], [None])
+        return [core.put(new, action, vector, keep_index=same, source=request.source)], new
+
+    return await _write(core, scope, prepare, 20 * _ATTEMPTS)  # only another change can be in the way: it will pass
+
+
+async def _write(
+    core: Core, scope: Scope, prepare: Callable[[], Awaitable[tuple[list[Write], _T]]], attempts: int
+) -> _T:
+    """Write what `prepare` returns, prepared anew where another writer came between; return its second part."""
+    for turn in range(attempts):
+        writes, result = await prepare()
+        try:
+            if writes:
+                await core.store.write(scope.wall, writes)
+            return result
+        except ConflictError:
+            if turn == attempts - 1:
+                raise
+            await asyncio.sleep(random() * min(0.001 * turn, 0.1))  # all who were disturbed must not return together
+    raise AssertionError("the last attempt returns or raises")
+
+
+async def forget(core: Core, scope: Scope, request: requests.Forget) -> int:
+    """Delete the records that pass the filter, superseded ones included."""
+    chosen, reach, gone = request.filter(scope), scope.reach(), 0
+    while found := await core.store.select(reach, chosen, order="oldest", limit=_PAGE):
+        writes = [Remove(each.id, Action.FORGOTTEN, now(), request.source) for each in found]
+        gone += sum(await core.store.write(scope.wall, writes))
+    return gone
+
+
+async def purge(core: Core, scope: Scope, request: requests.Purge) -> int:
+    """Delete everything behind a wall, from the store and from this process's caches."""
+    wall = request.wall_of(scope).wall
+    count = await core.store.purge(wall)
+    core.recaller.drop(wall)
+    return count
+
+
+async def restore(core: Core, scope: Scope, request: requests.Restore) -> LoadReport:
+    """Store whole records, each behind its own user's wall; a bad one does not keep the others out."""
+    report = LoadReport()
+    walls: dict[Wall, list[tuple[int, Record]]] = {}
+    for number, record in enumerate(request.records, start=1):
+        placed = replace(record, scope=replace(record.scope, tenant=scope.tenant))
+        if scope.user not in (None, placed.scope.user) or not scope.sees(placed.scope):
+            raise ScopeError(
+                f"a record of {_owner(placed.scope)} cannot be restored into the memory of {_owner(scope)}; "
+                "load it into a memory without a user"
+            )
+        walls.setdefault(placed.scope.wall, []).append((number, placed))
+    for wall, part in walls.items():
+
+        async def behind(records: Sequence[Record], wall: Wall = wall) -> Sequence[bool]:
+            return await _restore_behind(core, wall, records)
+
+        outcomes = await store_each([record for _, record in part], behind)
+        for (number, _), outcome in zip(part, outcomes, strict=True):
+            if isinstance(outcome, MemoristError):
+                report.bad.append(BadLine(number, str(outcome)))
+            elif outcome:
+                report.added += 1
+            else:
+                report.existing += 1
+    return report
+
+
+async def _restore_behind(core: Core, wall: Wall, records: Sequence[Record]) -> list[bool]:
+    """Store records as they are, unless their id is there already; return for each whether it was added."""
+    taken = {each.id for each in await core.store.get(wall, [record.id for record in records])}
+    added = []
+    for record in records:
+        added.append(record.id not in taken)
+        taken.add(record.id)
+    new = [record for record, is_new in zip(records, added, strict=True) if is_new]
+    vectors = await core.embed(new, [None] * len(new))
+    writes = [
+        core.put(record, Action.REMEMBERED, vector, expected=0) for record, vector in zip(new, vectors, strict=True)
+    ]
+    if writes:
+        await core.store.write(wall, writes)
+    return added
+
+
+def _owner(scope: Scope) -> str:
+    labels = [f"{name} {value!r}" for name in ("agent", "session") if (value := getattr(scope, name)) is not None]
+    return ", ".join(["no user (shared records)" if scope.user is None else f"user {scope.user!r}", *labels])
+
+
+class _Batch:
+    """The writes of one `remember`, each knowing what the ones before it will have stored."""
+
+    def __init__(self, core: Core, scope: Scope, if_exists: IfExists) -> None:
+        self.writes: list[Write] = []
+        self._core = core
+        self._scope = scope
+        self._if_exists = if_exists
+        self._known: dict[str, Record] = {}
+        self._gone: set[str] = set()
+
+    async def forget(self, ids: Sequence[str]) -> None:
+        """Add what takes these records out, of those that the scope sees."""
+        for each in await self._core.store.get(self._scope.wall, ids) if ids else ():
+            if self._scope.sees(each.scope):
+                self.writes.append(Remove(each.id, Action.FORGOTTEN, now(), None))
+                self._gone.add(each.id)
+
+    async def look_up(self, drafts: Sequence[Draft], records: Sequence[Record]) -> None:
+        """Learn what is stored under the ids that the drafts name."""
+        ids = [draft.supersedes for draft in drafts if draft.supersedes is not None]
+        if self._if_exists != "error":
+            ids += [record.id for draft, record in zip(drafts, records, strict=True) if draft.id is not None]
+        if ids:
+            found = await self._core.store.get(self._scope.wall, ids)
+            self._known = {each.id: each for each in found if each.id not in self._gone}
+
+    async def place(self, draft: Draft, record: Record, vector: Vector | None) -> Record:
+        """Add what stores `record`, and return the record as it will be stored."""
+        old = None if self._if_exists == "error" else await self._taken(record, draft.supersedes)
+        if old is not None and old.id == record.id and not self._scope.sees(old.scope):
+            raise ConflictError(f"the id {record.id!r} is taken by another agent or session; choose another id")
+        if old is not None and self._if_exists == "ignore":
+            return old
+        if old is not None:
+            rating = old.rating if record.rating is None else record.rating
+            labels = old.scope if old.id != record.id else _labelled(record.scope, old.scope)
+            record = replace(
+                record, id=old.id, scope=labels, created_at=old.created_at, version=old.version + 1, rating=rating
+            )
+        if draft.supersedes is not None:
+            self._supersede(draft.supersedes, record)
+        action = Action.REMEMBERED if old is None else Action.REVISED
+        self._add(self._core.put(record, action, vector))
+        return record
+
+    async def _taken(self, record: Record, supersedes: str | None) -> Record | None:
+        """Return the record that has the id or the key; the one to be superseded gives its key up."""
+        if record.id in self._known:
+            return self._known[record.id]
+        if record.key is None:
+            return None
+        for known in self._known.values():
+            if known.current and (known.kind, known.key) == (record.kind, record.key):
+                return None if known.id == supersedes else known
+        chosen = make_filter(kind=record.kind, key=record.key)
+        same = await self._core.store.select(self._scope.reach(), chosen, order="newest", limit=1)
+        given_up = self._gone.union(self._known)
+        return same[0] if same and same[0].id not in given_up else None
+
+    def _supersede(self, id: str, by: Record) -> None:
+        old = self._known.get(id)
+        if old is None or not self._scope.sees(old.scope):
+            raise NotFoundError(f"there is no record {id!r} in this scope to supersede")
+        if old.id == by.id:
+            raise InvalidInputError("a record cannot supersede itself; revise it")
+        if not old.current:
+            raise InvalidInputError(f"the record {id!r} is superseded already, by {old.superseded_by!r}")
+        moment = max(by.at, old.at)
+        ended = self._core.changed(old, replace(old, superseded_by=by.id, superseded_at=moment))
+        self._add(self._core.put(ended, Action.SUPERSEDED, None, keep_index=True, source=by.source))
+
+    def _add(self, write: Put) -> None:
+        self.writes.append(write)
+        self._known[write.record.id] = write.record
+
+
+def _labelled(scope: Scope, old: Scope) -> Scope:
+    """Return `scope` with the labels of `old` where it names none: a record keeps its labels."""
+    return replace(scope, agent=scope.agent or old.agent, session=scope.session or old.session)

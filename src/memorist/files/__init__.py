@@ -1,0 +1,1 @@
+"""Other programs' files: chats, and whole stores moved from one to another."""

@@ -1,0 +1,493 @@
+"""Requests: one frozen, checked type for each verb. Every door makes them, every engine answers them.
+
+All rules about arguments are here and in `memorist.arguments`. A request made from a Python call, a JSON body,
+a tool call or a command line passes the same constructor, so that no door is laxer than another:
+
+```python
+Recall(query="where does she like to stay?", limit=5, since="2024-01-01")
+Recall.of({"query": "where does she like to stay?", "k": 5})  # InvalidInputError: … did you mean 'limit'?
+```
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Generic,
+    Literal,
+    Self,
+    TypeAlias,
+    TypedDict,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+from memorist import arguments as read
+from memorist import results
+from memorist.errors import InvalidInputError, ScopeError
+from memorist.filters import Filter, make_filter
+from memorist.lines import LoadReport
+from memorist.records import Action, Change, Draft, Hit, Kind, Order, Page, Record
+from memorist.scope import Scope
+from memorist.times import TimeLike, iso
+
+__all__ = [
+    "Backup",
+    "Bounds",
+    "Browse",
+    "Check",
+    "Context",
+    "Count",
+    "Find",
+    "Forget",
+    "Get",
+    "History",
+    "Id",
+    "IfExists",
+    "Kinds",
+    "Lookup",
+    "Mode",
+    "Narrowed",
+    "Narrowing",
+    "Purge",
+    "Rate",
+    "Recall",
+    "Recent",
+    "Reindex",
+    "Remember",
+    "Request",
+    "Restore",
+    "Revise",
+    "Users",
+    "Vectors",
+    "Where",
+]  # fmt: skip
+
+T = TypeVar("T")
+IfExists: TypeAlias = Literal["error", "replace", "ignore"]
+Mode: TypeAlias = Literal["hybrid", "dense", "lexical"]
+Kinds: TypeAlias = Kind | str | Iterable[Kind | str]
+Where: TypeAlias = Mapping[str, Any]
+Id: TypeAlias = str | Record | Hit
+"""A record's id, or the record itself."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request(Generic[T]):
+    """A verb with its arguments. `T` is what an engine answers.
+
+    Raises:
+        InvalidInputError: an argument is wrong.
+    """
+
+    verb: ClassVar[str]
+    writes: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        for name, reader, may_be_none in _readers(type(self)):  # type: ignore[arg-type]  # mypy takes the class for an instance
+            value = getattr(self, name)
+            if value is not None or not may_be_none:
+                object.__setattr__(self, name, reader(name, value))
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Self:
+        """Return the request that named arguments make.
+
+        Raises:
+            UnknownArgumentError: there is no such argument; the text names the nearest right one.
+            InvalidInputError: an argument is wrong or lacking.
+        """
+        read.unknown_arguments(cls.verb, given, cls.arguments())
+        for each in fields(cls):
+            if each.init and each.default is MISSING and each.name not in given:
+                raise InvalidInputError(f"{cls.verb} needs {each.name}")
+        return cls(**given)
+
+    @classmethod
+    def arguments(cls) -> tuple[str, ...]:
+        """Return the names of all arguments."""
+        return tuple(each.name for each in fields(cls) if each.init)
+
+    def given(self) -> dict[str, Any]:
+        """Return the arguments that differ from their defaults, as JSON has them."""
+        values = {each.name: (getattr(self, each.name), each.default) for each in fields(self) if each.init}
+        return {name: plain(value) for name, (value, default) in values.items() if value is not default}
+
+
+@cache
+def _readers(kind: Any) -> tuple[tuple[str, read.Reader, bool], ...]:
+    """Return the reader of each annotated field of a type of request, and whether None leaves the field out."""
+    hints = get_type_hints(kind, include_extras=True)
+    return tuple(
+        (each.name, hints[each.name].__metadata__[0], each.default is None)
+        for each in fields(kind)
+        if get_origin(hints[each.name]) is Annotated
+    )
+
+
+class Bounds(TypedDict, total=False):
+    """The arguments that narrow records of any kind. Every part given must hold.
+
+    Args:
+        where: a condition on the metadata; see `memorist.filters.parse_where`.
+        since: only what happened (or was stored) at this time or later.
+        until: only what happened earlier than this.
+        agent: only with this label.
+        session: only with this label.
+        verified: only verified ones (True), or only the others (False).
+    """
+
+    where: Where | None
+    since: TimeLike | None
+    until: TimeLike | None
+    agent: str | None
+    session: str | None
+    verified: bool | None
+
+
+class Narrowing(Bounds, total=False):
+    """The arguments that narrow which records a verb is about: those of `Bounds`, and these.
+
+    Args:
+        kind: only these kinds: one, or several.
+        payload: a condition on the kind's own fields.
+        key: only the record with exactly this key.
+        key_prefix: only records whose key begins so.
+    """
+
+    kind: Kinds | None
+    payload: Where | None
+    key: str | None
+    key_prefix: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Narrowed(Request[T]):
+    """A request about records that pass a filter; see `Narrowing` for the arguments."""
+
+    kind: Annotated[Kinds | None, read.kinds] = None
+    where: Annotated[Where | None, read.condition] = None
+    payload: Annotated[Where | None, read.condition] = None
+    since: Annotated[TimeLike | None, read.bound] = None
+    until: Annotated[TimeLike | None, read.bound] = None
+    agent: Annotated[str | None, read.text] = None
+    session: Annotated[str | None, read.text] = None
+    verified: Annotated[bool | None, read.flag] = None
+    key: Annotated[str | None, read.handle] = None
+    key_prefix: Annotated[str | None, read.handle] = None
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether any of the narrowing arguments is given."""
+        return any(getattr(self, name) is not None for name in Narrowing.__annotations__)
+
+    def scope(self, scope: Scope) -> Scope:
+        """Return `scope` with the labels of this request."""
+        return scope.narrowed(agent=self.agent, session=self.session)
+
+    def filter(self, scope: Scope) -> Filter:
+        """Return which records this request is about, asked in `scope`."""
+        narrowed = self.scope(scope)
+        parts = {name: getattr(self, name) for name in Narrowing.__annotations__} | self._more()
+        return make_filter(**{**parts, "agent": narrowed.agent, "session": narrowed.session})
+
+    def _more(self) -> dict[str, Any]:
+        return {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Timed(Narrowed[T]):
+    """A request that may be about what was known at another time."""
+
+    as_of: Annotated[TimeLike | None, read.bound] = None
+    superseded: Annotated[bool, read.flag] = False
+    shared: Annotated[bool, read.flag] = False
+    everyone: Annotated[bool, read.flag] = False
+
+    def _more(self) -> dict[str, Any]:
+        return {"as_of": self.as_of, "superseded": self.superseded}
+
+
+# --- writing -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remember(Request[list[Record]]):
+    """Store records, all or none; see `Memory.remember`."""
+
+    verb = "remember"
+    writes = True
+    records: Annotated[tuple[Draft, ...], read.drafts]
+    if_exists: Annotated[IfExists, read.one_of(*get_args(IfExists))] = "error"
+    forgetting: Annotated[tuple[str, ...], read.handles] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Revise(Request[Record]):
+    """Change the fields given; see `Memory.revise`."""
+
+    verb = "revise"
+    writes = True
+    id: Annotated[Id, read.handle]
+    content: Annotated[str | None, read.text] = None
+    cue: Annotated[str | None, read.text] = None
+    metadata: Annotated[Mapping[str, Any] | None, read.mapping] = None
+    payload: Annotated[Mapping[str, Any] | None, read.mapping] = None
+    verified: Annotated[bool | None, read.flag] = None
+    happened_at: Annotated[TimeLike | None, read.time] = None
+    expires_at: Annotated[TimeLike | None, read.expiry] = None
+    source: Annotated[str | None, read.text] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.changes():
+            raise InvalidInputError("name a field to revise")
+
+    def changes(self) -> dict[str, Any]:
+        """Return the fields to change, and their new values."""
+        names = [name for name in self.arguments() if name not in ("id", "source")]
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rate(Request[Record]):
+    """Give a record feedback, or take it back; see `Memory.rate`."""
+
+    verb = "rate"
+    writes = True
+    id: Annotated[Id, read.handle]
+    rating: Annotated[float | None, read.optional(read.rating)]
+    source: Annotated[str | None, read.text] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Forget(Narrowed[int]):
+    """Delete records; see `Memory.forget`."""
+
+    verb = "forget"
+    writes = True
+    ids: Annotated[tuple[str, ...], read.handles] = ()
+    source: Annotated[str | None, read.text] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.ids and not self.is_narrowed:
+            raise InvalidInputError("name ids or a filter; to delete everything of a scope there is purge")
+
+    def _more(self) -> dict[str, Any]:
+        return {"ids": self.ids or None, "superseded": True}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Purge(Request[int]):
+    """Delete everything of a user; see `Memory.purge`."""
+
+    verb = "purge"
+    writes = True
+    user: Annotated[str | None, read.text] = None
+    shared: Annotated[bool, read.flag] = False
+
+    def wall_of(self, scope: Scope) -> Scope:
+        """Return the scope to purge.
+
+        Raises:
+            ScopeError: another user than the scope's, or the scope has a label.
+            InvalidInputError: no user is named and `shared` is not given, or both are.
+        """
+        narrowed = scope.narrowed(user=self.user)
+        if scope.agent is not None or scope.session is not None:
+            raise ScopeError("purge deletes a whole user; forget(session=...) deletes what has a label")
+        if narrowed.user is None and not self.shared:
+            raise InvalidInputError("name the user to purge; to purge the tenant's shared records say shared=True")
+        if narrowed.user is not None and self.shared:
+            raise InvalidInputError(f"shared=True purges the shared records; this would purge user {narrowed.user!r}")
+        return narrowed
+
+
+@dataclass(frozen=True, kw_only=True)
+class Restore(Request[LoadReport]):
+    """Store whole records as they are, unless their id is there; see `Memory.restore`."""
+
+    verb = "restore"
+    writes = True
+    records: tuple[Record, ...]
+
+    def __post_init__(self) -> None:
+        for each in self.records:
+            if not isinstance(each, Record):
+                raise InvalidInputError(f"restore takes whole records, not a {type(each).__name__}")
+
+
+# --- reading -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recall(Narrowed[list[Hit]]):
+    """Find the records that matter to a query; see `Memory.recall`."""
+
+    verb = "recall"
+    query: Annotated[str, read.words]
+    limit: Annotated[int, read.limit] = 5
+    as_of: Annotated[TimeLike | None, read.bound] = None
+    now: Annotated[TimeLike | None, read.time] = None
+    shared: Annotated[bool, read.flag] = False
+    min_score: Annotated[float, read.number] = 0.0
+    min_similarity: Annotated[float, read.number] = 0.0
+    mode: Annotated[Mode, read.one_of(*get_args(Mode))] = "hybrid"
+    explain: Annotated[bool, read.flag] = False
+    vector: Annotated[Any, read.vector] = field(default=None, compare=False)
+
+    def _more(self) -> dict[str, Any]:
+        return {"as_of": self.as_of}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Context(Narrowed[results.Context]):
+    """Return what to put into an agent's prompt; see `Memory.context`."""
+
+    verb = "context"
+    query: Annotated[str, read.words]
+    tokens: int = 600
+    count_tokens: Callable[[str], int] | None = None
+    min_confidence: Annotated[float | None, read.probability] = None
+    standing: Annotated[bool, read.flag] = True
+    topics: Annotated[tuple[str, ...], read.handles] = ()
+    pinned: Annotated[tuple[str, ...], read.handles] = ()
+    as_of: Annotated[TimeLike | None, read.bound] = None
+    now: Annotated[TimeLike | None, read.time] = None
+    shared: Annotated[bool, read.flag] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recent(Narrowed[list[Record]]):
+    """Return the newest records; see `Memory.recent`."""
+
+    verb = "recent"
+    limit: Annotated[int, read.limit] = 10
+    shared: Annotated[bool, read.flag] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lookup(Request["Record | None"]):
+    """Return the record with a key; see `Memory.lookup`."""
+
+    verb = "lookup"
+    key: Annotated[str, read.handle]
+    kind: Annotated[Kind | str, read.kind] = Kind.TOPIC
+    shared: Annotated[bool, read.flag] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Get(Request["Record | None"]):
+    """Return the record with an id; see `Memory.get`."""
+
+    verb = "get"
+    id: Annotated[Id, read.handle]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Find(Request[list[Record]]):
+    """Return records by id, whosoever they are; see `Memory.find`."""
+
+    verb = "find"
+    ids: Annotated[tuple[str, ...], read.handles]
+    everyone: Annotated[bool, read.flag] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Browse(_Timed[Page]):
+    """Return one page of records; see `Memory.browse`."""
+
+    verb = "browse"
+    order: Annotated[Order, read.one_of(*get_args(Order))] = "newest"
+    limit: Annotated[int, read.limit] = 50
+    cursor: Annotated[str | None, read.text] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Count(_Timed[int]):
+    """Return how many records there are; see `Memory.count`."""
+
+    verb = "count"
+
+
+@dataclass(frozen=True, kw_only=True)
+class History(Request[list[Change]]):
+    """Return every change of a record; see `Memory.history`."""
+
+    verb = "history"
+    id: Annotated[Id, read.handle]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Vectors(Request[dict[str, Any]]):
+    """Return the embeddings of records; see `Memory.vectors`."""
+
+    verb = "vectors"
+    ids: Annotated[tuple[str, ...], read.handles]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Users(Request["dict[str | None, int]"]):
+    """Return the users of the tenant; see `Memory.users`."""
+
+    verb = "users"
+
+
+# --- upkeep --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Backup(Request[Path]):
+    """Copy the whole store; see `Memory.backup`."""
+
+    verb = "backup"
+    target: Path
+
+    def __post_init__(self) -> None:
+        try:
+            target = Path(self.target).expanduser().absolute()
+        except TypeError as error:
+            raise InvalidInputError(f"target must be a path, not {type(self.target).__name__}") from error
+        if target.exists():
+            raise InvalidInputError(f"{target} exists; choose another path for the backup")
+        object.__setattr__(self, "target", target)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check(Request[list[str]]):
+    """Look for damage; see `Memory.check`."""
+
+    verb = "check"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reindex(Request[int]):
+    """Embed every record anew; see `Memory.reindex`."""
+
+    verb = "reindex"
+    writes = True
+    progress: Callable[[int, int], None] | None = None
+
+
+def plain(value: Any) -> Any:
+    """Return an argument as JSON has it."""
+    if isinstance(value, datetime):
+        return iso(value)
+    if isinstance(value, Draft):
+        values = {name: getattr(value, name) for name in Draft.__dataclass_fields__}
+        return {name: plain(each) for name, each in values.items() if each is not None}
+    if isinstance(value, tuple):
+        return [plain(each) for each in value]
+    if isinstance(value, Kind | Action):
+        return str(value)
+    if type(value).__module__ == "numpy":
+        return value.tolist()
+    return value

@@ -1,0 +1,516 @@
+"""The verbs of a memory: each makes a request of its arguments and hands it to the engine."""
+
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any, Self, TypeVar, Unpack, cast, overload
+
+from memorist import lines, requests
+from memorist.arguments import draft_of
+from memorist.context import Context, CountTokens
+from memorist.engine.base import Engine
+from memorist.lines import LoadReport
+from memorist.records import Change, Draft, Fields, Hit, Kind, Order, Page, Record
+from memorist.requests import Id, IfExists, Mode, Narrowing, Request
+from memorist.scope import Scope
+from memorist.times import TimeLike
+
+__all__ = ["Verbs"]
+
+T = TypeVar("T")
+_PAGE = 1000
+
+
+class Verbs:
+    """What one can ask of a memory in one scope; `memorist.Memory` is this and how it is opened.
+
+    Args:
+        engine: what answers.
+        scope: what is seen, and where records are written.
+    """
+
+    def __init__(self, engine: Engine, scope: Scope) -> None:
+        self._engine = engine
+        self._scope = scope
+
+    async def ask(self, request: Request[T]) -> T:
+        """Return what the engine answers to a request in this scope; every verb is one call of this."""
+        return await self._engine.answer(self._scope, request)
+
+    # --- scope -------------------------------------------------------------------------------------
+
+    @property
+    def scope(self) -> Scope:
+        """What this memory sees and where it writes."""
+        return self._scope
+
+    def scoped(
+        self,
+        *,
+        user: str | None = None,
+        tenant: str | None = None,
+        agent: str | None = None,
+        session: str | None = None,
+    ) -> Self:
+        """Return the same memory seen from a narrower scope. Costs nothing.
+
+        Raises:
+            ScopeError: another user or tenant than the one already set: a scoped memory cannot climb out.
+        """
+        return type(self)(self._engine, self._scope.narrowed(tenant=tenant, user=user, agent=agent, session=session))
+
+    def unlabelled(self) -> Self:
+        """Return the same memory without the labels `agent` and `session`; the walls stay."""
+        return type(self)(self._engine, Scope(self._scope.tenant, self._scope.user))
+
+    # --- writing -----------------------------------------------------------------------------------
+
+    @overload
+    async def remember(  # type: ignore[overload-overlap]  # a text is one text, not an iterable of letters
+        self,
+        content: str | Draft,
+        *,
+        if_exists: IfExists = ...,
+        forgetting: Iterable[Id] | Id = ...,
+        **fields: Unpack[Fields],
+    ) -> Record: ...
+
+    @overload
+    async def remember(
+        self,
+        content: Iterable[str | Draft],
+        *,
+        if_exists: IfExists = ...,
+        forgetting: Iterable[Id] | Id = ...,
+        **fields: Unpack[Fields],
+    ) -> list[Record]: ...
+
+    async def remember(
+        self,
+        content: str | Draft | Iterable[str | Draft],
+        *,
+        if_exists: IfExists = "error",
+        forgetting: Iterable[Id] | Id = (),
+        **fields: Unpack[Fields],
+    ) -> Record | list[Record]:
+        """Store one record, or many at once: all of them or none. On disk when it returns.
+
+        Args:
+            content: a text, a `Draft`, or several of these.
+            if_exists: what to do where the id, or the key in this kind, is taken: raise ("error"), put the
+                new record in the old one's place, keeping its id and history ("replace"), or leave the
+                old one and return it ("ignore").
+            forgetting: ids of records to forget in the same step, before; unknown ids are ignored.
+            **fields: the fields of `Draft`, for texts given as such: kind, id, cue, key, metadata, payload,
+                source, verified, rating, happened_at, expires_at, supersedes, agent, session, vector.
+
+        Returns:
+            The record stored, or a list of them in the order given.
+
+        Raises:
+            InvalidInputError: a field is wrong.
+            ConflictError: an id or key is taken and `if_exists` is "error", or the id is that of a record of
+                another agent or session than this memory's.
+            NotFoundError: the record to be superseded does not exist.
+            EmbedderError: the text could not be embedded; nothing is stored.
+        """
+        single = isinstance(content, str | Draft)
+        drafts: Any = content
+        if fields and (single or isinstance(content, Iterable)):
+            drafts = [draft_of(each, fields) for each in ([content] if single else cast(Iterable[Any], content))]
+        elif isinstance(content, Mapping):  # a mapping is how JSON says a draft
+            drafts = None
+        stored = await self.ask(
+            requests.Remember(records=drafts, if_exists=if_exists, forgetting=cast(Any, forgetting))
+        )
+        return stored[0] if single else stored
+
+    async def revise(
+        self,
+        id: Id,
+        *,
+        content: str | None = None,
+        cue: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        payload: Mapping[str, Any] | None = None,
+        verified: bool | None = None,
+        happened_at: TimeLike | None = None,
+        expires_at: TimeLike | None = None,
+        source: str | None = None,
+    ) -> Record:
+        """Change the fields given; the record as it was stays in its history.
+
+        `metadata` and `payload` replace the old ones whole. Concurrent revisions all take effect.
+
+        Args:
+            id: the record's id, or the record.
+            content: the text to keep.
+            cue: the text that recall matches instead of the content.
+            metadata: the caller's own fields, JSON.
+            payload: the kind's own fields, JSON.
+            verified: whether someone has checked it.
+            happened_at: when it happened.
+            expires_at: when it stops being remembered: a point in time, or seconds from now.
+            source: who or what says so, kept in the history.
+
+        Raises:
+            NotFoundError: there is no such record in this scope.
+            InvalidInputError: a field is wrong, or none is given.
+        """
+        request = requests.Revise(
+            id=id, content=content, cue=cue, metadata=metadata, payload=payload, verified=verified,
+            happened_at=happened_at, expires_at=expires_at, source=source,
+        )  # fmt: skip
+        return await self.ask(request)
+
+    async def rate(self, id: Id, rating: float | None, *, source: str | None = None) -> Record:
+        """Give a record feedback from -1 (bad) to 1 (good), or take it back (None).
+
+        Among records of like similarity the well-rated rank first; similarity itself never changes.
+
+        Raises:
+            NotFoundError: there is no such record in this scope.
+            InvalidInputError: the rating is out of range.
+        """
+        return await self.ask(requests.Rate(id=id, rating=rating, source=source))
+
+    async def forget(self, *ids: Id, source: str | None = None, **narrowing: Unpack[Narrowing]) -> int:
+        """Delete the records named, or all that pass the filter, superseded ones included.
+
+        Their texts leave the history too; that they were forgotten, when and by whom, stays.
+
+        Args:
+            *ids: ids of records, or the records. Unknown ids are ignored.
+            source: who or what says so, kept in the history.
+            **narrowing: which records; see `Narrowing`.
+
+        Returns:
+            How many records are gone.
+
+        Raises:
+            InvalidInputError: neither ids nor a filter is given; `purge` deletes a whole scope.
+        """
+        return await self.ask(requests.Forget.of({"ids": ids, "source": source, **narrowing}))
+
+    async def purge(self, *, user: str | None = None, shared: bool = False) -> int:
+        """Delete everything of a user, history and name included, and leave no byte of it in the store.
+
+        Args:
+            user: whose; by default the scope's own user.
+            shared: delete the tenant's shared records instead, which belong to no user.
+
+        Returns:
+            How many records are gone.
+
+        Raises:
+            InvalidInputError: neither a user nor `shared` is given, or both are.
+            ScopeError: another user than the scope's, or the scope has a label.
+            StoreBusyError: the records are gone, but another process kept old pages in use; call again.
+        """
+        return await self.ask(requests.Purge(user=user, shared=shared))
+
+    async def restore(self, records: Iterable[Record]) -> LoadReport:
+        """Store whole records as they are, each under its own user; records whose id is there are left alone.
+
+        Returns:
+            How many were added and were there before, and those that could not be stored, numbered from 1.
+
+        Raises:
+            ScopeError: a record of another user than this scope's.
+        """
+        return await self.ask(requests.Restore(records=tuple(records)))
+
+    # --- reading -----------------------------------------------------------------------------------
+
+    async def recall(
+        self,
+        query: str,
+        *,
+        limit: int = 5,
+        as_of: TimeLike | None = None,
+        now: TimeLike | None = None,
+        shared: bool = False,
+        min_score: float = 0.0,
+        min_similarity: float = 0.0,
+        mode: Mode = "hybrid",
+        explain: bool = False,
+        vector: Any = None,
+        **narrowing: Unpack[Narrowing],
+    ) -> list[Hit]:
+        """Find the records that matter to a query, by meaning and by words.
+
+        Args:
+            query: a question or any text. A blank one finds nothing.
+            limit: how many hits at most; 0 gives none.
+            as_of: answer as of this time, with what was known and not yet superseded then.
+            now: the time the question is asked at, for "last week" and the like; by default the present.
+            shared: also look into the tenant's shared records.
+            min_score: only hits with at least this score.
+            min_similarity: only hits with at least this similarity.
+            mode: "hybrid", "dense" (by vectors alone, in the order of similarity) or "lexical" (by words).
+            explain: fill in each hit's `signals`.
+            vector: the query's embedding, where the caller has it.
+            **narrowing: which records; see `Narrowing`. Without `kind` all but topics and guidelines, which
+                have exact keys.
+
+        Returns:
+            Hits, best first.
+
+        Raises:
+            InvalidInputError: an argument is wrong.
+            EmbedderError: the query could not be embedded.
+        """
+        request = requests.Recall.of({
+            "query": query, "limit": limit, "as_of": as_of, "now": now, "shared": shared, "min_score": min_score,
+            "min_similarity": min_similarity, "mode": mode, "explain": explain, "vector": vector, **narrowing,
+        })  # fmt: skip
+        return await self.ask(request)
+
+    async def context(
+        self,
+        query: str,
+        *,
+        tokens: int = 600,
+        count_tokens: CountTokens | None = None,
+        min_confidence: float | None = None,
+        standing: bool = True,
+        topics: Iterable[str] = (),
+        pinned: Iterable[Id] = (),
+        as_of: TimeLike | None = None,
+        now: TimeLike | None = None,
+        shared: bool = False,
+        **narrowing: Unpack[Narrowing],
+    ) -> Context:
+        """Return what to put into an agent's prompt for a question, within a budget of tokens.
+
+        Args:
+            query: a question or any text. For a blank one, only what always holds is told.
+            tokens: the most the text may take, at least 32.
+            count_tokens: counts the tokens of a text; by default four characters are one, rounded up.
+            min_confidence: below it, only what always holds is told; 0 tells whatever is found. By default
+                `memorist.context.MIN_CONFIDENCE`.
+            standing: whether standing instructions and preferences are told, whatever is asked.
+            topics: names of topics to tell in any case; ``user.*`` stands for all that begin with ``user.``.
+            pinned: ids of records to tell in any case.
+            as_of: answer as of this time, as in `recall`.
+            now: the time the question is asked at; by default the present.
+            shared: also the tenant's shared records.
+            **narrowing: which records are recalled; see `Narrowing`.
+
+        Returns:
+            The text, "" where there is nothing to tell, how likely the memory holds the answer, and the records shown.
+
+        Raises:
+            InvalidInputError: an argument is wrong.
+            EmbedderError: the query could not be embedded.
+        """
+        request = requests.Context.of({
+            "query": query, "tokens": tokens, "count_tokens": count_tokens, "min_confidence": min_confidence,
+            "standing": standing, "topics": topics, "pinned": pinned, "as_of": as_of, "now": now, "shared": shared,
+            **narrowing,
+        })  # fmt: skip
+        return await self.ask(request)
+
+    async def recent(self, limit: int = 10, *, shared: bool = False, **narrowing: Unpack[Narrowing]) -> list[Record]:
+        """Return the newest records by when they happened (or were stored), newest first.
+
+        Args:
+            limit: how many at most.
+            shared: also the tenant's shared records.
+            **narrowing: which records; see `Narrowing`.
+        """
+        return await self.ask(requests.Recent.of({"limit": limit, "shared": shared, **narrowing}))
+
+    async def lookup(self, key: str, *, kind: Kind | str = Kind.TOPIC, shared: bool = False) -> Record | None:
+        """Return the current record with exactly this key, or None. Never guesses.
+
+        With `shared`, the user's own record goes before the tenant's shared one.
+        """
+        return await self.ask(requests.Lookup(key=key, kind=kind, shared=shared))
+
+    async def get(self, id: Id) -> Record | None:
+        """Return the record with this id in this scope, superseded or not, or None."""
+        return await self.ask(requests.Get(id=id))
+
+    async def find(self, ids: Iterable[Id] | Id, *, everyone: bool = False) -> list[Record]:
+        """Return the records with these ids, superseded or not. Unknown ids are ignored.
+
+        Args:
+            ids: ids of records. One id may be that of several users' records.
+            everyone: of all users of the tenant; only where the scope has no user.
+
+        Raises:
+            ScopeError: `everyone` behind a user's wall.
+        """
+        return await self.ask(requests.Find(ids=cast(Any, ids), everyone=everyone))
+
+    async def browse(
+        self,
+        *,
+        as_of: TimeLike | None = None,
+        superseded: bool = False,
+        order: Order = "newest",
+        limit: int = 50,
+        cursor: str | None = None,
+        shared: bool = False,
+        everyone: bool = False,
+        **narrowing: Unpack[Narrowing],
+    ) -> Page:
+        """Return one page of the records that pass the filter; `iterate` goes on from page to page.
+
+        Args:
+            as_of: the records that were current at this time.
+            superseded: also those whose place another took.
+            order: "newest" or "oldest" (by when they happened or were stored), or "key" (only records
+                that have one).
+            limit: how many on a page, at least 1.
+            cursor: the `next` of the page before.
+            shared: also the tenant's shared records.
+            everyone: all users of the tenant; only where the scope has no user.
+            **narrowing: which records; see `Narrowing`.
+
+        Raises:
+            InvalidInputError: an argument is wrong, or the cursor is of another order.
+            ScopeError: `everyone` behind a user's wall.
+        """
+        request = requests.Browse.of({
+            "as_of": as_of, "superseded": superseded, "order": order, "limit": limit, "cursor": cursor,
+            "shared": shared, "everyone": everyone, **narrowing,
+        })  # fmt: skip
+        return await self.ask(request)
+
+    async def iterate(
+        self,
+        *,
+        as_of: TimeLike | None = None,
+        superseded: bool = False,
+        order: Order = "oldest",
+        shared: bool = False,
+        everyone: bool = False,
+        page: int = _PAGE,
+        **narrowing: Unpack[Narrowing],
+    ) -> AsyncIterator[Record]:
+        """Yield every record that passes the filter, in order, read page by page.
+
+        Args:
+            as_of: the records that were current at this time.
+            superseded: also those whose place another took.
+            order: as in `browse`.
+            shared: also the tenant's shared records.
+            everyone: all users of the tenant; only where the scope has no user.
+            page: how many are read at a time.
+            **narrowing: which records; see `Narrowing`.
+        """
+        cursor = None
+        while True:
+            found = await self.browse(
+                as_of=as_of, superseded=superseded, order=order, limit=page, cursor=cursor, shared=shared,
+                everyone=everyone, **narrowing,
+            )  # fmt: skip
+            for record in found.records:
+                yield record
+            if (cursor := found.next) is None:
+                return
+
+    async def count(
+        self,
+        *,
+        as_of: TimeLike | None = None,
+        superseded: bool = False,
+        shared: bool = False,
+        everyone: bool = False,
+        **narrowing: Unpack[Narrowing],
+    ) -> int:
+        """Return how many records pass the filter; the arguments are those of `browse`."""
+        request = requests.Count.of(
+            {"as_of": as_of, "superseded": superseded, "shared": shared, "everyone": everyone, **narrowing}
+        )
+        return await self.ask(request)
+
+    async def users(self) -> dict[str | None, int]:
+        """Return how many current records each user of the tenant has; None stands for the shared ones.
+
+        Raises:
+            ScopeError: behind a user's wall.
+        """
+        return await self.ask(requests.Users())
+
+    async def vectors(self, ids: Iterable[Id] | Id) -> dict[str, Any]:
+        """Return the stored embeddings of records by id: unit vectors, float32, of the embedder's dimensions.
+
+        Ids that do not exist here, and records that have no embedding, are left out.
+        """
+        return await self.ask(requests.Vectors(ids=cast(Any, ids)))
+
+    async def history(self, id: Id) -> list[Change]:
+        """Return every change of a record: what, when, by which source; oldest first.
+
+        A forgotten record's texts are gone, its changes are not. [] for one that never was.
+        """
+        return await self.ask(requests.History(id=id))
+
+    # --- the whole -----------------------------------------------------------------------------------
+
+    async def export(self, *, everyone: bool = False) -> AsyncIterator[str]:
+        """Yield every record of the scope, superseded ones too, as lines of JSON; the first names the format.
+
+        `load` of the lines gives the same records. `everyone` exports all users of the tenant.
+        """
+        yield lines.header()
+        async for record in self.iterate(superseded=True, everyone=everyone):
+            yield lines.line_of(record)
+
+    async def load(self, lines: lines.Lines) -> LoadReport:
+        """Store what `export` wrote, each record under its own user; records already there are left alone.
+
+        Returns:
+            How many were added and were there before, and the lines that could not be read, by number.
+
+        Raises:
+            FormatError: the first line is not that of an export, or of a newer version.
+            ScopeError: a record of another user than this scope's.
+        """
+        return await load_lines(self, lines)
+
+    async def backup(self, target: str | PathLike[str]) -> Path:
+        """Copy the whole store, consistently and while in use, and open the copy to verify it.
+
+        Raises:
+            InvalidInputError: the target exists.
+            ScopeError: behind a user's wall: a backup holds everyone's records.
+        """
+        return await self.ask(requests.Backup(target=Path(target)))
+
+    async def check(self) -> list[str]:
+        """Read the whole store and return what is damaged, in sentences; [] where all is sound.
+
+        Raises:
+            ScopeError: behind a user's wall.
+        """
+        return await self.ask(requests.Check())
+
+    async def reindex(self, progress: Callable[[int, int], None] | None = None) -> int:
+        """Embed every record anew with the embedder this memory was opened with.
+
+        Searches use the old vectors until the last new one is ready. A run that was killed is resumed.
+
+        Args:
+            progress: called with (done, total) after every batch.
+
+        Returns:
+            How many records were embedded by this call.
+        """
+        return await self.ask(requests.Reindex(progress=progress))
+
+
+async def load_lines(memory: Verbs, given: lines.Lines) -> LoadReport:
+    """Restore the records of an export, batch by batch; see `Verbs.load`."""
+    report = LoadReport()
+    async for batch in lines.read_lines(given, report):
+        numbers = [number for number, _ in batch]
+        part = await memory.restore([record for _, record in batch])
+        report.added += part.added
+        report.existing += part.existing
+        report.bad += [lines.BadLine(numbers[each.number - 1], each.reason) for each in part.bad]
+    report.bad.sort(key=lambda each: each.number)
+    return report

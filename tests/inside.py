@@ -1,0 +1,12 @@
+"""The one place where tests look below the verbs: at the store, the ranking and its cache."""
+
+from memorist.engine.core import Core
+from memorist.engine.local import LocalEngine
+from memorist.memory import Memory
+
+
+def core_of(memory: Memory) -> Core:
+    """Return what the handlers of a local memory share."""
+    engine = memory._engine
+    assert isinstance(engine, LocalEngine)
+    return engine._core
