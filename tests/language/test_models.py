@@ -3,6 +3,7 @@
 import asyncio
 import sys
 import threading
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -241,6 +242,21 @@ async def test_an_async_function_is_a_model() -> None:
     reply = await model.complete(HELLO)
     assert reply.text == "Hello"
     assert reply.usage.estimated and reply.usage.cost == pytest.approx(4 * reply.usage.prompt_tokens)
+
+
+PARTS = [
+    {"type": "thinking", "thinking": "hm"},
+    {"type": "text", "text": '{"words": '},
+    {"type": "text", "text": " []}"},
+]
+
+
+@pytest.mark.parametrize(
+    "message", [PARTS, {"role": "assistant", "content": PARTS}, SimpleNamespace(content=PARTS), ["words"]]
+)
+async def test_a_function_may_answer_with_a_message_or_its_parts(message: Any) -> None:
+    reply = await open_chat_model(lambda messages: message).complete(HELLO)
+    assert reply.text == ('["words"]' if message == ["words"] else '{"words":  []}')
 
 
 async def test_a_blocking_function_is_a_model_and_holds_nobody_up() -> None:

@@ -2,10 +2,11 @@
 
 from memorist.agents.caller import CallerContext, caller, current_caller
 from memorist.agents.core_tools import memory_tools
-from memorist.agents.messages import read_messages, text_of
+from memorist.agents.messages import read_messages
 from memorist.agents.tools import Toolbox, ToolResult, ToolSchema
 from memorist.agents.turns import after_turn, before_turn
 from memorist.framing import frame, neutralise, without_recalled
+from memorist.parts import text_of
 
 __all__ = [
     "CallerContext",

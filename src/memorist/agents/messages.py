@@ -10,15 +10,15 @@ from typing import Any, TypeAlias
 
 from memorist.errors import InvalidInputError
 from memorist.kinds import Message
+from memorist.parts import field_of, text_of
 
-__all__ = ["AnyMessage", "read_messages", "text_of"]
+__all__ = ["AnyMessage", "read_messages"]
 
 AnyMessage: TypeAlias = Any
 """A text (of the user), a `Message`, a mapping, an object, or a pair of a role and a text."""
 
 _ROLES = {"human": "user", "ai": "assistant", "model": "assistant", "function": "tool"}
 _MESSAGE_TYPES = frozenset(("human", "ai", "system", "developer", "tool", "function", "chat", "message"))
-_TEXT_TYPES = frozenset((None, "text", "input_text", "output_text"))
 _CALL_TYPES = frozenset(("tool_use", "tool_call", "function_call"))
 _THOUGHT = re.compile(r"\s*<think(?:ing)?>.*?</think(?:ing)?>\s*", re.DOTALL)
 
@@ -39,37 +39,6 @@ def read_messages(messages: AnyMessage | Iterable[AnyMessage]) -> list[Message]:
     return [read for place, each in enumerate(messages) for read in _read(each, place)]
 
 
-def text_of(content: Any) -> str:
-    """Return the text of a message's content: a string, or a list of parts of which the texts are taken.
-
-    Thinking, tool calls, tool results and media are left out.
-    """
-    if content is None or isinstance(content, str):
-        return content or ""
-    parts = content if isinstance(content, list | tuple) else [content]
-    return _joined(text for part in parts if (text := _part_text(part)))
-
-
-def _part_text(part: Any) -> str:
-    if isinstance(part, str):
-        return part
-    kind = _get(part, "type")
-    if kind == "refusal":
-        return _string(_get(part, "refusal")) or ""
-    if kind not in _TEXT_TYPES or _get(part, "thought"):
-        return ""
-    return _string(_get(part, "text")) or ""
-
-
-def _joined(texts: Iterable[str]) -> str:
-    """Join parts of a text: as they are where one continues the other, else on lines of their own."""
-    whole = ""
-    for text in texts:
-        continues = not whole or whole[-1].isspace() or text[0].isspace() or text[0] in ".,;:!?)…。，"
-        whole += text if continues else f"\n{text}"
-    return whole
-
-
 def _read(given: AnyMessage, place: int) -> Iterator[Message]:
     if isinstance(given, Message):
         yield given
@@ -82,12 +51,12 @@ def _read(given: AnyMessage, place: int) -> Iterator[Message]:
     kind = _kind_of(given)
     if isinstance(given, Mapping) and kind in _MESSAGE_TYPES and isinstance(given.get("data"), Mapping):
         given = given["data"]  # a message of LangChain's as a dictionary
-    role = _get(given, "role") or kind
+    role = field_of(given, "role") or kind
     if kind == "function_call":
         yield _message(given, "assistant", "", [_call(given)])
     elif kind == "function_call_output":
         yield _result(given)
-    elif _get(given, "role") is None and isinstance(kind, str) and kind not in _MESSAGE_TYPES:
+    elif field_of(given, "role") is None and isinstance(kind, str) and kind not in _MESSAGE_TYPES:
         return  # another item of a response, such as reasoning
     elif not isinstance(role, str) or role == "message":
         raise InvalidInputError(f"message {place} has no role: {type(given).__name__}")
@@ -96,17 +65,17 @@ def _read(given: AnyMessage, place: int) -> Iterator[Message]:
 
 
 def _kind_of(given: Any) -> Any:
-    kind = _get(given, "type")
+    kind = field_of(given, "type")
     return kind.removesuffix("MessageChunk").lower() if isinstance(kind, str) else kind
 
 
 def _spoken(given: Any, role: str) -> Iterator[Message]:
-    content = next((each for name in ("content", "parts", "text") if (each := _get(given, name)) is not None), None)
+    content = next((each for name in ("content", "parts", "text") if (each := field_of(given, name)) is not None), None)
     parts = content if isinstance(content, list | tuple) else ()
-    yield from (_result(part) for part in parts if _get(part, "type") == "tool_result")
-    calls = [_call(part) for part in parts if _get(part, "type") in _CALL_TYPES]
+    yield from (_result(part) for part in parts if field_of(part, "type") == "tool_result")
+    calls = [_call(part) for part in parts if field_of(part, "type") in _CALL_TYPES]
     known = {call["id"] for call in calls}
-    listed = _get(given, "tool_calls")
+    listed = field_of(given, "tool_calls")
     calls += [call for each in listed or () if (call := _call(each))["id"] is None or call["id"] not in known]
     text = text_of(content)
     if role == "assistant":
@@ -116,46 +85,42 @@ def _spoken(given: Any, role: str) -> Iterator[Message]:
 
 
 def _message(given: Any, role: str, text: str, calls: list[dict[str, Any]]) -> Message:
-    data = {"tool_calls": calls, "tool_call_id": _string(_get(given, "tool_call_id"))}
+    data = {"tool_calls": calls, "tool_call_id": _string(field_of(given, "tool_call_id"))}
     kept = {name: value for name, value in data.items() if value}
-    moment = next((each for name in ("happened_at", "timestamp") if (each := _get(given, name)) is not None), None)
+    moment = next((each for name in ("happened_at", "timestamp") if (each := field_of(given, name)) is not None), None)
     return Message(
         content=text,
         role=role,
-        name=_string(_get(given, "name")) if role != "tool" else None,
-        id=_string(_get(given, "id")),
+        name=_string(field_of(given, "name")) if role != "tool" else None,
+        id=_string(field_of(given, "id")),
         happened_at=moment,
         data=kept or None,
     )
 
 
 def _result(given: Any) -> Message:
-    call = _string(_get(given, "tool_use_id")) or _string(_get(given, "call_id"))
-    content = _get(given, "content")
-    text = text_of(_get(given, "output") if content is None else content)
+    call = _string(field_of(given, "tool_use_id")) or _string(field_of(given, "call_id"))
+    content = field_of(given, "content")
+    text = text_of(field_of(given, "output") if content is None else content)
     return Message(content=text, role="tool", data=None if call is None else {"tool_call_id": call})
 
 
 def _call(given: Any) -> dict[str, Any]:
     """Return a tool call as its id, name and arguments."""
-    inner = _get(given, "function") or given
-    found = (_get(inner, name) for name in ("arguments", "args", "input"))
+    inner = field_of(given, "function") or given
+    found = (field_of(inner, name) for name in ("arguments", "args", "input"))
     arguments: Any = next((each for each in found if each is not None), {})
     if isinstance(arguments, str):
         try:
             arguments = json.loads(arguments)
         except ValueError:
             arguments = {"arguments": arguments}
-    id = _string(_get(given, "call_id")) or _string(_get(given, "id"))
+    id = _string(field_of(given, "call_id")) or _string(field_of(given, "id"))
     return {
         "id": id,
-        "name": _string(_get(inner, "name")),
+        "name": _string(field_of(inner, "name")),
         "arguments": json.loads(json.dumps(arguments, default=str)),
     }
-
-
-def _get(given: Any, name: str) -> Any:
-    return given.get(name) if isinstance(given, Mapping) else getattr(given, name, None)
 
 
 def _string(value: Any) -> str | None:

@@ -12,6 +12,7 @@ from memorist.errors import ModelError, ModelUnavailableError
 from memorist.language.counting import Answer, CountingChatModel
 from memorist.language.models import ChatMessage, ModelFunction, Prices, Reply
 from memorist.language.reading import with_schema
+from memorist.parts import field_of, text_of
 
 __all__ = ["CallableChatModel"]
 
@@ -21,8 +22,9 @@ class CallableChatModel(CountingChatModel):
 
     Args:
         function: takes a list of messages, ``{"role": …, "content": …}`` each, and returns the answer: a text,
-            a `Reply`, or JSON values. Where it has an argument `schema`, it gets the JSON schema there; else
-            the schema is written into the first message. What it raises counts as an outage.
+            a `Reply`, a message whose content is a text or a list of parts, or JSON values. Where it has an
+            argument `schema`, it gets the JSON schema there; else the schema is written into the first message.
+            What it raises counts as an outage.
         prices: what its tokens cost.
         concurrency: how many calls run at once at most.
         timeout: seconds for one call.
@@ -63,7 +65,7 @@ class CallableChatModel(CountingChatModel):
             tokens = (made.usage.prompt_tokens, made.usage.completion_tokens) if counted else (None, None)
             text = made.text or ("" if made.data is None else _as_text(made.data))
             return Answer(text=text, prompt_tokens=tokens[0], completion_tokens=tokens[1])
-        return Answer(text="" if made is None else made if isinstance(made, str) else _as_text(made))
+        return Answer(text="" if made is None else made if isinstance(made, str) else _text_in(made))
 
 
 def _has_schema(function: ModelFunction) -> bool:
@@ -72,6 +74,16 @@ def _has_schema(function: ModelFunction) -> bool:
     except (TypeError, ValueError):
         return False
     return any(each.name == "schema" or each.kind is inspect.Parameter.VAR_KEYWORD for each in arguments)
+
+
+def _text_in(made: object) -> str:
+    """Return the text of a reply: of a message's content, of a list of parts, or of JSON values."""
+    is_message = isinstance(made, Mapping) and made.keys() >= {"role", "content"}
+    if is_message or (not isinstance(made, Mapping) and hasattr(made, "content")):
+        return text_of(field_of(made, "content"))
+    if isinstance(made, list) and any(isinstance(part, Mapping) and part.get("type") == "text" for part in made):
+        return text_of(made)
+    return _as_text(made)
 
 
 def _as_text(made: object) -> str:
