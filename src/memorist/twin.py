@@ -13,7 +13,7 @@ from typing import Any, ClassVar, ParamSpec, TypeVar, cast
 
 from memorist.errors import MemoristError
 
-__all__ = ["Twin", "asynchronous", "blocking", "blocking_name", "blocking_text", "run"]
+__all__ = ["Twin", "asynchronous", "blocking", "blocking_name", "blocking_text", "run", "untwinned"]
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -238,6 +238,11 @@ def _asynchronous(items: Any) -> Any:
     if isinstance(items, Iterable) and not isinstance(items, AsyncIterable | list | tuple | str):
         return _pull(iter(items))
     return items
+
+
+def untwinned(value: Any) -> Any:
+    """Return the asynchronous object behind a twin; anything else as it is."""
+    return value._async if isinstance(value, Twin) else value
 
 
 def _inward(value: Any) -> Any:

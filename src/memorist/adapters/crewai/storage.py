@@ -13,7 +13,7 @@ from memorist.embedders import EmbedderSpec, open_embedder
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
 from memorist.records import Kind, Record
-from memorist.twin import run
+from memorist.twin import Twin, run, untwinned
 
 __all__ = ["MemoristStorage", "embedder", "factory"]
 
@@ -32,11 +32,11 @@ class MemoristStorage:
     `embedder` returns, or the memory be opened with CrewAI's. Calls may be made from any thread.
 
     Args:
-        memory: an open memory; closing it stays with whoever opened it.
+        memory: an open memory, blocking or not; closing it stays with whoever opened it.
     """
 
-    def __init__(self, memory: Memory) -> None:
-        self.memory = memory
+    def __init__(self, memory: Memory | Twin) -> None:
+        self.memory: Memory = untwinned(memory)
 
     def __deepcopy__(self, memo: object) -> "MemoristStorage":
         return self  # CrewAI copies crews; there is one store
@@ -197,7 +197,7 @@ class MemoristStorage:
         return error
 
 
-def factory(memory: Memory) -> Callable[[str], MemoristStorage]:
+def factory(memory: Memory | Twin) -> Callable[[str], MemoristStorage]:
     """Return what makes every memory of this process use one store, for CrewAI's `set_memory_storage_factory`."""
     storage = MemoristStorage(memory)
     return lambda spec: storage

@@ -10,7 +10,7 @@ from strands.types.session import Session, SessionAgent, SessionMessage
 from memorist.adapters.entries import Shelf
 from memorist.errors import ConflictError
 from memorist.memory import Memory
-from memorist.twin import run
+from memorist.twin import Twin, run, untwinned
 
 if TYPE_CHECKING:
     from strands.multiagent.base import MultiAgentBase
@@ -32,11 +32,11 @@ class MemoristSessionRepository(SessionRepository):
     `memorist.sync`'s callbacks.
 
     Args:
-        memory: an open memory; closing it stays with whoever opened it.
+        memory: an open memory, blocking or not; closing it stays with whoever opened it.
     """
 
-    def __init__(self, memory: Memory) -> None:
-        self._memory = memory
+    def __init__(self, memory: Memory | Twin) -> None:
+        self._memory: Memory = untwinned(memory)
 
     # --- sessions ----------------------------------------------------------------------------------
 
