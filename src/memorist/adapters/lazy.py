@@ -4,18 +4,18 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-from memorist.errors import missing_extra
+from memorist.errors import MissingExtraError, missing_extra
 
 __all__ = ["lazy_names"]
 
 
-def lazy_names(package: str, modules: Mapping[str, str], *, extra: str) -> Callable[[str], Any]:
+def lazy_names(package: str, modules: Mapping[str, str], *, extras: Mapping[str, str]) -> Callable[[str], Any]:
     """Return a package's ``__getattr__``, which imports each public name from its module on first use.
 
     Args:
         package: the package's own name.
         modules: the module, within the package, of each name.
-        extra: what brings the framework; named where it is not installed.
+        extras: the extra that brings each of the frameworks' packages.
     """
 
     def __getattr__(name: str) -> Any:
@@ -24,8 +24,12 @@ def lazy_names(package: str, modules: Mapping[str, str], *, extra: str) -> Calla
         try:
             return getattr(import_module(f"{package}.{modules[name]}"), name)
         except ModuleNotFoundError as error:
-            if error.name is None or error.name.startswith("memorist"):
+            missing = error.name or ""
+            top = missing.partition(".")[0]
+            if top not in extras:
                 raise
-            raise missing_extra(error.name.partition(".")[0], extra) from error
+            if missing != top:
+                raise MissingExtraError(f"the installed {top} has no {missing}; install a newer one") from error
+            raise missing_extra(top, extras[top]) from error
 
     return __getattr__

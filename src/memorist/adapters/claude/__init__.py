@@ -11,4 +11,5 @@ if TYPE_CHECKING:
 __all__ = ["MemoristAsyncMemoryTool", "MemoristMemoryTool", "MemoristSessionStore"]
 
 _MODULES = {"MemoristAsyncMemoryTool": "tool", "MemoristMemoryTool": "tool", "MemoristSessionStore": "sessions"}
-__getattr__ = lazy_names(__name__, _MODULES, extra="claude")
+_EXTRAS = {"anthropic": "claude", "claude_agent_sdk": "claude"}
+__getattr__ = lazy_names(__name__, _MODULES, extras=_EXTRAS)

@@ -18,4 +18,5 @@ _MODULES = {
     "MemoryMiddleware": "middleware",
     "memory_tools": "tools",
 }
-__getattr__ = lazy_names(__name__, _MODULES, extra="langgraph")
+_EXTRAS = {"langchain": "langgraph", "langchain_core": "langgraph", "langgraph": "langgraph"}
+__getattr__ = lazy_names(__name__, _MODULES, extras=_EXTRAS)

@@ -9,4 +9,5 @@ if TYPE_CHECKING:
 
 __all__ = ["MemoristMemoryBlock"]
 
-__getattr__ = lazy_names(__name__, {"MemoristMemoryBlock": "block"}, extra="llama-index")
+_EXTRAS = {"llama_index": "llama-index"}
+__getattr__ = lazy_names(__name__, {"MemoristMemoryBlock": "block"}, extras=_EXTRAS)

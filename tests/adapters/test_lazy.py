@@ -1,0 +1,38 @@
+"""What an adapter's package says where its framework is missing."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from memorist.adapters.lazy import lazy_names
+from memorist.errors import MissingExtraError
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    folder = tmp_path / "lazy_package"
+    folder.mkdir()
+    (folder / "__init__.py").touch()
+    (folder / "absent.py").write_text("import no_such_framework.part")
+    (folder / "old.py").write_text("import json.no_such_part")
+    (folder / "broken.py").write_text("import no_such_module_of_ours")
+    (folder / "fine.py").write_text("Fine = 1")
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in [each for each in sys.modules if each.partition(".")[0] == "lazy_package"]:
+        monkeypatch.delitem(sys.modules, name)
+    return "lazy_package"
+
+
+def test_a_missing_framework_names_its_extra_and_an_old_one_what_it_lacks(package: str) -> None:
+    modules = {"Absent": "absent", "Old": "old", "Broken": "broken", "Fine": "fine"}
+    named = lazy_names(package, modules, extras={"no_such_framework": "such", "json": "json"})
+    assert named("Fine") == 1
+    with pytest.raises(MissingExtraError, match=r"no_such_framework is not installed.*memorist\[such\]"):
+        named("Absent")
+    with pytest.raises(MissingExtraError, match=r"has no json\.no_such_part; install a newer one"):
+        named("Old")
+    with pytest.raises(ModuleNotFoundError, match="no_such_module_of_ours"):
+        named("Broken")
+    with pytest.raises(AttributeError, match="Nothing"):
+        named("Nothing")
