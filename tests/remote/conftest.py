@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from memorist.memory import Memory
-from memorist.serve.rest import create_app
+from memorist.serve.app import create_app
 from memorist.testing import HashEmbedder
 from servers import running
 

@@ -20,8 +20,8 @@ from memorist.errors import (
     StoreUnavailableError,
 )
 from memorist.memory import Memory
+from memorist.serve.app import create_app
 from memorist.serve.auth import Tokens
-from memorist.serve.rest import create_app
 from servers import running
 
 pytestmark = pytest.mark.anyio

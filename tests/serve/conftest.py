@@ -6,8 +6,8 @@ import httpx
 import pytest
 
 from memorist.memory import Memory
+from memorist.serve.app import Limits, create_app
 from memorist.serve.auth import Tokens
-from memorist.serve.rest import Limits, create_app
 
 Client = Callable[..., Any]
 

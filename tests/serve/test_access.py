@@ -8,8 +8,8 @@ import pytest
 
 from memorist.errors import ConflictError, InvalidInputError, NotFoundError, ScopeError
 from memorist.memory import Memory
+from memorist.serve.app import create_app
 from memorist.serve.auth import SERVER_TENANT, Tokens
-from memorist.serve.rest import create_app
 
 pytestmark = pytest.mark.anyio
 

@@ -7,7 +7,7 @@ import pytest
 
 from memorist.memory import Memory
 from memorist.serve import running as server
-from memorist.serve.rest import create_app
+from memorist.serve.app import create_app
 from servers import running
 
 pytestmark = pytest.mark.anyio

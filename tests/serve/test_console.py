@@ -12,9 +12,9 @@ import pytest
 from playwright.async_api import Browser, Page, async_playwright, expect
 
 from memorist import Kind, Memory
+from memorist.serve.app import create_app
 from memorist.serve.auth import Tokens
 from memorist.serve.console.pictures import by_time, embedding_map
-from memorist.serve.rest import create_app
 from servers import running
 
 pytestmark = pytest.mark.anyio

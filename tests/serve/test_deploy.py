@@ -23,7 +23,7 @@ import yaml
 
 from memorist.cli.app import app
 from memorist.memory import Memory
-from memorist.serve.rest import create_app
+from memorist.serve.app import create_app
 from servers import running
 
 ROOT = Path(__file__).parents[2]

@@ -17,9 +17,9 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from memorist.engine.traced import VERBS, Telemetry, observed
 from memorist.errors import NotFoundError, ScopeError
 from memorist.memory import Memory
+from memorist.serve.app import Limits, create_app
 from memorist.serve.auth import Tokens
 from memorist.serve.observability import Observer, start_logging
-from memorist.serve.rest import Limits, create_app
 
 pytestmark = pytest.mark.anyio
 

@@ -18,7 +18,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from memorist.memory import Memory
-from memorist.serve.rest import create_app
+from memorist.serve.app import create_app
 from memorist.testing import HashEmbedder
 from servers import running
 

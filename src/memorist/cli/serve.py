@@ -58,9 +58,9 @@ def serve(
 
     async def work() -> None:
         from memorist.memory import Memory
+        from memorist.serve.app import Limits, create_app
         from memorist.serve.auth import Tokens
         from memorist.serve.observability import LogFormat, Observer, start_logging
-        from memorist.serve.rest import Limits, create_app
         from memorist.serve.running import bind, check_open, url_of
         from memorist.serve.running import serve as answer
 

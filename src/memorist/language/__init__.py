@@ -13,7 +13,8 @@ from memorist.language.experiences import Lesson, Lessons, Trajectory, draw_expe
 from memorist.language.facts import Extraction, Statement, extract_facts
 from memorist.language.guidelines import Guidelines, keep_guidelines, statistics_text, write_guidelines
 from memorist.language.keeping import Kept, keep_facts
-from memorist.language.models import ChatModel, ChatModelSpec, Prices, Reply, Usage, open_chat_model
+from memorist.language.models import ChatModel, ChatModelSpec, Prices, Reply, Usage
+from memorist.language.opening import open_chat_model
 from memorist.language.prompting import Prompts
 from memorist.language.reconciling import Decision, Reconciled, reconcile
 from memorist.language.reflecting import Reflection, reflect

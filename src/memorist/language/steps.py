@@ -11,7 +11,8 @@ from memorist.errors import InvalidInputError, MemoristError, ModelError, ModelU
 from memorist.framing import without_recalled
 from memorist.kinds import Message
 from memorist.kinds.message import to_message
-from memorist.language.models import NO_USAGE, ChatModel, ChatModelSpec, Reply, Usage, open_chat_model
+from memorist.language.models import NO_USAGE, ChatModel, ChatModelSpec, Reply, Usage
+from memorist.language.opening import open_chat_model
 from memorist.language.prompting import Prompts
 from memorist.language.reading import fits, read_answer
 from memorist.language.tongues import other_language

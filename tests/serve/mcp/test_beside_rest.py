@@ -8,11 +8,11 @@ import httpx2
 import pytest
 
 from memorist.memory import Memory
+from memorist.serve.app import create_app
 from memorist.serve.auth import Tokens
 from memorist.serve.mcp import Gate
 from memorist.serve.mcp import create_app as create_mcp
 from memorist.serve.observability import Observer
-from memorist.serve.rest import create_app
 
 pytestmark = pytest.mark.anyio
 

@@ -8,7 +8,8 @@ from memorist.adapters.agentscope.types import agentscope_version
 from memorist.embedders.callables import CallableEmbedder
 from memorist.errors import ModelUnavailableError
 from memorist.language.counting import Answer, CountingChatModel
-from memorist.language.models import ChatMessage, ChatModel, open_chat_model
+from memorist.language.models import ChatMessage, ChatModel
+from memorist.language.opening import open_chat_model
 from memorist.language.reading import with_schema
 
 __all__ = ["AgentScopeChatModel", "as_chat_model", "as_embedder"]

@@ -1,19 +1,18 @@
-"""The app: routes, errors and limits put together."""
+"""The REST routes and errors put together, and the limits around an app."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
-from starlette.routing import BaseRoute, Route
+from starlette.routing import Route
 
 from memorist import __version__
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
 from memorist.scope import DEFAULT_TENANT, Scope
 from memorist.serve.auth import Tokens
-from memorist.serve.console import console_routes
 from memorist.serve.limits import App, Limiter, Limits
 from memorist.serve.observability import ObservedRequests, Observer
 from memorist.serve.observability.metrics import MEDIA_TYPE as METRICS_TYPE
@@ -23,41 +22,13 @@ from memorist.serve.rest.idempotency import Ledger
 from memorist.serve.rest.problems import add_handlers, problem_of, problems
 from memorist.serve.rest.routing import RawPaths
 
-__all__ = ["create_api", "create_app"]
+__all__ = ["create_api", "guarded"]
 
 _SUBJECTS = (records, reading, whole, caller)
 _PREFIX = "/v1"
 _INCLUDED = frozenset(route.endpoint for subject in _SUBJECTS for route in subject.router.routes)
 _NOTHING_TOLD: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 """FastAPI's own spans hold paths and queries, ids and users' names with them, and its logs what was sent."""
-
-
-def create_app(
-    memory: Memory,
-    *,
-    open: bool = False,
-    limits: Limits | None = None,
-    observer: Observer | None = None,
-    more: Iterable[BaseRoute] = (),
-    settings: Mapping[str, str] | None = None,
-) -> App:
-    """Return the server as an ASGI app.
-
-    Args:
-        memory: an open one, bound to no tenant and no user; it stays the caller's to close.
-        open: let callers on this machine in without a token. Only for a server on a loopback address.
-        limits: what a request may cost.
-        observer: what is told of its requests; by default one of its own, with the program's OpenTelemetry.
-        more: routes to stand beside its own, within the same limits; who they let in is up to them.
-        settings: what the console shows an operator of how the server was set up.
-
-    Raises:
-        InvalidInputError: the memory is bound.
-    """
-    observer = observer or Observer()
-    app = create_api(memory, open=open, observer=observer, settings=settings)
-    app.router.routes.extend(more)
-    return guarded(app, limits or Limits(), observer)
 
 
 def create_api(
@@ -97,7 +68,6 @@ def create_api(
     app.get("/metrics", tags=["server"], response_class=Response, responses={200: metrics_answer, **problems()})(
         metrics
     )
-    app.router.routes.extend(console_routes(app.state.server))
     return app
 
 
