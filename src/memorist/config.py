@@ -85,13 +85,20 @@ class Settings:
             given.pop("model", None)
         return cls(**_fields({**given, **said}))
 
-    def with_given(self, url: str | os.PathLike[str] | None = None, embedder: EmbedderSpec = None) -> Settings:
-        """Return these settings with what is given (not None) put in."""
+    def with_given(
+        self,
+        url: str | os.PathLike[str] | None = None,
+        embedder: EmbedderSpec = None,
+        index: str | Index | None = None,
+    ) -> Settings:
+        """Return these settings with the values given (not None) in place of their own."""
         settings = self
         if url is not None:
             settings = replace(settings, url=_expanded(url))
         if embedder is not None:
             settings = replace(settings, embedder=embedder)
+        if index is not None:
+            settings = replace(settings, index=index)
         return settings
 
 

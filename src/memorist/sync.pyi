@@ -417,6 +417,7 @@ class Memory:
         agent: str | None = None,
         session: str | None = None,
         embedder: EmbedderSpec = None,
+        index: str | None = None,
         settings: Settings | None = None,
     ) -> Memory:
         """Return a memory; ``async with`` or ``await`` opens it. The blocking twin's is open already.
@@ -429,6 +430,8 @@ class Memory:
             agent: a label.
             session: a label.
             embedder: see `memorist.embedders.open_embedder`; by default the bundled model.
+            index: the URL of a vector database that finds candidates in walls too large to be read, as
+                ``qdrant://host`` or ``chroma:folder``; see `memorist.indexes.open_index`. None needs none.
             settings: everything else; by default read from the environment.
 
         Raises (on entering):

@@ -21,7 +21,6 @@ __all__ = ["forget", "purge", "rate", "remember", "restore", "revise"]
 
 _T = TypeVar("_T")
 _ATTEMPTS = 30
-_PAGE = 1000
 
 
 async def remember(core: Core, scope: Scope, request: requests.Remember) -> list[Record]:
@@ -95,12 +94,8 @@ async def _write(
 
 
 async def forget(core: Core, scope: Scope, request: requests.Forget) -> int:
-    """Delete the records that pass the filter, superseded ones included."""
-    chosen, reach, gone = request.filter(scope), scope.reach(), 0
-    while found := await core.store.select(reach, chosen, order="oldest", limit=_PAGE):
-        writes = [Remove(each.id, Action.FORGOTTEN, now(), request.source) for each in found]
-        gone += sum(await core.store.write(scope.wall, writes))
-    return gone
+    """Delete the records that pass the filter, superseded ones included: all or none."""
+    return await core.store.remove(scope.wall, request.filter(scope), at=now(), source=request.source)
 
 
 async def purge(core: Core, scope: Scope, request: requests.Purge) -> int:
