@@ -1,3 +1,4 @@
+import signal
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -7,6 +8,10 @@ from memorist.memory import Memory
 from memorist.testing import HashEmbedder
 
 Open = Callable[..., Memory]
+
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a background job of a shell
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

@@ -45,6 +45,7 @@ __all__ = [
     "StoreFullError",
     "StoreUnavailableError",
     "UnknownArgumentError",
+    "install_command",
     "missing_extra",
 ]
 
@@ -135,4 +136,25 @@ class MissingExtraError(MemoristError, ImportError):
 
 def missing_extra(package: str, extra: str) -> MissingExtraError:
     """Return the error for an optional `package` that the extra `extra` of this package brings."""
-    return MissingExtraError(f"{package} is not installed; run: pip install 'memorist[{extra}]'")
+    return MissingExtraError(f"{package} is not installed; run: {install_command(extra)}")
+
+
+def install_command(extra: str) -> str:
+    """Return the pip command that adds an extra to this installation, from where it came from (PEP 610)."""
+    import json
+    from importlib.metadata import PackageNotFoundError, distribution
+    from urllib.parse import unquote, urlsplit
+
+    try:
+        origin = json.loads(distribution("memorist").read_text("direct_url.json") or "null")
+    except (PackageNotFoundError, ValueError):
+        origin = None
+    if origin is None:  # from a package index
+        return f"pip install 'memorist[{extra}]'"
+    url = origin["url"]
+    if "dir_info" in origin:
+        editable = "-e " if origin["dir_info"].get("editable") else ""
+        return f"pip install {editable}'{unquote(urlsplit(url).path)}[{extra}]'"
+    if "vcs_info" in origin:
+        url = f"{origin['vcs_info']['vcs']}+{url}@{origin['vcs_info']['commit_id']}"
+    return f"pip install 'memorist[{extra}] @ {url}'"

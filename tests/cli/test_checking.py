@@ -34,6 +34,8 @@ def test_stats_count_by_kind_and_user(memorist: Command) -> None:
 
 
 def test_stats_of_nothing(memorist: Command) -> None:
+    memorist("remember", "gone soon", "--id", "r")
+    memorist("forget", "r")
     assert memorist("stats", "--json").json["records"] == 0
     assert "oldest" not in memorist("stats").out
 

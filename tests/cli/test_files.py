@@ -61,7 +61,7 @@ def test_bad_lines_are_listed_and_the_good_ones_kept(memorist: Command, tmp_path
 @pytest.mark.parametrize("name", ["missing.jsonl", "."])
 def test_a_file_that_cannot_be_read_is_an_error(memorist: Command, tmp_path: Path, name: str) -> None:
     result = memorist("load", tmp_path / name)
-    assert result.code == 1 and "cannot read" in result.err
+    assert result.code == 2 and "cannot read" in result.err
 
 
 def test_an_export_loads_elsewhere_as_it_was(memorist: Command, chat: Path, tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_an_export_loads_elsewhere_as_it_was(memorist: Command, chat: Path, tmp_
     assert [path.name for path in tmp_path.glob(".out*")] == []
 
     again = memorist("export", file)
-    assert again.code == 1 and "exists" in again.err
+    assert again.code == 2 and "exists" in again.err
     alice = memorist("export", "--user", "alice").out.splitlines()
     assert {json.loads(line)["user"] for line in alice[1:]} == {"alice"}
 
@@ -103,6 +103,7 @@ def test_an_export_to_a_folder_that_may_not_be_written_is_an_error(memorist: Com
 
 
 def test_an_export_to_a_missing_folder_is_an_error(memorist: Command, tmp_path: Path) -> None:
+    memorist("remember", "tea")
     result = memorist("export", tmp_path / "none" / "out.jsonl")
     assert result.code == 1 and result.err.startswith("error: ") and "No such file" in result.err
 
@@ -112,7 +113,7 @@ def test_a_backup_is_a_database_of_its_own(memorist: Command, chat: Path, tmp_pa
     target = tmp_path / "backup.db"
     assert str(target) in memorist("backup", target).out
     assert memorist("--db", target, "count", "--json").out == "3\n"
-    assert memorist("backup", target).code == 1
+    assert memorist("backup", target).code == 2
 
 
 def test_another_embedder_is_refused_until_reindex(

@@ -112,4 +112,4 @@ def test_a_wrong_file_of_settings_is_told(memorist: Command, tmp_path: Path, tex
     file = tmp_path / "wrong.toml"
     file.write_text(text)
     result = memorist("--config", file, "count")
-    assert result.code == 1 and complaint in result.err
+    assert result.code == 2 and complaint in result.err

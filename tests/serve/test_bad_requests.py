@@ -33,7 +33,7 @@ JSON = {"Content-Type": "application/json"}
         ("POST", "/v1/recall", b'{"query": "x", "user": "bob"}', 422, "there is no field 'user' here"),
         ("POST", "/v1/recall", b'{"query": "x", "kind": "secret"}', 422, "kind"),
         ("POST", "/v1/recall", b'{"query": "x", "where": {"a": {"$near": 1}}}', 422, "unknown operator '$near'"),
-        ("POST", "/v1/recall", b'{"query": "x", "since": "May 2023"}', 422, "'May 2023' is not a point in time"),
+        ("POST", "/v1/recall", b'{"query": "x", "since": "May 2023"}', 422, "since: 'May 2023' is not a point in time"),
         ("POST", "/v1/recall", b'{"query": "x", "vector": [1.0]}', 422, ""),
         ("POST", "/v1/browse", b'{"cursor": "nonsense"}', 422, "the cursor is not the `next` of a page"),
         ("POST", "/v1/forget", b"{}", 422, "name ids or a filter"),

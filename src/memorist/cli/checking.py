@@ -11,7 +11,7 @@ import typer
 from memorist.cli.options import AsJson
 from memorist.cli.progress import spinner
 from memorist.cli.running import fail, opened, run
-from memorist.cli.showing import clean, console, counted, print_json, shown_url, table
+from memorist.cli.showing import clean, counted, print_json, print_table, shown_url, table
 from memorist.errors import MemoristError
 from memorist.records import Kind
 from memorist.times import iso
@@ -56,7 +56,7 @@ def stats(context: typer.Context, json: AsJson = False) -> None:
             lines = [f"{key}: {each:,}" for key, each in value.items()] if isinstance(value, dict) else None
             text = "\n".join(lines) if lines is not None else f"{value:,}" if isinstance(value, int) else str(value)
             shown.add_row(_TITLES.get(name, name), clean(text or "none"))
-        console().print(shown)
+        print_table(shown)
 
     run(work)
 
@@ -116,7 +116,7 @@ def doctor(context: typer.Context, json: AsJson = False) -> None:
         for each in checks:
             text = each.found if each.well or not each.mend else f"{each.found}\n→ {each.mend}"
             shown.add_row(each.name, "ok" if each.well else "broken", clean(text))
-        console().print(shown)
+        print_table(shown)
     if not all(check.well for check in checks):
         raise fail("something is broken; see above")
 

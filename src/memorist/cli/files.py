@@ -55,7 +55,7 @@ def load(
         raise typer.BadParameter(f"{source!r} is not known; there is: mem0", param_hint="--from")
 
     async def work() -> "LoadReport":
-        async with opened(context, user) as memory:
+        async with opened(context, user, new=True) as memory:
             if source == "mem0":
                 from memorist.adapters.mem0.files import load_mem0
 

@@ -8,7 +8,7 @@ import typer
 from memorist.cli.options import AsJson
 from memorist.cli.progress import records_bar
 from memorist.cli.running import confirm, fail, run
-from memorist.cli.showing import clean, console, counted, print_json, shown_url, table
+from memorist.cli.showing import clean, counted, print_json, print_table, shown_url, table
 from memorist.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -116,6 +116,6 @@ def _show(source: str, target: str, sizes: "dict[Wall, int]", *, as_json: bool) 
     shown = table("Tenant", "User", "Records")
     for wall, size in list(sizes.items())[:_MOST_SHOWN]:
         shown.add_row(clean(wall.tenant), clean(wall.user or "(shared)"), f"{size:,}")
-    console().print(shown)
+    print_table(shown)
     more = f", {len(sizes) - _MOST_SHOWN:,} scopes not shown" if len(sizes) > _MOST_SHOWN else ""
     typer.echo(f"{counted(sum(sizes.values()), 'record')} from {shown_url(source)} to {shown_url(target)}{more}")

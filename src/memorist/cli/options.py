@@ -5,9 +5,11 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
+from memorist.records import Kind
+
 __all__ = [
-    "Agent", "AsJson", "AsOf", "Cue", "Everyone", "Expires", "Id", "Kinds", "Limit", "Metadata", "Session", "Shared",
-    "Since", "Source", "Superseded", "Until", "User", "Verified", "Where",
+    "Agent", "AsJson", "AsOf", "Cue", "Everyone", "Expires", "Id", "Kinds", "Limit", "Metadata", "OneKind", "Session",
+    "Shared", "Since", "Source", "Superseded", "Until", "User", "Verified", "Where",
 ]  # fmt: skip
 
 
@@ -34,16 +36,16 @@ Metadata: TypeAlias = Annotated[
 ]
 Source: TypeAlias = Annotated[str | None, typer.Option(help="Who or what says so.")]
 User: TypeAlias = Annotated[
-    str | None, typer.Option("--user", "-u", help="Whose records. Without it, those that all users share.")
+    str | None,
+    typer.Option("--user", "-u", envvar="MEMORIST_USER", help="Whose records. Without it, those that all users share."),
 ]
 
 # What narrows.
 Agent: TypeAlias = Annotated[str | None, typer.Option(help="Only what this agent stored.")]
 AsOf: TypeAlias = Annotated[str | None, typer.Option(help="As of this time: the facts that held then.")]
 Everyone: TypeAlias = Annotated[bool, typer.Option("--everyone", help="All users of the tenant.")]
-Kinds: TypeAlias = Annotated[
-    list[str] | None, typer.Option("--kind", "-k", help="Only this kind: message, note, fact… May be repeated.")
-]
+Kinds: TypeAlias = Annotated[list[Kind] | None, typer.Option("--kind", "-k", help="Only this kind. May be repeated.")]
+OneKind: TypeAlias = Annotated[Kind, typer.Option("--kind", "-k", help="What it is.")]
 Session: TypeAlias = Annotated[str | None, typer.Option("--session", "-s", help="Only this conversation.")]
 Shared: TypeAlias = Annotated[bool, typer.Option("--shared", help="Also what all users share.")]
 Since: TypeAlias = Annotated[str | None, typer.Option(help="Only from this time on: 2024-05-01, 7d or '7 days ago'.")]

@@ -1,6 +1,6 @@
 """Commands that look: recall, recent, browse, get, count, history."""
 
-from typing import Annotated, Any, cast
+from typing import Annotated, Literal, TypeAlias
 
 import typer
 
@@ -21,11 +21,14 @@ from memorist.cli.options import (
     Verified,
     Where,
 )
-from memorist.cli.running import given, opened, run, text_or_stdin
+from memorist.cli.running import given, opened, run, tell_of_others, text_or_stdin
 from memorist.cli.showing import counted, print_changes, print_hits, print_json, print_record, print_records
 from memorist.errors import NotFoundError
 
 __all__ = ["register"]
+
+Mode: TypeAlias = Literal["hybrid", "dense", "lexical"]
+Order: TypeAlias = Literal["newest", "oldest", "key"]
 
 
 def register(app: typer.Typer) -> None:
@@ -50,7 +53,7 @@ def recall(
     shared: Shared = False,
     min_score: Annotated[float, typer.Option(min=0, max=1, help="Leave out what scores less.")] = 0.0,
     min_similarity: Annotated[float, typer.Option(min=0, max=1, help="Leave out what is less similar.")] = 0.0,
-    mode: Annotated[str, typer.Option(help="hybrid, dense (meaning alone) or lexical (words alone).")] = "hybrid",
+    mode: Annotated[Mode, typer.Option(help="dense is meaning alone, lexical words alone.")] = "hybrid",
     now: Annotated[str | None, typer.Option(help="When it is asked: what “last week” in it counts from.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show what each part of the ranking gave.")] = False,
     json: AsJson = False,
@@ -66,8 +69,10 @@ def recall(
         async with opened(context, user) as memory:
             hits = await memory.recall(
                 query, limit=limit, shared=shared, min_score=min_score, min_similarity=min_similarity,
-                mode=cast("Any", mode), explain=explain, **options,
+                mode=mode, explain=explain, **options,
             )  # fmt: skip
+            if not hits:
+                await tell_of_others(memory)
         print_hits(hits, as_json=json, explain=explain, whose=shared)
 
     run(work)
@@ -92,6 +97,8 @@ def recent(
         options = given(kind=kind or None, session=session, agent=agent, where=where, since=since, until=until)
         async with opened(context, user) as memory:
             records = await memory.recent(limit, shared=shared, **options)
+            if not records:
+                await tell_of_others(memory)
         if json:
             print_json([record.to_dict() for record in records])
         else:
@@ -104,7 +111,7 @@ def browse(
     context: typer.Context,
     user: User = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many on a page.")] = 20,
-    order: Annotated[str, typer.Option(help="newest, oldest or key.")] = "newest",
+    order: Annotated[Order, typer.Option(help="What comes first.")] = "newest",
     cursor: Annotated[str | None, typer.Option(help="Where the page before ended, as it said.")] = None,
     kind: Kinds = None,
     session: Session = None,
@@ -129,13 +136,15 @@ def browse(
         )  # fmt: skip
         async with opened(context, user) as memory:
             page = await memory.browse(
-                order=cast("Any", order),
+                order=order,
                 limit=limit,
                 superseded=superseded,
                 shared=shared,
                 everyone=everyone,
                 **options,
             )
+            if not page.records:
+                await tell_of_others(memory)
         if json:
             print_json({"records": [record.to_dict() for record in page.records], "next": page.next})
             return

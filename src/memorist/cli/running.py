@@ -1,6 +1,7 @@
 """From a command to a memory, and from what goes wrong to an exit code."""
 
 import asyncio
+import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -10,18 +11,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
-from memorist.errors import InvalidInputError, MemoristError
+from memorist.errors import FormatError, InvalidInputError, MemoristError, NotFoundError, ScopeError
 
 if TYPE_CHECKING:
     from memorist.config import Settings
     from memorist.memory import Memory
 
-__all__ = ["Options", "confirm", "fail", "given", "opened", "run", "text_or_stdin"]
+__all__ = ["Options", "confirm", "fail", "given", "opened", "run", "tell_of_others", "text_or_stdin"]
 
 EXIT_FAILED = 1
+EXIT_USAGE = 2
 EXIT_BAD_LINES = 3
 EXIT_INTERRUPTED = 130
 
+_MOST_USERS = 5
 _T = TypeVar("_T")
 
 
@@ -52,15 +55,51 @@ class Options:
 
 @asynccontextmanager
 async def opened(
-    context: typer.Context, user: str | None = None, *, reindexing: bool = False
+    context: typer.Context, user: str | None = None, *, new: bool = False, reindexing: bool = False
 ) -> AsyncIterator["Memory"]:
-    """Open the memory that the command line names."""
+    """Open the memory that the command line names: a database, or a server's memory by its URL.
+
+    Args:
+        context: the command's.
+        user: whose memory.
+        new: make the database where there is none.
+        reindexing: open one that holds another embedder's vectors.
+
+    Raises:
+        NotFoundError: there is no such file, and `new` is not given.
+    """
     from memorist.memory import Memory
+    from memorist.stores import file_of
 
     options: Options = context.obj
     settings = replace(options.settings(), reindexing=reindexing)
+    if settings.url.startswith(("http://", "https://")):
+        token = os.environ.get("MEMORIST_TOKEN") or None
+        async with Memory.connect(settings.url, token=token, tenant=options.tenant, user=user) as memory:
+            yield memory
+        return
+    file = file_of(settings.url)
+    if not new and file is not None and not file.exists():
+        raise NotFoundError(f"there is no database {file} yet; `memorist remember` and `memorist load` make one")
     async with Memory.open(tenant=options.tenant, user=user, settings=settings) as memory:
         yield memory
+
+
+async def tell_of_others(memory: "Memory") -> None:
+    """Say on stderr that a scope is empty where it is, and which users have records, to those who may know."""
+    if await memory.count(superseded=True):
+        return
+    if memory.scope.user is not None:
+        typer.echo(f"User {memory.scope.user!r} has no records here", err=True)
+        return
+    try:
+        users = await memory.users()
+    except ScopeError:  # the token does not let its bearer know
+        return
+    named = [user for user, count in users.items() if user is not None and count]
+    if named:
+        shown = ", ".join(repr(user) for user in named[:_MOST_USERS]) + (", …" if len(named) > _MOST_USERS else "")
+        typer.echo(f"No records are shared by all users; these have their own: {shown}. Ask with --user NAME", err=True)
 
 
 def run(work: Callable[[], Awaitable[_T]]) -> _T:
@@ -82,7 +121,8 @@ def _foreseen() -> Iterator[None]:
     except BrokenPipeError:
         raise
     except MemoristError as error:
-        raise fail(str(error)) from error
+        wrong_usage = isinstance(error, InvalidInputError) and not isinstance(error, FormatError)
+        raise fail(str(error), EXIT_USAGE if wrong_usage else EXIT_FAILED) from error
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         raise fail(f"{where}{error.strerror or error}") from error

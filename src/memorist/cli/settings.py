@@ -9,7 +9,7 @@ import typer
 
 from memorist.cli.options import AsJson
 from memorist.cli.running import Options, run
-from memorist.cli.showing import clean, console, print_json, shown_url, table
+from memorist.cli.showing import clean, print_json, print_table, shown_url, table
 from memorist.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def config(context: typer.Context, json: AsJson = False) -> None:
         shown = table("Setting", "From", "Value")
         for row in rows:
             shown.add_row(row["setting"], row["from"], clean("" if row["value"] is None else str(row["value"])))
-        console().print(shown)
+        print_table(shown)
         typer.echo(f"File: {options.file}" + ("" if options.file.is_file() else " (not there)"))
 
     run(work)

@@ -1,6 +1,7 @@
 """Records as a person reads them: in tables; and as a program does: in JSON."""
 
 import json
+import os
 import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,9 +16,10 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 __all__ = ["clean", "console", "counted", "marked", "print_changes", "print_hits", "print_json", "print_record",
-           "print_records", "shown_url", "table"]  # fmt: skip
+           "print_records", "print_table", "shown_url", "table"]  # fmt: skip
 
 _LONGEST = 600
+_UNFRAMED_WIDTH = 10_000
 _PASSWORD = re.compile(r"(://[^/?#]*?:)[^/?#]*(?=@)|([?&]\w*(?:password|key)=)[^&#]*")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -26,7 +28,23 @@ def console(*, stderr: bool = False) -> "Console":
     """Return a console that colours only what goes to a terminal."""
     from rich.console import Console
 
-    return Console(stderr=stderr, highlight=False)
+    out = Console(stderr=stderr, highlight=False)
+    if not out.is_terminal and "COLUMNS" not in os.environ:
+        out.width = _UNFRAMED_WIDTH
+    return out
+
+
+def print_table(shown: "Table") -> None:
+    """Print a table: framed on a terminal, as bare columns of whatever width into a pipe or a file."""
+    out = console()
+    if out.is_terminal:
+        out.print(shown)
+        return
+    shown.box, shown.show_lines = None, False
+    with out.capture() as captured:
+        out.print(shown)
+    for line in captured.get().splitlines():
+        typer.echo(line.rstrip())
 
 
 def print_json(value: Any) -> None:
@@ -50,7 +68,7 @@ def print_hits(hits: Sequence[Hit], *, as_json: bool, explain: bool, whose: bool
             signals = ", ".join(f"{name} {value:.3g}" for name, value in hit.signals.items())
             text.append(f"\n{signals}", style="cyan")
         shown.add_row(f"{hit.score:.2f}", f"{hit.similarity:.2f}", _when(hit.record), text)
-    console().print(shown)
+    print_table(shown)
 
 
 def print_records(records: Sequence[Record], *, whose: bool) -> None:
@@ -61,7 +79,7 @@ def print_records(records: Sequence[Record], *, whose: bool) -> None:
     shown = table("When", "Kind", "What")
     for record in records:
         shown.add_row(_when(record), str(record.kind), _described(record, whose=whose))
-    console().print(shown)
+    print_table(shown)
 
 
 def print_record(record: Record) -> None:
@@ -71,7 +89,7 @@ def print_record(record: Record) -> None:
         if value is not None and value != {}:
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
             shown.add_row(name, clean(text))
-    console().print(shown)
+    print_table(shown)
 
 
 def print_changes(changes: Sequence[Change], *, as_json: bool) -> None:
@@ -85,7 +103,7 @@ def print_changes(changes: Sequence[Change], *, as_json: bool) -> None:
     for change in changes:
         after = Text("gone", style="dim") if change.record is None else _described(change.record)
         shown.add_row(f"{change.at:%Y-%m-%d %H:%M:%S}", str(change.action), clean(change.source or ""), after)
-    console().print(shown)
+    print_table(shown)
 
 
 def table(*columns: str) -> "Table":

@@ -6,7 +6,7 @@ import typer
 
 from memorist.cli.options import AsJson
 from memorist.cli.running import Options, run
-from memorist.cli.showing import clean, console, print_json, table
+from memorist.cli.showing import clean, print_json, print_table, table
 
 __all__ = ["app"]
 
@@ -77,7 +77,7 @@ def list_(context: typer.Context, json: AsJson = False) -> None:
                 clean(grant.user or "all users"),
                 f"{until} (expired)" if token.expired else until,
             )
-        console().print(shown)
+        print_table(shown)
 
     run(work)
 

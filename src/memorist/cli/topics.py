@@ -5,8 +5,8 @@ from typing import Annotated, TypeAlias
 import typer
 
 from memorist.cli.options import AsJson, User
-from memorist.cli.running import opened, run, text_or_stdin
-from memorist.cli.showing import clean, console, print_json, table
+from memorist.cli.running import opened, run, tell_of_others, text_or_stdin
+from memorist.cli.showing import clean, print_json, print_table, table
 from memorist.errors import NotFoundError
 
 __all__ = ["app"]
@@ -28,13 +28,15 @@ def list_(
     async def work() -> None:
         async with opened(context, user) as memory:
             found = await memory.topics.list(prefix)
+            if not found:
+                await tell_of_others(memory)
         if json:
             print_json(found)
             return
         shown = table("Topic", "Value")
         for name, value in found.items():
             shown.add_row(clean(name), clean(value))
-        console().print(shown) if found else typer.echo("No topics here.")
+        print_table(shown) if found else typer.echo("No topics here.")
 
     run(work)
 
@@ -65,7 +67,7 @@ def set_(
     text = text_or_stdin(value)
 
     async def work() -> None:
-        async with opened(context, user) as memory:
+        async with opened(context, user, new=True) as memory:
             record = await memory.topics.set(topic, text)
         print_json(record.to_dict()) if json else typer.echo(f"Set, as {record.id}")
 

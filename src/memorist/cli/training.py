@@ -38,7 +38,7 @@ async def _memory(
     from memorist.adapters.mango import AgentMemory, ChromaAgentMemory
 
     if folder is None:
-        async with opened(context, user) as memory:
+        async with opened(context, user, new=True) as memory:
             yield AgentMemory(memory)
         return
     embedder = context.obj.settings().embedder

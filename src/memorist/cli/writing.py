@@ -1,6 +1,6 @@
 """Commands that change: remember, revise, rate, forget, purge."""
 
-from typing import Annotated, Any, cast
+from typing import Annotated, Literal, TypeAlias
 
 import typer
 
@@ -12,6 +12,7 @@ from memorist.cli.options import (
     Id,
     Kinds,
     Metadata,
+    OneKind,
     Session,
     Since,
     Source,
@@ -22,8 +23,12 @@ from memorist.cli.options import (
 from memorist.cli.progress import spinner
 from memorist.cli.running import Options, confirm, given, opened, run, text_or_stdin
 from memorist.cli.showing import counted, print_json
+from memorist.errors import NotFoundError
+from memorist.records import Kind
 
 __all__ = ["register"]
+
+IfExists: TypeAlias = Literal["error", "replace", "ignore"]
 
 
 def register(app: typer.Typer) -> None:
@@ -37,7 +42,7 @@ def remember(
     context: typer.Context,
     text: Annotated[str, typer.Argument(help="What to remember; - reads the standard input.")],
     user: User = None,
-    kind: Annotated[str, typer.Option("--kind", "-k", help="note, message, fact, episode, experience…")] = "note",
+    kind: OneKind = Kind.NOTE,
     session: Annotated[str | None, typer.Option("--session", "-s", help="The conversation it is of.")] = None,
     agent: Annotated[str | None, typer.Option(help="The agent that stores it.")] = None,
     id: Annotated[str | None, typer.Option(help="An id of your own; made up if left out.")] = None,
@@ -49,7 +54,7 @@ def remember(
     expires: Expires = None,
     supersedes: Annotated[str | None, typer.Option(metavar="ID", help="Whose place it takes.")] = None,
     verified: Annotated[bool, typer.Option("--verified", help="Someone has checked it.")] = False,
-    if_exists: Annotated[str, typer.Option(help="Where its id is taken: error, replace or ignore.")] = "error",
+    if_exists: Annotated[IfExists, typer.Option(help="What to do where its id is taken.")] = "error",
     json: AsJson = False,
 ) -> None:
     """Remember a text. It is on the disk when this returns."""
@@ -61,10 +66,8 @@ def remember(
             happened_at=happened_at, supersedes=supersedes,
             expires_at=expires,
         )  # fmt: skip
-        async with opened(context, user) as memory:
-            record = await memory.remember(
-                content, kind=kind, verified=verified, if_exists=cast("Any", if_exists), **fields
-            )
+        async with opened(context, user, new=True) as memory:
+            record = await memory.remember(content, kind=kind, verified=verified, if_exists=if_exists, **fields)
         print_json(record.to_dict()) if json else typer.echo(f"Remembered as {record.id}")
 
     run(work)
@@ -152,8 +155,11 @@ def forget(
         absent = len(named) - gone
         if json:
             print_json({"forgotten": gone})
-        else:
+        elif gone:
             typer.echo(f"Forgot {gone:,}" + (f"; {absent:,} not found" if absent > 0 else ""))
+        if not gone:
+            what = "there is no record of these ids" if named else "no record passes the filter"
+            raise NotFoundError(f"{what}; nothing was forgotten")
 
     run(work)
 

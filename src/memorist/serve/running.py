@@ -1,6 +1,7 @@
 """A server on a socket: from binding it to a clean end."""
 
 import asyncio
+import errno
 import os
 import signal
 import socket
@@ -39,6 +40,12 @@ def bind(host: str, port: int) -> socket.socket:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host.strip("[]"), port))
         listening.listen(1024)
+    except OSError as error:
+        listening.close()
+        if error.errno != errno.EADDRINUSE:
+            raise
+        told = f"port {port} of {host} is in use; choose another with --port, or --port 0 for a free one"
+        raise OSError(error.errno, told) from error
     except BaseException:
         listening.close()
         raise

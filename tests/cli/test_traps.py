@@ -1,0 +1,121 @@
+"""What trips new users: a scope that is empty, a mistyped file, a hint that does not work."""
+
+import json
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memorist import errors
+
+Command = Any
+
+
+def test_an_empty_scope_says_who_has_records(memorist: Command) -> None:
+    memorist("remember", "I like tea", "--user", "alice")
+    found = memorist("recall", "tea")
+    assert found.out == "Nothing found.\n" and "'alice'" in found.err and "--user" in found.err
+    for command in (("recent",), ("browse",), ("topics", "list")):
+        assert "'alice'" in memorist(*command).err
+    assert memorist("recall", "tea", "--user", "alic").err == "User 'alic' has no records here\n"
+    assert memorist("recall", "tea", "--user", "alice").err == ""
+    assert memorist("recall", "tea", "--json").json == []
+
+
+def test_the_variable_and_the_file_name_the_user(
+    memorist: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memorist("remember", "I like tea", "--user", "alice")
+    (tmp_path / "config.toml").write_text('user = "alice"\n')
+    assert "tea" in memorist("recall", "tea").out
+    monkeypatch.setenv("MEMORIST_USER", "bob")
+    assert "tea" not in memorist("recall", "tea").out
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("recall", "tea"), ("recent",), ("browse",), ("get", "x"), ("count",), ("history", "x"), ("export",),
+        ("topics", "list"), ("topics", "get", "x"), ("topics", "delete", "x"), ("stats",), ("forget", "x"),
+        ("rate", "x", "1"), ("revise", "x", "y"), ("backup", "copy.db"),
+    ],
+)  # fmt: skip
+def test_a_mistyped_path_creates_nothing(memorist: Command, tmp_path: Path, command: tuple[str, ...]) -> None:
+    before = sorted(tmp_path.iterdir())
+    result = memorist("--db", tmp_path / "no" / "such.db", *command)
+    assert result.code == 1 and "there is no database" in result.err
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_wrong_words_are_wrong_usage_and_name_the_right_ones(memorist: Command) -> None:
+    memorist("remember", "tea")
+    for command in (
+        ("recall", "tea", "--kind", "nots"), ("remember", "tea", "--kind", "nots"), ("browse", "--order", "up"),
+        ("recall", "tea", "--mode", "x"), ("recall", "tea", "--since", "soonish"), ("recent", "--user", " "),
+    ):  # fmt: skip
+        assert memorist(*command).code == 2
+    assert "tool_guideline" in memorist("recall", "tea", "--kind", "nots").err
+
+
+def test_times_read_alike_in_every_option(memorist: Command) -> None:
+    memorist("remember", "tea", "--expires", "in 90 days")
+    for since in ("7 days ago", "7d", "2020-01-01"):
+        assert memorist("count", "--since", since, "--json").json == 1
+    assert memorist("count", "--until", "7 days ago", "--json").json == 0
+
+
+def test_forgetting_nothing_is_an_error(memorist: Command) -> None:
+    memorist("remember", "tea", "--id", "tea")
+    for command in (("forget", "coffee"), ("forget", "--session", "none", "--yes")):
+        result = memorist(*command)
+        assert result.code == 1 and "nothing was forgotten" in result.err
+    assert memorist("forget", "tea").code == 0
+
+
+def test_a_port_in_use_is_told_with_the_option_that_helps(memorist: Command) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        for command in ("serve", "mcp"):
+            more = ("--http",) if command == "mcp" else ()
+            result = memorist(command, *more, "--port", str(taken.getsockname()[1]))
+            assert result.code == 1 and "is in use" in result.err and "--port" in result.err
+
+
+def test_a_table_in_a_pipe_has_no_frame_and_no_wrapped_lines(
+    memorist: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS")
+    memorist("remember", "tea " * 60)
+    out = memorist("recent").out
+    assert ("tea " * 60).strip() in out and not set("╭│─╯") & set(out)
+    assert all(line == line.rstrip() for line in out.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("origin", "command"),
+    [
+        (None, "pip install 'memorist[mcp]'"),
+        (
+            {"url": "file:///src/my%20memorist", "dir_info": {"editable": True}},
+            "pip install -e '/src/my memorist[mcp]'",
+        ),
+        ({"url": "file:///src/memorist", "dir_info": {}}, "pip install '/src/memorist[mcp]'"),
+        (
+            {"url": "https://example.org/m.whl", "archive_info": {}},
+            "pip install 'memorist[mcp] @ https://example.org/m.whl'",
+        ),
+        (
+            {"url": "https://x.example/m.git", "vcs_info": {"vcs": "git", "commit_id": "abc"}},
+            "pip install 'memorist[mcp] @ git+https://x.example/m.git@abc'",
+        ),
+    ],
+)
+def test_a_hint_names_the_command_that_works_for_this_installation(
+    monkeypatch: pytest.MonkeyPatch, origin: Any, command: str
+) -> None:
+    class Installed:
+        def read_text(self, name: str) -> str | None:
+            return None if origin is None else json.dumps(origin)
+
+    monkeypatch.setattr("importlib.metadata.distribution", lambda name: Installed())
+    assert str(errors.missing_extra("mcp", "mcp")) == f"mcp is not installed; run: {command}"
