@@ -7,9 +7,9 @@ from memorist.records import Record
 
 __all__ = ["Context", "ContextItem", "Why"]
 
-Why: TypeAlias = Literal["topic", "pinned", "standing", "recalled", "asked"]
+Why: TypeAlias = Literal["topic", "pinned", "standing", "recalled", "asked", "earlier"]
 """Why a record stands in a context: its topic was asked for, it was pinned, it holds in every turn, it was
-recalled, or it asks what a recalled message answers."""
+recalled, it asks what a recalled message answers, or it held before a recalled fact."""
 
 
 @dataclass(frozen=True, slots=True)

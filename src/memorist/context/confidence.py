@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from memorist.recall.analysis import STOPWORDS, terms
+from memorist.recall.marks import FIRST_PERSON
 from memorist.records import Hit
 
 __all__ = ["MIN_CONFIDENCE", "READ", "confidence_of", "features"]
@@ -49,12 +50,41 @@ def features(question: str, hits: Sequence[Hit]) -> Mapping[str, float]:
         "margin": best.score - read[-1].score,
         "length": math.log1p(len(plain)),
         "misplaced": _misplaced(read),
+        "covered_all": len(set().union(*seen) & plain) / count,
+        "uncovered": float(len(plain - set().union(*seen))),
+        "gap": max(_signal(hit, "meaning") for hit in read) - sum(_signal(hit, "meaning") for hit in read) / len(read),
+        "gap_words": max(_signal(hit, "words") for hit in read)
+        - sum(_signal(hit, "words") for hit in read) / len(read),
+        "best_words": _signal(best, "words"),
+        "best_meaning": _signal(best, "meaning"),
+        "best_around": _signal(best, "meaning_around"),
+        "best_words_around": _signal(best, "words_around"),
+        "best_covered": len(seen[0] & plain) / count,
+        "score_5": sum(_logit(hit.score) for hit in read[:5]) / 5,
+        "score_20": sum(_logit(hit.score) for hit in read) / len(read),
+        "weighted": sum(1 - sum(word in each for each in seen) / len(seen) for word in plain if word in seen[0])
+        / count,
+        "once_3": sum(
+            1 - sum(word in each for each in seen) / len(seen)
+            for word in plain
+            if any(word in each for each in seen[:3])
+        )
+        / count,
+        "first_person": float(bool(FIRST_PERSON.search(question))),
+        "text_length": math.log(sum(len(hit.record.content) for hit in read[:5]) / len(read[:5])),
+        "person": float(any(_signal(hit, "speaker") for hit in read)),
+        "similarity": max(hit.similarity for hit in read),
     }
 
 
 def _content(question: str) -> set[str]:
     """Return the words of a question that are about something."""
     return {word.casefold() for word in _WORD.findall(question) if word.casefold() not in STOPWORDS and terms(word)}
+
+
+def _logit(p: float) -> float:
+    p = min(max(p, 1e-6), 1 - 1e-6)
+    return math.log(p / (1 - p))
 
 
 def _signal(hit: Hit, name: str) -> float:

@@ -130,12 +130,12 @@ _MEANT: dict[str, Callable[[str, date], str]] = {
     "ago": _ago, "ahead": _ahead, "named": _named_day, "weekday": _weekday, "stretch": _stretch
 }  # fmt: skip
 _RELATIVE = re.compile(
-    rf"\b(?:(?P<ago>{_COUNT} (?:day|week|month|year)s? ago)"
+    rf"(?<![\w-])(?:(?P<ago>{_COUNT} (?:day|week|month|year)s? ago)"
     rf"|(?P<ahead>in {_COUNT} (?:day|week|month|year)s?(?= ?(?:[.,;!?]|$)))"
     r"|(?P<named>(?:day before )?yesterday|(?:day after )?tomorrow)"
     rf"|(?P<weekday>(?:last|this past|past|this coming|next) (?:{_DAY_NAMES}))"
     r"|(?P<stretch>(?:last|this past|past|next) (?:week|month|year|night|summer|winter|spring|fall|autumn)"
-    r"|(?:last|this past|past|this|next) weekend|this month))\b(?! ?\()(?!['’]s (?:eve|day))",
+    r"|(?:last|this past|past|this|next) weekend|this month))\b(?! ?\(| of\b)(?!['’]s (?:eve|day))",
     re.IGNORECASE,
 )
 _HINT = re.compile(r"\b(?:ago|in|yesterday|tomorrow|last|past|this|next)\b", re.IGNORECASE)

@@ -16,7 +16,8 @@ __all__ = ["asked_for", "standing_among"]
 _WORDS = "always never prefer remember instruction"
 _STANDING = re.compile(
     r"(?:^|[.!?;:]\s+|\bplease |\b(?:should|must|to) )(?:always|never) (?!mind\b|been\b|had\b)[a-z]+"
-    r"|\b[Ff]rom now on\b|\b(?:I|i)(?:'d| would| generally| usually| always)? prefer\b"
+    r"|\bfrom now on\b|\bi(?:'d| would| generally| usually| always)? prefer\b",
+    re.IGNORECASE,
 )
 _LONGEST = 400
 _LOOKED_AT = 40

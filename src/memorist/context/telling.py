@@ -1,21 +1,22 @@
 """From a question to a context: what always holds, then the best evidence that fits."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import partial
 from typing import Any
 
 from memorist.context.budget import Budget, CountTokens
 from memorist.context.choosing import Chosen
+from memorist.context.company import beside
 from memorist.context.confidence import MIN_CONFIDENCE, confidence_of
-from memorist.context.dates import dated
+from memorist.context.dates import dated, day_of
 from memorist.context.lines import Line, laid_out, line_of, ordered
 from memorist.context.reading import Reader
 from memorist.context.sentences import Asked, shortened
 from memorist.context.standing import asked_for, standing_among
 from memorist.errors import InvalidInputError
-from memorist.records import Hit
+from memorist.records import Hit, Kind, Record
 from memorist.results import Context
 from memorist.times import TimeLike, parse_time
 from memorist.times import now as present
@@ -34,6 +35,10 @@ _SHORT = 60
 """Words up to which a record is not cut, unless it comes late."""
 _CHARACTERS_A_WORD, _CHARACTERS_A_LINE = 6, 20
 _LEAST = 1e-6
+_WITH_COMPANY = 3
+"""The best hits, which are told with what belongs beside them."""
+_THEN = "→"
+"""Stands between a cue and what it leads to."""
 _TOKENS_A_WORD = 1.4
 _TOKENS_A_HIT = 12
 _FEWEST, _MOST = 20, 150
@@ -74,7 +79,12 @@ async def tell(
         if confidence >= min_confidence:
             most = max(_SHORT, int(tokens * ONE_SHARE / _TOKENS_A_WORD))
             hits = sorted(hits, key=partial(_worth, most=most), reverse=True)
-            chosen.fill(partial(_shown, hit, place, asked, most) for place, hit in enumerate(hits))
+            candidates: list[Callable[[], Line]] = []
+            for place, hit in enumerate(hits):
+                candidates.append(partial(_shown, hit, place, asked, most))
+                if place < _WITH_COMPANY and (line := await beside(reader, hit, asked)) is not None:
+                    candidates.append(lambda line=line: line)
+            chosen.fill(candidates)
     return _context(chosen.lines, confidence, budget, moment)
 
 
@@ -86,8 +96,16 @@ def _worth(hit: Hit, most: int) -> float:
 
 def _shown(hit: Hit, place: int, asked: Asked, most: int) -> Line:
     """Return what is shown of a hit: at most so many words, and of the later in the order less."""
-    text = shortened(hit.record.content, asked, most, tight=place >= TIGHT_FROM)
-    return line_of(hit.record, dated(text, hit.record.at), "recalled", hit.score)
+    record = hit.record
+    text = dated(shortened(_told(record), asked, most, tight=place >= TIGHT_FROM), record.at)
+    if record.kind is Kind.FACT and record.payload.get("supersedes"):
+        text = f"{text} (since {day_of(record.at)})"
+    return line_of(record, text, "recalled", hit.score)
+
+
+def _told(record: Record) -> str:
+    """Return what a record says: after its cue, where it has one."""
+    return record.content if record.cue is None else f"{record.cue} {_THEN} {record.content}"
 
 
 def _context(lines: list[Line], confidence: float, budget: Budget, now: datetime | None) -> Context:

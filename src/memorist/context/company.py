@@ -1,0 +1,55 @@
+"""What belongs beside a record that was recalled: the question it answers, the fact whose place it took."""
+
+from datetime import timedelta
+
+from memorist.context.dates import dated, day_of
+from memorist.context.lines import Line, line_of
+from memorist.context.reading import Reader
+from memorist.context.sentences import Asked, shortened
+from memorist.records import Hit, Kind, Record
+
+__all__ = ["beside"]
+
+_SHORT_ANSWER = 8
+"""Words up to which a message may mean little without the one before it."""
+_QUESTION = 40
+"""Words of a question that are shown."""
+_LOOKED_BACK = timedelta(days=1)
+_LOOKED_AT = 50
+_INSTANT = timedelta(microseconds=1)
+
+
+async def beside(reader: Reader, hit: Hit, asked: Asked) -> Line | None:
+    """Return the line that a hit needs beside it, None for most hits."""
+    record = hit.record
+    if record.kind is Kind.FACT and asked.earlier:
+        before = await _superseded(reader, record)
+        if before is not None:
+            return line_of(before, f"{before.content} (until {day_of(record.at)})", "earlier", hit.score)
+    if record.kind is Kind.MESSAGE and _is_short_answer(record):
+        before = await _message_before(reader, record)
+        if before is not None and "?" in before.content:
+            text = shortened(before.content, asked, _QUESTION)
+            return line_of(before, dated(text, before.at), "asked", hit.score)
+    return None
+
+
+def _is_short_answer(record: Record) -> bool:
+    text = record.content
+    return record.scope.session is not None and "?" not in text and len(text.split()) <= _SHORT_ANSWER
+
+
+async def _superseded(reader: Reader, fact: Record) -> Record | None:
+    before = fact.payload.get("supersedes")
+    return await reader.get(before) if isinstance(before, str) else None
+
+
+async def _message_before(reader: Reader, record: Record) -> Record | None:
+    """Return the message of the same conversation that was said before this one."""
+    page = await reader.browse(
+        kind=Kind.MESSAGE, session=record.scope.session, since=record.at - _LOOKED_BACK, until=record.at + _INSTANT,
+        order="newest", limit=_LOOKED_AT,
+    )  # fmt: skip
+    ids = [each.id for each in page.records]
+    place = ids.index(record.id) + 1 if record.id in ids else len(ids)
+    return page.records[place] if place < len(ids) else None
