@@ -82,8 +82,8 @@ async def tell(
             candidates: list[Callable[[], Line]] = []
             for place, hit in enumerate(hits):
                 candidates.append(partial(_shown, hit, place, asked, most))
-                if place < _WITH_COMPANY and (line := await beside(reader, hit, asked)) is not None:
-                    candidates.append(lambda line=line: line)
+                if place < _WITH_COMPANY and (company := await beside(reader, hit, asked)) is not None:
+                    candidates.append(partial(_ready, company))
             chosen.fill(candidates)
     return _context(chosen.lines, confidence, budget, moment)
 
@@ -101,6 +101,10 @@ def _shown(hit: Hit, place: int, asked: Asked, most: int) -> Line:
     if record.kind is Kind.FACT and record.payload.get("supersedes"):
         text = f"{text} (since {day_of(record.at)})"
     return line_of(record, text, "recalled", hit.score)
+
+
+def _ready(line: Line) -> Line:
+    return line
 
 
 def _told(record: Record) -> str:
