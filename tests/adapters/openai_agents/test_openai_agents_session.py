@@ -162,3 +162,12 @@ async def test_a_closed_memory_refuses(reopen: Callable[..., Memory]) -> None:
         await session.get_items()
     with pytest.raises(ClosedError):
         await session.add_items(ITEMS)
+
+
+async def test_what_an_answer_quotes_of_the_context_is_not_found_again(alice: Memory, session: MemoristSession) -> None:
+    await alice.remember("I prefer homestays")
+    told = (await alice.context("What do I prefer?", min_confidence=0)).text
+    answer: Any = {"role": "assistant", "content": f"{told}\nHere you are."}
+    await session.add_items([answer, {"role": "assistant", "content": told}])
+    assert [record.content for record in await alice.recent(kind="message")] == ["Here you are."]
+    assert (await session.get_items())[0] == answer

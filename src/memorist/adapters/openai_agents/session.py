@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, TypeVar
 from agents.memory import SessionSettings
 
 from memorist.adapters.entries import Entries, Entry
-from memorist.agents import before_turn, text_of
+from memorist.agents import before_turn, text_of, without_recalled
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
 
@@ -112,7 +112,7 @@ class MemoristSession:
 def _entry(item: Item) -> Entry:
     if item.get("role") not in _VOICES:
         return Entry(item)
-    return Entry(item, text_of(item.get("content")), item["role"])
+    return Entry(item, without_recalled(text_of(item.get("content"))), item["role"])
 
 
 async def _settled(work: Awaitable[_T]) -> _T:
