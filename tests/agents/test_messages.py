@@ -104,6 +104,12 @@ def test_messages_of_langchain() -> None:
     assert read_messages(messages.messages_to_dict(given)) == read
 
 
+def test_objects_of_openai() -> None:
+    chat = pytest.importorskip("openai.types.chat")
+    refused = chat.ChatCompletionMessage(role="assistant", content=None, refusal="I cannot say.")
+    assert read_messages([refused]) == [Message(role="assistant", content="I cannot say.")]
+
+
 def test_plain_messages() -> None:
     assert brief("hello") == [("user", "hello")]
     assert brief(Message(content="hi", role="assistant")) == [("assistant", "hi")]

@@ -171,7 +171,7 @@ async def test_a_tool_gets_the_members_of_its_enums() -> None:
         ("save_memory", None, "needs the argument content"),
         ("save_memory", {"content": 5}, "content must be a string, not 5"),
         ("save_memory", {"content": None}, "content must be a string, not None"),
-        ("save_memory", {"content": "a", "colour": "red"}, "has no argument 'colour'; it has: content"),
+        ("save_memory", {"content": "a", "colour": "red"}, "takes no argument 'colour'; there are: content"),
         ("save_memory", "{", "the arguments are not JSON"),
         ("save_memory", "[]", "the arguments must be an object, not list"),
         ("save_memory", {"content": "  "}, "must not be blank"),

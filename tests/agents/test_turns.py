@@ -1,14 +1,18 @@
 import asyncio
 from collections.abc import AsyncIterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from memorist import Memory, sync
 from memorist.agents import after_turn, before_turn, frame
 from memorist.agents import sync as blocking
 from memorist.errors import InvalidInputError, StoreError
+from memorist.testing import HashEmbedder
 
 Talk = list[dict[str, Any]]
 
@@ -74,8 +78,8 @@ async def test_another_answer_to_the_same_question_is_stored_once(memory: Memory
 async def test_messages_with_ids_are_known_by_them(memory: Memory) -> None:
     turn: Talk = [{"role": "user", "id": "1", "content": "ok"}, {"role": "assistant", "id": "2", "content": "done"}]
     again: Talk = [{"role": "user", "id": "3", "content": "ok"}, {"role": "assistant", "id": "4", "content": "done"}]
-    for given in (turn, again, turn, again):
-        await after_turn(memory, given)
+    for each in (turn, again, turn, again):
+        await after_turn(memory, each)
     assert await contents(memory) == ["ok", "done", "ok", "done"]
 
 
@@ -158,3 +162,30 @@ def test_blocking_calls(tmp_path: Path) -> None:
         assert tools.call("search_memories", {"query": "the cat's name"}).data[0]["id"] == kept.id
         assert [schema.name for schema in tools.schemas] == ["search_memories"]
         assert "Mio" in blocking.before_turn(memory, "What is the name of my cat?").text
+
+
+async def after_turns(turns: list[Talk]) -> list[str]:
+    """Return what a conversation holds after these calls."""
+    async with Memory.open(":memory:", embedder=HashEmbedder(), session="s1") as memory:
+        for turn in turns:
+            await after_turn(memory, turn)
+        return await contents(memory)
+
+
+@settings(max_examples=25)
+@given(st.data(), st.lists(st.sampled_from(["ok", "yes", "no"]), min_size=1, max_size=12))
+def test_a_conversation_of_the_same_few_words_is_stored_as_it_grew(data: st.DataObject, said: list[str]) -> None:
+    whole = talk(*said)
+    ends = sorted(data.draw(st.lists(st.integers(1, len(whole)), max_size=6)))
+    assert asyncio.run(after_turns([whole[:end] for end in [*ends, len(whole)]])) == said
+
+
+@settings(max_examples=25)
+@given(st.data(), st.sets(st.integers(2, 11), max_size=4))
+def test_windows_in_any_order_of_repetition_store_each_message_once(data: st.DataObject, ends: set[int]) -> None:
+    whole = talk(*(f"message {number}" for number in range(12)))
+    turns: list[Talk] = []
+    for before, end in pairwise([0, *sorted(ends), 12]):
+        turns.append(whole[data.draw(st.integers(0, min(before, end - 2))) : end])
+        turns += data.draw(st.lists(st.sampled_from(turns), max_size=2))
+    assert asyncio.run(after_turns(turns)) == [each["content"] for each in whole]

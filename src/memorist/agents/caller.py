@@ -1,4 +1,4 @@
-"""Who a call is made for: said by the program that serves them, never by the model."""
+"""The caller of a request, set by the program that serves it and never by a model."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -14,10 +14,10 @@ class CallerContext:
     """The person or program on whose behalf an agent runs.
 
     Args:
-        user_id: whose memory is read and written; None where nobody is known.
-        bearer_token: what they showed to be let in; left out of the representation.
-        roles: what they are.
-        scopes: what they may do.
+        user_id: whose memory is read and written; None for an unknown caller.
+        bearer_token: the token they authenticated with; left out of the representation.
+        roles: their roles.
+        scopes: their permissions.
         metadata: anything else.
     """
 
@@ -29,17 +29,17 @@ class CallerContext:
 
 
 caller: ContextVar[CallerContext | None] = ContextVar("memorist_caller", default=None)
-"""The caller of the task that runs; every task and thread started from it inherits it."""
+"""The caller of the current task; tasks and threads started from it inherit it."""
 
 
 def current_caller() -> CallerContext | None:
-    """Return the caller of the task that runs, or None."""
+    """Return the caller of the current task, or None."""
     return caller.get()
 
 
 @contextmanager
 def serving(who: CallerContext | None) -> Iterator[None]:
-    """Make `who` the caller within a ``with`` block."""
+    """Set the caller for the duration of a ``with`` block."""
     token = caller.set(who)
     try:
         yield

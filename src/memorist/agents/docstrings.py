@@ -1,4 +1,4 @@
-"""Reading what a Google-style docstring says of a function and of its arguments."""
+"""Reads Google-style docstrings."""
 
 import re
 
@@ -9,7 +9,7 @@ _ARGUMENT = re.compile(r"(\s*)\*{0,2}(\w+)\s*(?:\([^)]*\))?:\s*(.*)$")
 
 
 def read_docstring(text: str) -> tuple[str, dict[str, str]]:
-    """Return what a docstring says before its first section, and what its ``Args:`` say of each argument.
+    """Return the description of a function and of each of its arguments.
 
     Args:
         text: a docstring without its indentation, as `inspect.getdoc` returns it.

@@ -53,7 +53,9 @@ def _read(given: AnyMessage, place: int) -> Iterator[Message]:
         given = given["data"]  # a message of LangChain's as a dictionary
     role = field_of(given, "role") or kind
     if kind == "function_call":
-        yield _message(given, "assistant", "", [_call(given)])
+        yield Message(
+            content="", role="assistant", id=_string(field_of(given, "id")), data={"tool_calls": [_call(given)]}
+        )
     elif kind == "function_call_output":
         yield _result(given)
     elif field_of(given, "role") is None and isinstance(kind, str) and kind not in _MESSAGE_TYPES:
@@ -70,7 +72,9 @@ def _kind_of(given: Any) -> Any:
 
 
 def _spoken(given: Any, role: str) -> Iterator[Message]:
-    content = next((each for name in ("content", "parts", "text") if (each := field_of(given, name)) is not None), None)
+    content = next(
+        (each for name in ("content", "parts", "text", "refusal") if (each := field_of(given, name)) is not None), None
+    )
     parts = content if isinstance(content, list | tuple) else ()
     yield from (_result(part) for part in parts if field_of(part, "type") == "tool_result")
     calls = [_call(part) for part in parts if field_of(part, "type") in _CALL_TYPES]

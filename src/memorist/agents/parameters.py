@@ -23,7 +23,7 @@ def types_of(function: Callable[..., Any]) -> dict[str, Any]:
     """Return the types of a function's arguments by name.
 
     Raises:
-        InvalidInputError: a type is written as a text that means nothing where the function is, or it is no function.
+        InvalidInputError: it is no function, or the name of a type cannot be resolved.
     """
     try:
         return get_type_hints(function)
@@ -34,10 +34,10 @@ def types_of(function: Callable[..., Any]) -> dict[str, Any]:
 def schema_of(kind: Any) -> dict[str, Any]:
     """Return the JSON schema of a Python type: simple types, lists, mappings, literals, enums, unions.
 
-    None in a union only says that the argument may be left out. `Any` is a schema without conditions.
+    None in a union means that the argument may be left out. `Any` is a schema without conditions.
 
     Raises:
-        InvalidInputError: a type of which JSON has no like.
+        InvalidInputError: JSON has no such type.
     """
     if kind is Any:
         return {}
@@ -61,7 +61,7 @@ def schema_of(kind: Any) -> dict[str, Any]:
 
 
 def as_declared(value: Any, kind: Any) -> Any:
-    """Return a value that fits the schema of `kind` with the members of its enums in the place of their values."""
+    """Return a value that fits the schema of `kind`, with enum values replaced by the enum's members."""
     if isinstance(value, list):
         return [as_declared(each, kind) for each in value]
     if isinstance(value, dict):
@@ -83,10 +83,10 @@ def _choice(values: Iterable[Any]) -> dict[str, Any]:
 
 
 def check_value(name: str, value: Any, schema: Mapping[str, Any]) -> Any:
-    """Return `value` if it fits the schema; what models often write for it ("5" for 5) is put right.
+    """Return `value` if it fits the schema. Common mistakes of models, such as "5" for 5, are corrected.
 
     Raises:
-        InvalidInputError: it does not; the text names the argument.
+        InvalidInputError: the value does not fit; the text names the argument.
     """
     if "anyOf" in schema:
         return _first_fit(name, value, schema["anyOf"])

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from memorist.agents.docstrings import read_docstring
 from memorist.agents.parameters import as_declared, check_value, schema_of, types_of
+from memorist.arguments import unknown_arguments
 from memorist.errors import InvalidInputError
 
 __all__ = ["ToolFunction", "ToolResult", "ToolSchema", "Toolbox"]
@@ -21,12 +22,12 @@ _SCOPE_NAMES = frozenset(
         "scope", "memory_scope", "workspace_id", "for_user", "on_behalf_of",
     }
 )  # fmt: skip
-"""Arguments that say whose memory is meant; it is never the model who says that."""
+"""Arguments that name a scope, which a model never chooses."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
-    """What a call of a tool came to: its data, or (`success` False) what went wrong."""
+    """The result of a tool call: its data, or with `success` False what went wrong."""
 
     success: bool
     data: Any = None
@@ -42,7 +43,7 @@ class ToolSchema:
     """What a model is told of a tool.
 
     Args:
-        name: what it is called by.
+        name: the tool's name.
         description: what it does and when to use it.
         parameters: a JSON schema of its arguments, an object.
     """
@@ -70,8 +71,8 @@ class ToolSchema:
             arguments: a text for each argument, instead of the docstring's.
 
         Raises:
-            InvalidInputError: it is no function, or an argument has no type or no text, has no name to be given
-                by, or says whose memory is meant.
+            InvalidInputError: it is no function, or an argument has no type or no text, is positional only, or
+                names a user.
         """
         types = types_of(function)
         called = name or function.__name__
@@ -139,7 +140,7 @@ class _Tool:
 
 @dataclass(slots=True)
 class Toolbox:
-    """Tools by name, and the one place where a model's calls of them are carried out.
+    """Tools by name, and a model's calls of them.
 
     ```python
     def memory_tools(memory: Memory) -> Toolbox:
@@ -154,8 +155,8 @@ class Toolbox:
         return Toolbox([save_memory])
     ```
 
-    Whose memory a tool works on is settled by the `Memory` its function was made with. An argument that names
-    a user is dropped, whatever it says.
+    A tool works in the scope of the `Memory` that its function was made with. An argument that names a user is
+    dropped.
     """
 
     functions: Iterable[ToolFunction]
@@ -190,15 +191,15 @@ class Toolbox:
         return name in self._tools
 
     async def call(self, name: str, arguments: Mapping[str, Any] | str | None = None) -> ToolResult:
-        """Carry out a call that a model asked for.
+        """Carry out a call that a model asked for. Nothing is raised.
 
         Args:
-            name: the tool's.
+            name: the tool's name.
             arguments: by name, or as the text of a JSON object.
 
         Returns:
-            What the function returned; or, without success, why not: no such tool, an argument that is
-            missing, unknown or of the wrong type, or an exception of the function's. Nothing is raised.
+            What the function returned; or, with `success` False, the error: no such tool, an argument that is
+            missing, unknown or of the wrong type, or an exception of the function.
         """
         tool = self._tools.get(name) if isinstance(name, str) else None
         if tool is None:
@@ -235,9 +236,7 @@ def _checked(tool: _Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
         if name not in properties:
             if str(name).lower() in _SCOPE_NAMES:
                 continue
-            raise InvalidInputError(
-                f"{schema.name} has no argument {name!r}; it has: {', '.join(properties) or 'none'}"
-            )
+            unknown_arguments(schema.name, [name], properties)
         if value is None and name not in required:
             continue  # how many models leave an argument out
         given[name] = as_declared(check_value(name, value, properties[name]), tool.types[name])

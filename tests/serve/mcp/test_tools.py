@@ -190,7 +190,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("add_memory", {"content": "x", "when_to_use": "y"}, "goes with the kind 'experience'"),
     ("add_memory", {"content": "x", "supersedes": "y"}, "goes with the kind 'fact'"),
     ("add_memory", {"content": "x", "kind": "fact", "supersedes": "y"}, "there is no fact 'y'"),
-    ("add_memory", {"content": "x", "colour": "red"}, "add_memory has no argument 'colour'"),
+    ("add_memory", {"content": "x", "colour": "red"}, "add_memory takes no argument 'colour'"),
     ("search_memories", {"query": "x", "limit": "many"}, "limit must be a whole number"),
     ("search_memories", {"query": "x", "limit": 10_001}, "10,000 at most"),
     ("search_memories", {"query": "x", "kind": "dream"}, "kind must be one of"),
