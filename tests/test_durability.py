@@ -4,6 +4,8 @@ import os
 import random
 import shutil
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,13 +18,16 @@ from memorist.errors import (
     MemoristError,
     SchemaError,
     StoreCorruptError,
+    StoreError,
     StoreFullError,
     StoreUnavailableError,
 )
+from memorist.filters import make_filter
 from memorist.memory import Memory
 from memorist.records import Draft
 from memorist.stores.sqlite import SQLiteStore
 from memorist.stores.sqlite.schema import MIGRATIONS, migrate
+from memorist.times import now
 
 pytestmark = pytest.mark.anyio
 
@@ -116,6 +121,27 @@ async def test_a_disk_that_is_full(small_disk: Path) -> None:
         assert [id for id in ids if await memory.get(id) is None] == []
 
 
+async def test_a_removal_that_does_not_fit_removes_nothing(path: Path) -> None:
+    async with open_memory(path, user="alice") as memory:
+        await memory.remember([Draft(content=f"Tea {n}", metadata={"n": n % 2}) for n in range(4000)])
+        store, wall, odd = memory._engine.store, memory.scope.wall, make_filter(where={"n": 1})
+        assert isinstance(store, SQLiteStore)
+        await store._write(
+            lambda connection: connection.execute(  # as if the disk were full after 1,500 of 2,000
+                "CREATE TRIGGER full BEFORE INSERT ON changes WHEN new.action = 'forgotten'"
+                " AND (SELECT count(*) FROM changes WHERE action = 'forgotten') >= 1500"
+                " BEGIN SELECT RAISE(ABORT, 'full'); END"
+            )
+        )
+        with pytest.raises(StoreError, match="full"):
+            await store.remove(wall, odd, at=now())
+        assert await memory.count() == 4000
+        await store._write(lambda connection: connection.execute("DROP TRIGGER full"))
+        assert await store.remove(wall, odd, at=now()) == 2000
+        assert await memory.count() == 2000
+    assert sound(path)
+
+
 async def test_a_database_that_is_full(path: Path) -> None:
     async with open_memory(path) as memory:
         await memory.remember("Tea")
@@ -196,6 +222,32 @@ async def test_a_folder_and_a_place_that_cannot_be_written(tmp_path: Path) -> No
     with pytest.raises(StoreUnavailableError):
         await opened(Path("/proc/memory.db"))
     await opened(tmp_path / "new" / "folders" / "memory.db")
+
+
+async def test_the_next_backup_removes_what_a_killed_one_left(path: Path) -> None:
+    async with open_memory(path) as memory:
+        await memory.remember("Likes tea")
+    killed = (
+        "import apsw, os, pathlib, sys; from memorist.stores.sqlite import copying\n"
+        "copying._publish = lambda part, target: os.kill(os.getpid(), 9)\n"
+        "copying.copy_to(apsw.Connection(sys.argv[1]), pathlib.Path(sys.argv[2]))"
+    )
+    command = [sys.executable, "-c", killed, path, path.with_name("killed.db")]
+    await asyncio.to_thread(subprocess.run, command, check=False)
+    [left] = path.parent.glob(".killed.db.*.backup-part")
+    half = left.with_name(left.name.replace("killed", "half"))
+    half.write_bytes(left.read_bytes()[:5000])
+    others = left.with_name(".mine.backup-part")
+    others.write_text("not ours")
+    in_use = left.with_name(left.name.replace("killed", "in use"))
+    with contextlib.closing(apsw.Connection(str(in_use))) as busy:
+        busy.execute("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; CREATE TABLE t (a); COMMIT").fetchall()
+
+        async with open_memory(path) as memory:
+            await memory.backup(path.with_name("next.db"))
+
+        hidden = {each.name for each in path.parent.glob(".*part")}
+        assert hidden == {others.name, in_use.name}
 
 
 async def test_a_backup_to_a_place_that_cannot_be_written(path: Path) -> None:

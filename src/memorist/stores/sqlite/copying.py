@@ -1,6 +1,8 @@
 """A consistent copy of the whole file, made while it is in use, and a look at whether it is sound."""
 
 import os
+import re
+from contextlib import closing, suppress
 from pathlib import Path
 from uuid import uuid4
 
@@ -11,6 +13,7 @@ from memorist.stores.sqlite.connections import translated
 
 __all__ = ["copy_to", "damage"]
 
+_PART = re.compile(r"\..+\.[0-9a-f]{32}\.backup-part")
 _ORPHANS = "SELECT count(*) FROM indexed LEFT JOIN records USING (partition, number) WHERE id IS NULL"
 
 
@@ -21,18 +24,38 @@ def copy_to(connection: apsw.Connection, target: Path) -> None:
         InvalidInputError: the file exists.
         StoreFullError, StoreUnavailableError: it cannot be written.
     """
-    part = target.with_name(f".{target.name[:100]}.{uuid4().hex}.part")
+    _clear(target.parent)
+    part = target.with_name(f".{target.name[:100]}.{uuid4().hex}.backup-part")
     try:
-        with translated(target), apsw.Connection(str(part)) as copy:
+        with translated(target), closing(apsw.Connection(str(part))) as copy:
+            copy.execute("PRAGMA locking_mode = EXCLUSIVE")  # while it is held, `_clear` leaves the part alone
             with copy.backup("main", connection, "main") as pages:
                 pages.step()
-            copy.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            copy.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             if copy.pragma("quick_check") != "ok":
                 raise StoreCorruptError(f"the copy for {target} came out damaged; nothing was kept")
-        _publish(part, target)
+            _publish(part, target)
     finally:
-        for suffix in ("", "-wal", "-shm", "-journal"):
-            part.with_name(part.name + suffix).unlink(missing_ok=True)
+        _remove(part)
+
+
+def _clear(folder: Path) -> None:
+    """Remove from a folder the copies that killed backups left there."""
+    for part in folder.glob(".*.backup-part"):
+        if not _PART.fullmatch(part.name):
+            continue
+        with suppress(apsw.Error), closing(apsw.Connection(str(part), flags=apsw.SQLITE_OPEN_READWRITE)) as left:
+            try:
+                left.execute("BEGIN EXCLUSIVE")
+            except apsw.BusyError:  # a backup that is under way
+                continue
+        with suppress(OSError):
+            _remove(part)
+
+
+def _remove(part: Path) -> None:
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        part.with_name(part.name + suffix).unlink(missing_ok=True)
 
 
 def damage(connection: apsw.Connection) -> list[str]:
