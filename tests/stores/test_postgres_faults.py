@@ -117,6 +117,46 @@ async def test_a_restart_between_two_calls_is_not_noticed(mortal: "Server") -> N
         assert await store.count(only(ALICE), ALL) == 18
 
 
+async def test_calls_go_on_as_soon_as_the_server_is_back(mortal: "Server") -> None:
+    """None waits for a connection that is in a back-off, though it was tried in vain several times."""
+    async with opened(mortal.new_url(pool_size=2), busy_timeout=12) as store:
+        await store.write(ALICE, [put(make_record("first"))])
+        await asyncio.to_thread(mortal.kill)
+        calls = [asyncio.create_task(store.get(ALICE, ["first"])) for _ in range(6)]
+        await asyncio.sleep(8)  # a pause that doubles from one second would end 15 seconds after the kill
+        await asyncio.to_thread(mortal.start)
+        assert [len(records) for records in await asyncio.gather(*calls)] == [1] * 6
+
+
+async def test_several_restarts_in_a_row_are_not_noticed(mortal: "Server") -> None:
+    async with opened(mortal.new_url(pool_size=2)) as store:
+        await store.write(ALICE, [put(make_record("first"))])
+        done = asyncio.Event()
+
+        async def ask() -> None:
+            while not done.is_set():
+                assert len(await store.get(ALICE, ["first"])) == 1
+
+        lanes = [asyncio.create_task(ask()) for _ in range(6)]
+        for _ in range(3):
+            await asyncio.to_thread(mortal.kill)
+            await asyncio.to_thread(mortal.start)
+        done.set()
+        await asyncio.gather(*lanes)
+
+
+async def test_a_full_pool_does_not_hide_that_the_server_is_away(mortal: "Server") -> None:
+    async with opened(mortal.new_url(pool_size=1), busy_timeout=0.5) as store:
+        await store.write(ALICE, [put(make_record("first"))])
+        await asyncio.to_thread(mortal.kill)
+        try:
+            outcomes = await asyncio.gather(*(store.get(ALICE, ["first"]) for _ in range(5)), return_exceptions=True)
+        finally:
+            await asyncio.to_thread(mortal.start)
+        assert [type(outcome) for outcome in outcomes] == [StoreUnavailableError] * 5
+        assert not [outcome for outcome in outcomes if "pool_size" in str(outcome)]
+
+
 async def test_connections_that_an_administrator_ends_are_made_anew(server: "Server") -> None:
     async with opened(server.new_url(pool_size=3)) as store:
         for turn in range(3):

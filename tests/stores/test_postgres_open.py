@@ -81,7 +81,7 @@ async def test_no_url_at_all(server: "Server") -> None:
 
 
 async def test_the_extra_is_missing(server: "Server", monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "psycopg_pool", None)
+    monkeypatch.setitem(sys.modules, "pgvector", None)
     error = await opening(server.url())
     assert isinstance(error, MissingExtraError)
     assert "pip install 'memorist[postgres]'" in str(error)

@@ -9,8 +9,6 @@ import asyncio
 import json
 import os
 import threading
-import time
-import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -19,11 +17,11 @@ from memorist.errors import ClosedError, StoreUnavailableError
 from memorist.scope import Reach, Wall
 from memorist.stores.postgres.libpq import is_lost, is_unprepared, translated
 from memorist.stores.postgres.options import Options
+from memorist.stores.postgres.pool import Pool
 from memorist.stores.postgres.schema import prepare
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
-    from psycopg_pool import AsyncConnectionPool
 
     Connection: TypeAlias = AsyncConnection[tuple[Any, ...]]
 
@@ -34,9 +32,8 @@ Query: TypeAlias = tuple[str, Sequence[Any]]
 Rows: TypeAlias = list[tuple[Any, ...]]
 EVERYTHING = Reach("", None)
 """Every tenant's records: for upkeep alone."""
-_ATTEMPTS = 3
-_FRESH = 30.0
-"""Seconds after which a connection that nobody used is tried before it is handed out."""
+_ATTEMPTS = 5
+"""How often a call is tried over a new connection: a server may restart several times in a row."""
 _SETTINGS = (
     "SELECT set_config('memorist.tenant', %s, true), set_config('memorist.users', %s, true),"
     " set_config('memorist.everything', %s, true), set_config('lock_timeout', %s, true),"
@@ -58,9 +55,7 @@ class Connections:
         self.options = options
         self._loop = asyncio.SelectorEventLoop()  # psycopg takes no other on Windows
         self._thread = threading.Thread(target=self._loop.run_forever, name="memorist-postgres", daemon=True)
-        self._pool: AsyncConnectionPool[Connection] | None = None
-        self._used: weakref.WeakKeyDictionary[Connection, float] = weakref.WeakKeyDictionary()
-        self._suspect = float("-inf")
+        self._pool: Pool | None = None
         self._prepare = options.prepare_threshold
         self._commit = ""
         self._process = os.getpid()
@@ -119,38 +114,34 @@ class Connections:
     async def _connect(self) -> None:
         import psycopg
         from pgvector.psycopg import register_vector_async
-        from psycopg_pool import AsyncConnectionPool
-
-        async def configure(connection: "Connection") -> None:
-            await register_vector_async(connection)
-            self._used[connection] = time.monotonic()
 
         timeout = max(2, int(self.options.busy_timeout))
-        first = await psycopg.AsyncConnection.connect(
-            self.options.conninfo, autocommit=True, connect_timeout=timeout, prepare_threshold=None
-        )
+
+        async def plain() -> "Connection":
+            return await psycopg.AsyncConnection.connect(
+                self.options.conninfo, autocommit=True, connect_timeout=timeout, prepare_threshold=None
+            )
+
+        async def connected() -> "Connection":
+            connection = await plain()
+            try:
+                await register_vector_async(connection)
+            except BaseException:
+                await connection.close()
+                raise
+            return connection
+
+        first = await plain()
         async with first:
             await first.set_isolation_level(psycopg.IsolationLevel.READ_COMMITTED)
             await prepare(first, self.options)
             await self._read_settings(first)
-        self._pool = AsyncConnectionPool(
-            self.options.conninfo, min_size=1, max_size=self.options.pool_size, open=False, configure=configure,
-            check=self._check, timeout=self.options.busy_timeout, reconnect_timeout=self.options.busy_timeout,
-            kwargs={"autocommit": True, "connect_timeout": timeout}, name="memorist",
-        )  # fmt: skip
-        await self._pool.open(wait=True, timeout=self.options.busy_timeout)
+        self._pool = Pool(connected, self.options.pool_size, self.options.busy_timeout, self.options.shown)
 
     async def _read_settings(self, connection: "Connection") -> None:
         """See that a commit waits for the disk, whatever the database's own setting."""
         row = await (await connection.execute("SHOW synchronous_commit")).fetchone()
         self._commit = "on" if row is None or row[0] == "off" else row[0]
-
-    async def _check(self, connection: "Connection") -> None:
-        """Try a connection that was not used for long, or that is older than the last one lost."""
-        used = self._used.get(connection, float("-inf"))
-        if used <= self._suspect or time.monotonic() - used > _FRESH:
-            await connection.execute("")
-            self._used[connection] = time.monotonic()
 
     async def _finish(self) -> None:
         mine = asyncio.current_task()
@@ -162,17 +153,8 @@ class Connections:
     @asynccontextmanager
     async def _lent(self) -> AsyncIterator["Connection"]:
         """Lend a connection outside of any transaction; it comes back so, or not at all."""
-        from psycopg_pool import PoolTimeout
-
         assert self._pool is not None
-        try:
-            connection = await self._pool.getconn()
-        except PoolTimeout as error:
-            if self._pool.get_stats().get("connections_errors", 0) and not await self._reachable():
-                raise StoreUnavailableError(
-                    f"{self.options.shown} cannot be reached; check that the server is running, then try again"
-                ) from error
-            raise
+        connection = await self._pool.take()
         connection.prepare_threshold = self._prepare
         try:
             yield connection
@@ -184,17 +166,7 @@ class Connections:
                 await connection.close()
             raise
         finally:
-            self._used[connection] = time.monotonic()
-            await self._pool.putconn(connection)
-
-    async def _reachable(self) -> bool:
-        import psycopg
-
-        try:
-            async with await psycopg.AsyncConnection.connect(self.options.conninfo, connect_timeout=2):
-                return True
-        except psycopg.Error:
-            return False
+            await self._pool.give_back(connection)
 
     async def _attempts(self, attempt: Callable[["Connection"], Awaitable[_T]]) -> _T:
         """Run an attempt that leaves nothing behind when it fails; again if the connection was to blame."""
@@ -203,13 +175,14 @@ class Connections:
                 async with self._lent() as connection:
                     return await attempt(connection)
             except Exception as error:
-                if left == 0 or not self._to_repeat(error):
+                if left == 0 or not await self._to_repeat(error):
                     raise
         raise AssertionError("unreachable")
 
-    def _to_repeat(self, error: Exception) -> bool:
+    async def _to_repeat(self, error: Exception) -> bool:
         if is_lost(error):
-            self._suspect = time.monotonic()
+            if self._pool is not None:
+                await self._pool.discard()
             return True
         if is_unprepared(error):
             self._prepare = None
@@ -259,7 +232,7 @@ class Connections:
                         await connection.execute("COMMIT")
                     return value
             except Exception as error:
-                if not self._to_repeat(error):
+                if not await self._to_repeat(error):
                     raise
                 if committing and settled is not None and await self._took_effect(reach, settled):
                     return value  # type: ignore[return-value]

@@ -20,7 +20,7 @@ from memorist.errors import (
 if TYPE_CHECKING:
     import psycopg
 
-__all__ = ["check_conninfo", "is_lost", "is_unprepared", "raise_ours", "translated"]
+__all__ = ["check_conninfo", "is_lost", "is_unprepared", "may_come_back", "raise_ours", "translated"]
 
 _BUSY = {
     "53300": "the server has no connection left for this role or database; lower pool_size, raise max_connections, "
@@ -32,6 +32,7 @@ _BUSY = {
 }
 _TOO_LONG = "54000"
 _LOST = ("57P01", "57P02", "57P03", "08000", "08003", "08006")
+_REFUSED = r"authentication failed|no password|pg_hba.conf|does not exist|SSL|certificate|translate host name"
 _UNPREPARED = ("26000", "42P05", "0A000")
 _REASONS = (
     (r"too many (clients|connections)|remaining connection slots", "53300"),
@@ -57,7 +58,6 @@ def check_conninfo(conninfo: str) -> None:
     try:
         import pgvector  # noqa: F401
         import psycopg
-        import psycopg_pool  # noqa: F401
         from psycopg.conninfo import conninfo_to_dict
     except ModuleNotFoundError as error:
         raise missing_extra(error.name or "psycopg", "postgres") from error
@@ -72,13 +72,15 @@ def check_conninfo(conninfo: str) -> None:
 def is_lost(error: BaseException) -> bool:
     """Tell whether the connection is gone, so that nothing further can be done over it."""
     import psycopg
-    import psycopg_pool
 
     if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
         return False
-    if isinstance(error, psycopg_pool.PoolTimeout | psycopg_pool.PoolClosed):
-        return False
     return error.sqlstate is None or error.sqlstate in _LOST
+
+
+def may_come_back(error: BaseException) -> bool:
+    """Tell whether a connection that could not be made may be made in a moment: the server does not refuse us."""
+    return is_lost(error) and re.search(_REFUSED, str(error), re.IGNORECASE) is None
 
 
 def is_unprepared(error: BaseException) -> bool:
@@ -94,16 +96,11 @@ def is_unprepared(error: BaseException) -> bool:
 def translated(place: str) -> Iterator[None]:
     """Turn psycopg's errors into this package's; `place` is the database, as it may be shown."""
     import psycopg
-    import psycopg_pool
 
     try:
         yield
     except MemoristError:
         raise
-    except psycopg_pool.PoolTimeout as error:
-        raise StoreBusyError(
-            f"every connection to {place} was in use for too long; try again, or raise pool_size in its URL"
-        ) from error
     except psycopg.Error as error:
         raise_ours(error, place)
     except UnicodeEncodeError as error:

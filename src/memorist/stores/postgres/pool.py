@@ -1,0 +1,122 @@
+"""A pool of connections that recovers as soon as its server does.
+
+Whoever needs a connection makes it and tries again until the server is back: no connection waits in a back-off of its
+own. A lost connection takes all those made before it out of the pool.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from memorist.errors import StoreBusyError
+from memorist.stores.postgres.libpq import may_come_back
+
+if TYPE_CHECKING:
+    from psycopg import AsyncConnection
+
+    Connection: TypeAlias = AsyncConnection[tuple[Any, ...]]
+
+__all__ = ["Pool"]
+
+_FRESH = 30.0
+"""Seconds after which an unused connection is tried before it is lent."""
+_IDLE = 600.0
+"""Seconds after which an unused connection is closed."""
+_PAUSE = 0.1
+"""Seconds between two attempts to connect."""
+
+
+class Pool:
+    """Up to `size` connections, on one event loop.
+
+    Args:
+        connect: makes a connection, outside of any transaction.
+        size: most connections at a time.
+        timeout: seconds to wait for a connection.
+        shown: the database, as errors may show it.
+    """
+
+    def __init__(self, connect: Callable[[], Awaitable["Connection"]], size: int, timeout: float, shown: str) -> None:
+        self._connect = connect
+        self._timeout = timeout
+        self._shown = shown
+        self._turns = asyncio.Semaphore(size)
+        self._idle: list[tuple[float, Connection]] = []
+        self._away: Exception | None = None
+
+    async def take(self) -> "Connection":
+        """Return a connection to be given back.
+
+        Raises:
+            StoreBusyError: all of them were in use for too long.
+            psycopg.OperationalError: the server could not be reached for as long, or refuses this client.
+        """
+        deadline = time.monotonic() + self._timeout
+        try:
+            async with asyncio.timeout(self._timeout):
+                await self._turns.acquire()
+        except TimeoutError:
+            if self._away is not None:
+                raise self._away from None
+            raise StoreBusyError(
+                f"every connection to {self._shown} was in use for too long; try again, or raise pool_size in its URL"
+            ) from None
+        try:
+            return await self._taken() or await self._made(deadline)
+        except BaseException:
+            self._turns.release()
+            raise
+
+    async def _taken(self) -> "Connection | None":
+        """Return the connection used last that still answers."""
+        while self._idle:
+            used, connection = self._idle.pop()
+            with suppress(Exception):
+                if time.monotonic() - used > _FRESH:
+                    await connection.execute("")
+                if not connection.closed:
+                    return connection
+            await _close(connection)
+        return None
+
+    async def _made(self, deadline: float) -> "Connection":
+        while True:
+            try:
+                connection = await self._connect()
+            except Exception as error:
+                self._away = error
+                if time.monotonic() + _PAUSE > deadline or not may_come_back(error):
+                    raise
+                await asyncio.sleep(_PAUSE)
+            else:
+                self._away = None
+                return connection
+
+    async def give_back(self, connection: "Connection") -> None:
+        """Take a connection back, and close it where it is of no use any more."""
+        from psycopg.pq import TransactionStatus
+
+        try:
+            moment = time.monotonic()
+            if connection.closed or connection.info.transaction_status != TransactionStatus.IDLE:
+                await _close(connection)
+            else:
+                self._idle.append((moment, connection))
+            while self._idle and moment - self._idle[0][0] > _IDLE:
+                await _close(self._idle.pop(0)[1])
+        finally:
+            self._turns.release()
+
+    async def discard(self) -> None:
+        """Close the connections that nobody uses: another was lost, so these may be as well."""
+        while self._idle:
+            await _close(self._idle.pop()[1])
+
+    close = discard
+
+
+async def _close(connection: "Connection") -> None:
+    with suppress(Exception):
+        await connection.close()
