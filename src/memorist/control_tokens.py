@@ -115,36 +115,36 @@ def _decoded(escape: re.Match[str]) -> str:
 # --- the tokens --------------------------------------------------------------------------------------
 
 _ROLES = "system|sys|user|assistant|human|developer|tools?|functions?|chatbot|ipython|observation"
-_ALONE_IN_SQUARES = re.compile(
-    rf"(?:{_ROLES}|inst|instructions?|bos|eos|eot|eom|sop|eop|pad|unk|cls|sep|[gs]?mask|think|args|callid|img|imgbreak|imgend|prefix|suffix|middle|bot)\Z"
+_ALONE = rf"{_ROLES}|bot|inst|instructions?|bos|eos|eot|eom|sop|eop|pad|unk|cls|sep|mask|think"
+_IN_SQUARES = re.compile(rf"(?:{_ALONE}|[gs]mask|args|callid|img|imgbreak|imgend|prefix|suffix|middle)\Z")
+_IN_TAGS = re.compile(
+    rf"(?:{_ALONE}|s|eo[dhacnr]|pre|suf|mid|thinking|invoke|parameter|memory(?:[0-9a-f]{{6}})?|antml\w*|role|ai|用户)\Z"
 )
-_ALONE_IN_TAGS = re.compile(
-    rf"(?:{_ROLES}|s|inst|instructions?|bos|eos|eot|eom|sop|eop|eo[dhacnr]|pad|unk|cls|sep|mask|pre|suf|mid"
-    r"|think|thinking|invoke|parameter|memory|memory[0-9a-f]{6,}|antml\w*|seed(?:bos|eos)|role|ai|bot|用户)\Z"
-)
-_HARD = (
+_TELLING = (
     rf"{_ROLES}|inst|instructions?|turn|im|fim|bos|eos|eot|eom|sop|eop|memory|tokens?|reserved|unused|special|extra"
-    r"|sentence|header|ofthought|oftext|python|gh"
+    r"|sentence|header|python"
 )
-_SOFT = (
+_COMMON = (
     r"start|end|begin|beginning|of|text|id|sep|prefix|suffix|middle|hole|pad|calls?|responses?|results?|outputs?|use"
     r"|prompt|messages?|role|channel|section|arguments?|args|context|long|term|recalled|reminder|tag|code|thoughts?"
-    r"|thinking|available|content|bot|input|query|block|new|override|instructed|mode|model|chat|[0-9]+"
+    r"|thinking|available|content|bot|input|query|block|new|override|mode|model|chat|[0-9]"
 )
-_WITH_BAR = re.compile(rf"(?:{_HARD}|{_SOFT})+\Z")
-_COMPOUND = re.compile(rf"(?=\w*(?:{_HARD}))(?:{_HARD}|{_SOFT}){{2,}}\Z")
+_WORDS = re.compile(rf"(?:{_TELLING}|{_COMMON})+\Z")
+_COMPOUND = re.compile(rf"(?=\w*(?:{_TELLING}|oftext|ofthought))(?:{_TELLING}|{_COMMON}){{2,}}\Z")
+"""Names of several words of the trade, one of them telling, however they are joined: ``endofturn``."""
 _JOINED = re.compile(
-    r"(?:[^\W_]+_)+[^\W_]+\Z"  # in tags, names with underscores, such as start_of_turn
-    r"|(?=.*(?:think|tool|assistant|observation|arg))\w+(?:[:-]\w+)+\Z"
+    r"(?:[^\W_]+_)+[^\W_]+\Z"
+    r"|(?=.*(?:think|tool|assistant|observation|arg|[be]os))\w+(?:[:-]\w+)+\Z"
 )
+"""Names in tags that nobody writes by hand: ``<arg_key>``, ``<mm:think>``."""
+_SPELLED = re.compile(rf"[\w\s{_GAP}\\/:.-]+\Z")
 _HEADINGS = re.compile(rf"(?:new|system)?(?:{_ROLES}|instructions?|response|input|prompt)(?:message|prompt)?\Z")
 
-_PLAIN = re.compile(rf"[\w\s{_GAP}\\/:.-]+\Z")
 _ROUNDS = 8
 """A text in which breaking tokens forms new ones more often than this loses all its brackets."""
-_BETWEEN = rf"[\s{_GAP}\\]{{0,20}}"
 _SUSPECT = re.compile("[<\\[\\]&\\\\%#]|[^\x00-\x7f]")
 _BRACKET = re.compile(rf"(?P<open>[<«\[]{_GAP}*)|[>»\]]{_GAP}*")
+_BETWEEN = rf"[\s{_GAP}\\]{{0,20}}"
 _TOKEN = re.compile(
     rf"(?P<open><(?:{_BETWEEN}<)?|«|\[)(?P<bar>{_BETWEEN}/?{_BETWEEN}\|)?{_GAP}*+(?P<name>[^<>«»\[\]|]{{1,80}}?)"
     rf"(?P<close>(?P<bar2>\|)?{_BETWEEN}(?:>(?:{_BETWEEN}>)?|»|\]){_GAP}*|\|)"
@@ -154,8 +154,8 @@ _TAG = re.compile(
     rf"(?P<rest>[^<>«»]{{0,400}})(?P<close>[>»]{_GAP}*)?"
 )
 _HEADING = re.compile(rf"(?P<open>#(?:{_BETWEEN}#){{1,8}}+{_BETWEEN})(?P<name>[\w\s{_GAP}]{{1,40}}?){_BETWEEN}:")
-_MINIMAX = re.compile(
-    "[][]G*(?:~G*(?:!G*)?(?P<begin>b)|!G*(?P<mark>[pd])G*~|<G*\\]G*(?P<name>\\wG*[\\wG]{0,30})\\[G*>|(?P<end>e)G*~)G*[][]".replace(
+_MINIMAX = re.compile(  # ]~b]  ]~!b[  ]!p~[  ]<]minimax[>[  [e~[
+    r"[][]G*(?:~G*(?:!G*)?(?P<b>b)|!G*(?P<p>[pd])G*~|<G*\]G*(?P<name>\w[\wG]{0,30})\[G*>|(?P<e>e)G*~)G*[][]".replace(
         "G", _GAP
     )
 )
@@ -193,21 +193,22 @@ def _key(name: str) -> str:
 
 def _is_token(found: re.Match[str], view: str, text: str) -> bool:
     name, key = found["name"], _key(found["name"])
-    if found["close"] == "|" and not found["bar"]:
+    in_squares, first, second = found["open"] == "[", found["bar"], found["bar2"]
+    if found["close"] == "|" and not first:
         return False
-    if _COMPOUND.match(key) and _PLAIN.match(name):
+    if _COMPOUND.match(key) and _SPELLED.match(name):
         return True
-    if found["open"] != "[" and _JOINED.match(name.replace(_GAP, "").removeprefix("/")):
+    if not in_squares and _JOINED.match(name.replace(_GAP, "").removeprefix("/")):
         return True
-    either, both = found["bar"] or found["bar2"], found["bar"] and found["bar2"] and found["open"] != "["
-    tight = not re.search(r"\s", name)
-    if tight and ((both and len(key) > 1) or (either and (_WITH_BAR.match(key) or _ALONE_IN_TAGS.match(key)))):
-        return True
-    if found["open"] == "[":
-        return _ALONE_IN_SQUARES.match(key) is not None and _stands_alone(found, view, key)
+    if (first or second) and not re.search(r"\s", name):  # <| x |> is an operator of some languages
+        anything = first and second and not in_squares and len(key) > 1
+        if anything or _WORDS.match(key) or _IN_TAGS.match(key):
+            return True
+    if in_squares:
+        return _IN_SQUARES.match(key) is not None and _stands_alone(found, view, key)
     quoted = text[found.start()] in "«‹" and "/" not in name and key not in ("sys", "inst")
-    apart = key == "s" and name != name.strip() and "/" not in name
-    return not quoted and not apart and _ALONE_IN_TAGS.match(key) is not None
+    compared = key == "s" and name != name.strip() and "/" not in name  # a < s > b
+    return not quoted and not compared and _IN_TAGS.match(key) is not None
 
 
 def _stands_alone(found: re.Match[str], view: str, key: str) -> bool:
@@ -219,8 +220,9 @@ def _stands_alone(found: re.Match[str], view: str, key: str) -> bool:
 
 
 def _is_tag(found: re.Match[str], text: str) -> bool:
+    """Tell whether a tag with attributes, or one that is not closed, is a token."""
     key = _key(found["name"])
     if _COMPOUND.match(key):
         return True
     quoted = text[found.start()] in "«‹"
-    return not quoted and bool(found["close"] and found["rest"].strip()) and _ALONE_IN_TAGS.match(key) is not None
+    return not quoted and bool(found["close"] and found["rest"].strip()) and _IN_TAGS.match(key) is not None

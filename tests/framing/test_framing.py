@@ -71,6 +71,7 @@ def test_neutralising_twice_is_neutralising_once(text: str) -> None:
         "<" + " " * 16000,
         "&lt;" * 4000,
         "[[<|" * 3000 + "|>]]" * 3000,
+        ("<|" + "oftext" * 12 + "x>") * 200,
     ],
 )
 def test_nested_brackets_end(text: str) -> None:
