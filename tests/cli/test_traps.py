@@ -58,6 +58,14 @@ def test_wrong_words_are_wrong_usage_and_name_the_right_ones(memorist: Command) 
     assert "tool_guideline" in memorist("recall", "tea", "--kind", "nots").err
 
 
+def test_what_an_agent_would_be_told_is_shown(memorist: Command) -> None:
+    memorist("remember", "Takes her coffee black", "--id", "c", "--user", "alice")
+    told = memorist("context", "how does she take her coffee?", "--user", "alice", "--tokens", "200", "--explain")
+    assert "coffee black" in told.out and "confidence" in told.out
+    plain = memorist("context", "how does she take her coffee?", "--user", "alice", "--json").json
+    assert [item["record"]["id"] for item in plain["items"]] == ["c"]
+
+
 def test_times_read_alike_in_every_option(memorist: Command) -> None:
     memorist("remember", "tea", "--expires", "in 90 days")
     for since in ("7 days ago", "7d", "2020-01-01"):

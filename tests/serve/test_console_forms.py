@@ -123,3 +123,11 @@ async def test_a_purge_takes_the_users_tokens_and_name_along(
 async def test_a_query_that_is_not_utf_8_is_no_user(browser: Browser) -> None:
     answer = await browser.http.get("/browse?user=%e9x")
     assert answer.status_code == 422 and "not UTF-8" in answer.text
+
+
+async def test_the_page_shows_what_the_agent_would_be_told(browser: Browser, alice: Memory) -> None:
+    await alice.remember("Takes her coffee black <b>")
+    page = await browser.http.get(path_of("/context", q="how does she take her coffee?", tokens="200"))
+    assert page.status_code == 200 and "coffee black &lt;b&gt;" in page.text and "of 200 tokens" in page.text
+    for wrong in ("x", "-5", "9" * 5000):
+        assert (await browser.http.get(path_of("/context", q="x", tokens=wrong))).status_code == 422

@@ -22,7 +22,15 @@ from memorist.cli.options import (
     Where,
 )
 from memorist.cli.running import given, opened, run, tell_of_others, text_or_stdin
-from memorist.cli.showing import counted, print_changes, print_hits, print_json, print_record, print_records
+from memorist.cli.showing import (
+    counted,
+    print_changes,
+    print_context,
+    print_hits,
+    print_json,
+    print_record,
+    print_records,
+)
 from memorist.errors import NotFoundError
 
 __all__ = ["register"]
@@ -33,7 +41,7 @@ Order: TypeAlias = Literal["newest", "oldest", "key"]
 
 def register(app: typer.Typer) -> None:
     """Add the commands to `app`."""
-    for command in (recall, recent, browse, get, count, history):
+    for command in (recall, context, recent, browse, get, count, history):
         app.command()(command)
 
 
@@ -74,6 +82,40 @@ def recall(
             if not hits:
                 await tell_of_others(memory)
         print_hits(hits, as_json=json, explain=explain, whose=shared)
+
+    run(work)
+
+
+def context(
+    context: typer.Context,
+    question: Annotated[str, typer.Argument(help="A question or a task; - reads the standard input.")],
+    user: User = None,
+    tokens: Annotated[int, typer.Option(min=32, help="The most that the text may take.")] = 600,
+    kind: Kinds = None,
+    session: Session = None,
+    agent: Agent = None,
+    where: Where = None,
+    since: Since = None,
+    until: Until = None,
+    as_of: AsOf = None,
+    verified: Verified = None,
+    shared: Shared = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Show which memories it tells, and why.")] = False,
+    json: AsJson = False,
+) -> None:
+    """Print what an agent would be told for a question, within a budget of tokens."""
+    query = text_or_stdin(question)
+
+    async def work() -> None:
+        options = given(
+            kind=kind or None, session=session, agent=agent, where=where, since=since, until=until, as_of=as_of,
+            verified=verified,
+        )  # fmt: skip
+        async with opened(context, user) as memory:
+            told = await memory.context(query, tokens=tokens, shared=shared, **options)
+            if not told.items:
+                await tell_of_others(memory)
+        print_context(told, as_json=json, explain=explain)
 
     run(work)
 

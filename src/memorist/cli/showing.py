@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from memorist.records import Change, Hit, Record
+from memorist.results import Context
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-__all__ = ["clean", "console", "counted", "marked", "print_changes", "print_hits", "print_json", "print_record",
-           "print_records", "print_table", "shown_url", "table"]  # fmt: skip
+__all__ = ["clean", "console", "counted", "marked", "print_changes", "print_context", "print_hits", "print_json",
+           "print_record", "print_records", "print_table", "shown_url", "table"]  # fmt: skip
 
 _LONGEST = 600
 _UNFRAMED_WIDTH = 10_000
@@ -69,6 +70,20 @@ def print_hits(hits: Sequence[Hit], *, as_json: bool, explain: bool, whose: bool
             text.append(f"\n{signals}", style="cyan")
         shown.add_row(f"{hit.score:.2f}", f"{hit.similarity:.2f}", _when(hit.record), text)
     print_table(shown)
+
+
+def print_context(told: Context, *, as_json: bool, explain: bool) -> None:
+    """Print what an agent is told, and below it, where asked for, of which records it is made."""
+    if as_json:
+        print_json(told.to_dict())
+        return
+    typer.echo(clean(told.text) or "Nothing to tell.")
+    if explain:
+        typer.echo(f"\n{told.tokens:,} tokens, confidence {told.confidence:.2f}")
+        shown = table("Why", "Score", "What")
+        for item in told.items:
+            shown.add_row(item.why, f"{item.score:.2f}", _described(item.record))
+        print_table(shown)
 
 
 def print_records(records: Sequence[Record], *, whose: bool) -> None:

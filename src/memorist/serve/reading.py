@@ -1,9 +1,9 @@
 """What the head of a request says, read strictly: as UTF-8, once, and with no parameter that is not known."""
 
 from collections.abc import Collection, Iterable
-from difflib import get_close_matches
 from urllib.parse import parse_qsl
 
+from memorist.arguments import unknown_arguments
 from memorist.errors import InvalidInputError
 
 __all__ = ["USER_HEADER", "check_query", "header", "read_query"]
@@ -61,10 +61,7 @@ def check_query(query: bytes, known: Collection[str], repeated: Collection[str] 
     """
     seen = set[str]()
     for name, _ in read_query(query):
-        if name not in known:
-            near = get_close_matches(name, known, 1, 0.5)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known) or 'none'}"
-            raise InvalidInputError(f"there is no parameter {name[:100]!r} here; {hint}")
+        unknown_arguments("this address", [name], known)
         if name in seen and name not in repeated:
             raise InvalidInputError(f"the parameter {name!r} comes twice; give it once")
         seen.add(name)

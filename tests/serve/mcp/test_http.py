@@ -55,13 +55,13 @@ async def test_a_token_says_whose_memory_it_is(
 ) -> None:
     url = serve("--require-token")
     async with by_http(url, mode=mode, authorization=f"Bearer {tokens['alice']}") as client:
-        await value(client, "add_memory", content="Alice likes coffee", user="bob", tenant="acme")
+        await value(client, "add_memory", content="Alice likes coffee")
         await value(client, "save_topic", topic="user.drink", value="coffee")
         assert len((await client.list_resources()).resources) == 3
     async with by_http(url, mode=mode, authorization=f"Bearer {tokens['bob']}") as client:
-        found = await value(client, "search_memories", query="coffee", user="alice", user_id="alice")
+        found = await value(client, "search_memories", query="coffee")
         assert found["hits"] == []
-        assert (await value(client, "recall_topic", topic="user.drink", user="alice"))["value"] is None
+        assert (await value(client, "recall_topic", topic="user.drink"))["value"] is None
         assert len((await client.list_resources()).resources) == 2
     async with by_http(url, mode=mode, authorization=f"Bearer {tokens['alice']}") as client:
         assert len((await value(client, "search_memories", query="coffee"))["hits"]) == 1
@@ -300,7 +300,7 @@ async def test_a_server_that_is_read_only_is_so_for_every_token(everyone: Memory
         ([(b"memorist-user", b"")], "", "the header Memorist-User must not be blank"),
         ([(b"memorist-user", b"alice"), (b"memorist-user", b"bob")], "", "the header Memorist-User comes 2 times"),
         ([(b"memorist-user", "ali\u200bce".encode())], "", "user must not hold U+200B"),
-        ([], "?user=alice", "there is no parameter 'user' here"),
+        ([], "?user=alice", "this address takes no argument 'user'"),
     ],
 )
 async def test_what_names_no_user_is_an_error(

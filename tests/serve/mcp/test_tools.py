@@ -13,7 +13,15 @@ from memorist.serve.auth import Right
 
 pytestmark = pytest.mark.anyio
 
-READING = {"search_memories", "recent_memories", "get_memory", "recall_topic", "list_topics", "search_tool_uses"}
+READING = {
+    "get_context",
+    "search_memories",
+    "recent_memories",
+    "get_memory",
+    "recall_topic",
+    "list_topics",
+    "search_tool_uses",
+}
 WRITING = {"add_memory", "update_memory", "delete_memory", "rate_memory", "save_topic", "record_tool_use"}
 
 
@@ -134,19 +142,18 @@ async def test_a_tool_use_is_found_by_its_question(tools: Client, value: Any) ->
 
 
 @pytest.mark.parametrize("name", ["user", "user_id", "tenant", "scope", "owner"])
-async def test_an_argument_that_names_another_user_changes_nothing(
-    tools: Client, value: Any, alice: Memory, bob: Memory, name: str
+async def test_an_argument_that_names_another_user_is_an_error(
+    tools: Client, error: Any, everyone: Memory, name: str
 ) -> None:
-    await bob.remember("Bob likes tea")
-    await bob.topics.set("drink", "tea")
-    added = await value(tools, "add_memory", content="Alice likes coffee", **{name: "bob"})
-    assert (await alice.get(added["id"])) is not None and await bob.get(added["id"]) is None
+    for tool, given in (("add_memory", {"content": "x"}), ("search_memories", {"query": "x"}), ("list_topics", {})):
+        assert f"{tool} takes no argument '{name}'" in await error(tools, tool, **given, **{name: "bob"})
+    assert await everyone.count(everyone=True) == 0
 
-    found = await value(tools, "search_memories", query="who likes what?", **{name: "bob"})
-    assert [hit["record"]["content"] for hit in found["hits"]] == ["Alice likes coffee"]
-    assert (await value(tools, "recall_topic", topic="drink", **{name: "bob"}))["value"] is None
-    assert (await value(tools, "list_topics", **{name: "bob"}))["topics"] == {}
-    assert len((await value(tools, "recent_memories", **{name: "bob"}))["records"]) == 1
+
+async def test_a_context_is_told_within_its_budget(tools: Client, value: Any) -> None:
+    added = await value(tools, "add_memory", content="Alice always takes her coffee black")
+    told = await value(tools, "get_context", query="how does Alice take her coffee?", tokens=200)
+    assert "coffee black" in told["text"] and told["ids"] == [added["id"]] and told["tokens"] <= 200
 
 
 async def test_another_users_memory_cannot_be_reached_by_its_id(

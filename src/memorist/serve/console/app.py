@@ -21,8 +21,8 @@ __all__ = ["console_routes"]
 
 _STATIC = Path(__file__).parent / "static"
 _LOOKS = {
-    "/": pages.find, "/browse": pages.browse, "/record": pages.record, "/topics": pages.topics,
-    "/picture": pages.picture, "/status": pages.status, "/export": pages.export,
+    "/": pages.find, "/context": pages.context, "/browse": pages.browse, "/record": pages.record,
+    "/topics": pages.topics, "/picture": pages.picture, "/status": pages.status, "/export": pages.export,
 }  # fmt: skip
 _CHANGES = {
     "/remember": changes.remember, "/revise": changes.revise, "/rate": changes.rate, "/forget": changes.forget,

@@ -12,7 +12,7 @@ from memorist.serve.console.pictures import by_time, embedding_map
 from memorist.serve.console.rendering import render
 from memorist.serve.console.visits import Visit
 
-__all__ = ["browse", "export", "find", "picture", "record", "status", "topics"]
+__all__ = ["browse", "context", "export", "find", "picture", "record", "status", "topics"]
 
 _PAGE = 25
 _HITS = 10
@@ -35,6 +35,21 @@ async def find(visit: Visit) -> Response:
     return visit.page(
         "find.html", title="Find", question=question, hits=hits, kinds=_KINDS, kind=visit.value("kind"),
         shared=visit.value("shared") is not None,
+    )  # fmt: skip
+
+
+async def context(visit: Visit) -> Response:
+    """Show what an agent would be told for a question, within a budget of tokens."""
+    question = visit.value("q") or ""
+    try:
+        tokens = int(visit.value("tokens") or 600)
+    except ValueError as error:
+        raise InvalidInputError("tokens must be a whole number") from error
+    shared = visit.value("shared") is not None
+    told = await visit.memory.context(question, tokens=tokens, shared=shared) if question.strip() else None
+    return visit.page(
+        "context.html", title="What the agent would be told", question=question, tokens=tokens, told=told,
+        shared=shared,
     )  # fmt: skip
 
 

@@ -35,6 +35,7 @@ from mcp_types import (
 
 from memorist import __version__
 from memorist.agents.tools import Toolbox, ToolSchema
+from memorist.arguments import unknown_arguments
 from memorist.engine.traced import Call, Telemetry, Watch
 from memorist.errors import InvalidInputError, MemoristError, NotFoundError, ScopeError
 from memorist.serve.auth import Right
@@ -141,6 +142,10 @@ async def _call_tool(access: Access, params: CallToolRequestParams) -> CallToolR
     except ScopeError as error:
         return _failed(str(error))
     toolbox = Toolbox([_told(getattr(MemoryTools(access.memory), params.name))])
+    try:
+        unknown_arguments(params.name, params.arguments or {}, toolbox.schemas[0].parameters["properties"])
+    except InvalidInputError as error:
+        return _failed(str(error))
     result = await toolbox.call(params.name, params.arguments)
     if not result.success:
         return _failed(result.error or _FAILED)

@@ -4,8 +4,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from memorist.records import Hit, Kind, Record
+from memorist.results import Context
 
-__all__ = ["DELETED", "HITS", "RECORD", "RECORDS", "TOPIC", "TOPICS", "hits_of", "record_of", "records_of"]
+__all__ = [
+    "CONTEXT",
+    "DELETED",
+    "HITS",
+    "RECORD",
+    "RECORDS",
+    "TOPIC",
+    "TOPICS",
+    "context_of",
+    "hits_of",
+    "record_of",
+    "records_of",
+]
 
 Schema = dict[str, Any]
 
@@ -65,6 +78,16 @@ _HIT = _object(
 
 HITS = _object({"hits": {"type": "array", "items": _HIT, "description": "Best first; empty where nothing is."}}, "hits")
 
+CONTEXT = _object(
+    {
+        "text": _text("What is worth knowing; empty where nothing is."),
+        "confidence": {"type": "number", "description": "How likely the memory holds the answer, 0 to 1."},
+        "tokens": {"type": "integer", "description": "How long the text is, about."},
+        "ids": {"type": "array", "items": {"type": "string"}, "description": "The memories told, in order."},
+    },
+    "text", "confidence", "tokens", "ids",
+)  # fmt: skip
+
 DELETED = _object(
     {"id": _text("The id asked for."), "deleted": {"type": "boolean", "description": "False: there was none."}},
     "id", "deleted",
@@ -105,6 +128,12 @@ def record_of(record: Record) -> dict[str, Any]:
 def records_of(records: list[Record]) -> dict[str, Any]:
     """Return records as the tools show them."""
     return {"records": [record_of(each) for each in records]}
+
+
+def context_of(told: Context) -> dict[str, Any]:
+    """Return what an agent is told as the tools show it."""
+    ids = [item.record.id for item in told.items]
+    return {"text": told.text, "confidence": round(told.confidence, 4), "tokens": told.tokens, "ids": ids}
 
 
 def hits_of(hits: list[Hit]) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from memorist.arguments import unknown_arguments
 from memorist.records import Action, Kind
 
 __all__ = [
@@ -56,6 +57,13 @@ Similarity: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 
 class _Body(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_names(cls, given: Any) -> Any:
+        if isinstance(given, dict):
+            unknown_arguments(cls.__name__.removesuffix("Body").lower(), given, cls.model_fields)
+        return given
 
     def given(self) -> dict[str, Any]:
         """Return the fields that the caller gave."""

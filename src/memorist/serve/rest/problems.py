@@ -111,7 +111,11 @@ def add_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
-        status, detail = _explained(error.errors())
+        found = error.errors()
+        if isinstance(ours := found[0].get("ctx", {}).get("error"), errors.MemoristError):
+            status, headers, body = problem_of(ours)
+            return JSONResponse(body, status, headers)
+        status, detail = _explained(found)
         return _answer(status, detail, "InvalidInputError" if status == 422 else "FormatError")
 
     @app.exception_handler(HTTPException)
@@ -153,8 +157,6 @@ def _explained(found: Sequence[Any]) -> tuple[int, str]:
             return 422, "the body is missing; it must be a JSON object"
         return 422, "the body must be a JSON object, sent as application/json"
     name = ".".join(where[1:] if where[0] in ("query", "header", "path") and len(where) > 1 else where)
-    if first["type"] == "extra_forbidden":
-        return 422, f"there is no field {name!r} here"
     if first["type"] == "missing":
         return 422, f"{name} is missing"
     return 422, f"{name}: {first['msg'][:1].lower()}{first['msg'][1:]}"

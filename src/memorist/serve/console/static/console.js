@@ -52,6 +52,9 @@ if (form && hits && question) {
   });
 }
 
+// The budget's slider asks anew when it is let go.
+document.getElementById("tokens")?.addEventListener("change", (event) => event.target.form.requestSubmit());
+
 // "/" goes to the question, as in many tools.
 document.addEventListener("keydown", (event) => {
   const typing = event.target instanceof Element && event.target.closest("input, textarea, select");
