@@ -33,8 +33,12 @@ PAGES = [
 FRAMEWORKS = {
     "adk": "google.adk",
     "agent_framework": "agent_framework",
+    "claude": "claude_agent_sdk",
     "crewai": "crewai",
+    "langgraph": "langchain.agents",
+    "llama_index": "llama_index.core",
     "openai_agents": "agents.memory",
+    "pydantic_ai": "pydantic_ai",
     "strands": "strands",
 }
 """What a page of docs/adapters needs that is not among the development packages; see ``apart`` in .ci/run."""

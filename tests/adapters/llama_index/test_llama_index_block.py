@@ -21,6 +21,16 @@ from memorist.errors import InvalidInputError
 pytestmark = pytest.mark.anyio
 
 
+STAYS = [
+    f"In {city} the homestay with the {thing} was the best of all"
+    for city, thing in zip(
+        "Bergen Oslo Rome Paris Lima Quito Cairo Delhi Kyoto Seoul Hanoi Perth".split(),
+        "garden stove piano cat view sauna library roof bakery pond terrace orchard".split(),
+        strict=True,
+    )
+]
+
+
 def words(text: str) -> Sequence[Any]:
     return text.split()
 
@@ -86,15 +96,16 @@ async def test_it_is_told_in_the_users_message_where_that_is_asked_for(
 
 
 async def test_a_block_that_is_too_long_is_told_in_fewer_tokens(alice: Memory, block: MemoristMemoryBlock) -> None:
-    await alice.remember([f"Prefers homestay number {n} in the town of Bergen by the sea" for n in range(30)])
-    whole = await block.aget([message("Which homestay number 7 in Bergen?")])
-    shorter = await block.atruncate(whole, 60)
+    await alice.remember(STAYS)
+    whole = await block.aget([message("Which homestay in Bergen?")])
+    part = len(words(whole)) // 3
+    shorter = await block.atruncate(whole, part)
     assert shorter is not None
-    assert len(words(shorter)) <= len(words(whole)) - 60
-    assert "number 7 " in shorter
-    shortest = await block.atruncate(shorter, 20)
+    assert len(words(shorter)) <= len(words(whole)) - part
+    assert "Bergen" in shorter
+    shortest = await block.atruncate(shorter, 4)
     assert shortest is not None
-    assert len(words(shortest)) <= len(words(shorter)) - 20
+    assert len(words(shortest)) <= len(words(shorter)) - 4
     assert await block.atruncate(shorter, len(words(shorter)) - 3) is None
     assert await block.atruncate("something else", 1) is None
 
@@ -102,13 +113,15 @@ async def test_a_block_that_is_too_long_is_told_in_fewer_tokens(alice: Memory, b
 async def test_a_token_limit_shortens_the_block_and_leaves_the_question(
     alice: Memory, block: MemoristMemoryBlock, chat_with: Chat
 ) -> None:
-    await alice.remember([f"Prefers homestay number {n} in the town of Bergen by the sea" for n in range(60)])
-    chat = chat_with(block, token_limit=150)
-    await chat.aput(message("Which homestay number 7 in Bergen?"))
+    await alice.remember(STAYS)
+    whole = await block.aget([message("Which homestay in Bergen?")])
+    limit = len(words(whole)) // 2
+    chat = chat_with(block, token_limit=limit)
+    await chat.aput(message("Which homestay in Bergen?"))
     messages = await chat.aget()
-    assert messages[-1].content == "Which homestay number 7 in Bergen?"
-    assert "number 7 " in str(messages[0].content)
-    assert sum(len(words(str(each.content))) for each in messages) <= 150 + 30  # the template's own words
+    assert messages[-1].content == "Which homestay in Bergen?"
+    assert "Bergen" in str(messages[0].content)
+    assert len(words(str(messages[0].content))) < len(words(whole))
 
 
 async def test_nothing_known_is_nothing_told(block: MemoristMemoryBlock, chat_with: Chat) -> None:
