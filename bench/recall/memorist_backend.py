@@ -1,4 +1,4 @@
-"""Memorist through its public interface: rows with a time are messages, the others notes.
+"""Memorist through its public interface: rows of the kind fact are facts, others with a time messages, the rest notes.
 
 Embeddings come from a cache on disk (see shared.py); timing them is another matter. The store is in memory.
 """
@@ -30,6 +30,10 @@ def close(index: Memory) -> None:
 
 
 def _draft(row: shared.Row) -> Draft:
+    if row.get("kind") == "fact":
+        return Draft(
+            content=row["text"], id=row["id"], kind=Kind.FACT, session=row["session"], happened_at=row["timestamp"]
+        )
     if not row["timestamp"]:
         return Draft(content=row["text"], id=row["id"])
     return Draft(

@@ -2,10 +2,11 @@
 
     python bench/recall/run.py DATA [--quick] [--backends NAME ...] [--tasks NAME ...] [--results FILE] [--plot FILE]
 
-DATA holds the folders locomo, longmemeval_dev, spider_dev and bfcl; `--eval` names eval_retrieval.py, by default
-beside DATA. Every back end gets the same embedder and the same questions; where one gets a sample of them only,
-the table says so and shows Memorist on that sample too. Milliseconds are the median of a search without the
-embedding of the question, which is printed apart. Results of earlier runs in FILE are kept where not run again.
+DATA holds the folders locomo, longmemeval_dev, beam_dev, locomo_facts, spider_dev and bfcl; `--eval` names
+eval_retrieval.py, by default beside DATA. Every back end gets the same embedder and the same questions; where one
+gets a sample of them only, the table says so and shows Memorist on that sample too. Milliseconds are the median of a
+search without the embedding of the question, which is printed apart. Results of earlier runs in FILE are kept where
+not run again.
 """
 
 import argparse
@@ -68,6 +69,8 @@ TASKS = (
         "longmemeval-user-turns", "LongMemEval: the user's turn", "longmemeval_dev", "turn", "abstention",
         frozenset({"user"}),
     ),
+    Task("beam-turns", "BEAM: the turn that tells", "beam_dev", without="abstention"),
+    Task("locomo-facts", "LoCoMo: the fact that tells", "locomo_facts", without="5-adversarial"),
     Task("spider", "Spider: the question with the same SQL", "spider_dev"),
     Task("bfcl", "BFCL: the function for a request", "bfcl"),
 )  # fmt: skip

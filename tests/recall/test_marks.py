@@ -24,6 +24,9 @@ def marks(text: str, speaker: str | None = None, kind: Kind = Kind.MESSAGE) -> f
         ("So cool! What kind of transformations have you done so far?", True),
         ("I lost my keys again. Have you seen them?", False),
         ("It is late.", False),
+        ("I'm planning a trip to Oslo, can you help me with the budget?", False),
+        ("My app is slow and I want it fast, so what should I do?", False),
+        ("Thanks! Which of my plants should I water first?", True),
         ("-", False),
     ],
 )

@@ -37,6 +37,28 @@ def test_a_name_that_is_a_common_word_must_look_like_a_name() -> None:
     assert read("Where did Will go?", "Will").speakers == {"Will"}
 
 
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("what did Elise buy in Paris?", {"elise"}),
+        ("what did melanie buy?", {"Melanie"}),
+        ("What did Mel buy?", {"Melanie"}),  # a short form
+        ("What did Carolina buy?", {"Caroline"}),  # a slip of the pen
+        ("What did mel buy in Paris?", set()),
+        ("What did Me buy?", set()),
+        ("When did Jo call?", set()),
+        ("What did Jordan buy?", set()),
+    ],
+)
+def test_a_speaker_is_named_in_any_case_by_a_short_form_or_with_a_slip(text: str, named: set[str]) -> None:
+    assert read(text, "elise", "Melanie", "Caroline", "Jon", "user").speakers == named
+
+
+def test_a_short_form_of_two_names_neither() -> None:
+    assert not read("What did Mel buy?", "Melanie", "Melvin").speakers
+    assert read("What did Mel buy?", "Melanie", "Mel").speakers == {"Mel"}
+
+
 @pytest.mark.parametrize("role", ["user", "assistant", "tool", "Assistant"])
 def test_a_role_is_no_name(role: str) -> None:
     assert not read(f"what did the {role} say", role).speakers

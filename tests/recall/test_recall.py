@@ -48,6 +48,24 @@ async def test_who_is_asked_about_by_name_speaks_first(alice: Memory) -> None:
         assert first.record.payload["speaker"] == name
 
 
+async def test_an_instruction_that_holds_from_now_on_is_lifted_unless_somebody_is_asked_about(alice: Memory) -> None:
+    await alice.remember(talk(("user", "Always show the weather in Celsius"), ("assistant", "Will do.")))
+    await alice.remember(talk(("user", "The weather is nice"), ("assistant", "It is.")))
+    first, *_ = await alice.recall("Show me the weather", limit=4, explain=True)
+    assert first.record.content.startswith("Always")
+    assert first.signals["standing"] == 1
+    await alice.remember(talk(("Ann", "The weather is nice")))
+    first, *_ = await alice.recall("What did Ann say of the weather?", limit=4, explain=True)
+    assert "standing" not in first.signals
+
+
+async def test_words_count_less_where_an_assistant_says_them(alice: Memory) -> None:
+    await alice.remember(talk(("assistant", "The red bicycle costs ninety"), ("user", "The red bicycle costs ninety")))
+    first, second = await alice.recall("red bicycle", limit=2, explain=True)
+    assert [hit.record.payload["speaker"] for hit in (first, second)] == ["user", "assistant"]
+    assert (first.signals["echo"], second.signals["echo"]) == (0, pytest.approx(second.signals["words"]))
+
+
 async def test_what_happened_then_is_lifted_and_the_rest_is_not_dropped(alice: Memory) -> None:
     for day in (3, 10, 17):
         await alice.remember(talk(("Ann", "we went swimming"), session=f"s{day}", day=day))

@@ -32,6 +32,9 @@ def days(text: str, now: datetime = NOW, years: tuple[int, ...] = ()) -> list[tu
         ("the trip on 14 August", ("2022-08-14", "2022-08-15")),
         ("the trip on August 14th, 2021", ("2021-08-14", "2021-08-15")),
         ("2023-02-03", ("2023-02-03", "2023-02-04")),
+        ("what happened on 3.2.2023?", ("2023-02-03", "2023-02-04")),
+        ("the call of 14. 08. 2022", ("2022-08-14", "2022-08-15")),
+        ("who came on 14.8.?", ("2022-08-14", "2022-08-15")),
         ("what did we eat on Halloween", ("2022-10-31", "2022-11-01")),
         ("in 2020", ("2020-01-01", "2021-01-01")),
         ("where was she last summer?", ("2022-06-01", "2022-09-01")),
@@ -55,7 +58,20 @@ def test_a_date_without_a_year_is_tried_in_every_year_given() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["How many days ago did I call?", "for two weeks", "May I come in?", "on February 30", "2023-13-45", "", "昨日"],
+    [
+        "How many days ago did I call?",
+        "for two weeks",
+        "May I come in?",
+        "on February 30",
+        "2023-13-45",
+        "",
+        "昨日",
+        "Flask 2.3.1",
+        "on version 2.3.1",
+        "10.0.0.2024",
+        "on 31.2.2023",
+        "3.14.2023",
+    ],
 )
 def test_what_points_nowhere_gives_no_span(text: str) -> None:
     assert days(text) == []

@@ -16,7 +16,10 @@ from datetime import datetime
 from memorist.recall.temporal import DAY, spans
 from memorist.records import Kind, Record
 
-__all__ = ["ASKS", "FIRST_PERSON", "STANDING", "TELLS", "TIMED", "days_in", "is_standing", "marks_of"]
+__all__ = [
+    "ASKS", "ASSISTANTS", "FIRST_PERSON", "STANDING", "TELLS", "TIMED", "days_in", "is_standing", "marks_of",
+    "speaker_of",
+]  # fmt: skip
 
 ASKS, TELLS, TIMED, STANDING = "asks", "tells", "timed", "standing"
 _POINTS_AT = "day:"
@@ -42,7 +45,11 @@ _STANDING = re.compile(
     r"|\b(?:do not|don't) ever\b|\b(?:call|address) me\b",
     re.IGNORECASE,
 )
-_NOT_THE_USER = frozenset({"assistant", "ai", "bot", "agent", "model", "system", "tool", "function"})
+ASSISTANTS = frozenset({"assistant", "ai", "bot", "agent", "model"})
+"""Speakers, in lower case, that are no person: their long answers repeat what was asked."""
+_NOT_THE_USER = ASSISTANTS | {"system", "tool", "function"}
+_CLAUSE = re.compile(r"[,;:–—]\s*|\s(?=(?:so|and|but|because|since) (?:i|we|my|our)\b)", re.IGNORECASE)
+_STATES = re.compile(r"(?:(?:so|and|but|because|since|as|well|hmm|hi|hey|also) )*(?:i|we|my|our)\b", re.IGNORECASE)
 _ONLY = 0.8
 """The share of the words in questions from which on a message only asks."""
 _READ = 1000
@@ -55,7 +62,7 @@ _MOST_DAYS = 3
 def marks_of(record: Record) -> frozenset[str]:
     """Return the marks of a record."""
     text, marks = record.text, set()
-    if is_standing(text) and str(_speaker(record)).lower() not in _NOT_THE_USER:
+    if is_standing(text) and speaker_of(record) not in _NOT_THE_USER:
         marks.add(STANDING)
     if record.kind is Kind.MESSAGE:
         found = ((ASKS, _only_asks(text)), (TELLS, FIRST_PERSON.search(text)), (TIMED, _TIME.search(text)))
@@ -75,16 +82,22 @@ def days_in(marks: Iterable[str]) -> list[int]:
     return [int(mark[len(_POINTS_AT) :]) for mark in marks if mark.startswith(_POINTS_AT)]
 
 
-def _speaker(record: Record) -> object:
-    return record.payload.get("speaker") or record.payload.get("role")
+def speaker_of(record: Record) -> str:
+    """Return who says a record, in lower case; "" for nobody."""
+    return str(record.payload.get("speaker") or record.payload.get("role") or "").lower()
 
 
 def _only_asks(text: str) -> bool:
     if "?" not in text:
         return False
-    sentences = _SENTENCE.split(text)
-    asking = sum(len(sentence.split()) for sentence in sentences if sentence.rstrip().endswith("?"))
+    questions = [sentence for sentence in _SENTENCE.split(text) if sentence.rstrip().endswith("?")]
+    asking = sum(len(clause.split()) for each in questions for clause in _CLAUSE.split(each) if not _states(clause))
     return asking > _ONLY * len(text.split())
+
+
+def _states(clause: str) -> bool:
+    """Return whether a clause states something of the speaker, as in "I'm moving soon, can you help?"."""
+    return bool(_STATES.match(clause))
 
 
 def _days(text: str, at: datetime) -> Iterable[int]:

@@ -1,4 +1,4 @@
-"""Long messages embedded in parts: one vector of everything at once says little of what was mentioned by the way."""
+"""Texts embedded in parts: one vector of everything at once says little of what was mentioned by the way."""
 
 import re
 from collections.abc import Sequence
@@ -6,6 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from memorist.embedders import BatchedEmbedder, Role, Vectors
+from memorist.recall.analysis import words
+from memorist.recall.marks import ASSISTANTS, speaker_of
 from memorist.records import Kind, Record
 
 __all__ = ["embedded", "parts_of"]
@@ -16,36 +18,63 @@ PART = 40
 """The most words in a part."""
 MOST = 12
 """The most parts that are embedded: a longer message is known by its beginning, as models know it too."""
+NAME = 0.2
+"""The share of its name in the vector of a function."""
 _SENTENCE = re.compile(r"(?<=[.!?;:])\s+|\n+")
+_NAME = re.compile(r"[^\W\d](?:\w|[.](?=\w))*(?=[:(\s]|$)")
 
 
 async def embedded(embedder: BatchedEmbedder, records: Sequence[Record]) -> Vectors:
-    """Return a unit vector for each record: the mean of its parts' directions; shape (len(records), dimensions).
+    """Return a vector for each record, at most of unit length; shape (len(records), dimensions).
+
+    A long message of an assistant is the mean of its parts. That is shorter the less they have in common, and its
+    product with a question is the mean of their cosines, so an answer about everything is near to nothing. A long
+    message of a person, who mentions things by the way, is their mean direction, of unit length. The text of a
+    function is mixed with its name in words.
 
     Raises:
         EmbedderError: the texts cannot be embedded.
     """
-    parts = [parts_of(record.text) if record.kind is Kind.MESSAGE else [record.text] for record in records]
+    parts = [parts_of(record) for record in records]
     rows = await embedder.embed([part for each in parts for part in each], Role.DOCUMENT)
     if len(rows) == len(records):
         return rows
-    starts = np.cumsum([0, *(len(each) for each in parts[:-1])])
-    sums = np.add.reduceat(rows, starts, axis=0)
-    unit: Vectors = sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-12)
-    return unit
+    counts = np.array([len(each) for each in parts])
+    starts = np.cumsum([0, *counts[:-1]])
+    shares = np.repeat(1 / counts, counts).astype(np.float32)
+    for start, record, count in zip(starts.tolist(), records, counts.tolist(), strict=True):
+        if record.kind is not Kind.MESSAGE and count > 1:
+            shares[start : start + 2] = 1 - NAME, NAME
+    vectors: Vectors = np.add.reduceat(rows * shares[:, None], starts, axis=0)
+    told = [place for place, record in enumerate(records) if counts[place] > 1 and _by_a_person(record)]
+    vectors[told] /= np.maximum(np.linalg.norm(vectors[told], axis=1, keepdims=True), 1e-12)
+    return vectors
 
 
-def parts_of(text: str) -> list[str]:
+def parts_of(record: Record) -> list[str]:
+    """Return what of a record is embedded: a long message in parts; of a function its text, and its name in words."""
+    if record.kind is Kind.MESSAGE:
+        return _passages(record.text)
+    name = _NAME.match(record.text)
+    split = words(name[0]) if name is not None else []
+    return [record.text, " ".join(split)] if len(split) > 1 else [record.text]
+
+
+def _by_a_person(record: Record) -> bool:
+    return record.kind is Kind.MESSAGE and speaker_of(record) not in ASSISTANTS
+
+
+def _passages(text: str) -> list[str]:
     """Return a text in parts of whole sentences, as far as a part can hold them."""
     if len(text.split()) <= SHORT:
         return [text]
     parts: list[list[str]] = [[]]
     for sentence in _SENTENCE.split(text):
-        words = sentence.split()
-        if len(parts[-1]) + len(words) > PART and parts[-1]:
+        found = sentence.split()
+        if len(parts[-1]) + len(found) > PART and parts[-1]:
             parts.append([])
-        while len(words) > PART:
-            parts[-1:] = [words[:PART], []]
-            words = words[PART:]
-        parts[-1] += words
+        while len(found) > PART:
+            parts[-1:] = [found[:PART], []]
+            found = found[PART:]
+        parts[-1] += found
     return [" ".join(part) for part in parts if part][:MOST]

@@ -9,23 +9,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 
-from memorist.recall.analysis import STOPWORDS, fold, terms, words
+from memorist.recall.analysis import terms
 from memorist.recall.marks import FIRST_PERSON
+from memorist.recall.names import named_in
 from memorist.recall.temporal import Span, spans
 
-__all__ = ["ROLES", "Question", "read_question"]
-
-ROLES = frozenset(
-    ("user", "assistant", "system", "tool", "human", "ai", "agent", "bot", "function", "model", "training", "session",
-     "developer")
-)  # fmt: skip
-"""Speakers that are roles, not people's names."""
+__all__ = ["Question", "read_question"]
 
 _ASKS_WHEN = re.compile(
     r"\bwhen\b|\bhow long\b|\b(?:what|which) (?:date|day|month|year|time)\b|\bhow many (?:day|week|month|year)s\b",
     re.IGNORECASE,
 )
-_CAPITAL = re.compile(r"[A-Z]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,23 +41,6 @@ class Question:
     spans: Sequence[Span]
 
 
-def _asks_for(text: str, name: str) -> list[str]:
-    """The spellings of `name` (whole or one of its words) that `text` mentions as a name."""
-    if fold(name) in ROLES:
-        return []
-    found = []
-    lower = not _CAPITAL.search(text)
-    for part in dict.fromkeys((name, *name.split())):
-        if len(part) < 2 or not words(part):
-            continue
-        if all(w in STOPWORDS for w in words(part)) and (lower or text.startswith(part)):
-            continue  # "Will I ..." is no question about Will
-        flags = re.IGNORECASE if lower else 0
-        if re.search(rf"(?<!\w){re.escape(part)}(?!\w)", text, flags):
-            found.append(part)
-    return found
-
-
 def _first_person(text: str, names: Iterable[str]) -> str:
     """`text` with the names as the person would say it: "I" for "Ann", "my" for "Ann's"."""
     for name in sorted(names, key=len, reverse=True):
@@ -75,7 +52,7 @@ def _first_person(text: str, names: Iterable[str]) -> str:
 
 def read_question(text: str, *, speakers: Iterable[str] = (), now: datetime, years: Sequence[int] = ()) -> Question:
     """Analyse `text` against the scope's distinct `speakers` and the `years` to try for a date without one."""
-    named = {speaker: found for speaker in speakers if (found := _asks_for(text, speaker))}
+    named = named_in(text, speakers)
     spellings = {s for found in named.values() for s in found}
     gone = {t for s in spellings for t in terms(s)}
     asked = [t for t in terms(text) if t not in gone]

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from memorist.recall.calibration import calibrated, shared_out
 from memorist.recall.index import KINDS, Bools, Floats, Rows, WallIndex
+from memorist.recall.marks import ASKS, ASSISTANTS, STANDING, TELLS, TIMED
 from memorist.recall.query import Query
 from memorist.recall.question import Question
 from memorist.recall.scale import Scale
@@ -21,7 +22,7 @@ __all__ = ["Asked", "Ranked", "rank"]
 WEIGHTS: Mapping[str, float] = {
     "words": 2.4,
     "words_around": 3.8,
-    "pairs": 1.5,
+    "pairs": 3.0,
     "meaning": 12.8,
     "meaning_around": 6.6,
     "speaker": 3.2,
@@ -30,7 +31,9 @@ WEIGHTS: Mapping[str, float] = {
     "told_time": 1.5,
     "says_when": 1.5,
     "impersonal": -0.7,
-    "asks": -1.0,
+    "asks": -0.5,
+    "standing": 1.5,
+    "echo": -1.5,
     "conversation": 0.3,
 }
 """What each signal counts: learned listwise on all the data sets together, then rounded; see docs/recall.md."""
@@ -141,7 +144,7 @@ def rank(index: WallIndex, asked: Asked) -> Ranked:
         signals["time"] = time_fit(index.column("at")[rows] / 1e6, question.spans)
         signals |= _told_time(index, question, rows)
     if asked.vector is not None:
-        signals |= _telling(index, question, rows)
+        signals |= _telling(index, question, rows) | _echo(index, rows, signals["words"])
     signals |= _conversation(index, rows, signals)
     return _ranked(index, rows, cosines, signals, asked.scale)
 
@@ -212,6 +215,12 @@ def _who(index: WallIndex, question: Question, rows: Rows) -> dict[str, Floats]:
     return signals
 
 
+def _echo(index: WallIndex, rows: Rows, words: Floats) -> dict[str, Floats]:
+    """Return the words of what an assistant says: it repeats those of what it was asked."""
+    codes = [code for name, code in index.speakers.items() if str(name).lower() in ASSISTANTS]
+    return {"echo": words * np.isin(index.column("speaker")[rows], codes)} if codes else {}
+
+
 def _told_time(index: WallIndex, question: Question, rows: Rows) -> dict[str, Floats]:
     """Return how well the days that the texts themselves point at fit the time asked about."""
     marked, days = index.days()
@@ -225,11 +234,13 @@ def _told_time(index: WallIndex, question: Question, rows: Rows) -> dict[str, Fl
 def _telling(index: WallIndex, question: Question, rows: Rows) -> dict[str, Floats]:
     """Return how messages tell, whatever they are about."""
     message = index.column("kind")[rows] == KINDS[Kind.MESSAGE]
-    if not message.any():
-        return {}
-    signals = {"impersonal": message & ~index.column("tells")[rows], "asks": index.column("asks")[rows]}
-    if question.when:
-        signals["says_when"] = index.column("timed")[rows]
+    signals: dict[str, Bools] = {}
+    if message.any():
+        signals = {"impersonal": message & ~index.column(TELLS)[rows], "asks": index.column(ASKS)[rows]}
+        if question.when:
+            signals["says_when"] = index.column(TIMED)[rows]
+    if not question.speakers:
+        signals["standing"] = index.column(STANDING)[rows]
     return {name: values.astype(np.float32) for name, values in signals.items()}
 
 

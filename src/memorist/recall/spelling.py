@@ -3,7 +3,7 @@
 import string
 from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["respelled"]
+__all__ = ["SHORTEST", "a_slip_away", "respelled"]
 
 SHORTEST = 5
 """Shorter words are a slip away from too many others."""
@@ -22,14 +22,15 @@ def respelled(terms: Iterable[str], holders: Callable[[str], int]) -> dict[str, 
     found = {}
     for term in terms:
         if len(term) >= SHORTEST and term.isascii() and term.isalpha() and not holders(term):
-            counted = [(holders(near), near) for near in _a_slip_away(term)]
+            counted = [(holders(near), near) for near in a_slip_away(term)]
             count, best = max(counted, key=lambda each: each[0])
             if count:
                 found[term] = best
     return found
 
 
-def _a_slip_away(word: str) -> Iterator[str]:
+def a_slip_away(word: str) -> Iterator[str]:
+    """Yield what a slip of the pen makes of a word, some several times."""
     for place in range(1, len(word) + 1):
         before, after = word[:place], word[place:]
         if after:

@@ -148,6 +148,7 @@ _RELATIVE: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], datetime], Span
 )  # fmt: skip
 
 _ISO = re.compile(rf"\b{_YEAR}[-/](\d{{1,2}})[-/](\d{{1,2}})\b")
+_DOTTED = re.compile(rf"(?<![\d.]){_DAY}\. ?(\d{{1,2}})\. ?{_YEAR}\b|\bon {_DAY}\.(\d{{1,2}})\.(?!\d)")
 _DAY_MONTH = re.compile(rf"\b{_DAY}(?: of)? {_MONTH}(?:,? {_YEAR})?")
 _MONTH_DAY = re.compile(rf"\b{_MONTH} (?:the )?{_DAY}\b(?!\d)(?:,? {_YEAR})?")
 _MONTH_YEAR = re.compile(rf"\b{_MONTH},?(?: of)? {_YEAR}")
@@ -224,6 +225,7 @@ def _relative(resolve: Callable[[re.Match[str], datetime], Span]) -> _Resolve:
 
 _READERS: tuple[tuple[re.Pattern[str], _Resolve], ...] = (
     (_ISO, lambda reader, m: reader.days(m[1], int(m[2]), int(m[3]))),
+    (_DOTTED, lambda reader, m: reader.days(m[3], int(m[2] or m[5]), int(m[1] or m[4]))),
     (_DAY_MONTH, lambda reader, m: reader.days(m[3], _MONTHS[m[2]], int(m[1]))),
     (_MONTH_DAY, lambda reader, m: reader.days(m[3], _MONTHS[m[1]], int(m[2]))),
     (_MONTH_YEAR, lambda reader, m: reader.months(m[2], _MONTHS[m[1]])),

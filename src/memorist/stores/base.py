@@ -63,7 +63,7 @@ class Entry(NamedTuple):
 
     `number` is unique in the store, never used again, and grows in the order of storing. Times are
     microseconds since 1970. `terms` are the analysed words joined by spaces, `marks` those of the `Put`; `vector`
-    has unit length.
+    has unit length at most.
     """
 
     number: int

@@ -1,0 +1,69 @@
+"""Which of the speakers a question names: whatever the case, by a short form, or with a slip of the pen."""
+
+import re
+from collections.abc import Iterable, Mapping
+
+from memorist.recall.analysis import STOPWORDS, fold, words
+from memorist.recall.spelling import SHORTEST, a_slip_away
+
+__all__ = ["ROLES", "named_in"]
+
+ROLES = frozenset(
+    ("user", "assistant", "system", "tool", "human", "ai", "agent", "bot", "function", "model", "training", "session",
+     "developer")
+)  # fmt: skip
+"""Speakers that are roles, not people's names."""
+
+_TOKEN = re.compile(r"[^\W_]+")
+_CAPITAL = re.compile(r"[A-Z](?<!\bI)")
+_SHORT_FORM = 3
+"""Letters that a short form has at least: "Mel" for Melanie."""
+
+
+def named_in(text: str, speakers: Iterable[str]) -> dict[str, list[str]]:
+    """Return the speakers that a text names, each with the spellings in the text that name it."""
+    names = {speaker: _forms(speaker) for speaker in speakers if fold(speaker) not in ROLES}
+    found = {speaker: spellings for speaker, forms in names.items() if (spellings := _mentions(text, forms))}
+    known = {fold(spelling) for spellings in found.values() for spelling in spellings}
+    for token in dict.fromkeys(match[0] for match in _TOKEN.finditer(text) if match.start()):
+        if token[0].isupper() and fold(token) not in known and fold(token) not in STOPWORDS:
+            meant = _meant(fold(token), names)
+            if len(meant) == 1:
+                found.setdefault(meant[0], []).append(token)
+    return found
+
+
+def _forms(name: str) -> list[str]:
+    """Return a name and each of its words."""
+    return [form for form in dict.fromkeys((name, *name.split())) if len(form) > 1 and words(form)]
+
+
+def _mentions(text: str, forms: Iterable[str]) -> list[str]:
+    """Return the forms of a name that a text has, as it spells them.
+
+    A name in lower case counts where the text writes none with a capital, or where the name is kept so.
+    """
+    lower = not _CAPITAL.search(text[1:])
+    found = []
+    for form in forms:
+        common = all(word in STOPWORDS for word in words(form))
+        for match in re.finditer(rf"(?<!\w){re.escape(form)}(?!\w)", text, re.IGNORECASE):
+            capital = match[0][0].isupper()
+            if common and (not capital or not match.start()):
+                continue  # "Will I ..." is no question about Will
+            if capital or lower or form[0].islower():
+                found.append(match[0])
+    return list(dict.fromkeys(found))
+
+
+def _meant(token: str, names: Mapping[str, list[str]]) -> list[str]:
+    """Return the speakers that a folded word is a short form of, or a slip away from."""
+    near = set(a_slip_away(token)) if len(token) >= SHORTEST else ()
+    return [
+        speaker
+        for speaker, forms in names.items()
+        if any(
+            (len(token) >= _SHORT_FORM and form.startswith(token) and len(form) > len(token)) or form in near
+            for form in map(fold, forms)
+        )
+    ]
