@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -253,11 +254,35 @@ async def test_a_filter_that_makes_no_sense_is_an_error(memory: AsyncMemory, fil
             await call
 
 
+async def test_the_except_clauses_of_mem0_catch_our_errors(memory: AsyncMemory) -> None:
+    os.environ.setdefault("MEM0_TELEMETRY", "False")  # mem0 reads it once, when it is imported
+    exceptions = pytest.importorskip("mem0.exceptions")
+    with pytest.raises(exceptions.ValidationError) as raised:
+        await memory.add("x")
+    assert isinstance(raised.value, ValueError) and raised.value.error_code
+    with pytest.raises(exceptions.MemoryNotFoundError, match="not found"):
+        await memory.delete("none")
+
+
 async def test_search_explains_itself(memory: AsyncMemory) -> None:
     await memory.add("Likes green tea", user_id="alice")
     [found] = (await memory.search("green tea", user_id="alice", explain=True))["results"]
     assert found["score_details"]["final_score"] == found["score"] > 0
     assert 0 < found["score_details"]["semantic_score"] <= 1
+    assert found["score_details"].keys() >= {
+        "semantic_score", "bm25_score", "entity_boost", "raw_score", "max_possible_score", "final_score", "threshold",
+    }  # fmt: skip
+
+
+async def test_a_deleted_memory_has_the_time_it_was_made_at_in_its_history(memory: AsyncMemory) -> None:
+    made = "2020-01-02T03:04:05+00:00"
+    [added] = (await memory.add("Moved to Rome", user_id="alice", metadata={"created_at": made}))["results"]
+    await memory.update(added["id"], "Moved to Rome in May")
+    await memory.delete(added["id"])
+    rows = await memory.history(added["id"])
+    assert [row["event"] for row in rows] == ["ADD", "UPDATE", "DELETE"]
+    assert {row["created_at"] for row in rows} == {made} and rows[0]["updated_at"] == made
+    assert not any("Rome" in str(row) for row in rows)
 
 
 # --- with a chat model -----------------------------------------------------------------------------------
@@ -368,14 +393,16 @@ async def test_a_procedure_is_written_by_the_model(tmp_path: Path, memory: Async
     task = {"messages": "Open the log, then grep it", "agent_id": "ops", "memory_type": "procedural_memory"}
     with pytest.raises(InvalidInputError, match="chat model"):
         await memory.add(**task)
-    model = Model("<think>Hm.</think>1. Open the log. 2. Search it.", " ")
+    model = Model("<think>Hm.</think>1. Open the log. 2. Search it.", " ", "```markdown\n1. Open the log.\n```")
     async with AsyncMemory(url=tmp_path / "other.db", embedder="hash", chat_model=model) as other:
         [added] = (await other.add(**task))["results"]
         found = await other.get(added["id"])
         assert found is not None and found["metadata"] == {"memory_type": "procedural_memory"}
         assert found["memory"] == "1. Open the log. 2. Search it."
-        with pytest.raises(ModelError, match="no procedure"):
+        with pytest.raises(ValueError, match="returned no content") as raised:
             await other.add(**task)
+        assert isinstance(raised.value, ModelError)
+        assert (await other.add(**task))["results"][0]["memory"] == "1. Open the log."
 
 
 async def test_a_procedure_may_be_written_by_a_model_of_langchain(memory: AsyncMemory) -> None:
@@ -387,6 +414,25 @@ async def test_a_procedure_may_be_written_by_a_model_of_langchain(memory: AsyncM
         llm=models.FakeListChatModel(responses=["1. Open the log."]),
     )
     assert added["results"][0]["memory"] == "1. Open the log."
+
+
+async def test_of_a_reply_in_blocks_the_text_is_taken(tmp_path: Path) -> None:
+    pytest.importorskip("langchain_core")
+    from langchain_core.language_models import GenericFakeChatModel
+    from langchain_core.messages import AIMessage
+
+    told = facts("Alice likes tea")
+    blocks = [{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": json.dumps(told)}]
+    model = GenericFakeChatModel(messages=iter([AIMessage(content=blocks)]))
+    async with AsyncMemory(url=tmp_path / "memory.db", embedder="hash", chat_model=model) as memory:
+        [added] = (await memory.add("I like tea", user_id="alice"))["results"]
+        assert added["memory"] == "Alice likes tea"
+
+
+async def test_a_message_in_blocks_is_stored_without_its_thinking(memory: AsyncMemory) -> None:
+    blocks = [{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": "I like tea"}]
+    [added] = (await memory.add([{"role": "user", "content": blocks}], user_id="alice"))["results"]
+    assert added["memory"] == "I like tea"
 
 
 # --- opening and closing -----------------------------------------------------------------------------------

@@ -282,6 +282,27 @@ def bare_mem0(client: Any, scope: MemoryScope = MemoryScope.SHARED, agent_id: st
     return provider
 
 
+class Listed(Old):
+    """A mem0 without `delete_all`."""
+
+    def get_all(self, *, user_id: str, agent_id: str | None = None, limit: int = 100) -> Any:
+        return [each for each in self.answer if each["id"] not in self.deleted]
+
+
+class Failing(Listed):
+    """A mem0 whose `delete_all` fails."""
+
+    def delete_all(self, user_id: str) -> None:
+        raise ConnectionError("gone")
+
+
+@pytest.mark.parametrize("kind", [Listed, Failing])
+async def test_a_purge_deletes_one_by_one_where_mem0_cannot_do_it_at_once(kind: type[Listed]) -> None:
+    client = kind([{"id": "1", "memory": "one"}, {"id": "2", "memory": "two"}])
+    assert await bare_mem0(client, PER_USER).purge_user("alice") == 2
+    assert client.deleted == ["1", "2"]
+
+
 @pytest.mark.parametrize("key", [None, "results", "memories"])
 async def test_answers_have_three_forms(key: str | None) -> None:
     items = [{"id": "1", "memory": "one", "score": 0.25, "metadata": {"a": 1}}, {"id": "2", "text": "two"},

@@ -7,14 +7,13 @@ LLMAgentsFromScratchWarning
 └── MemoryStoreWarning             a part of a store could not be read
     └── MaxResultsExceededWarning  a store returned more episodes than `max_results`
 
-Where the library `llm-agents-from-scratch` is installed, these are its own classes, so that its ``except`` clauses
-catch them. What the engine raises, such as `memorist.errors.StoreError`, is passed on as it is.
+The ``except`` clauses of the library `llm-agents-from-scratch` catch them, too. What the engine raises, such as
+`memorist.errors.StoreError`, is passed on as it is.
 """
 
-import warnings
-from importlib import import_module
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TypeVar
+
+from memorist.adapters.originals import caught_by
 
 __all__ = [
     "EpisodeNotFoundError",
@@ -23,44 +22,36 @@ __all__ = [
     "MaxResultsExceededWarning",
     "MemoryStoreError",
     "MemoryStoreWarning",
+    "known",
 ]
 
-
-def _original() -> Any:
-    """Return the library's module of errors; None where it is not installed or cannot be imported."""
-    if find_spec("llm_agents_from_scratch") is None:
-        return None
-    try:
-        return import_module("llm_agents_from_scratch.errors")
-    except Exception as error:  # the edge to a package that is not ours
-        warnings.warn(f"llm_agents_from_scratch cannot be imported, so its errors are not used: {error}", stacklevel=2)
-        return None
+_E = TypeVar("_E", bound=Exception)
 
 
-if TYPE_CHECKING or (_theirs := _original()) is None:
+class LLMAgentsFromScratchError(Exception):
+    """Base of every error of this adapter."""
 
-    class LLMAgentsFromScratchError(Exception):
-        """Base of every error of this adapter."""
 
-    class MemoryStoreError(LLMAgentsFromScratchError):
-        """A store cannot be read, or did not answer in time."""
+class MemoryStoreError(LLMAgentsFromScratchError):
+    """A store cannot be read, or did not answer in time."""
 
-    class EpisodeNotFoundError(MemoryStoreError):
-        """There is no episode with this id in the store."""
 
-    class LLMAgentsFromScratchWarning(Warning):
-        """Base of every warning of this adapter."""
+class EpisodeNotFoundError(MemoryStoreError):
+    """There is no episode with this id in the store."""
 
-    class MemoryStoreWarning(LLMAgentsFromScratchWarning):
-        """A part of a store could not be read."""
 
-    class MaxResultsExceededWarning(MemoryStoreWarning):
-        """A store returned more episodes than `max_results`."""
+class LLMAgentsFromScratchWarning(Warning):
+    """Base of every warning of this adapter."""
 
-else:
-    LLMAgentsFromScratchError = _theirs.LLMAgentsFromScratchError
-    MemoryStoreError = _theirs.MemoryStoreError
-    EpisodeNotFoundError = _theirs.EpisodeNotFoundError
-    LLMAgentsFromScratchWarning = _theirs.LLMAgentsFromScratchWarning
-    MemoryStoreWarning = _theirs.MemoryStoreWarning
-    MaxResultsExceededWarning = _theirs.MaxResultsExceededWarning
+
+class MemoryStoreWarning(LLMAgentsFromScratchWarning):
+    """A part of a store could not be read."""
+
+
+class MaxResultsExceededWarning(MemoryStoreWarning):
+    """A store returned more episodes than `max_results`."""
+
+
+def known(error: type[_E]) -> type[_E]:
+    """Return one of these classes as the library knows it, where it is in use."""
+    return caught_by("llm_agents_from_scratch.errors", error)

@@ -87,6 +87,14 @@ def shown(hit: Hit, floor: float, *, explain: bool) -> dict[str, Any]:
     """Return a hit as mem0 shows a memory it found."""
     found = item(hit.record, score=hit.score)
     if explain:
-        details = {"semantic_score": hit.similarity, "final_score": hit.score, "threshold": floor}
-        found["score_details"] = {**details, **hit.signals}
+        found["score_details"] = {
+            **hit.signals,
+            "semantic_score": hit.similarity,
+            "bm25_score": hit.signals.get("words", 0.0),
+            "entity_boost": 0.0,  # mem0's links between entities have no counterpart here
+            "raw_score": hit.score,
+            "max_possible_score": 1.0,
+            "final_score": hit.score,
+            "threshold": floor,
+        }
     return found

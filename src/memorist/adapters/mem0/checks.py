@@ -6,6 +6,7 @@ from datetime import date, datetime
 from typing import Any
 
 from memorist.adapters.mem0.errors import ValidationError
+from memorist.adapters.originals import caught_by
 from memorist.errors import InvalidInputError
 
 __all__ = ["IDS", "Owner", "check_search", "day_of", "message_list", "owner_of", "trimmed"]
@@ -57,7 +58,7 @@ def require_owner(given: Mapping[str, Any]) -> Owner:
     """
     owner = owner_of(given)
     if owner == Owner():
-        raise ValidationError(
+        raise caught_by("mem0.exceptions", ValidationError)(
             "At least one of 'user_id', 'agent_id', or 'run_id' must be provided.",
             "VALIDATION_001",
             {"provided_ids": {name: given.get(name) for name in IDS}},
@@ -69,7 +70,7 @@ def require_owner(given: Mapping[str, Any]) -> Owner:
 def check_memory_type(memory_type: str | None) -> None:
     """Raise ValidationError for another sort of memory than there is."""
     if memory_type not in (None, PROCEDURAL):
-        raise ValidationError(
+        raise caught_by("mem0.exceptions", ValidationError)(
             f"Invalid 'memory_type'. Please pass {PROCEDURAL} to create procedural memories.",
             "VALIDATION_002",
             {"provided_type": memory_type, "valid_type": PROCEDURAL},
@@ -89,7 +90,7 @@ def message_list(messages: object) -> list[Any]:
         return [messages]
     if isinstance(messages, list):
         return messages
-    raise ValidationError(
+    raise caught_by("mem0.exceptions", ValidationError)(
         "messages must be str, dict, or list[dict]",
         "VALIDATION_003",
         {"provided_type": type(messages).__name__, "valid_types": ["str", "dict", "list[dict]"]},

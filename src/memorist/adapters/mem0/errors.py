@@ -1,11 +1,11 @@
-"""The errors that mem0's callers know, in this package's tree. Both are also a ValueError, as in mem0."""
+"""The errors that mem0's callers know, in this package's tree. All are also a ValueError, as in mem0."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from memorist.errors import InvalidInputError, NotFoundError
+from memorist.errors import InvalidInputError, ModelError, NotFoundError
 
-__all__ = ["MemoryNotFoundError", "ValidationError"]
+__all__ = ["EmptyReplyError", "MemoryNotFoundError", "ValidationError"]
 
 
 class ValidationError(InvalidInputError):
@@ -22,3 +22,7 @@ class ValidationError(InvalidInputError):
 
 class MemoryNotFoundError(NotFoundError, ValueError):
     """There is no memory with this id."""
+
+
+class EmptyReplyError(ModelError, ValueError):
+    """The chat model's reply is empty."""

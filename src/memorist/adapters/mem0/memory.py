@@ -14,8 +14,9 @@ from memorist.adapters.mem0.checks import Owner
 from memorist.adapters.mem0.errors import MemoryNotFoundError
 from memorist.adapters.mem0.finding import Finder
 from memorist.adapters.mem0.settings import Opening, opening_of
-from memorist.adapters.mem0.shapes import KINDS, history_rows, item, split_metadata
+from memorist.adapters.mem0.shapes import KINDS, deleting_source, history_rows, item, split_metadata
 from memorist.adapters.mem0.writing import draw, model_of, store, summarise
+from memorist.adapters.originals import caught_by
 from memorist.config import Settings
 from memorist.errors import ClosedError, InvalidInputError
 from memorist.memory import Memory
@@ -213,7 +214,7 @@ class AsyncMemory:
         """
         record = await self._found(memory_id)
         chain = await self._finder.chain(record)
-        await self._finder.behind(record).forget(*(each.id for each in chain))
+        await self._finder.behind(record).forget(*(each.id for each in chain), source=deleting_source(chain[0]))
         return {"message": "Memory deleted successfully!"}
 
     async def delete_all(self, user_id: Any = None, agent_id: Any = None, run_id: Any = None) -> dict[str, str]:
@@ -371,7 +372,7 @@ class AsyncMemory:
         await self._opened()
         record = await self._finder.find(memory_id)
         if record is None:
-            raise MemoryNotFoundError(f"Memory with id {memory_id} {what}{hint}")
+            raise caught_by("mem0.exceptions", MemoryNotFoundError)(f"Memory with id {memory_id} {what}{hint}")
         return record
 
 

@@ -10,13 +10,24 @@ from typing import Any
 from memorist.errors import InvalidInputError
 from memorist.records import Action, Change, Kind, Record
 
-__all__ = ["KINDS", "expired", "flat", "fresh_id", "history_rows", "item", "split_metadata", "text_of"]
+__all__ = [
+    "KINDS",
+    "deleting_source",
+    "expired",
+    "flat",
+    "fresh_id",
+    "history_rows",
+    "item",
+    "split_metadata",
+    "text_of",
+]
 
 KINDS = (Kind.NOTE, Kind.FACT)
 """What mem0's calls see: texts stored as they are, and statements drawn from a chat."""
 LABELS = ("user_id", "agent_id", "run_id")
 BESIDE = ("actor_id", "role", "attributed_to", "expiration_date")
 """Fields that mem0 shows beside the metadata; they are kept in the payload."""
+_MADE = "mem0: made at "
 _IDENTITY = frozenset((*LABELS, "actor_id"))
 _COMPUTED = frozenset(("data", "hash", "updated_at", "text_lemmatized", "id"))
 
@@ -117,13 +128,14 @@ def history_rows(memory_id: str, chain: Sequence[Iterable[Change]]) -> list[dict
     rows: list[dict[str, Any]] = []
     text: str | None = None
     made: str | None = None
-    for change in (change for changes in chain for change in changes):
+    changes = [change for each in chain for change in each]
+    for change in changes:
         if change.action in (Action.RATED, Action.SUPERSEDED):
             continue
         gone = change.action in (Action.FORGOTTEN, Action.EXPIRED)
         new = None if change.record is None else change.record.content
         at = change.at.isoformat()
-        made = made or (at if change.record is None else created_at(change.record))
+        made = made or _told_on_deleting(changes) or (at if change.record is None else created_at(change.record))
         payload = {} if change.record is None else change.record.payload
         rows.append(
             {
@@ -141,3 +153,17 @@ def history_rows(memory_id: str, chain: Sequence[Iterable[Change]]) -> list[dict
         )
         text = new
     return rows
+
+
+def deleting_source(record: Record) -> str | None:
+    """Return the source to delete a memory with, which tells the history when it was made; None if the store knows.
+
+    All else of a deleted record is gone from its history.
+    """
+    given = record.payload.get("created_at")
+    return f"{_MADE}{given}" if isinstance(given, str) else None
+
+
+def _told_on_deleting(changes: Iterable[Change]) -> str | None:
+    sources = (change.source or "" for change in changes if change.action is Action.FORGOTTEN)
+    return next((source.removeprefix(_MADE) for source in sources if source.startswith(_MADE)), None)

@@ -1,13 +1,16 @@
 """What `add` does: store messages as they are, or with a chat model what they tell."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from memorist.adapters.mem0.checks import PROCEDURAL
+from memorist.adapters.mem0.errors import EmptyReplyError
 from memorist.adapters.mem0.shapes import fresh_id, text_of
 from memorist.errors import InvalidInputError, ModelError
 from memorist.memory import Memory
+from memorist.parts import text_of as content_text
 from memorist.records import Draft, Kind
 
 if TYPE_CHECKING:
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["draw", "model_of", "store", "summarise"]
 
+_FENCED = re.compile(r"```\w*\n(.*?)\n?```", re.DOTALL)
 _PROCEDURE = (
     "You write down how an agent carried out a task, so that it can go on, or do it again, from your text alone. "
     "Keep, in order, what was tried, with which tools and values, what came of it, and what is left to do. "
@@ -51,8 +55,9 @@ def model_of(given: Any) -> "ChatModel":
     if not hasattr(given, "ainvoke"):
         return open_chat_model(given)
 
-    async def answer(messages: Any) -> Any:
-        return (await given.ainvoke(messages)).content
+    async def answer(messages: Any) -> str:
+        reply = await given.ainvoke(messages)
+        return reply if isinstance(reply, str) else content_text(reply.content)
 
     return open_chat_model(answer)
 
@@ -98,7 +103,8 @@ async def summarise(
 
     Raises:
         InvalidInputError: there is no chat model.
-        ModelError: it failed, or had nothing to say.
+        ModelError: it failed.
+        EmptyReplyError: its reply is empty; also a ValueError.
     """
     from memorist.language.reading import without_thoughts
 
@@ -111,9 +117,20 @@ async def summarise(
         {"role": "user", "content": "Write down the procedure of the conversation above."},
     ]
     reply = await model.complete(asked)
-    text = without_thoughts(reply.text)
-    if reply.problem is not None or not text:
-        raise ModelError("the chat model returned no procedure")
+    if reply.problem is not None and reply.text.strip():
+        raise ModelError(f"the chat model wrote no procedure: {reply.problem}")
+    text = _unfenced(without_thoughts(reply.text))
+    if not text:
+        raise EmptyReplyError(
+            "The LLM returned no content for the procedural memory summary: the chat model declined, or its reply is "
+            "empty. Nothing was stored."
+        )
     metadata = {**(pattern.metadata or {}), "memory_type": PROCEDURAL}
     record = await memory.remember(replace(pattern, content=text, kind=Kind.NOTE, id=fresh_id(), metadata=metadata))
     return [{"id": record.id, "memory": record.content, "event": "ADD"}]
+
+
+def _unfenced(text: str) -> str:
+    """Return a reply without the code fence around all of it."""
+    whole = _FENCED.fullmatch(text.strip())
+    return (whole[1] if whole else text).strip()

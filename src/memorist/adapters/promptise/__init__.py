@@ -1,4 +1,4 @@
-"""Promptise's memory: providers with isolation between users, and an agent that is told what it should know."""
+"""Promptise's memory: providers that isolate users, and an agent that gets relevant memories with each call."""
 
 from memorist.adapters.promptise.agent import MemoryAgent
 from memorist.adapters.promptise.chroma import ChromaProvider
@@ -12,7 +12,7 @@ from memorist.adapters.promptise.context import (
 from memorist.adapters.promptise.in_memory import InMemoryProvider
 from memorist.adapters.promptise.mem0 import Mem0Provider
 from memorist.adapters.promptise.memorist import MemoristProvider
-from memorist.adapters.promptise.types import MemoryIsolationError, MemoryProvider, MemoryResult, MemoryScope
+from memorist.adapters.promptise.types import MemoryIsolationError, MemoryProvider, MemoryResult, MemoryScope, owner_key
 
 __all__ = [
     "CallerContext",
@@ -28,5 +28,6 @@ __all__ = [
     "_caller_ctx_var",
     "_format_memory_context",
     "get_current_caller",
+    "owner_key",
     "sanitize_memory_content",
 ]

@@ -1,4 +1,4 @@
-"""Promptise's agent: any LangGraph graph or LangChain runnable, told before each call what memory knows of it."""
+"""Promptise's agent: wraps a LangGraph graph or a LangChain runnable and adds relevant memories to each call."""
 
 import asyncio
 import logging
@@ -19,18 +19,17 @@ logger = logging.getLogger("memorist.adapters.promptise")
 
 
 class MemoryAgent:
-    """Wraps an agent, and puts a system message with what was recalled into what it is asked.
+    """Wraps an agent, and adds a system message with relevant memories to its input.
 
-    A memory that fails or takes too long never holds the agent up. Attributes that this class does not have
-    are those of the agent.
+    A memory that fails or takes too long never blocks the agent. Other attributes are those of the agent.
 
     Args:
         inner: anything with ``ainvoke``, ``astream`` and ``invoke``, or those of them that are used.
         provider: where to search and store.
         max_memories: the most memories in one message.
-        min_score: the least score of a memory; heeded from above 0.
+        min_score: the least score of a memory; applied only above 0.
         timeout: how long to wait for the memory, in seconds.
-        auto_store: keep each question with its answer once the agent has succeeded.
+        auto_store: store each question with its answer after the agent has succeeded.
 
     Raises:
         ImportError: langchain-core is not installed.
@@ -61,7 +60,7 @@ class MemoryAgent:
         return getattr(self._inner, name)
 
     async def ainvoke(self, input: Any, config: Any = None, **kwargs: Any) -> Any:
-        """Ask the agent, with what memory knows of the question."""
+        """Call the agent with relevant memories."""
         query, user = query_of(input), self._user()
         told = self._told(input, await self._recalled(query, user))
         answer = await self._inner.ainvoke(told, config=config, **kwargs)
@@ -69,7 +68,7 @@ class MemoryAgent:
         return answer
 
     async def astream(self, input: Any, config: Any = None, **kwargs: Any) -> AsyncIterator[Any]:
-        """Ask the agent, and pass on what it streams."""
+        """Stream from the agent, called with relevant memories."""
         query, user = query_of(input), self._user()
         told = self._told(input, await self._recalled(query, user))
         answer = Answer()
@@ -79,7 +78,7 @@ class MemoryAgent:
         await self._keep(query, answer, user)
 
     def invoke(self, input: Any, config: Any = None, **kwargs: Any) -> Any:
-        """Ask the agent from blocking code, whether an event loop runs here or not."""
+        """Call the agent from blocking code, with or without a running event loop."""
         query, user = query_of(input), self._user()
         told = self._told(input, self._apart(lambda: self._recalled(query, user), ""))
         answer = self._inner.invoke(told, config=config, **kwargs)
@@ -88,7 +87,7 @@ class MemoryAgent:
 
     @staticmethod
     def _apart(call: Any, otherwise: Any) -> Any:
-        """Run a coroutine on the background loop; what fails there fails no agent."""
+        """Run a coroutine on the background loop; return `otherwise` if it fails."""
         try:
             return run(call)
         except Exception:
@@ -98,7 +97,7 @@ class MemoryAgent:
     # --- recalling ---------------------------------------------------------------------------------------
 
     async def _recalled(self, query: str, user: str | None) -> str:
-        """Return the block with what memory knows of a query; "" where that is nothing, or memory fails."""
+        """Return the block of memories for a query; "" if there are none, or memory fails."""
         if not query.strip():
             return ""
         try:
@@ -113,7 +112,7 @@ class MemoryAgent:
             return ""
 
     async def _in_time(self, query: str, user: str | None) -> Sequence[MemoryResult] | None:
-        """Search as long as may be, None after that; a search that minds no cancelling is left to itself."""
+        """Return what a search finds, or None after the timeout; a search that ignores its cancellation goes on."""
         task = asyncio.ensure_future(self.provider.search(query, limit=self._max_memories, user_id=user))
         try:
             await asyncio.wait({task}, timeout=self._timeout)
@@ -126,7 +125,7 @@ class MemoryAgent:
                 self._let_be(task)
 
     def _told(self, input: Any, block: str) -> Any:
-        """Return what the agent is asked, with the block after the leading system messages."""
+        """Return the agent's input with the block after the leading system messages."""
         messages = messages_of(input)
         if messages is None or not block:
             return input
@@ -144,7 +143,7 @@ class MemoryAgent:
             return
         content = f"User: {asked}\nAssistant: {said}"
         task = asyncio.ensure_future(self._stored(content, user))
-        self._let_be(task)  # whatever happens to the caller, what was begun is written
+        self._let_be(task)  # the write goes on if the caller is cancelled
         await asyncio.wait({task}, timeout=self._timeout)
 
     async def _stored(self, content: str, user: str | None) -> None:
@@ -154,7 +153,7 @@ class MemoryAgent:
             logger.warning("Storing an exchange failed", exc_info=True)
 
     def _let_be(self, task: "asyncio.Future[Any]") -> None:
-        """Hold on to a task, for its loop does not, and take note of how it ends."""
+        """Keep a reference to a task, which its loop does not, and retrieve its exception."""
         self._unfinished.add(task)
 
         def ended(task: "asyncio.Future[Any]") -> None:
@@ -165,11 +164,11 @@ class MemoryAgent:
         task.add_done_callback(ended)
 
     def _user(self) -> str | None:
-        """Return whose memory a call is about. It is asked for once: the agent's own code may change the caller."""
+        """Return the key of the user whose memory a call uses. It is read once: the agent may change the caller."""
         if getattr(self.provider, "scope", None) != MemoryScope.PER_USER:
             return None
         caller = get_current_caller()
-        return None if caller is None else caller.user_id
+        return None if caller is None else getattr(caller, "isolation_key", None) or caller.user_id
 
 
 def _system_message_class() -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 from memorist.adapters.chroma import ChromaFolder, Embedding, Rows
-from memorist.adapters.promptise.types import MemoryResult, MemoryScope, is_blank, owner_of
+from memorist.adapters.promptise.types import MemoryResult, MemoryScope, is_blank, matches, owner_key, owner_of
 
 __all__ = ["ChromaProvider"]
 
@@ -63,6 +63,18 @@ class ChromaProvider:
         found = await rows.nearest(query, limit, None if owner is None else {_OWNER: owner})
         return [MemoryResult(row.document, row.similarity, row.id, _shown(row.metadata)) for row in found]
 
+    async def list_entries(
+        self, *, user_id: str | None = None, metadata: Mapping[str, Any] | None = None, limit: int = 1000
+    ) -> list[MemoryResult]:
+        """Return the entries whose metadata has these values, in Chroma's order."""
+        rows = self._rows()
+        owner = owner_of(self, "list_entries", user_id)
+        chosen = {} if owner is None else {"where": {_OWNER: owner}}
+        found = ((row, _shown(row.metadata)) for row in await rows.get(**chosen))
+        wanted = _kept(metadata or {}, None)
+        listed = [MemoryResult(row.document, 1.0, row.id, shown) for row, shown in found if matches(shown, wanted)]
+        return listed[: max(limit, 0)]
+
     async def add(self, content: str, *, metadata: dict[str, Any] | None = None, user_id: str | None = None) -> str:
         """Store a text and return its id. Metadata that is no text, number or boolean is stored as text."""
         rows = self._rows()
@@ -91,16 +103,17 @@ class ChromaProvider:
             logger.warning("ChromaProvider.delete failed for memory_id=%s", memory_id, exc_info=True)
             return False
 
-    async def purge_user(self, user_id: str) -> int:
-        """Delete every entry of a user, and return how many."""
+    async def purge_user(self, user_id: str, *, tenant_id: str | None = None) -> int:
+        """Delete every entry of a user (of a tenant), and return how many."""
         rows = self._rows()
         if self.scope != MemoryScope.PER_USER or not user_id:
             return 0
+        where = {_OWNER: owner_key(user_id, tenant_id)}
 
         def work() -> int:
-            count = len(rows.collection.get(where={_OWNER: user_id}, include=[])["ids"])
+            count = len(rows.collection.get(where=where, include=[])["ids"])
             if count:
-                rows.collection.delete(where={_OWNER: user_id})
+                rows.collection.delete(where=where)
             return count
 
         return await rows.run(work)

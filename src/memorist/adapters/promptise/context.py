@@ -1,11 +1,15 @@
-"""Names that Promptise's code reaches for, for what all agents here share: the caller, and safe injection."""
+"""Promptise's names for the caller of an agent, for sanitising, and for the injected block."""
 
+import sys
 from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
 
 from memorist.adapters.promptise.sanitizing import sanitize
-from memorist.adapters.promptise.types import MemoryResult
-from memorist.agents.caller import CallerContext, current_caller
+from memorist.adapters.promptise.types import MemoryResult, owner_key
+from memorist.agents.caller import CallerContext as _Caller
 from memorist.agents.caller import caller as _caller_ctx_var
+from memorist.agents.caller import current_caller
 
 __all__ = [
     "CallerContext",
@@ -24,16 +28,39 @@ _OPENING = (
 _CLOSING = "\n</memory_context>\n"
 
 
-def get_current_caller() -> CallerContext | None:
-    """Return on whose behalf the task that runs was started, or None."""
-    return current_caller()
+@dataclass
+class CallerContext(_Caller):
+    """The person or program on whose behalf an agent runs, of a tenant where there are several.
+
+    Raises:
+        ValueError: the tenant or the user cannot be told apart from another's; see `owner_key`.
+    """
+
+    tenant_id: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.user_id is not None and "::" in self.user_id:
+            raise ValueError(
+                f"user_id must not contain '::', which separates it from the tenant; it is {self.user_id!r}"
+            )
+        owner_key(self.user_id or "", self.tenant_id)
+
+    @property
+    def isolation_key(self) -> str | None:
+        """The name under which a PER_USER provider keeps this caller's entries; None without a user."""
+        return None if self.user_id is None else owner_key(self.user_id, self.tenant_id)
+
+
+def get_current_caller() -> Any:
+    """Return the caller of the task that runs, as this package or Promptise itself knows it; or None."""
+    found = current_caller()
+    if found is None and (theirs := sys.modules.get("promptise.agent")) is not None:
+        found = theirs.get_current_caller()
+    return found
 
 
 def sanitize_memory_content(content: str) -> str:
-    """Return a recalled text without what could pass for instructions, cut to 2,000 characters.
-
-    What is stored never changes.
-    """
+    """Return a recalled text without prompt-injection patterns, cut to 2,000 characters. Changes nothing stored."""
     return sanitize(content)
 
 

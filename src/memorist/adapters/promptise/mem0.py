@@ -1,4 +1,4 @@
-"""Promptise's provider on mem0, in its forms of 1.x and 2.x."""
+"""Promptise's provider on mem0 1.x and 2.x."""
 
 import asyncio
 import copy
@@ -8,11 +8,12 @@ import os
 import re
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from importlib import import_module
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from memorist.adapters.promptise.types import MemoryResult, MemoryScope, is_blank, owner_of
+from memorist.adapters.promptise.types import MemoryResult, MemoryScope, is_blank, matches, owner_key, owner_of
 from memorist.errors import missing_extra
 
 __all__ = ["Mem0Provider"]
@@ -53,7 +54,7 @@ class Mem0Provider:
         self._client: Any = memory() if config is None else memory.from_config(config)
 
     async def search(self, query: str, *, limit: int = 5, user_id: str | None = None) -> list[MemoryResult]:
-        """Return memories that matter to a query, best first; [] with a warning in the log where mem0 fails."""
+        """Return memories relevant to a query, best first; [] and a warning in the log if mem0 fails."""
         self._check_open()
         owner = owner_of(self, "search", user_id)
         if is_blank(query, limit):
@@ -65,8 +66,19 @@ class Mem0Provider:
             return []
         return [_result(each) for each in items if owner is None or self._may_see(each, owner, unnamed=True)][:limit]
 
+    async def list_entries(
+        self, *, user_id: str | None = None, metadata: Mapping[str, Any] | None = None, limit: int = 1000
+    ) -> list[MemoryResult]:
+        """Return the entries whose metadata has these values, in mem0's order."""
+        self._check_open()
+        owner = owner_of(self, "list_entries", user_id)
+        items = _items(await self._run(lambda: self._call("get_all", owner=owner, limit=_EVERYTHING)))
+        seen = [each for each in items if owner is None or self._may_see(each, owner, unnamed=True)]
+        found = [replace(_result(each), score=1.0) for each in seen]
+        return [each for each in found if matches(each.metadata, metadata)][: max(limit, 0)]
+
     async def add(self, content: str, *, metadata: dict[str, Any] | None = None, user_id: str | None = None) -> str:
-        """Keep a text, and return its id. Where mem0's model finds nothing in it, it is kept as it is."""
+        """Store a text, and return its id. A text in which mem0's model finds nothing is stored as it is."""
         self._check_open()
         owner = owner_of(self, "add", user_id)
         given: dict[str, Any] = {"user_id": self._name(owner)}
@@ -85,7 +97,7 @@ class Mem0Provider:
         return await self._run(work)
 
     async def delete(self, memory_id: str, *, user_id: str | None = None) -> bool:
-        """Delete an entry; False where there is none, it is another's, or mem0 fails."""
+        """Delete an entry; return False if there is none, it is another user's, or mem0 fails."""
         self._check_open()
         owner = owner_of(self, "delete", user_id)
 
@@ -102,17 +114,18 @@ class Mem0Provider:
             logger.warning("Mem0Provider.delete failed for memory_id=%s", memory_id, exc_info=True)
             return False
 
-    async def purge_user(self, user_id: str) -> int:
-        """Delete every entry of a user, of all agents, and return how many."""
+    async def purge_user(self, user_id: str, *, tenant_id: str | None = None) -> int:
+        """Delete every entry of a user (of a tenant), of all agents, and return how many."""
         self._check_open()
         if self.scope != MemoryScope.PER_USER or not user_id:
             return 0
+        owner = owner_key(user_id, tenant_id)
 
         def work() -> int:
-            gone, left = 0, self._all_of(user_id)
+            gone, left = 0, self._all_of(owner)
             while left:  # mem0 deletes a hundred at a time
-                self._client.delete_all(user_id=self._name(user_id))
-                before, left = left, self._all_of(user_id)
+                self._delete_all(owner, left)
+                before, left = left, self._all_of(owner)
                 gone += len(before) - len(left)
                 if len(left) >= len(before):
                     raise RuntimeError(f"mem0 left {len(left)} entries of the user")
@@ -121,7 +134,7 @@ class Mem0Provider:
         return await self._run(work)
 
     async def close(self) -> None:
-        """Let go of mem0; what is stored stays. A second call does nothing."""
+        """Release mem0; what is stored stays. A second call does nothing."""
         if self._closed:
             return
         self._closed = True
@@ -136,7 +149,7 @@ class Mem0Provider:
             raise RuntimeError("Mem0Provider is closed")
 
     async def _run(self, work: Callable[[], _T]) -> _T:
-        """Run a call of mem0's, one at a time: its stores are not made for several threads."""
+        """Run calls of mem0 one at a time: its stores are not safe for several threads."""
         lock: threading.Lock = self.__dict__.setdefault("_lock", threading.Lock())
 
         def alone() -> _T:
@@ -144,6 +157,17 @@ class Mem0Provider:
                 return work()
 
         return await asyncio.to_thread(alone)
+
+    def _delete_all(self, owner: str, entries: list[Mapping[str, Any]]) -> None:
+        """Delete the entries of a user at once, or one by one where this mem0 cannot."""
+        if hasattr(self._client, "delete_all"):
+            try:
+                self._client.delete_all(user_id=self._name(owner))
+                return
+            except Exception:
+                logger.warning("Mem0 delete_all failed, deleting entries one by one", exc_info=True)
+        for each in entries:
+            self._client.delete(str(each["id"]))
 
     def _all_of(self, user_id: str) -> list[Mapping[str, Any]]:
         return _items(self._call("get_all", owner=user_id, limit=_EVERYTHING, every_agent=True))
@@ -164,7 +188,7 @@ class Mem0Provider:
         return self._user_id if owner is None else _encoded(owner)
 
     def _may_see(self, item: Any, owner: str | None, *, unnamed: bool) -> bool:
-        """Whether an entry is the owner's; `unnamed` is what holds of one that does not say whose it is."""
+        """Whether an entry is the owner's; `unnamed` is the answer for an entry that names no user."""
         if not isinstance(item, Mapping):
             return unnamed
         holder = item.get("user_id") or (item.get("metadata") or {}).get("user_id")
@@ -187,7 +211,7 @@ def _parameters(call: Callable[..., Any]) -> frozenset[str]:
 
 
 def _encoded(user_id: str) -> str:
-    """Return a user's name without white space, which mem0 trims or refuses: no two become one."""
+    """Return a user's name without white space, which mem0 trims or refuses, so that no two names become one."""
     return quote(user_id, safe="") if re.search(r"[\s%]", user_id) else user_id
 
 

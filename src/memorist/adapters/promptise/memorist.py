@@ -1,19 +1,23 @@
 """Promptise's provider on any Memorist store."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
-from memorist.adapters.promptise.types import MemoryResult, MemoryScope, is_blank, owner_of
+from memorist.adapters.promptise.types import MemoryResult, MemoryScope, is_blank, matches, owner_key, owner_of
 from memorist.memory import Memory
+from memorist.records import Record
 
 __all__ = ["MemoristProvider"]
 
+_PAGE = 500
+
 
 class MemoristProvider:
-    """Keeps notes, and finds whatever `Memory.recall` finds; a user is a wall in the store.
+    """Stores notes, and finds what `Memory.recall` finds; a user is a wall in the store.
 
     Args:
-        memory: an open memory; closing it stays with whoever opened it.
+        memory: an open memory; `close` does not close it.
         scope: SHARED works on the memory's own scope, PER_USER on each user's.
     """
 
@@ -30,37 +34,53 @@ class MemoristProvider:
             raise RuntimeError("MemoristProvider is closed")
 
     async def search(self, query: str, *, limit: int = 5, user_id: str | None = None) -> list[MemoryResult]:
-        """Return memories that matter to a query, best first; the score is that of the hit."""
+        """Return memories relevant to a query, best first, with the score of the hit."""
         self._check_open()
         owner = owner_of(self, "search", user_id)
         if is_blank(query, limit):
             return []
         hits = await self._of(owner).recall(query, limit=limit)
-        return [
-            MemoryResult(hit.record.content, hit.score, hit.record.id, json.loads(json.dumps(hit.record.metadata)))
-            for hit in hits
-        ]
+        return [_result(hit.record, hit.score) for hit in hits]
+
+    async def list_entries(
+        self, *, user_id: str | None = None, metadata: Mapping[str, Any] | None = None, limit: int = 1000
+    ) -> list[MemoryResult]:
+        """Return the entries whose metadata has these values, oldest first."""
+        self._check_open()
+        memory = self._of(owner_of(self, "list_entries", user_id))
+        found: list[MemoryResult] = []
+        cursor = None
+        while len(found) < limit:
+            page = await memory.browse(order="oldest", limit=_PAGE, cursor=cursor)
+            found += [_result(each, 1.0) for each in page.records if matches(each.metadata, metadata)]
+            if (cursor := page.next) is None:
+                break
+        return found[: max(limit, 0)]
 
     async def add(self, content: str, *, metadata: dict[str, Any] | None = None, user_id: str | None = None) -> str:
-        """Keep a text, and return its id. Values of the metadata that are not JSON are kept as texts."""
+        """Store a text, and return its id. Metadata that is not JSON is stored as text."""
         self._check_open()
         owner = owner_of(self, "add", user_id)
         plain = json.loads(json.dumps(metadata or {}, default=str))
         return (await self._of(owner).notes.add(content, metadata=plain)).id
 
     async def delete(self, memory_id: str, *, user_id: str | None = None) -> bool:
-        """Delete a record, and tell whether there was one."""
+        """Delete a record, and return whether there was one."""
         self._check_open()
         owner = owner_of(self, "delete", user_id)
         return await self._of(owner).forget(memory_id) > 0
 
-    async def purge_user(self, user_id: str) -> int:
-        """Delete every record of a user and every trace of it, and return how many records there were."""
+    async def purge_user(self, user_id: str, *, tenant_id: str | None = None) -> int:
+        """Delete every record of a user (of a tenant) and every trace of it, and return how many there were."""
         self._check_open()
         if self.scope != MemoryScope.PER_USER or not user_id:
             return 0
-        return await self._memory.unlabelled().scoped(user=user_id).purge()
+        return await self._memory.unlabelled().scoped(user=owner_key(user_id, tenant_id)).purge()
 
     async def close(self) -> None:
-        """Take no more calls. What is stored stays, and so does the memory."""
+        """Refuse further calls. The memory stays open."""
         self._closed = True
+
+
+def _result(record: Record, score: float) -> MemoryResult:
+    return MemoryResult(record.content, score, record.id, json.loads(json.dumps(record.metadata)))

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from memorist.parts import text_of as content_text
+
 __all__ = ["Answer", "is_system", "messages_of", "query_of", "text_of"]
 
 _ASKED = ("input", "query", "question", "text")
@@ -46,27 +48,12 @@ def text_of(message: Any) -> str:
         content = message[1]
     else:
         content = message if isinstance(message, str) else getattr(message, "content", None)
-    return _joined(content)
+    return content_text(content)
 
 
 def _is_pair(message: Any) -> bool:
     """Whether a message is given as its role and its content."""
     return isinstance(message, tuple) and len(message) == 2 and isinstance(message[0], str)
-
-
-def _joined(content: Any) -> str:
-    if isinstance(content, str):
-        return content
-    if isinstance(content, Sequence):
-        return "\n".join(text for block in content if (text := _block(block)))
-    return ""
-
-
-def _block(block: Any) -> str:
-    if isinstance(block, str):
-        return block
-    text = block.get("text") if isinstance(block, Mapping) and block.get("type", "text") == "text" else None
-    return text if isinstance(text, str) else ""
 
 
 def _role(message: Any) -> str:

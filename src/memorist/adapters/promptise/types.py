@@ -1,11 +1,24 @@
 """Promptise's types, and the interface of a provider."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol, runtime_checkable
 
-__all__ = ["MemoryIsolationError", "MemoryProvider", "MemoryResult", "MemoryScope", "clamped", "is_blank", "owner_of"]
+from memorist.adapters.originals import caught_by
+
+__all__ = [
+    "MemoryIsolationError",
+    "MemoryProvider",
+    "MemoryResult",
+    "MemoryScope",
+    "clamped",
+    "is_blank",
+    "matches",
+    "owner_key",
+    "owner_of",
+]
 
 
 class MemoryScope(str, Enum):  # noqa: UP042  # as Promptise has it: a member's text is not its value
@@ -21,7 +34,7 @@ class MemoryIsolationError(RuntimeError):
 
 @dataclass(frozen=True)
 class MemoryResult:
-    """One memory that a search found; the score is brought into 0 to 1, and is 0 where it is no number."""
+    """One memory that a search found. The score is clamped to 0 to 1; NaN becomes 0."""
 
     content: str
     score: float
@@ -40,16 +53,16 @@ def clamped(score: float) -> float:
 
 @runtime_checkable
 class MemoryProvider(Protocol):
-    """Where memories are kept.
+    """The interface of a memory backend.
 
-    With the scope PER_USER every call names its user, and sees and changes that user's entries alone; with
-    SHARED it is not looked at.
+    With the scope PER_USER, every call names a user, and reads and changes only that user's entries. With SHARED,
+    `user_id` is ignored. The providers here also have `list_entries`, as Promptise 1.10 has it.
     """
 
     scope: MemoryScope
 
     async def search(self, query: str, *, limit: int = 5, user_id: str | None = None) -> list[MemoryResult]:
-        """Return memories that matter to a query, best first.
+        """Return memories relevant to a query, best first.
 
         Raises:
             MemoryIsolationError: no user is named where the scope is PER_USER.
@@ -57,7 +70,7 @@ class MemoryProvider(Protocol):
         ...
 
     async def add(self, content: str, *, metadata: dict[str, Any] | None = None, user_id: str | None = None) -> str:
-        """Keep a text, and return its id.
+        """Store a text, and return its id.
 
         Raises:
             MemoryIsolationError: no user is named where the scope is PER_USER.
@@ -65,24 +78,24 @@ class MemoryProvider(Protocol):
         ...
 
     async def delete(self, memory_id: str, *, user_id: str | None = None) -> bool:
-        """Delete an entry; False for one that is missing, or another user's.
+        """Delete an entry; return False if it is missing or another user's.
 
         Raises:
             MemoryIsolationError: no user is named where the scope is PER_USER.
         """
         ...
 
-    async def purge_user(self, user_id: str) -> int:
-        """Delete every entry of a user, and return how many; 0 where the scope is SHARED."""
+    async def purge_user(self, user_id: str, *, tenant_id: str | None = None) -> int:
+        """Delete every entry of a user (of a tenant), and return how many; 0 where the scope is SHARED."""
         ...
 
     async def close(self) -> None:
-        """Release what the provider holds."""
+        """Release connections and files."""
         ...
 
 
 def owner_of(provider: MemoryProvider, method: str, user_id: str | None) -> str | None:
-    """Return whose entries a call is about; None where they are everybody's.
+    """Return the user whose entries a call is about; None with the scope SHARED.
 
     Raises:
         MemoryIsolationError: no user is named where the scope is PER_USER.
@@ -90,8 +103,29 @@ def owner_of(provider: MemoryProvider, method: str, user_id: str | None) -> str 
     if provider.scope != MemoryScope.PER_USER:
         return None
     if not user_id:
-        raise MemoryIsolationError(f"{type(provider).__name__}.{method} requires a user_id when scope=PER_USER")
+        error = caught_by("promptise.memory", MemoryIsolationError)
+        raise error(f"{type(provider).__name__}.{method} requires a user_id when scope=PER_USER")
     return user_id
+
+
+def owner_key(user_id: str, tenant_id: str | None = None) -> str:
+    """Return the name under which a user's entries are kept: with a tenant, ``"{tenant_id}::{user_id}"``.
+
+    Raises:
+        ValueError: the tenant is blank or has a colon, or the user of a tenant has two together.
+    """
+    if tenant_id is None:
+        return user_id
+    if not tenant_id.strip() or ":" in tenant_id:
+        raise ValueError(f"tenant_id must be a text without ':', not {tenant_id!r}")
+    if "::" in user_id:
+        raise ValueError(f"user_id must not contain '::', which separates it from the tenant; it is {user_id!r}")
+    return f"{tenant_id}::{user_id}"
+
+
+def matches(metadata: Mapping[str, Any], wanted: Mapping[str, Any] | None) -> bool:
+    """Whether metadata has all of the wanted values, exactly."""
+    return all(name in metadata and metadata[name] == value for name, value in (wanted or {}).items())
 
 
 def is_blank(query: str, limit: int) -> bool:

@@ -1,23 +1,23 @@
-"""The base of every store of episodes."""
+"""The base class of stores of episodes."""
 
 import warnings
 from abc import ABC, abstractmethod
 from typing import Any
 
 from memorist.adapters.llm_agents.data_structures.memory import Episode, RecallMode
-from memorist.adapters.llm_agents.errors import EpisodeNotFoundError, MaxResultsExceededWarning
+from memorist.adapters.llm_agents.errors import EpisodeNotFoundError, MaxResultsExceededWarning, known
 
 __all__ = ["BaseMemoryStore"]
 
 
 class BaseMemoryStore(ABC):
-    """Keeps episodes, and recalls the newest or the relevant ones.
+    """Stores episodes, and recalls the newest or the relevant ones.
 
-    A store of one's own writes the abstract methods and leaves `recall` as it is.
+    A subclass implements the abstract methods and does not override `recall`.
 
     Args:
-        max_results: most episodes that `recall` should give.
-        recall_mode: whether it gives the newest or the relevant ones.
+        max_results: the most episodes that `recall` should return.
+        recall_mode: whether `recall` returns the newest or the relevant episodes.
     """
 
     def __init__(self, max_results: int = 5, recall_mode: RecallMode = RecallMode.SEARCH) -> None:
@@ -26,7 +26,7 @@ class BaseMemoryStore(ABC):
 
     @abstractmethod
     async def write(self, episode: Episode) -> None:
-        """Keep an episode; one with its id is replaced."""
+        """Store an episode, and replace one with the same id."""
 
     @abstractmethod
     async def _read_recent(self, n: int) -> list[Episode]:
@@ -34,7 +34,7 @@ class BaseMemoryStore(ABC):
 
     @abstractmethod
     async def _search(self, query: str, **kwargs: Any) -> list[Episode]:
-        """Return the episodes that matter to a query, best first; `max_results` at most."""
+        """Return up to `max_results` episodes relevant to a query, best first."""
 
     async def recall(self, query: str, **kwargs: Any) -> list[Episode]:
         """Return the newest or the relevant episodes, as `recall_mode` says.
@@ -42,8 +42,8 @@ class BaseMemoryStore(ABC):
         More than `max_results` are all returned, with a `MaxResultsExceededWarning`.
 
         Args:
-            query: what to look for, such as a task's instruction. For the newest it does not matter.
-            **kwargs: for the store's search. For the newest they do not matter.
+            query: what to look for, such as a task's instruction. Ignored where the newest are recalled.
+            **kwargs: arguments of the store's search. Ignored where the newest are recalled.
         """
         if self.recall_mode == RecallMode.RECENT:
             found = await self._read_recent(self.max_results)
@@ -52,7 +52,7 @@ class BaseMemoryStore(ABC):
         if len(found) > self.max_results:
             warnings.warn(
                 f"{type(self).__name__}._search returned {len(found)} results but max_results={self.max_results}.",
-                MaxResultsExceededWarning,
+                known(MaxResultsExceededWarning),
                 stacklevel=2,
             )
         return found
@@ -67,7 +67,7 @@ class BaseMemoryStore(ABC):
 
     @abstractmethod
     async def update(self, episode: Episode) -> None:
-        """Put an episode in the place of the one with its id.
+        """Replace the episode that has the same id.
 
         Raises:
             EpisodeNotFoundError: there is none with this id.
@@ -79,10 +79,10 @@ class BaseMemoryStore(ABC):
 
     @abstractmethod
     async def summary(self) -> str:
-        """Return what is in the store, for a person to read: how many episodes, the newest and the oldest."""
+        """Return a text for people: how many episodes there are, the newest and the oldest."""
 
     def _not_found(self, id_: str) -> EpisodeNotFoundError:
-        return EpisodeNotFoundError(f"Episode '{id_}' not found in {type(self).__name__}.")
+        return known(EpisodeNotFoundError)(f"Episode '{id_}' not found in {type(self).__name__}.")
 
     def _summed_up(self, count: int, path: object, newest: Episode | None, oldest: Episode | None) -> str:
         lines = [f"{type(self).__name__}: {count} episodes | path={path}"]

@@ -1,4 +1,4 @@
-"""The memory of an agent: a store, and what is noted on an episode before it is kept."""
+"""The memory of an agent: a store, and functions that add metadata to an episode before it is stored."""
 
 import asyncio
 import inspect
@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from memorist.adapters.llm_agents.base.memory_store import BaseMemoryStore
 from memorist.adapters.llm_agents.data_structures.memory import Episode, own_copy
-from memorist.adapters.llm_agents.errors import MemoryStoreError
+from memorist.adapters.llm_agents.errors import MemoryStoreError, known
 
 __all__ = ["Memory", "MetadataFn"]
 
@@ -31,13 +31,12 @@ class Memory:
     await memory.record(Episode(task=task, rollout=rollout, result=result))
     ```
 
-    What a store raises comes through. A store that does not answer is a `MemoryStoreError` after `timeout`,
-    so no agent waits for its memory for ever.
+    Errors of the store are passed on. A store that does not answer within `timeout` raises `MemoryStoreError`.
 
     Args:
         store: where the episodes are.
-        metadata_fns: for each key of the metadata a function of the episode, blocking or async.
-        timeout: seconds that one call of the store may take; None waits without end.
+        metadata_fns: a function of the episode, blocking or async, for each key of the metadata.
+        timeout: seconds that one call of the store may take; None for no limit.
     """
 
     def __init__(
@@ -52,13 +51,13 @@ class Memory:
         self.timeout = timeout
 
     async def recall(self, task: _Instructed) -> str:
-        """Return the episodes recalled for a task, written out for a prompt; "" if there are none."""
+        """Return the episodes recalled for a task, formatted for a prompt; "" if there are none."""
         return "\n".join(str(episode) for episode in await self._in_time(self.store.recall(task.instruction)))
 
     async def record(self, episode: Episode) -> None:
-        """Keep a copy of an episode, with what the `metadata_fns` say of it. The episode itself is not changed.
+        """Store a copy of an episode with the metadata that the `metadata_fns` return.
 
-        The functions run at the same time. If one raises, so does this, and nothing is kept.
+        The functions run at the same time. If one raises, so does this, and nothing is stored.
         """
         copy = own_copy(episode)
         copy.metadata |= await self._noted(copy)
@@ -73,7 +72,7 @@ class Memory:
         await self._in_time(self.store.delete(id_))
 
     async def update(self, episode: Episode) -> None:
-        """Put an episode in the place of the one with its id.
+        """Replace the episode that has the same id.
 
         Raises:
             EpisodeNotFoundError: there is none with this id.
@@ -81,12 +80,12 @@ class Memory:
         await self._in_time(self.store.update(episode))
 
     async def summary(self) -> str:
-        """Return what is in the store and which functions note something, for a person to read."""
+        """Return the store's summary and the names of the functions, for people."""
         names = ", ".join(self.metadata_fns) or "none"
         return f"{await self._in_time(self.store.summary())}\n  metadata_fns: {names}"
 
     async def close(self) -> None:
-        """Close the store, if it is one that can be closed."""
+        """Close the store, if it has a `close`."""
         if (close := getattr(self.store, "close", None)) is not None:
             await close()
 
@@ -103,11 +102,11 @@ class Memory:
             return await asyncio.wait_for(call, self.timeout)
         except TimeoutError as error:
             limit = "in time" if self.timeout is None else f"within {self.timeout:g} s"
-            raise MemoryStoreError(f"{type(self.store).__name__} did not answer {limit}.") from error
+            raise known(MemoryStoreError)(f"{type(self.store).__name__} did not answer {limit}.") from error
 
 
 async def _call(name: str, fn: MetadataFn, episode: Episode) -> str:
-    """Return what a function says of a copy of the episode; a blocking one is called in a thread."""
+    """Return what a function returns for a copy of the episode; a blocking one is called in a thread."""
     given = own_copy(episode)
     found: Any = fn(given) if inspect.iscoroutinefunction(fn) else await asyncio.to_thread(fn, given)
     said = await found if inspect.isawaitable(found) else found

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from memorist.adapters.llm_agents.base.memory_store import BaseMemoryStore
 from memorist.adapters.llm_agents.data_structures.memory import Episode, RecallMode, in_utc, own_copy
-from memorist.adapters.llm_agents.errors import MemoryStoreError, MemoryStoreWarning
+from memorist.adapters.llm_agents.errors import MemoryStoreError, MemoryStoreWarning, known
 from memorist.adapters.llm_agents.memory_stores.lines import LinesFile
 
 __all__ = ["JSONMemoryStore"]
@@ -20,20 +20,20 @@ _T = TypeVar("_T")
 
 
 class JSONMemoryStore(BaseMemoryStore):
-    """Episodes in a file, one JSON object a line, all of them also in memory.
+    """Keeps episodes in a file, one JSON object a line, and in memory.
 
-    A write is on the disk when it returns; when it raises, it has changed neither the file nor the memory.
-    Several processes may use one file. A last line that a kill cut off is reported with a
-    `MemoryStoreWarning` and skipped, and set aside as ``NAME.torn`` by the next write.
+    A write is on disk when it returns; if it raises, neither the file nor the memory has changed. Several
+    processes may use one file. A last line that a kill cut off is skipped with a `MemoryStoreWarning`; the next
+    write moves it to ``NAME.torn``.
 
     Args:
         dir: the folder of the file.
         filename: its name.
-        max_results: most episodes that `recall` gives.
-        recall_mode: this store has no search; it recalls the newest.
+        max_results: the most episodes that `recall` returns.
+        recall_mode: must be RECENT: this store has no search.
 
     Raises:
-        MemoryStoreError: a line of the file, not its last, is no episode; the text names the line.
+        MemoryStoreError: a line other than the last is no episode; the text names the line.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class JSONMemoryStore(BaseMemoryStore):
             "JSONMemoryStore has no search; recall with RecallMode.RECENT, or use MemoristMemoryStore."
         )
 
-    # --- below, everything runs in a thread, for it waits for the disk --------------------------------
+    # --- the methods below run in a thread, since they wait for the disk --------------------------------
 
     async def _newest(self) -> list[Episode]:
         """Return all episodes, newest first; those of the same time in the order they were written."""
@@ -110,7 +110,7 @@ class JSONMemoryStore(BaseMemoryStore):
                     work()
                     self._mark = self._file.mark()
                 except OSError:
-                    with suppress(OSError, MemoryStoreError):  # memory is what the file is, whatever that is now
+                    with suppress(OSError, MemoryStoreError):  # memory must be what the file is now
                         self._load()
                     raise
 
@@ -144,7 +144,7 @@ class JSONMemoryStore(BaseMemoryStore):
         self._episodes = after
 
     def _load(self) -> None:
-        """Read the file. What it says counts, also against what is in memory."""
+        """Read the file; it replaces what is in memory."""
         mark, lines = self._file.mark(), self._file.read()
         episodes: dict[str, Episode] = {}
         torn_at = None
@@ -153,11 +153,13 @@ class JSONMemoryStore(BaseMemoryStore):
                 episode = Episode.model_validate_json(line)
             except ValueError as error:
                 if place < len(lines.numbered):
-                    raise MemoryStoreError(f"{self.path}, line {number} is no episode: {_shortly(error)}") from error
+                    raise known(MemoryStoreError)(
+                        f"{self.path}, line {number} is no episode: {_shortly(error)}"
+                    ) from error
                 torn_at = lines.last_begins
                 warnings.warn(
                     f"{self.path}: the last line, {number}, is cut off and was skipped.",
-                    MemoryStoreWarning,
+                    known(MemoryStoreWarning),
                     stacklevel=2,
                 )
             else:
