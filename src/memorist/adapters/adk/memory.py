@@ -149,9 +149,8 @@ def _text_of(content: Content | None) -> str:
     return "\n".join(part.text for part in parts if part.text and not part.thought)
 
 
-def _plain(content: Content) -> dict[str, Any]:
-    plain: dict[str, Any] = content.model_dump(mode="json", exclude_none=True)
-    return plain
+def _plain(content: Content | None) -> dict[str, Any]:
+    return {} if content is None else content.model_dump(mode="json", exclude_none=True)
 
 
 def _id(*parts: Any) -> str:

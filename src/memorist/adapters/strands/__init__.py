@@ -1,6 +1,6 @@
 """Strands Agents: a memory store and a session repository."""
 
 from memorist.adapters.strands.repository import MemoristSessionRepository
-from memorist.adapters.strands.store import MemoristStore
+from memorist.adapters.strands.store import MemoristStore, injection
 
-__all__ = ["MemoristSessionRepository", "MemoristStore"]
+__all__ = ["MemoristSessionRepository", "MemoristStore", "injection"]

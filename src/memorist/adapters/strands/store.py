@@ -6,19 +6,26 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from strands.memory import AddMessagesContext, MemoryEntry, MemoryStore, SearchOptions
+from strands.memory import (
+    AddMessagesContext,
+    InjectionFormatContext,
+    MemoryEntry,
+    MemoryInjectionConfig,
+    MemoryStore,
+    SearchOptions,
+)
 from strands.tools.tools import PythonAgentTool
 from strands.types.content import Message
-from strands.types.tools import AgentTool, ToolResult, ToolUse
+from strands.types.tools import AgentTool, ToolResult, ToolResultContent, ToolSpec, ToolUse
 
 from memorist.adapters.calling import answer
-from memorist.agents import Toolbox, ToolSchema, memory_tools, text_of
+from memorist.agents import Toolbox, ToolSchema, frame, memory_tools, text_of, without_recalled
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
 from memorist.records import Draft, Hit, Kind
 from memorist.times import iso
 
-__all__ = ["MemoristStore"]
+__all__ = ["MemoristStore", "injection"]
 
 _NAMESPACE = uuid.UUID("6d656d6f-7269-5374-8000-737472616e64")
 _MOST = 3
@@ -97,7 +104,7 @@ class MemoristStore(MemoryStore):
         drafts = [
             self._draft(message, text, number)
             for message, number in zip(messages, numbers, strict=True)
-            if (text := text_of(message["content"])).strip()
+            if (text := without_recalled(text_of(message["content"]))).strip()
         ]
         return [record.id for record in await self._memory.remember(drafts, if_exists="ignore")]
 
@@ -114,13 +121,34 @@ class MemoristStore(MemoryStore):
         return Draft(content=text, kind=Kind.MESSAGE, id=id, payload={"role": message["role"], "form": "strands"})
 
 
+def injection(max_entries: int = 5) -> MemoryInjectionConfig:
+    """Return how a memory manager shows entries to the model: framed as data, with their dates and who said them.
+
+    Args:
+        max_entries: how many entries are shown for a call of the model.
+    """
+    return {"max_entries": max_entries, "format": _framed}
+
+
+def _framed(context: InjectionFormatContext, **more: Any) -> str:
+    return frame(_shown(entry) for entry in context.entries)
+
+
+def _shown(entry: MemoryEntry) -> str:
+    own = entry.metadata or {}
+    marks = [str(own.get("at", ""))[:10], str(own.get("by", ""))]
+    shown = ", ".join(mark for mark in marks if mark)
+    return f"{shown}: {entry.content}" if shown else entry.content
+
+
 def _tool(box: Toolbox, schema: ToolSchema) -> AgentTool:
     async def call(tool_use: ToolUse, **context: Any) -> ToolResult:
         done, text = await answer(box, schema.name, tool_use["input"])
-        status = "success" if done else "error"
-        return {"toolUseId": tool_use["toolUseId"], "status": status, "content": [{"text": text}]}
+        content: list[ToolResultContent] = [{"text": text}]
+        return {"toolUseId": tool_use["toolUseId"], "status": "success" if done else "error", "content": content}
 
-    spec = {"name": schema.name, "description": schema.description, "inputSchema": {"json": dict(schema.parameters)}}
+    inputs = {"json": dict(schema.parameters)}
+    spec: ToolSpec = {"name": schema.name, "description": schema.description, "inputSchema": inputs}
     return PythonAgentTool(schema.name, spec, call)
 
 
