@@ -8,10 +8,14 @@ from memorist.testing.embedder import HashEmbedder
 if TYPE_CHECKING:
     from memorist.testing.contract import IndexContract, StoreContract
     from memorist.testing.langgraph import LangGraphStoreContract
+    from memorist.testing.memory import MemoryContract
 
-__all__ = ["HashEmbedder", "IndexContract", "LangGraphStoreContract", "StoreContract"]
+__all__ = ["HashEmbedder", "IndexContract", "LangGraphStoreContract", "MemoryContract", "StoreContract"]
 
-_CONTRACTS = {"IndexContract": "contract", "LangGraphStoreContract": "langgraph", "StoreContract": "contract"}
+_CONTRACTS = {
+    "IndexContract": "contract", "LangGraphStoreContract": "langgraph", "MemoryContract": "memory",
+    "StoreContract": "contract",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -125,11 +125,12 @@ class _Filter(_Body):
     payload: Where | None = None
     since: Time | None = None
     until: Time | None = None
+    verified: bool | None = None
+    key: str | None = Field(None, description="Only the record with exactly this key.")
+    key_prefix: str | None = Field(None, description="Only records whose key begins so.")
 
 
 class _Exact(_Filter):
-    key_prefix: str | None = None
-    verified: bool | None = None
     as_of: Time | None = None
     superseded: bool = False
     shared: bool = False
@@ -141,7 +142,6 @@ class RecallBody(_Filter):
 
     query: str = Field(examples=["where does she like to stay?"])
     limit: Limit = 5
-    verified: bool | None = None
     as_of: Time | None = None
     now: Time | None = None
     shared: bool = False
@@ -161,9 +161,6 @@ class ContextBody(_Filter):
     standing: bool = True
     topics: list[str] = Field(default=[], examples=[["user.*"]])
     pinned: list[str] = []
-    verified: bool | None = None
-    key: str | None = None
-    key_prefix: str | None = None
     as_of: Time | None = None
     now: Time | None = None
     shared: bool = False
@@ -192,8 +189,6 @@ class ForgetBody(_Filter):
     """Ids, or a filter, or both."""
 
     ids: list[str] = Field(default=[], examples=[["0f8c…"]])
-    key: str | None = None
-    key_prefix: str | None = None
     source: str | None = None
 
 

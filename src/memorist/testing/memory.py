@@ -1,0 +1,288 @@
+"""What every memory promises, whichever engine answers it, as a test suite; it needs pytest.
+
+```python
+class TestMine(MemoryContract):
+    @asynccontextmanager
+    async def memory(self):
+        async with Memory.open(":memory:", embedder=HashEmbedder()) as memory:
+            yield memory
+```
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any, TypeVar
+
+import numpy as np
+import pytest
+
+from memorist.errors import (
+    ClosedError,
+    ConflictError,
+    FormatError,
+    InvalidInputError,
+    NotFoundError,
+    ScopeError,
+    UnknownArgumentError,
+)
+from memorist.memory import Memory
+from memorist.records import Draft, Kind
+
+__all__ = ["MemoryContract"]
+
+_C = TypeVar("_C", bound="_Contract")
+
+
+class _Contract:
+    def memory(self) -> AbstractAsyncContextManager[Memory]:
+        """Return what opens a new, empty memory, bound to no tenant, user or label."""
+        raise NotImplementedError("say how to make a memory")
+
+
+def _scenario(test: Callable[[_C, Memory], Awaitable[None]]) -> Callable[[_C], None]:
+    """Run a test on an event loop of its own, with an open memory."""
+
+    async def whole(contract: _C) -> None:
+        async with contract.memory() as memory:
+            await test(contract, memory)
+
+    def run(self: _C) -> None:
+        asyncio.run(whole(self))
+
+    for name in ("__name__", "__qualname__", "__doc__", "__module__"):
+        setattr(run, name, getattr(test, name))
+    return run
+
+
+class MemoryContract(_Contract):
+    """Derive from it, say how a memory is made, and pytest runs it."""
+
+    # --- writing -----------------------------------------------------------------------------------
+
+    @_scenario
+    async def test_what_is_remembered_comes_back(self, memory: Memory) -> None:
+        alice = memory.scoped(user="alice")
+        fields: dict[str, Any] = {"metadata": {"n": [1, {"a": None}]}, "source": "chat", "happened_at": "2024-05-17"}
+        record = await alice.remember("Her sister Nora lives in Bergen", **fields)
+        assert await alice.get(record.id) == await alice.get(record) == record
+        assert [hit.record for hit in await alice.recall("sister Nora Bergen")] == [record]
+        one, two = await alice.remember(["one", Draft(content="two", kind=Kind.FACT)])
+        assert (one.content, two.kind) == ("one", Kind.FACT)
+        assert await alice.remember([]) == []
+
+    @_scenario
+    async def test_several_are_stored_all_or_none(self, memory: Memory) -> None:
+        await memory.remember("there", id="taken")
+        with pytest.raises(ConflictError):
+            await memory.remember([Draft(content="new"), Draft(content="other", id="taken")])
+        assert await memory.count() == 1
+
+    @_scenario
+    async def test_a_taken_id_is_replaced_or_left(self, memory: Memory) -> None:
+        old = await memory.remember("old", id="x")
+        assert await memory.remember("new", id="x", if_exists="ignore") == old
+        new = await memory.remember("new", id="x", if_exists="replace")
+        assert (new.version, (await memory.get("x") or old).content) == (2, "new")
+
+    @_scenario
+    async def test_another_agents_or_sessions_record_is_not_replaced(self, memory: Memory) -> None:
+        await memory.scoped(session="a").remember("mine", id="x")
+        for policy in ("replace", "ignore"):
+            with pytest.raises(ConflictError):
+                await memory.scoped(session="b").remember("theirs", id="x", if_exists=policy)
+        assert [each.content for each in await memory.find("x")] == ["mine"]
+
+    @_scenario
+    async def test_what_is_forgotten_in_the_same_step_is_gone(self, memory: Memory) -> None:
+        old = await memory.remember("old")
+        await memory.remember("new", forgetting=old)
+        assert [each.content for each in await memory.recent()] == ["new"]
+        await memory.remember("newer", forgetting="new")  # one id, not three letters
+        assert await memory.count() == 2
+
+    @_scenario
+    async def test_a_record_is_revised_and_rated(self, memory: Memory) -> None:
+        record = await memory.remember("tea", metadata={"a": 1})
+        revised = await memory.revise(record, content="coffee", metadata={"b": 2})
+        rated = await memory.rate(record.id, 0.5, source="me")
+        assert (revised.content, revised.metadata, rated.rating) == ("coffee", {"b": 2}, 0.5)
+        actions = [str(change.action) for change in await memory.history(record.id)]
+        assert actions == ["remembered", "revised", "rated"]
+        for id in ("none", "other"):
+            with pytest.raises(NotFoundError):
+                await memory.revise(id, content="x")
+        with pytest.raises(InvalidInputError):
+            await memory.revise(record.id)
+        with pytest.raises(InvalidInputError):
+            await memory.rate(record.id, 2)
+
+    @_scenario
+    async def test_ids_or_a_filter_choose_what_is_forgotten(self, memory: Memory) -> None:
+        one, _, _ = await memory.remember(["one", Draft(content="two", metadata={"n": 2}), Draft(content="three")])
+        assert await memory.forget(one, "unknown") == 1
+        assert await memory.forget(where={"n": 2}) == 1
+        with pytest.raises(InvalidInputError):
+            await memory.forget()
+        assert await memory.scoped(session="s").remember(["four", "five"]) != []
+        assert await memory.forget(session="s") == 2
+        assert [each.content for each in await memory.recent()] == ["three"]
+
+    @_scenario
+    async def test_a_purge_says_whose(self, memory: Memory) -> None:
+        alice = memory.scoped(user="alice")
+        await alice.remember("hers")
+        await memory.remember("everyone's")
+        with pytest.raises(InvalidInputError, match="shared"):
+            await memory.purge()
+        with pytest.raises(InvalidInputError):
+            await alice.purge(shared=True)
+        with pytest.raises(ScopeError):
+            await alice.purge(user="bob")
+        assert await memory.purge(user="alice") == 1
+        assert await memory.users() == {None: 1}
+        assert await memory.purge(shared=True) == 1
+        assert await memory.users() == {}
+
+    # --- reading -----------------------------------------------------------------------------------
+
+    @_scenario
+    async def test_walls_keep_users_apart(self, memory: Memory) -> None:
+        alice, bob = memory.scoped(user="alice"), memory.scoped(user="bob")
+        record = await alice.remember("Prefers homestays", key="stay", kind="topic")
+        await memory.remember("The office is in Oslo")
+        assert await bob.get(record.id) is None and await bob.find([record.id]) == []
+        assert await bob.recall("homestays") == [] and await bob.count() == 0
+        assert await bob.lookup("stay") is None and await bob.vectors([record.id]) == {}
+        assert await bob.history(record.id) == [] and await bob.forget(record.id) == 0
+        assert len(await bob.recall("office Oslo", shared=True)) == 1
+        for refused in (bob.users(), bob.count(everyone=True), bob.find("x", everyone=True), bob.check()):
+            with pytest.raises(ScopeError):
+                await refused
+        assert [each.id for each in await memory.find([record.id], everyone=True)] == [record.id]
+
+    @_scenario
+    async def test_every_narrowing_argument_narrows(self, memory: Memory) -> None:
+        draft = Draft(
+            content="tea", kind=Kind.FACT, metadata={"n": 1}, payload={"p": 2}, happened_at="2024-03-01",
+            agent="a", session="s", verified=True, key="drink.tea",
+        )  # fmt: skip
+        await memory.remember([draft, Draft(content="tea", happened_at="2024-01-01")])
+        narrowings: list[dict[str, Any]] = [
+            {"kind": "fact"}, {"kind": ["fact", "episode"]}, {"where": {"n": {"$in": {1, 5}}}}, {"payload": {"p": 2}},
+            {"since": "2024-02-01"}, {"agent": "a"}, {"session": "s"}, {"verified": True}, {"key": "drink.tea"},
+            {"key_prefix": "drink."},
+        ]  # fmt: skip
+        for narrowing in narrowings:
+            assert await memory.count(**narrowing) == 1, narrowing
+            assert len(await memory.recall("tea", **narrowing)) == 1, narrowing
+            assert len(await memory.recent(**narrowing)) == 1, narrowing
+            assert len((await memory.browse(**narrowing)).records) == 1, narrowing
+        assert await memory.count(until="2024-02-01") == 1
+
+    @_scenario
+    async def test_unknown_and_wrong_arguments_are_named(self, memory: Memory) -> None:
+        with pytest.raises(UnknownArgumentError, match="limit"):
+            await memory.recall("x", k=5)  # type: ignore[call-arg]
+        with pytest.raises(UnknownArgumentError, match="verified"):
+            await memory.remember("x", verifed=True)  # type: ignore[call-overload]
+        wrong: list[Callable[[], Awaitable[object]]] = [
+            lambda: memory.get(5),  # type: ignore[arg-type]
+            lambda: memory.recall("x", limit="5"),  # type: ignore[arg-type]
+            lambda: memory.recall("x", mode="best"),  # type: ignore[arg-type]
+            lambda: memory.recall("x", since="10/11/2012"),
+            lambda: memory.recall("x", where={"a": {"$near": 1}}),
+            lambda: memory.browse(order="sideways"),  # type: ignore[arg-type]
+            lambda: memory.browse(cursor="none of ours"),
+            lambda: memory.count(kind="opinion"),
+            lambda: memory.remember("  "),
+            lambda: memory.remember("x", rating=2),
+            lambda: memory.rate("x", 10**400),
+        ]
+        for call in wrong:
+            with pytest.raises(InvalidInputError):
+                await call()
+
+    @_scenario
+    async def test_pages_follow_each_other(self, memory: Memory) -> None:
+        await memory.remember([f"note {number}" for number in range(7)])
+        first = await memory.browse(order="oldest", limit=3)
+        rest = await memory.browse(order="oldest", limit=10, cursor=first.next)
+        assert [each.content for each in (*first.records, *rest.records)] == [f"note {number}" for number in range(7)]
+        assert rest.next is None
+        assert [each.content async for each in memory.iterate(page=2)] == [f"note {number}" for number in range(7)]
+
+    @_scenario
+    async def test_an_agent_is_told_within_a_budget(self, memory: Memory) -> None:
+        await memory.remember("Prefers homestays when she travels", happened_at="2024-05-17")
+        told = await memory.context("where does she prefer to stay when she travels?", tokens=100, min_confidence=0)
+        assert "homestays" in told.text and told.tokens <= 100 and len(told.items) == 1
+        counted = await memory.context(
+            "homestays travels", min_confidence=0, count_tokens=lambda text: len(text.split())
+        )
+        assert counted.tokens == len(counted.text.split())
+        assert (await memory.context("   ", standing=False)).text == ""
+
+    @_scenario
+    async def test_embeddings_are_unit_vectors_by_id(self, memory: Memory) -> None:
+        note, topic = await memory.remember([Draft(content="tea"), Draft(content="x", kind=Kind.TOPIC, key="k")])
+        found = await memory.vectors([note.id, topic.id, "unknown"])
+        assert list(found) == [note.id]
+        assert np.linalg.norm(found[note.id]) == pytest.approx(1, abs=1e-5)
+
+    @_scenario
+    async def test_the_views_work_alike(self, memory: Memory) -> None:
+        talk = memory.conversation("monday")
+        await talk.append(["Where was I?", {"role": "assistant", "content": "In Oslo.", "id": "m2"}])
+        assert [each.content for each in await talk.window(tokens=100)] == ["Where was I?", "In Oslo."]
+        await memory.topics.set("language", "Elixir")
+        assert await memory.topics.list() == {"language": "Elixir"}
+        fact = await memory.facts.add("Lives in Oslo")
+        new = await memory.facts.supersede(fact.id, "Lives in Bergen")
+        assert await memory.facts.current(fact.id) == new
+        await memory.tools.record("flights?", "search", {"to": "OSL"}, "3", seconds=1)
+        assert (await memory.tools.statistics("search")).calls == 1
+
+    # --- the whole ---------------------------------------------------------------------------------
+
+    @_scenario
+    async def test_an_export_loads_into_the_same_records(self, memory: Memory) -> None:
+        alice = memory.scoped(user="alice")
+        old = await alice.facts.add("Lives in Oslo")
+        await alice.facts.supersede(old.id, "Lives in Bergen")
+        await memory.remember("everyone's")
+        lines = [line async for line in memory.export(everyone=True)]
+        kept = {each.id: each async for each in memory.iterate(superseded=True, everyone=True)}
+        again = await memory.load(lines)
+        assert (again.added, again.existing, again.bad) == (0, 3, [])
+        await memory.purge(user="alice")
+        await memory.purge(shared=True)
+        assert (await memory.load(lines)).added == 3
+        assert {each.id: each async for each in memory.iterate(superseded=True, everyone=True)} == kept
+        with pytest.raises(FormatError):
+            await memory.load(["{}"])
+
+    @_scenario
+    async def test_whole_records_are_restored_behind_their_own_walls(self, memory: Memory) -> None:
+        alice = memory.scoped(user="alice")
+        record = await alice.remember("hers")
+        await alice.forget(record)
+        with pytest.raises(ScopeError):
+            await memory.scoped(user="bob").restore([record])
+        report = await memory.restore([record, record])
+        assert (report.added, report.existing, report.bad) == (1, 1, [])
+        assert await alice.get(record) == record
+
+    @_scenario
+    async def test_the_store_can_be_checked_and_reindexed(self, memory: Memory) -> None:
+        await memory.remember(["one", "two"])
+        steps: list[tuple[int, int]] = []
+        assert await memory.reindex(lambda done, total: steps.append((done, total))) == 2
+        assert steps[-1][0] == 2 and await memory.check() == []
+
+    @_scenario
+    async def test_a_closed_memory_answers_nothing(self, memory: Memory) -> None:
+        await memory.close()
+        for call in (memory.recall("x"), memory.remember("x"), memory.count(), memory.context("x")):
+            with pytest.raises(ClosedError):
+                await call
