@@ -1,4 +1,4 @@
-"""Settings: what is given in code or as a flag comes first, then the environment, then a file, then the defaults."""
+"""Settings. Arguments and flags override the environment, which overrides a file, which overrides the defaults."""
 
 from __future__ import annotations
 

@@ -220,7 +220,7 @@ def _stands_alone(found: re.Match[str], view: str, key: str) -> bool:
 
 
 def _is_tag(found: re.Match[str], text: str) -> bool:
-    """Tell whether a tag with attributes, or one that is not closed, is a token."""
+    """Return whether a tag with attributes, or one that is not closed, is a token."""
     key = _key(found["name"])
     if _COMPOUND.match(key):
         return True

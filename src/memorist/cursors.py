@@ -1,4 +1,4 @@
-"""Cursors: where a page ended, as an opaque text."""
+"""Cursors: the end of a page as an opaque text."""
 
 import base64
 import json

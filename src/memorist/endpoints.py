@@ -1,4 +1,4 @@
-"""What embeddings and chat share of an OpenAI-compatible endpoint: the client library, the address, the failures."""
+"""What embedders and chat models share of an OpenAI-compatible endpoint: client library, address, failures."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def client_settings(base_url: str | None, api_key: str | None, *, timeout: float
 
 
 def reason(error: openai.OpenAIError, name: str, timeout: float) -> str:
-    """Return in a sentence what went wrong with a call of the model `name`, and what to do.
+    """Return one sentence on what went wrong with a call of the model `name`, and what to do.
 
     Args:
         error: the library's own.

@@ -96,7 +96,7 @@ class Filter:
         return any(part is not None for part in parts)
 
     def matches(self, record: Record, now: datetime) -> bool:
-        """Tell whether `record` passes at the time `now`. An expired record never does."""
+        """Return whether `record` passes at the time `now`. An expired record never does."""
         checks = (
             record.expires_at is None or record.expires_at > now,
             self.ids is None or record.id in self.ids,
@@ -159,7 +159,7 @@ def make_filter(
 def parse_where(where: Mapping[str, Any], depth: int = 0) -> Condition:
     """Return the condition that a mapping describes.
 
-    A name maps to a value (equal to it) or to operators; a dot in a name goes into nested mappings.
+    A name maps to a value (equal to it) or to operators; a dot in a name reaches into nested mappings.
     `$and` and `$or` take a list of such mappings, `$not` one.
 
         {"city": "Oslo", "age": {"$gte": 18}, "$or": [{"tags": "vip"}, {"plan.level": {"$in": [2, 3]}}]}
@@ -257,7 +257,7 @@ def _check_utf8(what: str, text: str) -> None:
 
 
 def holds(condition: Condition, fields: Mapping[str, Any]) -> bool:
-    """Tell whether `condition` is true of `fields`: the meaning that every store's own filter must have."""
+    """Return whether `condition` is true of `fields`: the meaning that every store's own filter must have."""
     match condition:
         case All(conditions):
             return all(holds(each, fields) for each in conditions)

@@ -51,7 +51,7 @@ class BadLine:
 
 @dataclass(slots=True)
 class LoadReport:
-    """What came of a load: how many records are new, how many were there before, and the bad lines."""
+    """The result of a load: how many records were added, how many existed already, and the bad lines."""
 
     added: int = 0
     existing: int = 0
@@ -98,7 +98,7 @@ async def read_lines(lines: Lines, report: LoadReport) -> AsyncIterator[list[tup
 
 
 def is_export(line: str | bytes) -> bool:
-    """Tell whether `line` is the header of an export, of this version or another."""
+    """Return whether `line` is the header of an export, of this version or another."""
     try:
         return read_object(line).get("format") == FORMAT
     except FormatError:
@@ -128,11 +128,11 @@ def read_object(line: str | bytes) -> dict[str, Any]:
 async def store_each(
     items: Sequence[_Item], store: Callable[[Sequence[_Item]], Awaitable[Sequence[_Done]]]
 ) -> list[_Done | MemoristError]:
-    """Store all items at once, or, where one is refused, each by itself; return what came of each.
+    """Store all items at once, or one by one if that fails; return the result or the error of each.
 
     Raises:
-        EmbedderError: not one of them could be embedded.
-        MemoristError: whatever is not the fault of an item.
+        EmbedderError: none of them could be embedded.
+        MemoristError: an error that no single item caused.
     """
     refused = (InvalidInputError, ConflictError, EmbedderError)
     outcomes: list[_Done | MemoristError] = []

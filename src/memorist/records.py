@@ -231,9 +231,9 @@ class Draft:
 class Hit:
     """A record that recall found.
 
-    `similarity` is the cosine of query and text, 0 to 1, 0 where there is no vector. `score` is what
-    the order goes by, 0 to 1: after fusion and boosts. `matched` are the query's words found in it.
-    `signals` tells what each part of the ranking gave, by name.
+    `similarity` is the cosine of query and text, 0 to 1, 0 where there is no vector. `score` is how
+    likely it answers, a calibrated probability; hits are ordered by it. `matched` are the query's words
+    found in it. `signals` are the parts of the ranking by name, filled in on request.
     """
 
     record: Record
@@ -338,7 +338,7 @@ def _check_text(name: str, text: object, limit: int) -> None:
 
 
 def _plain_json(name: str, value: object) -> dict[str, Any]:
-    """Return a deep copy of `value` that is exactly what comes back from the store."""
+    """Return a deep copy of `value` in the form in which the store returns it."""
     if not isinstance(value, Mapping):
         raise InvalidInputError(f"{name} must be a mapping, not {type(value).__name__}")
     if not value:

@@ -1,4 +1,4 @@
-"""How an asynchronous class gets a blocking twin: the same names, signatures and texts, by construction."""
+"""Blocking twins of asynchronous classes: the same names, signatures and docstrings, generated."""
 
 import asyncio
 import functools
@@ -13,7 +13,7 @@ from typing import Any, ClassVar, ParamSpec, TypeVar, cast
 
 from memorist.errors import MemoristError
 
-__all__ = ["Twin", "asynchronous", "blocking", "blocking_name", "blocking_text", "run", "untwinned"]
+__all__ = ["Twin", "asynchronous", "blocking", "blocking_name", "blocking_text", "run"]
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -61,7 +61,7 @@ if hasattr(os, "register_at_fork"):
 def run(call: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
     """Run the coroutine that `call` makes on the background loop, and return or raise what comes of it.
 
-    The caller's context variables are in force. An interruption of the wait, such as Ctrl-C, cancels it.
+    The coroutine runs with the caller's context variables. Ctrl-C while waiting cancels it.
 
     Raises:
         MemoristError: the caller is on the background loop, which would wait for itself for ever.
@@ -190,7 +190,7 @@ def blocking_text(text: str) -> str:
 
 
 def _blocking(name: str, member: Any) -> Any:
-    """Return what stands for a member of the asynchronous class in its twin."""
+    """Return the twin's version of a member of the asynchronous class."""
     if isinstance(member, property):
         getter = member.fget
         return property(functools.wraps(getter)(lambda self: _outward(getter(self._async)))) if getter else member
@@ -238,11 +238,6 @@ def _asynchronous(items: Any) -> Any:
     if isinstance(items, Iterable) and not isinstance(items, AsyncIterable | list | tuple | str):
         return _pull(iter(items))
     return items
-
-
-def untwinned(value: Any) -> Any:
-    """Return the asynchronous object behind a twin; anything else as it is."""
-    return value._async if isinstance(value, Twin) else value
 
 
 def _inward(value: Any) -> Any:

@@ -25,7 +25,7 @@ _MOST = 5
 
 
 async def asked_for(reader: Reader, topics: Iterable[str], pinned: Iterable[str], **narrowing: Any) -> list[Line]:
-    """Return the topics and records named, in this order; names of none are passed over.
+    """Return the topics and records named, in this order; unknown names are ignored.
 
     A topic's name that ends in ``*`` stands for all that begin so.
     """

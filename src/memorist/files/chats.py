@@ -1,4 +1,4 @@
-"""Chats from files: one message a line, in the forms that people have them in."""
+"""Chat files: one message per line, as JSON."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _RECORD_FIELDS = frozenset(("kind", "tenant", "created_at", "updated_at", "versi
 
 
 async def load_file(memory: Memory, path: str | os.PathLike[str], *, progress: Progress | None = None) -> LoadReport:
-    """Load a file: an export of this package, told by its first line, or else a chat.
+    """Load a file: an export of this package, recognised by its first line, or a chat.
 
     Args:
         memory: where to; see `load_chat` and `Memory.load` for whose records they become.
@@ -77,9 +77,9 @@ async def load_chat(memory: Memory, lines: Iterable[str | bytes]) -> LoadReport:
     | `user` | whose record it is; by default the scope's |
     | `metadata`, and every other field | the metadata |
 
-    A line without an id is known by its conversation, speaker, time and text, and by the how-manieth such
-    line of the file it is: who says "Thanks!" twice is remembered twice, and a file loaded twice once.
-    Blank lines are passed over.
+    A line without an id is identified by its conversation, speaker, time and text, and by its occurrence number
+    among the same lines of the file: "Thanks!" said twice is stored twice, and a file loaded twice is stored once.
+    Blank lines are skipped.
 
     Returns:
         How many were added and were there before, and the lines that could not be read, by number.
@@ -111,7 +111,7 @@ class _Line:
 
 
 class _Reader:
-    """From lines to drafts. Knows how often it has read each line that has no id of its own."""
+    """Turns lines into drafts, and counts the occurrences of lines that have no id."""
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
@@ -197,7 +197,7 @@ async def _store_part(memory: Memory, lines: Sequence[_Line], report: LoadReport
 
 
 def _own_id(group: str | None, session: str | None, id: str) -> str:
-    """Return the record's id: readable, where no other group and id could read the same."""
+    """Return the record's id: readable if no other group and id could read the same, else a hash."""
     if group is not None:
         readable, outer = f"{group}/{id}", group
     elif session is not None:

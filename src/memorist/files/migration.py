@@ -1,4 +1,4 @@
-"""From one store to another: every tenant, user and record, with its vector, checked at the end."""
+"""Migration: copies every tenant, user and record with its vector to another store, and compares both."""
 
 import hashlib
 import json
@@ -103,7 +103,7 @@ async def _agree(source: Store, target: Store) -> str | None:
 
 
 async def _bind(target: Store, fingerprint: str | None, found: Sequence[_Found]) -> bool:
-    """Say whose vectors come, once the first is there; tell whether it was said."""
+    """Bind the target to the embedder once the first vector is known; return whether it is bound."""
     first = next((vector for _, vector in found if vector is not None), None)
     if fingerprint is None or first is None:
         return False

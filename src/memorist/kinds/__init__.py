@@ -1,4 +1,4 @@
-"""The kinds of memory, each as a typed view on one `Memory`: its verbs with the kind's own words."""
+"""The kinds of memory: typed views on one memory, with the words of each kind."""
 
 from memorist.kinds.conversation import Conversation, estimate_tokens
 from memorist.kinds.episodes import Episode, Episodes

@@ -1,4 +1,4 @@
-"""What the views have in common: checks, and the verbs kept to one kind."""
+"""What the views share: checks, and the verbs restricted to one kind."""
 
 import math
 from collections.abc import Mapping

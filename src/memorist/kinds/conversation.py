@@ -32,9 +32,9 @@ def estimate_tokens(text: str) -> int:
 class Conversation:
     """The messages of one session, in exactly the order in which they were appended.
 
-    An id that the caller gives a message is its own in this session: the same message appended again is
-    left out. Where a message says it happened before the last one did, its record's time is moved up behind
-    it, so that records too go in this order; the message itself keeps the time it was given.
+    An id given by the caller is unique in the session: a message whose id is there already is not
+    appended again. If a message happened before the last one, its record gets a time just after the last record's,
+    so that records keep this order; the message itself keeps the time it was given.
 
     ```python
     talk = memory.conversation("monday")
@@ -165,7 +165,7 @@ class Conversation:
         return await self._memory.count(kind=Kind.MESSAGE)
 
     async def get(self, id: str) -> Message | None:
-        """Return the message with this id, the caller's or its record's, or None."""
+        """Return the message with this id (the caller's id or the record's), or None."""
         for each in (self._record_id(id), id):
             record = await find(self._memory, Kind.MESSAGE, each)
             if record is not None:
@@ -173,7 +173,7 @@ class Conversation:
         return None
 
     async def delete(self, *ids: str) -> int:
-        """Delete the messages with these ids, and return how many there were; ids of none are passed over.
+        """Delete the messages with these ids, and return how many existed. Unknown ids are ignored.
 
         An id is the caller's, which takes every message that has it, or a record's, which takes that one.
         """
@@ -193,7 +193,7 @@ class Conversation:
         return {"version": _STATE_VERSION, "messages": [message.to_dict() async for message in self]}
 
     async def restore(self, state: Mapping[str, Any]) -> None:
-        """Put the messages of a `state` in the place of all there are, in one step: all or nothing.
+        """Replace all messages with those of a `state`, in one step: all or nothing.
 
         Raises:
             InvalidInputError: it is not what `state` returns; nothing was changed.
@@ -228,7 +228,7 @@ class Conversation:
         return [Message.of(record) for record in places]
 
     def _drafts(self, messages: Sequence[Message], last: datetime | None, taken: set[str]) -> list[Draft]:
-        """Return the records to be, each with a time later than the one before, which is what orders them."""
+        """Return a draft for each message, each with a later time than the one before, which orders them."""
         drafts = []
         for message in messages:
             payload = message.payload()
@@ -253,7 +253,7 @@ class Conversation:
         return drafts
 
     def _record_id(self, id: str) -> str:
-        """Return the record's id for a message id of the caller's: two sessions may have the same message."""
+        """Return the record id of a message id, which differs between sessions."""
         scope = self._memory.scope
         return uuid.uuid5(_NAMESPACE, json.dumps([scope.agent, scope.session, id])).hex
 

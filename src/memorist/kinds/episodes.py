@@ -175,5 +175,5 @@ class Episodes:
         )
 
     async def delete(self, *ids: str) -> int:
-        """Delete the episodes named, and return how many there were; ids of none are passed over."""
+        """Delete the episodes named, and return how many existed. Unknown ids are ignored."""
         return await delete(self._memory, Kind.EPISODE, ids)

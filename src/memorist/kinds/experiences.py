@@ -79,5 +79,5 @@ class Experiences:
         return await find(self._memory, Kind.EXPERIENCE, id)
 
     async def delete(self, *ids: str) -> int:
-        """Delete the experiences named, and return how many there were; ids of none are passed over."""
+        """Delete the experiences named, and return how many existed. Unknown ids are ignored."""
         return await delete(self._memory, Kind.EXPERIENCE, ids)

@@ -56,7 +56,7 @@ class Facts:
         )
 
     async def supersede(self, old_id: str, statement: str, **fields: Unpack[RecordFields]) -> Record:
-        """Put a new statement in the place of the fact `old_id`, in one step, and return the new record.
+        """Replace the fact `old_id` with a new statement, in one step, and return the new record.
 
         Raises:
             NotFoundError: there is no such fact.
@@ -92,7 +92,7 @@ class Facts:
         return await find(self._memory, Kind.FACT, id)
 
     async def current(self, id: str) -> Record | None:
-        """Return what holds now in the place of the fact `id`: itself, or the last that superseded it.
+        """Return the fact that holds now instead of the fact `id`: itself, or the last one that superseded it.
 
         None where there is no such fact, or where the last has been deleted.
         """
@@ -118,7 +118,7 @@ class Facts:
         return list(chain.values())
 
     async def delete(self, *ids: str) -> int:
-        """Delete the facts named, for good, and return how many there were; ids of none are passed over."""
+        """Delete the facts named, for good, and return how many existed. Unknown ids are ignored."""
         return await delete(self._memory, Kind.FACT, ids)
 
     async def _next(self, id: str | None, seen: Mapping[str, Record]) -> Record | None:

@@ -53,5 +53,5 @@ class Notes:
         return await find(self._memory, Kind.NOTE, id)
 
     async def delete(self, *ids: str) -> int:
-        """Delete the notes named, and return how many there were; ids of none are passed over."""
+        """Delete the notes named, and return how many existed. Unknown ids are ignored."""
         return await delete(self._memory, Kind.NOTE, ids)

@@ -1,4 +1,4 @@
-"""The arguments that every view hands through to `Memory` as they are."""
+"""The arguments that every view passes on to `Memory` unchanged."""
 
 from collections.abc import Mapping
 from typing import Any, TypedDict

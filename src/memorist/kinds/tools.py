@@ -200,7 +200,7 @@ class Tools:
         return await find(self._memory, Kind.TOOL_USE, id)
 
     async def delete(self, *ids: str) -> int:
-        """Delete the tool uses named, and return how many there were; ids of none are passed over."""
+        """Delete the tool uses named, and return how many existed. Unknown ids are ignored."""
         return await delete(self._memory, Kind.TOOL_USE, ids)
 
     async def tools(self) -> list[str]:

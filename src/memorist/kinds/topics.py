@@ -36,7 +36,7 @@ class Topics:
         metadata: Mapping[str, Any] | None = None,
         expires_at: TimeLike | None = None,
     ) -> Record:
-        """Give a topic its value, and return its record.
+        """Set the value of a topic, and return its record.
 
         A value it had before is replaced: the id stays, and the old value is in `Memory.history`.
 

@@ -258,7 +258,7 @@ def is_near(client: str | None, headers: Mapping[str, str]) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a host's name or address is this machine's own."""
+    """Return whether a host's name or address is this machine's own."""
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:

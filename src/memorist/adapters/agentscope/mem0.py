@@ -190,7 +190,7 @@ def _note_loop() -> None:
 
 
 def _is_2(search: Any) -> bool:
-    """Tell whether mem0's search is called as that of version 2 is."""
+    """Return whether mem0's search is called as that of version 2 is."""
     names = inspect.signature(search).parameters
     if "top_k" in names or "limit" in names:
         return "top_k" in names

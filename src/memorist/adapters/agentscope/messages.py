@@ -82,7 +82,7 @@ def checked_places(index: Index | None, msg_ids: Iterable[str] | None, ids: Sequ
 
 
 def chosen(labels: Iterable[str], mark: str | None, exclude_mark: str | None) -> bool:
-    """Tell whether a message with these labels has the mark asked for, and not the excluded one."""
+    """Return whether a message with these labels has the mark asked for, and not the excluded one."""
     for name, given in (("mark", mark), ("exclude_mark", exclude_mark)):
         if given is not None and not isinstance(given, str):
             raise TypeError(f"The {name} should be a string or None, but got {type(given)}.")

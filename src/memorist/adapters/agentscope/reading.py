@@ -75,7 +75,7 @@ def text_of(message: Msg, *, thinking: bool = True) -> str:
 
 
 def is_recalled(message: Msg) -> bool:
-    """Tell whether a message says what was recalled, or sums up others."""
+    """Return whether a message says what was recalled, or sums up others."""
     return message.name == RECALLED or RECALLED in (message.metadata or {})
 
 

@@ -75,7 +75,7 @@ class Msg:
         return blocks if wanted is None else [block for block in blocks if block["type"] in wanted]
 
     def has_content_blocks(self, block_type: str | list[str] | None = None) -> bool:
-        """Tell whether there is a block of this type."""
+        """Return whether there is a block of this type."""
         return bool(self.get_content_blocks(block_type))
 
     def __repr__(self) -> str:

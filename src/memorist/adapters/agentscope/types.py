@@ -16,7 +16,7 @@ def agentscope_version() -> int | None:
 
 
 def _usable() -> bool:
-    """Tell whether AgentScope 1 is there and can be imported; its own dependencies may have moved on."""
+    """Return whether AgentScope 1 is there and can be imported; its own dependencies may have moved on."""
     if agentscope_version() != 1:
         return False
     try:

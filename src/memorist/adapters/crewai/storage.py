@@ -13,7 +13,7 @@ from memorist.embedders import EmbedderSpec, open_embedder
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
 from memorist.records import Kind, Record
-from memorist.twin import Twin, run, untwinned
+from memorist.twin import Twin, asynchronous, run
 
 __all__ = ["MemoristStorage", "embedder", "factory"]
 
@@ -36,7 +36,7 @@ class MemoristStorage:
     """
 
     def __init__(self, memory: Memory | Twin) -> None:
-        self.memory: Memory = untwinned(memory)
+        self.memory: Memory = asynchronous(memory)
 
     def __deepcopy__(self, memo: object) -> "MemoristStorage":
         return self  # CrewAI copies crews; there is one store

@@ -99,7 +99,7 @@ def _parts(record: Record) -> dict[str, Any]:
 
 
 def matches(value: Any, wanted: Any) -> bool:
-    """Tell whether a value is what a filter wants: equal, its operators true, or each field of it so.
+    """Return whether a value is what a filter wants: equal, its operators true, or each field of it so.
 
     Numbers are ordered among numbers and texts among texts; a comparison of anything else is false.
 

@@ -55,7 +55,7 @@ class Condition:
         return compared
 
     def holds(self, memory: Mapping[str, Any]) -> bool:
-        """Tell whether it is true of a memory with its fields side by side."""
+        """Return whether it is true of a memory with its fields side by side."""
         if self.operator == "AND":
             return all(part.holds(memory) for part in self.parts)
         if self.operator in ("OR", "NOT"):

@@ -72,7 +72,7 @@ def flat(record: Record) -> dict[str, Any]:
 
 
 def expired(record: Record) -> bool:
-    """Tell whether a memory's expiration date lies before today, in UTC."""
+    """Return whether a memory's expiration date lies before today, in UTC."""
     day = record.payload.get("expiration_date")
     return isinstance(day, str) and day < datetime.now(UTC).date().isoformat()
 

@@ -10,7 +10,7 @@ from strands.types.session import Session, SessionAgent, SessionMessage
 from memorist.adapters.entries import Shelf
 from memorist.errors import ConflictError
 from memorist.memory import Memory
-from memorist.twin import Twin, run, untwinned
+from memorist.twin import Twin, asynchronous, run
 
 if TYPE_CHECKING:
     from strands.multiagent.base import MultiAgentBase
@@ -36,7 +36,7 @@ class MemoristSessionRepository(SessionRepository):
     """
 
     def __init__(self, memory: Memory | Twin) -> None:
-        self._memory: Memory = untwinned(memory)
+        self._memory: Memory = asynchronous(memory)
 
     # --- sessions ----------------------------------------------------------------------------------
 

@@ -70,7 +70,7 @@ def check_conninfo(conninfo: str) -> None:
 
 
 def is_lost(error: BaseException) -> bool:
-    """Tell whether the connection is gone, so that nothing further can be done over it."""
+    """Return whether the connection is gone, so that nothing further can be done over it."""
     import psycopg
 
     if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
@@ -79,12 +79,12 @@ def is_lost(error: BaseException) -> bool:
 
 
 def may_come_back(error: BaseException) -> bool:
-    """Tell whether a connection that could not be made may be made in a moment: the server does not refuse us."""
+    """Return whether a connection that could not be made may be made in a moment: the server does not refuse us."""
     return is_lost(error) and re.search(_REFUSED, str(error), re.IGNORECASE) is None
 
 
 def is_unprepared(error: BaseException) -> bool:
-    """Tell whether the server does not know a statement as this connection has prepared it: a pooler's doing."""
+    """Return whether the server does not know a statement as this connection has prepared it: a pooler's doing."""
     import psycopg
 
     if not isinstance(error, psycopg.Error) or error.sqlstate not in _UNPREPARED:

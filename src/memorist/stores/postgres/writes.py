@@ -114,7 +114,7 @@ async def _draw(connection: "Connection", schema: str, count: int) -> "AsyncCurs
 
 
 async def took_effect(connection: "Connection", schema: str, wall: Wall, last: Change | None) -> bool:
-    """Tell whether the change that was sent last is stored, once its transaction has ended."""
+    """Return whether the change that was sent last is stored, once its transaction has ended."""
     if last is None:
         return True
     if not await lock_wall(connection, schema, wall):
