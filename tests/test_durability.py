@@ -124,7 +124,7 @@ async def test_a_disk_that_is_full(small_disk: Path) -> None:
 async def test_a_removal_that_does_not_fit_removes_nothing(path: Path) -> None:
     async with open_memory(path, user="alice") as memory:
         await memory.remember([Draft(content=f"Tea {n}", metadata={"n": n % 2}) for n in range(4000)])
-        store, wall, odd = memory._engine.store, memory.scope.wall, make_filter(where={"n": 1})
+        store, wall, odd = core_of(memory).store, memory.scope.wall, make_filter(where={"n": 1})
         assert isinstance(store, SQLiteStore)
         await store._write(
             lambda connection: connection.execute(  # as if the disk were full after 1,500 of 2,000

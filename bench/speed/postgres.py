@@ -33,6 +33,7 @@ from memorist.stores.postgres.connections import EVERYTHING
 COUNT = 10
 ASKED = 50
 SINGLES = 100
+LANES = 32
 SIZE = "SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relkind = 'r' AND relnamespace = %s::regnamespace"
 
 
@@ -72,23 +73,33 @@ async def written(url: str, users: dict[str, Floats]) -> list[dict[str, Any]]:
         other = memory.scoped(user="writer")
         vector = common.isotropic(1, 77)[0]
         alone = await clock_async(lambda turn: other.remember(Draft(content=common.text(turn), vector=vector)), SINGLES)
-        start = time.perf_counter()
-        await asyncio.gather(
-            *(
-                memory.scoped(user=f"writer {n % 16}").remember(Draft(content=common.text(n), vector=vector))
-                for n in range(320)
-            )
-        )
-        together = (time.perf_counter() - start) / 320
+        together = {users: await by_lanes(memory, users, vector) for users in (1, LANES)}
         store = memory._engine._core.store
         assert isinstance(store, PostgresStore)
         [[(size,)]] = await store._read(EVERYTHING, (SIZE, (store.options.schema,)))
     return [
         {"what": "remember, in lists: rows a second", "value": rows / took},
         {"what": "remember, one alone: ms", "value": alone.p50},
-        {"what": "remember, 320 at once for 16 users: ms each", "value": together * 1e3},
+        *(
+            {"what": f"remember, {LANES} at a time, of {users} user{'s' * (users > 1)}: a second", "value": rate}
+            for users, rate in together.items()
+        ),
         {"what": "bytes a record, without HNSW", "value": int(size) / rows},  # HNSW adds two kilobytes
     ]
+
+
+async def by_lanes(memory: Memory, users: int, vector: Floats) -> float:
+    """Return how many records a second are stored by writers that each wait for their own."""
+
+    async def lane(number: int) -> None:
+        mine = memory.scoped(user=f"writer {number % users}")
+        for turn in range(SINGLES // 2):
+            await mine.remember(Draft(content=common.text(turn), vector=vector))
+
+    await asyncio.gather(*(lane(number) for number in range(LANES)))  # the first round makes connections and walls
+    start = time.perf_counter()
+    await asyncio.gather(*(lane(number) for number in range(LANES)))
+    return LANES * (SINGLES // 2) / (time.perf_counter() - start)
 
 
 async def nearest(url: str, users: dict[str, Floats]) -> list[dict[str, Any]]:

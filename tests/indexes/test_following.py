@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from inside import core_of
 from memorist import Draft, Memory
 from memorist.config import Settings
 from memorist.errors import StoreUnavailableError
@@ -55,7 +56,7 @@ async def found(memory: Memory, question: str, **given: Any) -> list[tuple[str, 
 
 
 def store_of(memory: Memory) -> IndexedStore:
-    store = memory._engine.store
+    store = core_of(memory).store
     assert isinstance(store, IndexedStore)
     return store
 

@@ -4,7 +4,7 @@ import asyncio
 import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pytest
@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from inside import core_of
-from memorist.errors import ConflictError
+from memorist.errors import ConflictError, InvalidInputError
 from memorist.filters import Filter
 from memorist.memory import Memory
-from memorist.records import Draft, Kind
+from memorist.records import Action, Draft, Kind
 from memorist.scope import Wall
 from memorist.stores import Store
 from memorist.stores.base import Entry, Write
@@ -278,3 +278,53 @@ async def test_recall_finds_the_same_in_the_same_order_as_on_a_file(server: "Ser
     for ours, theirs in zip(*found, strict=True):
         assert [id for id, *_ in ours] == [id for id, *_ in theirs]
         assert np.allclose([rest for _, *rest in ours], [rest for _, *rest in theirs], atol=1e-5)
+
+
+async def test_calls_of_one_user_that_wait_share_a_commit_and_fail_alone(server: "Server") -> None:
+    store = PostgresStore(parse_url(server.new_url(pool_size=2)))
+    await store.open()
+    try:
+        await store.bind(FINGERPRINT, DIMENSIONS)
+        await store.write(ALICE, [put(make_record("taken", key="k"))])
+        commits = 0
+        carried_out = store._write_together
+
+        async def counted(*given: Any) -> Any:
+            nonlocal commits
+            commits += 1
+            return await carried_out(*given)
+
+        store._grouping._run = counted
+        calls = [[put(make_record(f"a{n}")), put(make_record(f"b{n}"))] for n in range(40)]
+        calls[5] = [put(make_record("never")), put(make_record("taken"))]  # the id
+        calls[6] = [*forgotten("taken"), put(make_record("never")), put(make_record("a4"))]
+        calls[7] = [put(make_record("second", key="k"))]
+        calls[8] = [put(make_record("third", key="free"))]
+        calls[9] = [put(make_record("fourth", key="free"))]
+        outcomes = await asyncio.gather(*(store.write(ALICE, each) for each in calls), return_exceptions=True)
+
+        failed = [n for n, outcome in enumerate(outcomes) if isinstance(outcome, BaseException)]
+        assert failed == [5, 6, 7, 9]
+        assert all(isinstance(outcomes[n], ConflictError) for n in failed)
+        assert commits <= 4
+        assert await store.count(only(ALICE), ALL) == 2 * 35 + 2
+        assert await store.get(ALICE, ["never"]) == []
+        assert [change.action for change in await store.history(ALICE, "taken")] == [Action.REMEMBERED]
+    finally:
+        await store.close()
+
+
+async def test_a_call_that_the_database_refuses_harms_no_other(server: "Server") -> None:
+    store = PostgresStore(parse_url(server.new_url(pool_size=2)))
+    await store.open()
+    try:
+        await store.bind(FINGERPRINT, DIMENSIONS)
+        calls = [[put(make_record(f"{n}"))] for n in range(12)]
+        noise = "".join(map(chr, random.Random(1).sample(range(0x20000, 0x2A000), 762)))
+        calls[4] = [put(make_record(noise[:510], session=noise[510:]))]
+        outcomes = await asyncio.gather(*(store.write(ALICE, each) for each in calls), return_exceptions=True)
+        assert [n for n, outcome in enumerate(outcomes) if outcome != [True]] == [4]
+        assert isinstance(outcomes[4], InvalidInputError)
+        assert await store.count(only(ALICE), ALL) == 11
+    finally:
+        await store.close()

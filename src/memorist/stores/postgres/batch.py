@@ -1,7 +1,7 @@
 """The writes of one call, carried out on what was read of a wall, before anything of it is sent."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from memorist.records import Action
@@ -17,7 +17,7 @@ _NAMES = [name.strip() for name in COLUMNS.split(",")]
 _KIND, _KEY, _SUPERSEDED = map(_NAMES.index, ("kind", "key", "superseded_at"))
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Change:
     """A row of the table of changes, but whose it is."""
 
@@ -66,6 +66,13 @@ class Batch:
     def __post_init__(self) -> None:
         self.holders = {held.handle: id for id, held in self.held.items() if held.handle is not None}
 
+    def copy(self) -> "Batch":
+        """Return a batch to go on with, which leaves this one as it is."""
+        return replace(
+            self, held=dict(self.held), changes=list(self.changes), steps=list(self.steps),
+            blanked=set(self.blanked), indexed=dict(self.indexed),
+        )  # fmt: skip
+
     def put(self, write: Put) -> bool:
         """Store a record whole, if what is there is what the write expects."""
         record, row, moment = write.record, row_of(write.record), now()
@@ -106,9 +113,7 @@ class Batch:
         """Take a record out, and its texts from what is told of its past."""
         self._let_go(write.id)
         held = self.held.pop(write.id)
-        for change in self.changes:
-            if change.id == write.id:
-                change.before = None
+        self.changes = [replace(each, before=None) if each.id == write.id else each for each in self.changes]
         self.blanked.add(write.id)
         self.changes.append(
             Change(next(self.epochs), held.number, write.id, write.action, to_micros(write.at), write.source, None)

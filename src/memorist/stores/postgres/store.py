@@ -19,6 +19,7 @@ from memorist.stores.postgres.batch import Change as Stored
 from memorist.stores.postgres.conditions import ALIVE, sql_of
 from memorist.stores.postgres.connections import EVERYTHING, Connections, Query, Rows, everyone_of, only
 from memorist.stores.postgres.copying import copy_out
+from memorist.stores.postgres.grouping import Grouping, Outcome
 from memorist.stores.postgres.options import Options
 from memorist.stores.postgres.rows import SELECTED, load_row, record_from, vector_from
 from memorist.stores.postgres.schema import index_vectors
@@ -48,6 +49,7 @@ class PostgresStore(Store):
         self.options = options
         self._open: Connections | None = None
         self._bound: str | None = None
+        self._grouping = Grouping(self._write_together)
         self._floor: reindexing.Key = ("", "", 0)
         self._keys: dict[int, reindexing.Key] = {}
 
@@ -87,21 +89,26 @@ class PostgresStore(Store):
     # --- writing ---------------------------------------------------------------------------------------
 
     async def write(self, wall: Wall, writes_: Sequence[Write]) -> list[bool]:
+        connections, grouping = self._connections, self._grouping
+        return await connections.run(lambda: grouping.write(wall, writes_), whole=True)
+
+    async def _write_together(self, wall: Wall, calls: Sequence[Sequence[Write]]) -> list[Outcome]:
         schema, bound = self._schema, self._bound
-        return await self._change(wall, lambda connection: writes.carry_out(connection, schema, wall, writes_, bound))
+        return await self._commit(wall, lambda connection: writes.carry_out(connection, schema, wall, calls, bound))
 
     async def remove(self, wall: Wall, filter: Filter, *, at: datetime, source: str | None = None) -> int:
         passing = sql_of(filter, now())
         return await self._remove(wall, passing, Action.FORGOTTEN, at, source)
 
     async def _remove(self, wall: Wall, condition: Sql, action: Action, at: datetime, source: str | None) -> int:
-        schema = self._schema
-        return await self._change(
-            wall,
-            lambda connection: writes.remove_passing(connection, schema, wall, condition, action, at, source),
-        )
+        connections, schema = self._connections, self._schema
 
-    async def _change(self, wall: Wall, work: Callable[["Connection"], Awaitable[tuple[_T, Stored | None]]]) -> _T:
+        async def work(connection: "Connection") -> tuple[int, Stored | None]:
+            return await writes.remove_passing(connection, schema, wall, condition, action, at, source)
+
+        return await connections.run(lambda: self._commit(wall, work), whole=True)
+
+    async def _commit(self, wall: Wall, work: Callable[["Connection"], Awaitable[tuple[_T, Stored | None]]]) -> _T:
         """Run a write behind a wall in one transaction; `work` returns its outcome and the last change it made."""
         connections, schema, last = self._connections, self._schema, None
 
@@ -113,7 +120,7 @@ class PostgresStore(Store):
         async def settled(connection: "Connection") -> bool:
             return await writes.took_effect(connection, schema, wall, last)
 
-        return await connections.run(lambda: connections.write(only(wall), carried_out, settled=settled), whole=True)
+        return await connections.write(only(wall), carried_out, settled=settled)
 
     async def sweep(self, now: datetime) -> int:
         due = f"SELECT DISTINCT tenant, user_name FROM {self._schema}.records WHERE expires_at <= %s"

@@ -9,11 +9,13 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from memorist.errors import ConflictError, EmbedderMismatchError
 from memorist.records import Action
 from memorist.scope import Wall
 from memorist.stores import rules
 from memorist.stores.base import Put, Remove, Write
 from memorist.stores.postgres.batch import Batch, Change, Held
+from memorist.stores.postgres.grouping import Outcome
 from memorist.stores.postgres.rows import SELECTED
 from memorist.stores.postgres.schema import lock_key
 from memorist.stores.postgres.sending import send
@@ -36,23 +38,34 @@ def _name(wall: Wall) -> tuple[str, str]:
 
 
 async def carry_out(
-    connection: "Connection", schema: str, wall: Wall, writes: Sequence[Write], fingerprint: str | None
-) -> tuple[list[bool], Change | None]:
-    """Carry out all writes, in order, or raise; `fingerprint` is that of the vectors they bring.
+    connection: "Connection", schema: str, wall: Wall, calls: Sequence[Sequence[Write]], fingerprint: str | None
+) -> tuple[list[Outcome], Change | None]:
+    """Carry out the writes of several calls, in order; `fingerprint` is that of the vectors they bring.
 
-    Return for each whether it changed anything, and the last change, by which `took_effect` knows the write again.
+    Return for each call the outcomes of its writes, or the error for which nothing of it was carried out; and the
+    last change, by which `took_effect` knows the transaction again.
     """
     # Keep new vectors from being put in force in the middle of this write.
     await connection.execute("SELECT pg_advisory_xact_lock_shared(%s)", (lock_key(schema, "vectors"),))
     stored = await _fingerprint(connection, schema)
-    creates = any(isinstance(each, Put) for each in writes)
-    found = await lock_wall(connection, schema, wall, create=creates)
-    if any(isinstance(each, Put) and each.vector is not None for each in writes):
-        _check_fingerprint(await stored.fetchone(), fingerprint)
-    if not found:
-        return [False] * len(writes), None
-    batch = await _read(connection, schema, wall, writes)
-    outcomes = [batch.put(each) if isinstance(each, Put) else batch.remove(each) for each in writes]
+    everything = [each for writes in calls for each in writes]
+    creates = any(isinstance(each, Put) for each in everything)
+    if not await lock_wall(connection, schema, wall, create=creates):
+        return [[False] * len(writes) for writes in calls], None
+    batch, outcomes = await _read(connection, schema, wall, everything), list[Outcome]()
+    found = await stored.fetchone()
+    for writes in calls:
+        attempt = batch.copy() if len(calls) > 1 else batch
+        try:
+            if any(isinstance(each, Put) and each.vector is not None for each in writes):
+                _check_fingerprint(found, fingerprint)
+            outcomes.append([attempt.put(each) if isinstance(each, Put) else attempt.remove(each) for each in writes])
+        except (ConflictError, EmbedderMismatchError) as error:
+            if len(calls) == 1:
+                raise
+            outcomes.append(error)
+        else:
+            batch = attempt
     await send(connection, schema, batch)
     return outcomes, batch.changes[-1] if batch.changes else None
 
