@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from memorist.adapters.local2 import (
     TOOLS,
     USER_FEEDBACK,
     MemoryAgent,
+    MemoryRecallTool,
+    MemorySaveTool,
     MemoryService,
     MemoryTool,
     SaveTopicTool,
@@ -163,6 +166,19 @@ async def test_what_recall_put_into_a_question_is_not_remembered_again(service: 
     [hit] = service.search_episodic("Capital of France? Paris.")
     assert "jazz" not in hit["content"]
     assert len(service.search_episodic("Noted", top_k=9)) <= 1
+
+
+async def test_an_answer_that_quotes_what_was_recalled_is_stored_without_it(
+    service: MemoryService, bus: LocalBus
+) -> None:
+    service.write_topic("user.city", "Oslo")
+    await MemoryAgent(service).start(bus)
+    await bus.publish(answer_of("Where do I live?", "[Memory: user.city]\nOslo\nYou live in Oslo."))
+    await bus.publish(answer_of("What is my city?", "[Memory: user.city]\nOslo", query_id="q-2"))
+    await bus.idle()
+    [hit] = service.search_episodic("Where do I live? You live in Oslo.", top_k=9)
+    assert hit["content"] == "Q: Where do I live?\nA: You live in Oslo."
+    assert service.find_episode("q-2") is None
 
 
 @pytest.mark.parametrize(
@@ -356,6 +372,46 @@ async def test_the_command_starts_the_older_tools_for_a_user_of_a_given_store(se
             assert await use(bus, "memory_save", topic="user.name", content="Ada") == "Memory saved: user.name"
     with MemoryService(store=store, embedding_model="hash", user="ada") as service:
         assert service.recall_topic("user.name") == "Ada"
+
+
+async def test_the_documents_threads_start_each_tool_and_agent_by_itself(
+    server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("chromadb")
+    pytest.importorskip("yaml")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "memory.yaml").write_text("embedding_model: hash\n", encoding="utf-8")
+    participants = [MemoryRecallTool(), MemorySaveTool(), MemoryAgent()]
+    threads = [threading.Thread(target=each.run, args=(server,), daemon=True) for each in participants]
+    async with NatsBus(server) as bus:
+        ready = [asyncio.Event(), asyncio.Event()]
+
+        async def heard(schema: Envelope) -> None:
+            ready.pop().set()
+
+        waiting = list(ready)
+        await bus.subscribe(TOOL_SCHEMA, heard)
+        for thread in threads:
+            thread.start()
+        for each in waiting:
+            await asyncio.wait_for(each.wait(), 60)
+        assert await use(bus, "memory_save", topic="user.name", content="Ada") == "Memory saved: user.name"
+        assert await use(bus, "memory_recall", topic="user.name") == "[Memory: user.name]\nAda"
+    for each, thread in zip(participants, threads, strict=True):
+        each.stop()
+        await asyncio.to_thread(thread.join, 60)
+        assert not thread.is_alive()
+    with MemoryService(embedding_model="hash") as service:
+        assert service.recall_topic("user.name") == "Ada"
+
+
+def test_the_command_does_not_start_without_what_its_settings_need(server: str, tmp_path: Path) -> None:
+    program = [sys.executable, "-c", "from memorist.cli import main; main()", "--db", str(tmp_path / "m.db")]
+    embedder = "http://127.0.0.1:1/v1#nomic-embed-text"
+    done = subprocess.run([*program, "--embedder", embedder, "local2", "--bus", server], capture_output=True, text=True)
+    assert done.returncode != 0 and "nomic-embed-text" in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 async def test_a_result_too_large_for_the_server_is_answered_with_a_text(server: str, service: MemoryService) -> None:

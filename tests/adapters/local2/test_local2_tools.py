@@ -18,6 +18,7 @@ from memorist.adapters.local2 import (
     SaveTopicTool,
     SearchMemoryTool,
 )
+from memorist.adapters.local2.layout import without_quoted
 
 pytestmark = pytest.mark.anyio
 
@@ -238,7 +239,7 @@ async def test_what_is_noted_is_found_and_has_a_day(service: MemoryService) -> N
         (RecallTopicTool, {"topic": ""}, "Pass topic"),
         (SaveMemoryTool, {"content": ""}, "content must not be blank"),
         (SearchMemoryTool, {"query": " "}, "Pass query"),
-        (SearchMemoryTool, {"question": "who?"}, "takes no argument 'question'"),
+        (SearchMemoryTool, {"question": "who?"}, "ignored: question"),
         (SearchMemoryTool, "{", "not JSON"),
         (SearchMemoryTool, [1], "must be an object"),
     ],
@@ -268,4 +269,55 @@ async def test_a_call_that_names_another_user_reads_nothing_of_theirs(tmp_path: 
         bobs.write_topic("user.secret", "plans")
     with MemoryService(settings, user="ada") as adas:
         text = await RecallTopicTool(adas).call({"topic": "user.secret", "user_id": "bob"})
-    assert text == "No memories found."
+    assert text == "No memories found.\n\n(Not understood, and ignored: user_id.)"
+
+
+# --- what small models add -----------------------------------------------------------------------------
+
+
+async def test_an_argument_that_a_model_adds_is_named_and_the_call_is_done(service: MemoryService) -> None:
+    saved = await SaveTopicTool(service).call(
+        {"topic": "user.name", "content": "Richard", "note": "he said so", "user_id": "eve"}
+    )
+    assert saved == "Memory saved: user.name\n\n(Not understood, and ignored: note, user_id.)"
+    assert service.recall_topic("user.name") == "Richard"
+    found = await RecallTopicTool(service).call('{"topic": "user.name", "reason": "asked"}')
+    assert found == "[Memory: user.name]\nRichard\n\n(Not understood, and ignored: reason.)"
+    missing = await SaveTopicTool(service).call({"topic": "user.name", "value": "Rich"})
+    assert missing.startswith("save_topic failed: ") and "content" in missing and "ignored: value" in missing
+    assert service.recall_topic("user.name") == "Richard"
+
+
+# --- what an answer quotes -----------------------------------------------------------------------------
+
+
+def without(text: str, **topics: str) -> str:
+    return without_quoted(text, lambda topic: topics.get(topic.replace(".", "_")))
+
+
+async def test_recalled_memories_are_taken_out_of_a_text_that_quotes_them(service: MemoryService) -> None:
+    service.write_episodic("Q: Capital of France?\nA: Paris.\n\nIt lies on the Seine.", {"timestamp_utc": "2026-05-30"})
+    service.write_episodic("Q: Capital of Spain?\nA: Madrid.")
+    block = await SearchMemoryTool(service).call({"query": "Capital of France? Paris. Capital of Spain? Madrid."})
+    assert block.count("(relevance: ") == 2
+    assert without(f"I found this:\n\n{block}\n\nSo it is Paris.") == "I found this:\n\nSo it is Paris."
+    assert without(block) == ""
+    quoted = "\n".join(f"> {line}" for line in block.splitlines())
+    assert "Seine" not in without(f"{quoted}\n\nSo it is Paris.") and "So it is Paris." in without(
+        f"{quoted}\n\nSo it is Paris."
+    )
+
+
+def test_a_quoted_topic_goes_with_its_value() -> None:
+    topic = "[Memory: user.bio]\nLikes tea\nand jazz"
+    assert without(f"{topic}\nThat is all I know.", user_bio="Likes tea\nand jazz") == "That is all I know."
+    assert without("[Memory: user.name]\nRichard\nHello!") == "Hello!"
+    assert without("[Memory: user.name]\nRichard") == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Paris.", "1. (relevance: high) is what I would say", "See [Memory: a] in the text", "  indented\n\n", ""],
+)
+def test_other_texts_stay_as_they_are(text: str) -> None:
+    assert without(text) == text

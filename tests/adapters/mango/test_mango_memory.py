@@ -393,7 +393,7 @@ async def test_the_default_is_the_embedder_of_this_project(tmp_path: Path) -> No
 
 def test_without_chromadb_the_error_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "chromadb", None)
-    with pytest.raises(MissingExtraError, match=r"memorist\[chroma\]"):
+    with pytest.raises(MissingExtraError, match=r"pip install .*\[chroma\]"):
         ChromaAgentMemory(":memory:")
 
 

@@ -76,7 +76,7 @@ def test_train_and_export_at_the_command_line(tmp_path: Path, run: Any, in_chrom
     again = run("train", "-", *where, input=(tmp_path / "out.jsonl").read_text())
     assert (again.exit_code, again.output.strip()) == (0, "3 imported, 0 bad lines")
     assert run("export", *where).output == (tmp_path / "out.jsonl").read_text()
-    assert run("export", tmp_path / "out.jsonl", *where).exit_code == 1  # never over a file that is there
+    assert run("export", tmp_path / "out.jsonl", *where).exit_code == 2  # never over a file that is there
 
 
 def test_a_file_that_is_not_there(run: Any, tmp_path: Path) -> None:

@@ -185,7 +185,7 @@ async def test_without_qdrant_client_the_error_says_what_to_install(
 
     with qdrant(tmp_path / "q", {"data": "a"}):
         monkeypatch.setitem(sys.modules, "qdrant_client", None)
-        with pytest.raises(ImportError, match=r"pip install 'memorist\[qdrant\]'"):
+        with pytest.raises(ImportError, match=r"pip install .*\[qdrant\]'"):
             await load_mem0(everyone, tmp_path / "q")
 
 
@@ -212,4 +212,4 @@ def test_the_command_loads_and_says_what_it_could_not(
     assert memorist("load", "--from", "mem0", str(tmp_path))[0] == 3
     code, _, err = memorist("load", "--from", "zep", str(tmp_path / "q"))
     assert code == 2 and "there is: mem0" in err
-    assert memorist("load", "--from", "mem0", str(tmp_path / "nowhere"))[0] == 1
+    assert memorist("load", "--from", "mem0", str(tmp_path / "nowhere"))[0] == 2

@@ -512,5 +512,5 @@ async def test_other_attributes_are_the_agents() -> None:
 
 def test_without_langchain_the_error_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "langchain_core.messages", None)
-    with pytest.raises(MissingExtraError, match=r"memorist\[langgraph\]"):
+    with pytest.raises(MissingExtraError, match=r"pip install .*\[langgraph\]"):
         MemoryAgent(object(), Scripted())

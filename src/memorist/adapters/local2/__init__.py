@@ -2,6 +2,7 @@
 
 from memorist.adapters.local2.agents import FeedbackAgent, MemoryAgent
 from memorist.adapters.local2.config import MemoryConfig
+from memorist.adapters.local2.participant import Participant
 from memorist.adapters.local2.running import run_local
 from memorist.adapters.local2.service import MemoryService
 from memorist.adapters.local2.subjects import (
@@ -36,6 +37,7 @@ __all__ = [
     "MemorySaveTool",
     "MemoryService",
     "MemoryTool",
+    "Participant",
     "RecallTopicTool",
     "SaveMemoryTool",
     "SaveTopicTool",

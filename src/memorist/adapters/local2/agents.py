@@ -1,4 +1,4 @@
-"""The agents that listen: one remembers every answer that was given, one what people thought of it."""
+"""The agents that listen: one stores every answer as an episode, one attaches the scores that users give."""
 
 import asyncio
 import logging
@@ -6,10 +6,12 @@ import threading
 from collections.abc import Hashable
 from typing import Any
 
-from memorist.adapters.local2.layout import exchange
+from memorist.adapters.local2.layout import exchange, without_quoted
+from memorist.adapters.local2.participant import Participant
 from memorist.adapters.local2.service import MemoryService
 from memorist.adapters.local2.subjects import RESPONSE_GENERATION, USER_FEEDBACK
 from memorist.bus import Bus, Envelope
+from memorist.errors import MemoristError
 from memorist.framing import without_recalled
 
 __all__ = ["FeedbackAgent", "MemoryAgent"]
@@ -17,21 +19,22 @@ __all__ = ["FeedbackAgent", "MemoryAgent"]
 log = logging.getLogger("memorist.local2")
 
 _MOST_EARLY = 1000
-"""So many scores are held back until their answers are remembered; the oldest goes."""
+"""The most scores that wait for their answers; the oldest is dropped."""
 
 
-class MemoryAgent:
+class MemoryAgent(Participant):
     """Writes one episode for every answer on ``response.generation``: question and answer together.
 
-    An error, or a message without a question or an answer, is passed over. What goes wrong is logged.
+    Errors, and messages without a question or an answer, are skipped. What an answer quotes of recalled memories
+    is left out. Failures are logged.
 
     Args:
-        service: where the episodes go.
-        feedback: the agent that may have heard of an answer before it was remembered.
+        service: where the episodes go; see `Participant`.
+        feedback: the agent that may have received a score before its answer was stored.
     """
 
-    def __init__(self, service: MemoryService, feedback: "FeedbackAgent | None" = None) -> None:
-        self.service = service
+    def __init__(self, service: MemoryService | None = None, feedback: "FeedbackAgent | None" = None) -> None:
+        super().__init__(service)
         self.feedback = feedback
 
     async def start(self, bus: Bus) -> None:
@@ -43,11 +46,13 @@ class MemoryAgent:
         await bus.subscribe(RESPONSE_GENERATION, self.handle)
 
     async def handle(self, envelope: Envelope) -> None:
-        """Remember one answer. Raises nothing."""
+        """Store one answer. Raises nothing."""
         payload = envelope.payload
-        query, answer = _said(payload.get("query")), _said(payload.get("answer"))
+        query, answer = await asyncio.to_thread(
+            lambda: (self._said(payload.get("query")), self._said(payload.get("answer")))
+        )
         if not query or not answer or payload.get("error") or envelope.message_type == "error":
-            log.debug("%s without a question and an answer is passed over", envelope.message_id)
+            log.debug("%s without a question and an answer is skipped", envelope.message_id)
             return
         metadata = {
             "session_id": payload.get("session_id"),
@@ -57,22 +62,35 @@ class MemoryAgent:
         }
         try:
             entry_id = await asyncio.to_thread(self.service.write_episodic, exchange(query, answer), metadata)
-        except Exception as error:  # the agent lives on; nobody waits for it
+        except Exception as error:  # the agent goes on; nobody waits for it
             log.error("the answer %s was not remembered: %s: %s", envelope.message_id, type(error).__name__, error)
             return
         if self.feedback is not None:
             await self.feedback.remembered(metadata["query_id"], entry_id)
 
+    def _said(self, text: Any) -> str:
+        """Return a text without recalled memories; "" if nothing else is left."""
+        if not isinstance(text, str):
+            return ""
+        left = without_quoted(without_recalled(text), self._value_of)
+        return left if left.strip() else ""
 
-class FeedbackAgent:
+    def _value_of(self, topic: str) -> str | None:
+        try:
+            return self.service.recall_topic(topic)
+        except MemoristError:  # storing the episode reports it
+            return None
+
+
+class FeedbackAgent(Participant):
     """Attaches every score on ``user.feedback`` to the episode it was given for.
 
     The payload names the episode by its `query_id` (or its own `id`), and has a `score` from -1 to 1. A score
-    may overtake its answer, which takes a while to remember: it is held back until `remembered` is called.
+    that arrives before its answer is stored waits until `remembered` is called.
     """
 
-    def __init__(self, service: MemoryService) -> None:
-        self.service = service
+    def __init__(self, service: MemoryService | None = None) -> None:
+        super().__init__(service)
         self._early: dict[Any, Any] = {}
         self._lock = threading.Lock()
 
@@ -88,11 +106,11 @@ class FeedbackAgent:
         """Attach one score. Raises nothing."""
         try:
             await asyncio.to_thread(self._attach, envelope.payload.get("id"), envelope.payload)
-        except Exception as error:  # the agent lives on; nobody waits for it
+        except Exception as error:  # the agent goes on; nobody waits for it
             log.error("the feedback %s was not kept: %s: %s", envelope.message_id, type(error).__name__, error)
 
     async def remembered(self, query_id: Any, entry_id: str) -> None:
-        """Attach the score that came for an answer before its episode was there, if one did. Raises nothing."""
+        """Attach the score that arrived before this episode was stored, if one did. Raises nothing."""
         try:
             await asyncio.to_thread(self._attach_early, query_id, entry_id)
         except Exception as error:  # as above
@@ -106,7 +124,7 @@ class FeedbackAgent:
 
     def _attach(self, entry_id: Any, payload: Any) -> None:
         query_id, score = payload.get("query_id"), payload.get("score")
-        with self._lock:  # so that no episode is remembered between the search for it and the holding back
+        with self._lock:  # so that no episode is stored between the search for it and keeping its score
             if entry_id is None and query_id is not None:
                 entry_id = self.service.find_episode(query_id)
                 if entry_id is None:
@@ -117,12 +135,6 @@ class FeedbackAgent:
             log.warning("feedback for an answer that is not remembered: query_id %r", query_id)
             return
         self.service.add_feedback(entry_id, score)
-
-
-def _said(text: Any) -> str:
-    """Return a text without what a recall put into it; "" where nothing is left."""
-    left = without_recalled(text) if isinstance(text, str) else ""
-    return left if left.strip() else ""
 
 
 def _count(calls: Any) -> int:

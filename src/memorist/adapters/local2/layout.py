@@ -1,11 +1,30 @@
 """The texts that a model gets to read."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 
 from memorist.adapters.local2.books import Episode
 
-__all__ = ["NOTHING", "SAVED", "WHAT_TO_PASS", "episodes_text", "exchange", "saved_text", "topic_text"]
+__all__ = [
+    "NOTHING",
+    "SAVED",
+    "WHAT_TO_PASS",
+    "episodes_text",
+    "exchange",
+    "saved_text",
+    "topic_text",
+    "without_quoted",
+]
+
+_TOPIC = re.compile(r"^[> \t]*\[Memory: ([^\]\n]+)\][ \t]*\n?", re.MULTILINE)
+_RECALL = re.compile(
+    r"^[> \t]*\[Memory recall [—–-] [^\]\n]*\][ \t]*(?:\n|\Z)"
+    r"(?:(?:[> \t]*\n)*[> \t]*\d+\. \(relevance: [^)\n]*\)[^\n]*(?:\n|\Z)"  # an item, and its lines:
+    r"(?:[> \t]*[QA]: [^\n]*(?:\n|\Z)|(?:[> \t]*\n)*>?[ \t]{2,}\S[^\n]*(?:\n|\Z))*)*"
+    r"(?:[> \t]*\n)*",
+    re.MULTILINE,
+)
 
 SAVED = "Memory saved."
 NOTHING = "No memories found."
@@ -16,12 +35,12 @@ WHAT_TO_PASS = (
 
 
 def saved_text(topic: str) -> str:
-    """Return what is said of a topic that was saved."""
+    """Return the confirmation that a topic was saved."""
     return f"Memory saved: {topic}"
 
 
 def topic_text(topic: str, content: str | None) -> str:
-    """Return a topic's value to read."""
+    """Return the text of a topic's value."""
     return NOTHING if content is None else f"[Memory: {topic}]\n{content}"
 
 
@@ -40,7 +59,7 @@ def episodes_text(found: Iterable[Episode]) -> str:
 
 
 def _indented(content: str) -> str:
-    """Return an episode three spaces in; what a question or an answer goes on with stands under its first word."""
+    """Return an episode indented by three spaces; further lines of a question or an answer by six."""
     lines: list[str] = []
     under, answered = "", False
     for line in content.splitlines():
@@ -50,3 +69,28 @@ def _indented(content: str) -> str:
         else:
             lines.append(f"   {under}{line}".rstrip())
     return "\n".join(lines)
+
+
+def without_quoted(text: str, value_of: Callable[[str], str | None]) -> str:
+    """Return a text without the recalled topics and episodes that it quotes in the layouts of this module.
+
+    Args:
+        text: such as an answer of a model.
+        value_of: returns a topic's value, which is removed with its header. Where the text goes on with another
+            value, the next line is removed.
+    """
+
+    def end_of(header: re.Match[str]) -> int:
+        value = value_of(header[1].strip())
+        if value is not None and text.startswith(value, header.end()):
+            return header.end() + len(value)
+        line = text.find("\n", header.end())
+        return len(text) if line < 0 else line
+
+    kept, position = [], 0
+    for header in _TOPIC.finditer(text):
+        if header.start() >= position:
+            kept.append(text[position : header.start()])
+            position = end_of(header)
+    left = _RECALL.sub("", "".join([*kept, text[position:]]))
+    return text if left == text else left.strip()

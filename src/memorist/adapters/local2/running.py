@@ -28,7 +28,7 @@ async def run_local(service: MemoryService, bus: Bus, *, dual_mode: bool = False
     feedback = FeedbackAgent(service)
     agents: list[MemoryAgent | FeedbackAgent] = [MemoryAgent(service, feedback), feedback]
     tools = [kind(service) for kind in (DUAL_MODE_TOOLS if dual_mode else TOOLS)]
-    for agent in agents:  # before the tools: what a tool's schema sets off is heard
+    for agent in agents:  # before the tools, whose schemas may cause answers
         await agent.start(bus)
     for tool in tools:
         await tool.start(bus)

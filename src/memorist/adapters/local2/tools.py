@@ -1,13 +1,16 @@
-"""The tools of the memory: each answers calls with a text, here and on a bus, and never fails."""
+"""The memory's tools: each answers a call with a text, in Python and on a bus."""
 
 import asyncio
+import json
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from types import MethodType
 from typing import Any, ClassVar
 
 from memorist.adapters.local2.layout import SAVED, WHAT_TO_PASS, episodes_text, saved_text, topic_text
+from memorist.adapters.local2.participant import Participant
 from memorist.adapters.local2.service import MemoryService
 from memorist.adapters.local2.subjects import TOOL_SCHEMA, tool_request, tool_result
 from memorist.agents.tools import Toolbox, ToolSchema
@@ -29,8 +32,8 @@ __all__ = [
 log = logging.getLogger("memorist.local2")
 
 
-class MemoryTool:
-    """One tool over a shared service.
+class MemoryTool(Participant):
+    """One tool over a memory service.
 
     ```python
     tool = SaveTopicTool(service)
@@ -46,8 +49,8 @@ class MemoryTool:
     def __init_subclass__(cls) -> None:
         cls.SCHEMA = ToolSchema.of(MethodType(cls.use, cls), name=cls.name).openai
 
-    def __init__(self, service: MemoryService) -> None:
-        self.service = service
+    def __init__(self, service: MemoryService | None = None) -> None:
+        super().__init__(service)
         self._box = Toolbox([])
         self._box.add(self.use, name=self.name)
 
@@ -55,13 +58,27 @@ class MemoryTool:
     """The tool itself: its arguments and docstring are the schema."""
 
     async def call(self, args: Mapping[str, Any] | str | None = None) -> str:
-        """Carry out one call and return its text; so is what went wrong.
+        """Carry out one call, and return its text; an error is a text, too.
+
+        Arguments that the tool does not have are left out, and the text names them.
 
         Args:
             args: by name, or as the text of a JSON object.
         """
-        outcome = await self._box.call(self.name, args)
-        return str(outcome.data) if outcome.success else f"{self.name} failed: {outcome.error}"
+        known, unknown = self._parted(args)
+        outcome = await self._box.call(self.name, known)
+        text = str(outcome.data) if outcome.success else f"{self.name} failed: {outcome.error}"
+        return f"{text}\n\n(Not understood, and ignored: {', '.join(unknown)}.)" if unknown else text
+
+    def _parted(self, args: Any) -> tuple[Any, list[str]]:
+        """Return the arguments that the tool has, and the names of the others."""
+        if isinstance(args, str):
+            with suppress(ValueError):  # the call reports it
+                args = json.loads(args) if args.strip() else {}
+        if not isinstance(args, Mapping):
+            return args, []
+        names = self.SCHEMA["function"]["parameters"]["properties"]
+        return {name: args[name] for name in args if name in names}, [str(name) for name in args if name not in names]
 
     async def start(self, bus: Bus) -> None:
         """Answer requests on a bus from now on, and announce the schema once.
@@ -95,7 +112,7 @@ class MemoryTool:
                     )
                 )
                 return
-            except BusError as error:  # as for a result too large to carry: who asked must hear of it
+            except BusError as error:  # such as a result that is too large: the caller waits for an answer
                 log.warning("%s: %s", self.name, error)
 
 
