@@ -98,6 +98,14 @@ def test_a_password_is_never_shown(url: str, shown: str) -> None:
     assert shown_url(url) == shown
 
 
+def test_the_key_of_an_index_is_not_shown(memorist: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert rows(memorist("config", "--json"))["index"] == (None, "default")
+    monkeypatch.setenv("MEMORIST_INDEX", "qdrant+https://:secret@host")
+    answer = memorist("config", "--json")
+    assert rows(answer)["index"] == ("qdrant+https://:…@host", "environment")
+    assert "secret" not in answer.out + answer.err
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [

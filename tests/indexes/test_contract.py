@@ -99,7 +99,7 @@ class TestChromaServer(IndexContract):
 @pytest.mark.parametrize(
     "url",
     ["agent.db", "qdrant:", "chroma:// ", "qdrant://host:port", "qdrant://host/path", "chroma:folder?other=1",
-     "qdrant:folder?collection=a/b", "pinecone://host", "qdrant+ftp://host"],
+     "qdrant:folder?collection=a/b", "pinecone://host", "qdrant+ftp://host", "qdrant://key@host"],
 )  # fmt: skip
 def test_a_wrong_url_is_told(url: str) -> None:
     with pytest.raises(InvalidInputError):

@@ -96,6 +96,8 @@ def _layers(context: typer.Context, options: Options) -> Iterator[tuple[str, Any
 def _value(settings: "Settings", name: str, said: Any) -> Any:
     if name == "db":
         return shown_url(settings.url)
+    if name == "index":
+        return None if settings.index is None else shown_url(str(settings.index))
     if name == "embedder":
         return "the bundled model" if said is None else str(said)
     if name == "model":

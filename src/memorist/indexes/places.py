@@ -60,12 +60,12 @@ def _server(url: str, name: str, port: int, collection: str) -> Place:
         port = parts.port or port
     except ValueError as error:
         raise InvalidInputError(f"the {name} server's URL has no valid host or port ({error})") from error
-    if not (parts.hostname or "").strip() or parts.path.strip("/"):
-        raise InvalidInputError(f"a {name} server's URL is {name}://HOST:PORT; a folder's is {name}:FOLDER")
+    if not (parts.hostname or "").strip() or parts.path.strip("/") or parts.username:
+        raise InvalidInputError(f"a {name} server's URL is {name}://HOST:PORT or {name}+https://:KEY@HOST:PORT")
     host = parts.hostname or ""
     host = f"[{host}]" if ":" in host else host
-    key = parts.password or parts.username
-    return Place(f"{parts.scheme}://{host}:{port}", collection, unquote(key) if key else None)
+    key = unquote(parts.password) if parts.password else None
+    return Place(f"{parts.scheme}://{host}:{port}", collection, key)
 
 
 @contextmanager
