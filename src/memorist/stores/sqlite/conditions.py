@@ -28,7 +28,9 @@ def sql_of(filter: Filter, now: datetime) -> Sql:
 
     if filter.ids is not None:
         add(f"id {_ONE_OF}", _listed(filter.ids))
-    if filter.kinds is not None:
+    if filter.kinds is not None and len(filter.kinds) == 1:  # so that an index that begins with the kind serves
+        add("kind = ?", *map(str, filter.kinds))
+    elif filter.kinds is not None:
         add(f"kind {_ONE_OF}", _listed(sorted(filter.kinds)))
     for column in ("agent", "session", "key"):
         if (value := getattr(filter, column)) is not None:
@@ -38,7 +40,9 @@ def sql_of(filter: Filter, now: datetime) -> Sql:
     if filter.until is not None:
         add("at < ?", to_micros(filter.until))
     if filter.key_prefix is not None:
-        add("key >= ? AND substr(key, 1, ?) = ?", filter.key_prefix, len(filter.key_prefix), filter.key_prefix)
+        add("key >= ?", filter.key_prefix)
+        if (end := _end_of(filter.key_prefix)) is not None:
+            add("key < ?", end)
     if filter.verified is not None:
         add("verified = ?", int(filter.verified))
     if filter.as_of is not None:
@@ -51,6 +55,15 @@ def sql_of(filter: Filter, now: datetime) -> Sql:
             sql, values = sql_of_condition(condition, partial(_test, column))
             add(sql, *values)
     return " AND ".join(parts), bindings
+
+
+def _end_of(prefix: str) -> str | None:
+    """Return the first text, by code points, after all that begin with `prefix`; None where there is none."""
+    rest = prefix.rstrip("\U0010ffff")
+    if not rest:
+        return None
+    code = ord(rest[-1]) + 1
+    return rest[:-1] + chr(0xE000 if code == 0xD800 else code)
 
 
 def _listed(values: Iterable[Any]) -> str:

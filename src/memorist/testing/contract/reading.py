@@ -51,6 +51,11 @@ _CONDITIONS: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
+_KINDS: list[frozenset[Kind]] = [
+    frozenset(), frozenset((Kind.NOTE,)), frozenset((Kind.NOTE, Kind.TOPIC)), frozenset((Kind.MESSAGE, Kind.TOPIC)),
+]  # fmt: skip
+
+
 class ReadingContract(Contract):
     """What `select`, `count`, `users`, `matching` and `history` promise."""
 
@@ -138,6 +143,7 @@ class ReadingContract(Contract):
             make_record("told", after=4, kind=Kind.MESSAGE, agent="planner", session="s2", key="K.1"),
             make_record("topic", kind=Kind.TOPIC, key="k.%", happened_at=NOON + timedelta(microseconds=1)),
             make_record("fact", kind=Kind.FACT, key="kä", session="s1", verified=True, after=9),
+            make_record("edge", kind=Kind.TOPIC, key="k\ud7ff.x"), make_record("last", key="k\U0010ffff.x"),
         ]  # fmt: skip
         await store.write(ALICE, [put(record) for record in records])
 
@@ -147,7 +153,11 @@ class ReadingContract(Contract):
             Filter(kinds=frozenset((Kind.MESSAGE, Kind.FACT))), Filter(kinds=frozenset()), Filter(agent="planner"),
             Filter(session="s1"), Filter(agent="planner", session="s1"), Filter(agent="Planner"), Filter(key="k.1"),
             Filter(key="k.1", superseded=True), Filter(key_prefix="k."), Filter(key_prefix="k.%"),
-            Filter(key_prefix=""), Filter(key_prefix="kä"), Filter(verified=True), Filter(verified=False),
+            Filter(key_prefix=""), Filter(key_prefix="kä"), Filter(key_prefix="k\ud7ff"),
+            Filter(key_prefix="k\U0010ffff"), Filter(key_prefix="\U0010ffff"),
+            *(Filter(kinds=kinds, key="k.1", superseded=True) for kinds in _KINDS),
+            *(Filter(kinds=kinds, key_prefix="k") for kinds in _KINDS), *(Filter(kinds=kinds) for kinds in _KINDS),
+            Filter(verified=True), Filter(verified=False),
             *(Filter(since=NOON + timedelta(seconds=n)) for n in (0, 3, 9, 10)),
             *(Filter(until=NOON + timedelta(seconds=n)) for n in (0, 3, 9, 10)),
             *(Filter(as_of=NOON + timedelta(seconds=n)) for n in (-1, 0, 1, 2, 4.999999, 5, 99)),

@@ -1,0 +1,29 @@
+"""What is asked for by its key is found by its index, however many records there are."""
+
+from pathlib import Path
+
+import apsw
+import pytest
+
+from memorist.filters import Filter
+from memorist.records import Kind
+from memorist.stores.sqlite import SQLiteStore
+from memorist.stores.sqlite.conditions import sql_of
+from memorist.testing.contract.base import ALICE, NOON, make_record, put
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.mark.parametrize("name", [{"key": "k.1"}, {"key_prefix": "k."}])
+@pytest.mark.parametrize("order", ["at DESC, created_at DESC, id DESC", "key, created_at, id"])
+async def test_a_key_of_a_kind_is_found_by_its_index(tmp_path: Path, name: dict[str, str], order: str) -> None:
+    store = SQLiteStore(tmp_path / "memory.db")
+    await store.open()
+    await store.write(ALICE, [put(make_record("one", kind=Kind.TOPIC, key="k.1"))])
+    await store.close()
+    condition, bindings = sql_of(Filter(kinds=frozenset((Kind.TOPIC,)), **name), NOON)  # type: ignore[arg-type]
+    query = f"SELECT * FROM records WHERE partition = 1 AND {condition} ORDER BY {order} LIMIT 1"
+    connection = apsw.Connection(str(tmp_path / "memory.db"))
+    [first, *_] = [row[-1] for row in connection.execute(f"EXPLAIN QUERY PLAN {query}", bindings)]
+    connection.close()
+    assert "INDEX records_by_key (partition=? AND kind=? AND key" in first
