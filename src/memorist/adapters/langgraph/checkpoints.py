@@ -20,7 +20,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from memorist.records import Draft, Kind, Record
 
 __all__ = [
-    "FIELD", "checkpoint_draft", "checkpoint_of", "checkpoints_key", "config_of", "copied", "metadata_of", "thread_key",
+    "FIELD", "checkpoint_draft", "checkpoint_key", "checkpoint_of", "checkpoints_key", "config_of", "copied", "metadata_of", "thread_key",
     "write_draft", "writes_key", "writes_of",
 ]  # fmt: skip
 
@@ -44,7 +44,8 @@ def checkpoints_key(thread_id: str) -> str:
     return thread_key(thread_id) + "c:"
 
 
-def _checkpoint_key(thread_id: str, namespace: str, id: str) -> str:
+def checkpoint_key(thread_id: str, namespace: str, id: str) -> str:
+    """Return the id and key of a checkpoint's record."""
     return f"{checkpoints_key(thread_id)}{id.translate(_DESCENDING)}~:{_digest(namespace)}"
 
 
@@ -86,7 +87,7 @@ def checkpoint_draft(
         "checkpoint": _pack(serde, checkpoint),
         "metadata": _pack(serde, whole),
     }
-    return _draft(_checkpoint_key(thread_id, namespace, id), parts)
+    return _draft(checkpoint_key(thread_id, namespace, id), parts)
 
 
 def config_of(parts: dict[str, Any], checkpoint_id: str) -> RunnableConfig:
@@ -152,4 +153,4 @@ def copied(record: Record, thread_id: str) -> Draft:
     parts = {**record.payload[FIELD], "thread_id": thread_id}
     if "channel" in parts:
         return _draft(_write_key(parts), parts)
-    return _draft(_checkpoint_key(thread_id, parts["checkpoint_ns"], parts["checkpoint_id"]), parts)
+    return _draft(checkpoint_key(thread_id, parts["checkpoint_ns"], parts["checkpoint_id"]), parts)

@@ -31,10 +31,9 @@ def draft_of(op: PutOp, fields: Sequence[str], now: datetime) -> Draft:
     value = dict(op.value or {})
     paths = fields if op.index is None else op.index or ()
     text = "\n".join(text for path in paths for text in _texts(value, path) if text.strip())
-    id, depths = make_id(op.namespace, op.key), range(1, len(op.namespace) + 1)
+    id = make_id(op.namespace, op.key)
     parts = {
         "namespace": list(op.namespace),
-        "within": [".".join(op.namespace[:depth]) for depth in depths],
         "key": op.key,
         "value": value,
         "updated_at": iso(now),

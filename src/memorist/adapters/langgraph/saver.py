@@ -17,6 +17,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from memorist.adapters.langgraph.checkpoints import (
     FIELD,
     checkpoint_draft,
+    checkpoint_key,
     checkpoint_of,
     checkpoints_key,
     config_of,
@@ -193,9 +194,15 @@ class MemoristSaver(BaseCheckpointSaver[int]):
                 yield record
             return
         asked = config["configurable"]
+        thread_id = str(asked["thread_id"])
         names = {name: asked.get(name) for name in ("checkpoint_ns", "checkpoint_id")}
+        if None not in names.values():
+            named = await self._memory.get(checkpoint_key(thread_id, names["checkpoint_ns"], names["checkpoint_id"]))
+            if named is not None:
+                yield named
+            return
         chosen = {f"{FIELD}.{name}": value for name, value in names.items() if value is not None}
-        async for record in self._records(checkpoints_key(str(asked["thread_id"])), chosen, size):
+        async for record in self._records(checkpoints_key(thread_id), chosen, size):
             yield record
 
     async def _records(self, prefix: str, chosen: dict[str, Any], size: int = _PAGE) -> AsyncIterator[Record]:

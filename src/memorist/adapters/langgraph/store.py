@@ -179,48 +179,57 @@ class MemoristStore(BaseStore):
 
     async def _candidates(self, memory: Memory, op: SearchOp) -> AsyncIterator[tuple[Record, float | None]]:
         """Yield the records in the namespaces searched, best or newest first; the filter is still to be applied."""
-        payload = _conditions(op)
+        prefix, payload = path_of(op.namespace_prefix), _conditions(op)
         wanted = op.offset + op.limit
         if not op.query:
             page = _PAGE if op.filter else min(wanted, _PAGE)
-            async for record in _every(memory, op.namespace_prefix, payload, page):
+            async for record in _every(memory, prefix, payload, page):
                 yield record, None
             return
-        seen, asked, hits = 0, wanted, await memory.recall(op.query, limit=wanted, kind=Kind.NOTE, payload=payload)
-        while hits:
+        seen, asked = 0, wanted
+        while asked:
+            hits = await memory.recall(op.query, limit=asked, kind=Kind.NOTE, key_prefix=prefix, payload=payload)
             for hit in hits[seen:]:
                 yield hit.record, hit.score
             if len(hits) < asked or asked == _MOST:
                 return
             seen, asked = len(hits), min(4 * asked, _MOST)
-            hits = await memory.recall(op.query, limit=asked, kind=Kind.NOTE, payload=payload)
 
     async def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
         conditions = op.match_conditions or ()
         prefix = next((each.path for each in conditions if each.match_type == "prefix"), ())
         fixed = tuple(takewhile(lambda label: label != "*", prefix))
-        namespaces = {namespace_of(record) async for record in _every(self._behind(fixed), fixed, {}, _PAGE)}
+        namespaces = {namespace_of(record) async for record in _every(self._behind(fixed), path_of(fixed), None, _PAGE)}
         found = {each[: op.max_depth] for each in namespaces if all(_fits(each, condition) for condition in conditions)}
         return sorted(found)[op.offset : op.offset + op.limit]
 
 
-def _conditions(op: SearchOp) -> dict[str, Any]:
-    """Return the part of a search that the memory's own filter can answer."""
-    prefix = ".".join(op.namespace_prefix)
-    conditions: dict[str, Any] = {f"{FIELD}.within": prefix} if prefix else {FIELD: {"$exists": True}}
-    for name, wanted in (op.filter or {}).items():
-        if name.isidentifier() and isinstance(wanted, str):
-            conditions[f"{FIELD}.value.{name}"] = wanted
-    return conditions
+def _conditions(op: SearchOp) -> dict[str, Any] | None:
+    """Return the part of a search's filter that the memory's own can answer; None where there is none."""
+    texts = {
+        name: wanted for name, wanted in (op.filter or {}).items() if name.isidentifier() and isinstance(wanted, str)
+    }
+    return {f"{FIELD}.value.{name}": wanted for name, wanted in texts.items()} or None
 
 
-async def _every(memory: Memory, prefix: Sequence[str], payload: dict[str, Any], size: int) -> AsyncIterator[Record]:
-    """Yield the records of all items in a namespace and below it, newest first."""
+async def _every(memory: Memory, prefix: str, payload: dict[str, Any] | None, size: int) -> AsyncIterator[Record]:
+    """Yield the records of all items whose keys begin so, newest first."""
+    streams = [_of_kind(memory, kind, prefix, payload, size) for kind in _KINDS]
+    heads = [await anext(stream, None) for stream in streams]
+    while found := [(head.at, head.created_at, head.id, place) for place, head in enumerate(heads) if head is not None]:
+        place = max(found)[-1]
+        if (record := heads[place]) is not None:
+            yield record
+        heads[place] = await anext(streams[place], None)
+
+
+async def _of_kind(
+    memory: Memory, kind: Kind, prefix: str, payload: dict[str, Any] | None, size: int
+) -> AsyncIterator[Record]:
+    """Yield the records of one kind; a key's index goes by kind."""
     cursor = None
     while size > 0:
-        page = await memory.browse(
-            kind=_KINDS, key_prefix=path_of(prefix), payload=payload or None, limit=size, cursor=cursor
-        )
+        page = await memory.browse(kind=kind, key_prefix=prefix, payload=payload, limit=size, cursor=cursor)
         for record in page.records:
             yield record
         if (cursor := page.next) is None:
