@@ -20,8 +20,8 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from memorist.records import Draft, Kind, Record
 
 __all__ = [
-    "FIELD", "checkpoint_draft", "checkpoint_key", "checkpoint_of", "checkpoints_key", "config_of", "copied", "metadata_of", "thread_key",
-    "write_draft", "writes_key", "writes_of",
+    "FIELD", "checkpoint_draft", "checkpoint_key", "checkpoint_of", "checkpoints_key", "config_of", "copied",
+    "metadata_of", "thread_key", "write_draft", "writes_key", "writes_of",
 ]  # fmt: skip
 
 FIELD = "langgraph_checkpoint"

@@ -195,12 +195,13 @@ class MemoristSaver(BaseCheckpointSaver[int]):
             return
         asked = config["configurable"]
         thread_id = str(asked["thread_id"])
-        names = {name: asked.get(name) for name in ("checkpoint_ns", "checkpoint_id")}
-        if None not in names.values():
-            named = await self._memory.get(checkpoint_key(thread_id, names["checkpoint_ns"], names["checkpoint_id"]))
+        namespace, id = asked.get("checkpoint_ns"), asked.get("checkpoint_id")
+        if namespace is not None and id is not None:
+            named = await self._memory.get(checkpoint_key(thread_id, namespace, id))
             if named is not None:
                 yield named
             return
+        names = {"checkpoint_ns": namespace, "checkpoint_id": id}
         chosen = {f"{FIELD}.{name}": value for name, value in names.items() if value is not None}
         async for record in self._records(checkpoints_key(thread_id), chosen, size):
             yield record
