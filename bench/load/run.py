@@ -3,7 +3,7 @@
     python bench/load/run.py [URL] [--processes 2] [--lanes 8] [--users 100] [--seconds 20] [--mix 70,20,5,5]
                              [--vectors 384] [--zipf 1.2]
 
-URL is whatever `Memory.open` takes: a file (the default: a temporary one), postgresql://…, qdrant://…. Each process
+URL is whatever `Memory.open` takes: a file (the default: a temporary one), postgresql://…. Each process
 opens it and keeps so many lanes busy; each lane picks a user (few are asked often, as Zipf has it) and an operation:
 remember, recall, lookup by id, revise, in these shares of a hundred. Vectors are made up, so that no embedder is
 measured. At the end every record whose `remember` returned is read back. What is stored stays there, under the tenant
