@@ -1,5 +1,6 @@
 """What a write does inside its transaction."""
 
+from array import array
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
@@ -28,7 +29,6 @@ __all__ = [
     "unindex",
 ]
 
-_AT_ONCE = 1000
 _ALL = f"partition, number, {COLUMNS}, at, epoch"
 _MARKS = ",".join("?" * (COLUMNS.count(",") + 5))
 _ASSIGN = ", ".join(f"{name.strip()} = ?" for name in COLUMNS.split(","))
@@ -123,15 +123,15 @@ def _remove(connection: apsw.Connection, partition: int | None, number: int, wri
 
 
 def remove_passing(connection: apsw.Connection, wall: Wall, filter: Filter, at: datetime, source: str | None) -> int:
-    """Take out every record behind a wall that passes, some at a time; return how many."""
+    """Take out every record behind a wall that passes; return how many. Only their numbers are held in memory."""
     condition, bindings = sql_of(filter, now())
-    query = f"SELECT number, id FROM records WHERE partition = ? AND number > ? AND {condition} ORDER BY number LIMIT ?"
-    partition, floor, count = find_partition(connection, wall), 0, 0
-    while rows := query_all(connection, query, (partition, floor, *bindings, _AT_ONCE)):
-        for floor, id in rows:
-            _remove(connection, partition, floor, Remove(id, Action.FORGOTTEN, at, source))
-        count += len(rows)
-    return count
+    query = f"SELECT number FROM records WHERE partition = ? AND {condition}"
+    partition = find_partition(connection, wall)
+    numbers = array("q", (number for (number,) in connection.execute(query, (partition, *bindings))))
+    for number in numbers:
+        id = connection.execute("SELECT id FROM records WHERE partition = ? AND number = ?", (partition, number)).get
+        _remove(connection, partition, number, Remove(id, Action.FORGOTTEN, at, source))
+    return len(numbers)
 
 
 def remove_expired(connection: apsw.Connection, moment: datetime) -> int:
