@@ -29,7 +29,7 @@ from memorist.stores.sqlite import SQLiteStore
 from memorist.stores.sqlite.schema import MIGRATIONS, migrate
 from memorist.times import now
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 KILLS = 8
 

@@ -23,7 +23,7 @@ from memorist.errors import EmbedderMismatchError, StoreBusyError
 from memorist.memory import Memory
 from memorist.stores.sqlite import SQLiteStore
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 
 @pytest.fixture

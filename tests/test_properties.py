@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -17,6 +18,8 @@ from memorist.errors import ConflictError, InvalidInputError, NotFoundError, Sco
 from memorist.memory import Memory
 from memorist.records import Draft, Kind, Record
 from memorist.scope import Scope, Wall
+
+pytestmark = pytest.mark.slow
 
 _T = TypeVar("_T")
 

@@ -23,7 +23,7 @@ from memorist.scope import Wall
 from memorist.stores.base import Staged
 from memorist.stores.sqlite import SQLiteStore
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 VICTIM, MARK = "qvictimz", "qmarkz"
 """In the name and in every text of the user to be purged, and nowhere else. Also what the analyser keeps."""

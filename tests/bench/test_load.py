@@ -3,6 +3,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 RUN = Path(__file__).parents[2] / "bench" / "load" / "run.py"
 
 

@@ -14,6 +14,8 @@ import pytest
 
 from memorist.cli import main
 
+pytestmark = pytest.mark.slow
+
 COMMAND = [sys.executable, "-c", "from memorist.cli import main; main()"]
 
 

@@ -14,6 +14,8 @@ import pytest
 
 from memorist.sync import Memory
 
+pytestmark = pytest.mark.slow
+
 Command: TypeAlias = Callable[..., Any]
 
 

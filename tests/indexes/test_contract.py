@@ -16,6 +16,8 @@ from memorist.testing import IndexContract
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
 from own_index import OwnIndex
 
+pytestmark = pytest.mark.slow
+
 
 class TestOwn(IndexContract):
     def make_index(self) -> Index:

@@ -17,7 +17,7 @@ from memorist.serve.auth import Tokens
 from memorist.serve.console.pictures import by_time, embedding_map
 from servers import running
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 HOSTILE = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\"> {{ 7*7 }}"

@@ -22,6 +22,8 @@ from memorist.serve.app import create_app
 from memorist.testing import HashEmbedder
 from servers import running
 
+pytestmark = pytest.mark.slow
+
 
 @schemathesis.serializer("application/x-ndjson")
 def lines(context: Any, value: Any) -> bytes:

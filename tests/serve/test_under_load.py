@@ -17,7 +17,7 @@ from memorist.memory import Memory
 from memorist.records import Action
 from memorist.testing import HashEmbedder
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 BENCH = Path(__file__).parents[2] / "bench" / "serve"
 COMMAND = [sys.executable, "-c", "from memorist.cli import main; main()", "serve", "--port", "0"]

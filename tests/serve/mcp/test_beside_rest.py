@@ -14,7 +14,7 @@ from memorist.serve.mcp import Gate
 from memorist.serve.mcp import create_app as create_mcp
 from memorist.serve.observability import Observer
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "recent_memories", "arguments": {}}}
 HEADERS = {

@@ -17,7 +17,7 @@ from memorist.serve.auth import Right, Tokens
 from memorist.serve.limits import Limits
 from memorist.serve.mcp import Gate, create_app, serve_http
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 JSON = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 INITIALIZE = {

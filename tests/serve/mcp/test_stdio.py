@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import anyio
 import pytest
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 COMMAND = [sys.executable, "-c", "from memorist.cli import main; main()"]
 INITIALIZE = {
