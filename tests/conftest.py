@@ -10,6 +10,10 @@ from memorist.testing import HashEmbedder
 Open = Callable[..., Memory]
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--doors", type=int, default=50, help="How many plays of calls go through each door.")
+
+
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a background job of a shell
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

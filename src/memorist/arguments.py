@@ -177,7 +177,10 @@ def drafts(name: str, value: Any) -> tuple[Draft, ...]:
         value = (value,)
     if isinstance(value, bytes) or not isinstance(value, Iterable):
         raise InvalidInputError(f"remember takes a text, a Draft, or several of these, not a {type(value).__name__}")
-    return tuple(each if isinstance(each, Draft) else draft_of(each) for each in value)
+    made = tuple(each if isinstance(each, Draft) else draft_of(each) for each in value)
+    for each in made:
+        parse_kind(each.kind)
+    return made
 
 
 def draft_of(content: Any, fields: Mapping[str, Any] | None = None) -> Draft:

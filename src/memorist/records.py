@@ -207,6 +207,8 @@ class Draft:
         Raises:
             InvalidInputError: a field is wrong.
         """
+        if self.verified is not None and not isinstance(self.verified, bool):
+            raise InvalidInputError(f"verified must be true or false, not {self.verified!r}")
         record = Record(
             id=make_id() if self.id is None else self.id,
             kind=parse_kind(self.kind),
@@ -317,7 +319,8 @@ def check_fields(record: Record) -> dict[str, Any]:
         raise InvalidInputError(f"verified must be true or false, not {record.verified!r}")
     if type(record.version) is not int or not 1 <= record.version < 2**63:
         raise InvalidInputError(f"version must be a whole number from 1, not {record.version!r}")
-    if record.rating is not None and not (isinstance(record.rating, int | float) and -1 <= record.rating <= 1):
+    is_number = isinstance(record.rating, int | float) and not isinstance(record.rating, bool)
+    if record.rating is not None and not (is_number and -1 <= record.rating <= 1):
         raise InvalidInputError(f"rating must be a number from -1 to 1, not {record.rating!r}")
     return {name: _plain_json(name, getattr(record, name)) for name in ("metadata", "payload")}
 

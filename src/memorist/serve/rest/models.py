@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from memorist.arguments import unknown_arguments
 from memorist.records import Action, Kind
@@ -50,9 +50,15 @@ Where: TypeAlias = Annotated[
     Field(description="A condition on fields.", examples=[{"city": "Oslo", "nights": {"$gte": 3}}]),
 ]
 Json: TypeAlias = dict[str, Any]
-Rating: TypeAlias = Annotated[float, Field(ge=-1, le=1, description="From -1 (bad) to 1 (good).")]
-Limit: TypeAlias = Annotated[int, Field(ge=0, le=10_000)]
-Similarity: TypeAlias = Annotated[float, Field(ge=0, le=1)]
+Rating: TypeAlias = Annotated[
+    float, Field(json_schema_extra={"minimum": -1, "maximum": 1}, description="From -1 (bad) to 1 (good).")
+]
+Flag: TypeAlias = Annotated[
+    bool, Field(strict=True), BeforeValidator(lambda text: {"true": True, "false": False}.get(text, text))
+]
+"""A truth value in a query: the words of JSON, and no others."""
+Limit: TypeAlias = Annotated[int, Field(json_schema_extra={"minimum": 0, "maximum": 10_000})]
+Similarity: TypeAlias = Annotated[float, Field(json_schema_extra={"minimum": 0, "maximum": 1})]
 
 
 class _Body(BaseModel):
@@ -81,7 +87,7 @@ class DraftBody(_Body):
     metadata: Json | None = Field(None, description="The caller's own fields.", examples=[{"trip": "Lisbon"}])
     payload: Json | None = Field(None, description="The kind's own fields.")
     source: str | None = Field(None, description="Who or what says so.")
-    verified: bool = False
+    verified: bool | None = None
     rating: Rating | None = None
     happened_at: Time | None = None
     expires_at: Expiry | None = None

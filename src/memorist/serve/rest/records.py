@@ -68,12 +68,12 @@ async def list_records(
     since: str | None = None,
     until: str | None = None,
     key_prefix: str | None = None,
-    superseded: bool = False,
+    superseded: models.Flag = False,
     order: Annotated[str, Query(pattern="^(newest|oldest|key)$")] = "newest",
     limit: models.Limit = 50,
     cursor: Annotated[str | None, Query(description="The `next` of the page before.")] = None,
-    shared: bool = False,
-    everyone: bool = False,
+    shared: models.Flag = False,
+    everyone: models.Flag = False,
 ) -> JSONResponse:
     """Return a page of records; `POST /v1/browse` takes conditions on their fields too."""
     check_everyone(access, everyone)
@@ -134,7 +134,9 @@ async def forget_one(access: Writer, id: Id, source: str | None = None) -> JSONR
 
 
 @router.get("/lookup", response_model=models.RecordBody, responses=problems(404))
-async def lookup(access: Reader, key: str, kind: models.KindName = "topic", shared: bool = False) -> JSONResponse:
+async def lookup(
+    access: Reader, key: str, kind: models.KindName = "topic", shared: models.Flag = False
+) -> JSONResponse:
     """Return the current record with exactly this key."""
     record = await access.memory.lookup(key, kind=kind, shared=shared)
     if record is None:

@@ -32,7 +32,7 @@ _LINES: dict[str, Any] = {"content": {LINES: {"schema": {"type": "string"}}}}
 
 
 @router.get("/export", response_class=StreamingResponse, responses={200: _LINES, **problems()})
-async def export(access: Reader, everyone: Annotated[bool, Query()] = False) -> StreamingResponse:
+async def export(access: Reader, everyone: Annotated[models.Flag, Query()] = False) -> StreamingResponse:
     """Return every record of the scope as lines of JSON, as they are read; `load` takes them."""
     check_everyone(access, everyone)
     lines = access.memory.export(everyone=everyone)
@@ -90,7 +90,7 @@ async def _lines_of(request: Request) -> AsyncIterator[bytes]:
 @router.post("/purge", response_model=models.Purged, responses=problems(409))
 async def purge(
     access: KeyedAdmin,
-    shared: Annotated[bool, Query(description="Delete the shared records, which belong to no user.")] = False,
+    shared: Annotated[models.Flag, Query(description="Delete the shared records, which belong to no user.")] = False,
 ) -> JSONResponse:
     """Delete everything of a user, history, name and tokens included, and leave no byte of it in the store."""
 
