@@ -92,7 +92,7 @@ async def test_each_user_has_a_memory_of_their_own(everyone: Memory) -> None:
         await agent.ainvoke({"messages": ["x"]}, MONDAY, context=Context(None))
     with pytest.raises(ScopeError):
         bound = MemoryMiddleware(everyone.scoped(user="alice"), user=lambda _: "bob")
-        await create_agent(scripted("a"), middleware=[bound]).ainvoke({"messages": ["x"]}, MONDAY)  # type: ignore[call-overload]
+        await create_agent(scripted("a"), middleware=[bound]).ainvoke({"messages": ["x"]}, MONDAY)  # type: ignore[call-overload, unused-ignore]
 
 
 async def test_without_a_thread_or_session_nothing_can_be_kept(alice: Memory) -> None:
@@ -160,7 +160,7 @@ async def test_a_model_saves_and_searches_with_the_tools(alice: Memory) -> None:
 def test_the_tools_work_in_blocking_agents_and_can_be_chosen(blocking: sync.Memory) -> None:
     tools = memory_tools(blocking, only={"add_memory"})
     assert [tool.name for tool in tools] == ["add_memory"]
-    create_agent(scripted(calling("add_memory", content="x"), "Done."), tools=tools).invoke({"messages": ["x"]})  # type: ignore[call-overload]
+    create_agent(scripted(calling("add_memory", content="x"), "Done."), tools=tools).invoke({"messages": ["x"]})  # type: ignore[call-overload, unused-ignore]
     assert blocking.count() == 1
     with pytest.raises(InvalidInputError, match="no tool"):
         memory_tools(blocking, only={"read_minds"})

@@ -80,7 +80,7 @@ async def test_pruning_keeps_what_delta_channels_are_rebuilt_from(alice: Memory)
         return [*words, *(word for write in writes for word in write)]
 
     channel = delta.DeltaChannel(joined, list, snapshot_frequency=4)
-    schema: Any = TypedDict("schema", {"words": Annotated[list[str], channel]})  # type: ignore[operator]
+    schema: Any = TypedDict("schema", {"words": Annotated[list[str], channel]})  # type: ignore[operator, unused-ignore]
     saver = MemoristSaver(alice)
     graph: Any = StateGraph(schema).add_node("echo", lambda state: {"words": ["echo"]})
     graph = graph.add_edge(START, "echo").add_edge("echo", END).compile(checkpointer=saver)

@@ -55,7 +55,7 @@ async def test_what_was_said_in_one_conversation_is_told_in_another(alice: Memor
     assert script.told[0].count("I prefer homestays") == 1
     assert "I prefer homestays when I travel" in script.told[1]
     assert "I prefer homestays when I travel" not in str(result.all_messages())
-    assert "I prefer homestays when I travel" not in str(result.all_messages()[0].instructions)  # type: ignore[union-attr]
+    assert "I prefer homestays when I travel" not in str(result.all_messages()[0].instructions)  # type: ignore[union-attr, unused-ignore]
     kept = [(each.role, each.content) for each in await alice.conversation("monday").window()]
     assert kept == [("user", "I prefer homestays when I travel"), ("assistant", "Noted.")]
 
@@ -88,7 +88,7 @@ async def test_it_is_told_once_for_all_requests_of_a_run(alice: Memory) -> None:
     script = Script(ToolCallPart("look", {}), "Done.")
     agent = Agent(script.model(), capabilities=[remembering(alice)])
 
-    @agent.tool_plain
+    @agent.tool_plain  # type: ignore[untyped-decorator, unused-ignore]
     def look() -> str:
         return "a homestay is free"
 
@@ -109,7 +109,7 @@ async def test_the_tools_save_and_search_and_say_what_failed(everyone: Memory) -
     returned = [part for each in result.all_messages() for part in each.parts if isinstance(part, ToolReturnPart)]
     [record] = await everyone.scoped(user="alice").recent()
     assert returned[0].content == {"id": record.id}
-    assert returned[1].content[0]["text"] == "Prefers homestays"  # type: ignore[index]
+    assert returned[1].content[0]["text"] == "Prefers homestays"  # type: ignore[index, unused-ignore]
     assert "none" in str(returned[2].content)
     assert await everyone.users() == {"alice": 1}
     chosen = remembering(everyone, tools=frozenset({"search_memories"})).get_toolset()

@@ -48,7 +48,7 @@ plain = partial(ModelMessagesTypeAdapter.dump_python, mode="json")
 
 def texts(conversation: Conversation | None) -> list[Any]:
     assert conversation is not None
-    return [part.content for message in conversation.messages for part in message.parts]  # type: ignore[union-attr]
+    return [part.content for message in conversation.messages for part in message.parts]  # type: ignore[union-attr, unused-ignore]
 
 
 async def test_a_conversation_goes_on_where_it_was(store: ConversationStore) -> None:
@@ -123,7 +123,7 @@ async def test_conversations_are_listed_by_scope_the_last_saved_first(store: Con
 async def test_images_and_waiting_tool_calls_come_back(store: ConversationStore) -> None:
     asking = Agent(TestModel(), output_type=[str, DeferredToolRequests])
 
-    @asking.tool_plain
+    @asking.tool_plain  # type: ignore[untyped-decorator, unused-ignore]
     def pay(amount: int) -> str:
         raise ApprovalRequired
 
