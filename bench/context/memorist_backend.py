@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "recall"))
+sys.path.append(str(Path(__file__).parents[1] / "recall"))
 
 import shared
 

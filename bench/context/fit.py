@@ -1,0 +1,153 @@
+"""Fit the weights of `memorist.context.confidence`, with one data set left out at a time and then on all of them.
+
+    python bench/context/fit.py DATA [--every N] [--memories N] [--features FILE] [--plot IMAGE]
+
+The questions that a memory can answer are told from the same questions asked of another group's memory, by a
+logistic regression in which every data set counts alike; the data's own questions without an answer count little,
+for they are hardly told apart. Features are kept in FILE, and read from it where it is there.
+"""
+
+import argparse
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import memorist_backend
+import numpy as np
+from numpy.typing import NDArray
+from run import BUDGETS, load_evaluator
+
+from memorist.context.confidence import features
+
+WEIGHT = {"own": 1.0, "foreign": 1.0, "unanswerable": 0.03}
+PENALTY = 1e-3
+UNANSWERABLE = ("5-adversarial", "abstention")
+_HITS = 20
+_STEPS = 50
+_BINS = 10
+Floats = NDArray[np.float64]
+Example = tuple[str, Mapping[str, float]]
+"""Whether the memory holds the answer ("own"), and the features."""
+
+
+def examples(data: Path, evaluator: Any, every: int, memories: int) -> Iterator[Example]:
+    """Yield the questions of one data set, each asked of its own memory, and of the next one's."""
+    groups, queries = evaluator.groups_of(str(data))
+    asked: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for query in queries[::every]:
+        asked[query["group"]].append(query)
+    names = list(asked)[:: max(len(asked) // memories, 1)]
+    for place, name in enumerate(names):
+        rows = groups[name]()
+        index, sessions = memorist_backend.build(rows), {row["session"] for row in rows}
+        for query in asked[name]:
+            kind = "unanswerable" if query["category"] in UNANSWERABLE else "own"
+            yield from _example(index, query, kind)
+        for query in asked[names[(place + 1) % len(names)]]:
+            # Memories may share sessions: then another's may hold the answer, too.
+            if query["category"] not in UNANSWERABLE and not sessions & _sessions(query, data):
+                yield from _example(index, query, "foreign")
+        memorist_backend.close(index)
+
+
+def _sessions(query: Mapping[str, Any], data: Path) -> set[str]:
+    return set(query["gold_sessions"]) if (data / "haystacks.jsonl").exists() else set()
+
+
+def _example(index: Any, query: Mapping[str, Any], kind: str) -> Iterator[Example]:
+    hits = index.recall(query["question"], limit=_HITS, explain=True, now=query.get("question_date"))
+    if hits:
+        yield kind, features(query["question"], hits)
+
+
+def matrix(rows: Sequence[Example], names: Sequence[str]) -> tuple[Floats, Floats, Floats]:
+    """Return features, labels and weights; every kind of question weighs alike, however many there are."""
+    count = {kind: sum(each == kind for each, _ in rows) for kind in WEIGHT}
+    return (
+        np.array([[found[name] for name in names] for _, found in rows]),
+        np.array([float(kind == "own") for kind, _ in rows]),
+        np.array([WEIGHT[kind] / count[kind] for kind, _ in rows]),
+    )
+
+
+def fitted(sets: Sequence[Sequence[Example]], names: Sequence[str]) -> Floats:
+    """Return the weights of a logistic regression, by Newton's method; the last feature is the constant."""
+    parts = [matrix(rows, names) for rows in sets]
+    found, labels, weights = (np.concatenate([part[place] for part in parts]) for place in range(3))
+    scale = np.append(found[:, :-1].std(axis=0), 1.0)
+    scale[scale == 0] = 1.0  # a feature that no set has
+    found, penalty = found / scale, PENALTY * np.append(np.ones(len(names) - 1), 0.0)
+    result: Floats = np.zeros(len(names))
+    for _ in range(_STEPS):
+        likely = 1 / (1 + np.exp(-found @ result))
+        slope = found.T @ (weights * (likely - labels)) + penalty * result
+        result -= np.linalg.solve((found.T * (weights * likely * (1 - likely))) @ found + np.diag(penalty), slope)
+    return result / scale
+
+
+def report(name: str, rows: Sequence[Example], weights: Floats, names: Sequence[str], evaluator: Any) -> None:
+    """Print how well a set is told apart, and what thresholds would tell and keep silent."""
+    sure = 1 / (1 + np.exp(-matrix(rows, names)[0] @ weights))
+    by = {kind: [float(p) for p, (each, _) in zip(sure, rows, strict=True) if each == kind] for kind in WEIGHT}
+    percent = lambda value: "-" if value is None else f"{100 * value:.1f}"  # noqa: E731
+    found = [evaluator.auroc(by["own"], by[kind]) for kind in ("foreign", "unanswerable")]
+    halves = [np.mean(np.array(by["own"]) >= 0.5), np.mean(np.array(by["foreign"]) < 0.5)]
+    print(
+        f"{name:>18}  AUROC {percent(found[0])} {percent(found[1])}  sure {percent(halves[0])} {percent(halves[1])}"
+        f"  ece {percent(evaluator.ece(by['own'], by['foreign']))}  told/silent",
+        *(
+            f"{least}: {percent(np.mean(np.array(by['own']) >= least))}/{percent(np.mean(np.array(by['foreign']) < least))}"
+            for least in (0.05, 0.1, 0.15, 0.2)
+        ),
+    )
+
+
+def bins(rows: Sequence[Example], weights: Floats, names: Sequence[str]) -> list[tuple[float, float, int]]:
+    """Return mean confidence, share of answerable questions, and their number, for each tenth of confidence."""
+    told = [each for each in rows if each[0] != "unanswerable"]
+    found, labels, _ = matrix(told, names)
+    sure = 1 / (1 + np.exp(-found @ weights))
+    places = np.minimum((sure * _BINS).astype(int), _BINS - 1)
+    held = [places == place for place in range(_BINS) if (places == place).any()]
+    return [(float(sure[each].mean()), float(labels[each].mean()), int(each.sum())) for each in held]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--every", type=int, default=1, help="only every so manieth question")
+    parser.add_argument("--memories", type=int, default=60, help="the most memories of a data set")
+    parser.add_argument("--eval", type=Path)
+    parser.add_argument("--features", type=Path)
+    parser.add_argument("--plot", type=Path)
+    given = parser.parse_args()
+    evaluator = load_evaluator(given.eval or given.data.resolve().parent / "eval_context.py")
+    if given.features is not None and given.features.is_file():
+        sets: dict[str, list[Example]] = json.loads(given.features.read_text(encoding="utf-8"))
+    else:
+        sets = {}
+        for name in BUDGETS:
+            every = given.every if name.startswith("locomo") else 1
+            sets[name] = list(examples(given.data / name, evaluator, every, given.memories))
+            print(name, len(sets[name]), flush=True)
+        if given.features is not None:
+            given.features.write_text(json.dumps(sets), encoding="utf-8")
+    names = list(next(iter(sets.values()))[0][1])
+    left_out = {}
+    for name, rows in sets.items():
+        left_out[name] = fitted([other for each, other in sets.items() if each != name], names)
+        report(f"without {name}", rows, left_out[name], names, evaluator)
+    whole = fitted(list(sets.values()), names)
+    for name, rows in sets.items():
+        report(name, rows, whole, names, evaluator)
+    print({name: round(float(weight), 3) for name, weight in zip(names, whole, strict=True)})
+    if given.plot is not None:
+        from plot import draw_calibration
+
+        draw_calibration({name: bins(rows, left_out[name], names) for name, rows in sets.items()}, given.plot)
+
+
+if __name__ == "__main__":
+    main()
