@@ -24,6 +24,7 @@ from memorist.context.confidence import features
 WEIGHT = {"own": 1.0, "foreign": 1.0, "unanswerable": 0.03}
 PENALTY = 1e-3
 UNANSWERABLE = ("5-adversarial", "abstention")
+_LEASTS = (0.05, 0.1, 0.15, 0.2)
 _HITS = 20
 _STEPS = 50
 _BINS = 10
@@ -91,17 +92,18 @@ def report(name: str, rows: Sequence[Example], weights: Floats, names: Sequence[
     """Print how well a set is told apart, and what thresholds would tell and keep silent."""
     sure = 1 / (1 + np.exp(-matrix(rows, names)[0] @ weights))
     by = {kind: [float(p) for p, (each, _) in zip(sure, rows, strict=True) if each == kind] for kind in WEIGHT}
-    percent = lambda value: "-" if value is None else f"{100 * value:.1f}"  # noqa: E731
     found = [evaluator.auroc(by["own"], by[kind]) for kind in ("foreign", "unanswerable")]
-    halves = [np.mean(np.array(by["own"]) >= 0.5), np.mean(np.array(by["foreign"]) < 0.5)]
+    own, foreign = np.array(by["own"]), np.array(by["foreign"])
+    told = [f"{least}: {_percent((own >= least).mean())}/{_percent((foreign < least).mean())}" for least in _LEASTS]
     print(
-        f"{name:>18}  AUROC {percent(found[0])} {percent(found[1])}  sure {percent(halves[0])} {percent(halves[1])}"
-        f"  ece {percent(evaluator.ece(by['own'], by['foreign']))}  told/silent",
-        *(
-            f"{least}: {percent(np.mean(np.array(by['own']) >= least))}/{percent(np.mean(np.array(by['foreign']) < least))}"
-            for least in (0.05, 0.1, 0.15, 0.2)
-        ),
+        f"{name:>23}  AUROC {_percent(found[0])} {_percent(found[1])}",
+        f"sure {_percent((own >= 0.5).mean())} {_percent((foreign < 0.5).mean())}",
+        f"ece {_percent(evaluator.ece(by['own'], by['foreign']))}  told/silent {' '.join(told)}",
     )
+
+
+def _percent(value: Any) -> str:
+    return "-" if value is None else f"{100 * value:.1f}"
 
 
 def bins(rows: Sequence[Example], weights: Floats, names: Sequence[str]) -> list[tuple[float, float, int]]:
