@@ -15,7 +15,7 @@ from memorist.sync import Memory
 def build(rows: Sequence[shared.Row]) -> Memory:
     """Return a memory that holds the rows."""
     memory = Memory.open(":memory:", embedder=shared.EMBEDDER)
-    memory.remember([_draft(row) for row in shared.said(rows)])
+    memory.remember([draft_of(row) for row in shared.said(rows)])
     return memory
 
 
@@ -29,7 +29,7 @@ def close(index: Memory) -> None:
     index.close()
 
 
-def _draft(row: shared.Row) -> Draft:
+def draft_of(row: shared.Row) -> Draft:
     if row.get("kind") == "fact":
         return Draft(
             content=row["text"], id=row["id"], kind=Kind.FACT, session=row["session"], happened_at=row["timestamp"]

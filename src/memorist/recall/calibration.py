@@ -1,20 +1,52 @@
-"""From a sum of signals to a score from 0 to 1, in the same order."""
+"""From a sum of signals to a score from 0 to 1, in the same order: the probability that a hit answers.
+
+It is the probability that a record fits, by its own sum, times its share among all records behind the wall: of many
+alike, one answers. The three constants of the former were fitted by `bench/recall/calibrate.py`; the steepness of the
+share was chosen there among 0.3, 0.55, 0.8 and 1.1.
+"""
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from memorist.recall.index import Floats
 
-__all__ = ["calibrated", "shared_out"]
+__all__ = ["Crowd", "calibrated", "crowd_of", "shared_out"]
 
-STEEPNESS = 0.55
-MIDDLE = 17.0
-"""Fitted so that the best record for a question that the memory can answer, and the best for one asked of
-somebody else's memory, fall on either side of one half; see docs/recall.md for how often they do."""
+SLOPE = 1.1
+MIDDLE = 10.1
+"""The sum from which on a record fits rather than not, where there is no conversation."""
+TALK = 2.2
+"""How much later that is in a conversation, whose messages have their neighbours' signals too."""
+STEEPNESS = 0.8
+"""A record counts e times as much as one whose sum is 1 / STEEPNESS lower."""
 
 
-def calibrated(total: Floats) -> Floats:
-    """Return the sum of all signals as a score: above one half, it is more likely an answer than not."""
-    scores: Floats = (1 / (1 + np.exp(STEEPNESS * (MIDDLE - total)))).astype(np.float32)
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """All records of one ranking: their weights together, as a logarithm, and whether there are messages among them."""
+
+    weight: float = 0.0
+    talk: bool = False
+
+    def share(self, total: Floats) -> Floats:
+        """Return the share of each record, from the sums of its signals."""
+        shares: Floats = np.minimum(np.exp(STEEPNESS * total - np.float32(self.weight)), 1)
+        return shares
+
+
+def crowd_of(total: Floats, *, talk: bool) -> Crowd:
+    """Return what records are together, from the sums of their signals."""
+    if not len(total):
+        return Crowd()
+    most = float(total.max())
+    return Crowd(STEEPNESS * most + float(np.log(np.exp(STEEPNESS * (total - most)).sum())), talk)
+
+
+def calibrated(total: Floats, crowd: Crowd) -> Floats:
+    """Return the probability that each record answers, from the sums of its signals."""
+    fits = 1 / (1 + np.exp(-SLOPE * (total - MIDDLE - TALK * crowd.talk)))
+    scores: Floats = (fits * crowd.share(total)).astype(np.float32)
     return scores
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from memorist.recall.calibration import calibrated, shared_out
+from memorist.recall.calibration import Crowd, calibrated, crowd_of, shared_out
 from memorist.recall.index import KINDS, Bools, Floats, Rows, WallIndex
 from memorist.recall.marks import ASKS, ASSISTANTS, STANDING, TELLS, TIMED
 from memorist.recall.query import Query
@@ -41,6 +41,7 @@ RATING = 1.0
 """What a rating of 1 counts: as much as 0.05 of similarity, so it decides only among like records."""
 _MOST_BY_WORDS = (WEIGHTS["words"] + WEIGHTS["words_around"]) * (K1 + 1) + WEIGHTS["pairs"]
 _AS_IT_IS = Scale()
+_NOBODY = Crowd()
 CANDIDATES = 1000
 """Rows ranked behind a wall too large to rank whole: the nearest by vector, and those that hold the words."""
 
@@ -68,7 +69,8 @@ class Asked:
 class Ranked:
     """Rows of the index and their records' numbers, in no order yet, with what each signal says of them.
 
-    `similarities` are cosines; `unsure` tells that they are approximate. `scale` is theirs.
+    `similarities` are cosines; `unsure` tells that they are approximate. `scale` is theirs. `crowd`
+    is what a score compares a record with: all that were ranked, those left out since included.
     """
 
     rows: Rows
@@ -78,6 +80,7 @@ class Ranked:
     ratings: Floats
     unsure: bool = False
     scale: Scale = _AS_IT_IS
+    crowd: Crowd = _NOBODY
 
     def with_exact(self, vectors: Mapping[int, Floats], vector: Floats) -> "Ranked":
         """Return the same with similarities computed from the whole vectors."""
@@ -92,16 +95,19 @@ class Ranked:
         """Return what the order goes by, 0 to 1."""
         if query.mode == "dense":
             return shared_out(WEIGHTS["meaning"] * self.similarities + RATING * self.ratings, WEIGHTS["meaning"])
-        total = np.zeros(len(self.numbers), np.float32)
-        for name, values in self.signals.items():
-            total += np.float32(WEIGHTS[name]) * values
-        total += RATING * self.ratings
-        return calibrated(total) if query.mode == "hybrid" else shared_out(total, _MOST_BY_WORDS)
+        total = self.total()
+        return calibrated(total, self.crowd) if query.mode == "hybrid" else shared_out(total, _MOST_BY_WORDS)
+
+    def total(self) -> Floats:
+        """Return the weighted sum of the signals, and the rating."""
+        return _sum(self.signals, len(self.numbers)) + np.float32(RATING) * self.ratings
 
     def best(self, query: Query, count: int) -> "Ranked":
         """Return the best `count` that reach the query's thresholds, best first, the newer of equals first."""
         scores, similar = self.scores(query), np.clip(self.similarities, 0, 1)
         passed = np.flatnonzero((scores >= query.min_score) & (similar >= query.min_similarity))
+        if query.mode == "hybrid":  # the scores of those far behind are all next to nothing
+            scores = self.total()
         if len(passed) > count:  # sort only those that tie with the last place or better
             last = np.partition(scores[passed], -count)[-count]
             passed = passed[scores[passed] >= last]
@@ -146,7 +152,8 @@ def rank(index: WallIndex, asked: Asked) -> Ranked:
     if asked.vector is not None:
         signals |= _telling(index, question, rows) | _echo(index, rows, signals["words"])
     signals |= _conversation(index, rows, signals)
-    return _ranked(index, rows, cosines, signals, asked.scale)
+    ranked = _ranked(index, rows, cosines, signals, asked.scale)
+    return replace(ranked, crowd=crowd_of(ranked.total(), talk="impersonal" in signals))
 
 
 def _spelled(index: WallIndex, asked: Asked) -> tuple[list[str], list[tuple[str, str]]]:
@@ -248,14 +255,19 @@ def _conversation(index: WallIndex, rows: Rows, signals: Mapping[str, Floats]) -
     """Return how the best record of each one's conversation compares with the best of all; 0 is best."""
     if not len(rows) or not index.sessions:
         return {}
-    total = np.zeros(len(rows), np.float32)
-    for name, values in signals.items():
-        total += np.float32(WEIGHTS[name]) * values
+    total = _sum(signals, len(rows))
     session = index.column("session")[rows]
     best = np.full(len(index.sessions), -np.inf, np.float32)
     inside = session >= 0
     np.maximum.at(best, session[inside], total[inside])
     return {"conversation": np.where(inside, best[session], total) - total.max()}
+
+
+def _sum(signals: Mapping[str, Floats], count: int) -> Floats:
+    total = np.zeros(count, np.float32)
+    for name, values in signals.items():
+        total += np.float32(WEIGHTS[name]) * values
+    return total
 
 
 def _ranked(
