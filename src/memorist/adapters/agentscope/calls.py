@@ -1,4 +1,4 @@
-"""Calls of tools as agents report them: read, mended, and kept."""
+"""Reads, repairs and stores the tool calls that agents report."""
 
 import json
 import math
@@ -17,14 +17,14 @@ __all__ = ["ReportedCall", "call_key", "read_call"]
 
 @dataclass(frozen=True, slots=True)
 class ReportedCall:
-    """A call that was reported: what was called, and when."""
+    """A reported call, and when it happened."""
 
     use: ToolUse
     happened_at: datetime
 
     @property
     def key(self) -> str:
-        """What makes two calls of a tool the same: input and output."""
+        """Equal for two calls of a tool with the same input and output."""
         return call_key(self.use)
 
     async def keep(self, memory: Memory, labels: Mapping[str, str]) -> None:
@@ -37,16 +37,15 @@ class ReportedCall:
 
 
 def call_key(use: ToolUse) -> str:
-    """Return a text that two calls of one tool share where input and output are the same."""
+    """Return a text that is equal for two calls with the same input and output."""
     return json.dumps([dict(use.arguments), use.result], sort_keys=True, ensure_ascii=False)
 
 
 def read_call(given: object) -> ReportedCall | None:
-    """Return the call that an agent reported; None where it has no tool's name or no output.
+    """Return the call that an agent reported; None if it has no tool name or no output.
 
-    What is missing or cannot be read otherwise is mended: the time is now, a negative token cost is a quarter
-    of the characters, a call without a word of failure has succeeded, and one that nobody scored has 1 for a
-    success and 0 for a failure.
+    Missing and unreadable fields get defaults: the time is now, a negative token cost is a quarter of the
+    characters, `success` is true, and the score is 1 for a success and 0 for a failure.
     """
     if not isinstance(given, Mapping):
         return None
@@ -74,7 +73,7 @@ def read_call(given: object) -> ReportedCall | None:
 
 
 def _plain(value: object) -> Any:
-    """Return the value as JSON has it; what JSON cannot say, such as NaN, becomes a text."""
+    """Return the value as JSON; what JSON does not have, such as NaN, becomes a text."""
     return json.loads(json.dumps(value, default=str), parse_constant=str)
 
 

@@ -1,4 +1,4 @@
-"""The runner of the flows by which personal, task and tool memory record and retrieve."""
+"""The flows with which personal, task and tool memory record and retrieve."""
 
 import asyncio
 import hashlib
@@ -23,7 +23,7 @@ from memorist.scope import Scope
 __all__ = ["PERSONAL_ACKNOWLEDGEMENT", "TASK_ACKNOWLEDGEMENT", "FlowRunner", "Result"]
 
 Result: TypeAlias = dict[str, Any]
-"""`answer`, a text; `success`; and `metadata`, what else there is to tell."""
+"""`answer` (a text), `success`, and `metadata`."""
 
 PERSONAL_ACKNOWLEDGEMENT = "I understand and will remember this information."
 TASK_ACKNOWLEDGEMENT = "Task information recorded."
@@ -34,7 +34,7 @@ _CALLS_KEPT = 100
 
 
 class FlowRunner:
-    """Runs the flows on a memory: each in one workspace, which is a user of that memory.
+    """Runs the flows on a memory, each in one workspace, which is a user of that memory.
 
     | flow | arguments | answers with |
     |---|---|---|
@@ -47,11 +47,11 @@ class FlowRunner:
     | `retrieve_tool_memory` | `tool_names="a,b"`, `top_k` | the guidelines |
 
     Args:
-        memory: a file or URL, opened and closed with the runner, or a memory that is open already.
+        memory: a file or URL, which the runner opens and closes, or an open memory.
         embedder: for a file or URL; ours or AgentScope's.
         model: a chat model, ours or AgentScope's.
-        agent: a label on what is recorded.
-        session: a label on what is recorded.
+        agent: a label of the records.
+        session: a label of the records.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class FlowRunner:
             await root.close()
 
     async def async_execute(self, name: str, workspace_id: str | None = None, **arguments: Any) -> Result:
-        """Run a flow in a workspace. Arguments that it does not know are passed over.
+        """Run a flow in a workspace. Unknown arguments are ignored.
 
         Raises:
             ClosedError: used outside of ``async with``.
@@ -103,7 +103,7 @@ class FlowRunner:
         workspace = self._workspace(workspace_id)
         if name.startswith("retrieve_"):
             return await flow(self, workspace, arguments)
-        async with self._recording:  # what is the same is known by what is stored before
+        async with self._recording:  # equal calls and facts are recognised by what is stored before
             return await flow(self, workspace, arguments)
 
     def _workspace(self, id: str | None) -> Memory:
@@ -195,11 +195,11 @@ _FLOWS: Mapping[str, _Flow] = {
 
 
 def _user_of(workspace: object) -> str:
-    """Return the user that a workspace is: its own name, or a digest where a user cannot have that name."""
+    """Return the user of a workspace: its name, or a digest of a name that no user may have."""
     name = str(workspace)
     try:
         Scope(user=name)
-        if not re.fullmatch(r"workspace-[0-9a-f]{64}", name):  # else one user could go by the digest of another
+        if not re.fullmatch(r"workspace-[0-9a-f]{64}", name):  # so that no name is the digest of another
             return name
     except InvalidInputError:
         pass
@@ -220,7 +220,7 @@ def _messages(trajectory: Mapping[str, Any]) -> list[dict[str, str]]:
 
 
 def _items(messages: list[dict[str, str]]) -> list[dict[str, str]]:
-    """Return the items of a recording: what was acknowledged, and so not the thinking; [] for a conversation."""
+    """Return the acknowledged items of a recording, without the thinking; [] for a conversation."""
     return [each for each, reply in pairwise(messages) if reply["content"] in _ACKNOWLEDGEMENTS]
 
 
@@ -243,7 +243,7 @@ def _texts(hits: Iterable[Hit], text_of: Callable[[Record], str]) -> list[str]:
 
 
 def _lessons(hits: Iterable[Hit]) -> list[str]:
-    """Return the experiences to read, those that say the same once."""
+    """Return the texts of experiences without duplicates."""
     best: dict[str, Record] = {}
     for hit in hits:
         best.setdefault(hit.record.content, hit.record)

@@ -19,21 +19,19 @@ _IDS = ("agent_id", "user_id", "run_id")
 
 
 class Mem0LongTermMemory(RecordingMemory):
-    """What mem0 keeps of a user, an agent or a run. Needs ``pip install 'memorist[mem0]'``, mem0 1.x or 2.x.
+    """Keeps memories of a user, an agent or a run in mem0 1.x or 2.x. Needs ``pip install 'memorist[mem0]'``.
 
-    The models run in the event loop that calls; nothing is sent anywhere but by them: mem0's telemetry is off unless
-    MEM0_TELEMETRY says otherwise.
+    The models run in the caller's event loop. mem0's telemetry is off unless MEM0_TELEMETRY turns it on.
 
     Args:
         agent_name: the agent; with it, mem0 also learns from what the assistant says.
         user_name: the user.
-        run_name: the session. One of the three must be given; only what was recorded with the same is found.
+        run_name: the session. One of the three is required; a search finds what was recorded with the same names.
         model: a chat model of this project or of AgentScope.
         embedding_model: an embedder of this project or of AgentScope.
         vector_store_config: a `VectorStoreConfig` of mem0; by default Qdrant on disk, in mem0's own folder.
-        mem0_config: a `MemoryConfig` of mem0, which is not changed; what else is given goes before what it says.
-        default_memory_type: the type of what is recorded, where a call does not say it: None, or
-            "procedural_memory".
+        mem0_config: a `MemoryConfig` of mem0, which is not changed; the other arguments override it.
+        default_memory_type: the type of memory where a call gives none: None, or "procedural_memory".
         **kwargs: `path` and `on_disk` of the default vector store.
 
     Raises:
@@ -85,18 +83,18 @@ class Mem0LongTermMemory(RecordingMemory):
                     await closing
 
     async def record_to_memory(self, thinking: str, content: list[str], **kwargs: Any) -> ToolResponse:
-        """Record important information that you may need later.
+        """Use this to record important information that you may need later.
 
-        The content should be specific and short: who, when, where, what, why, how.
+        What you record should be specific and concise: who, when, where, did what, why, how.
 
         Args:
-            thinking: Your reasons for recording it.
-            content: What to remember, as a list of strings.
+            thinking: Your thinking and your reasons about what to record.
+            content: What to remember, a list of strings.
         """
         try:
             text = "\n".join([thinking, *listed(content)] if thinking else listed(content))
             results: Any = {"results": []}
-            # mem0 learns from an assistant's words other things than from a user's, and may find none at all.
+            # mem0 extracts other things from an assistant's words than from a user's, and may find nothing.
             for role, more in (("user", {}), ("assistant", {}), ("assistant", {"infer": False})):
                 if text.strip() and _nothing(results):
                     results = await self._add([_turn(role, text)], **{**kwargs, **more})
@@ -105,10 +103,11 @@ class Mem0LongTermMemory(RecordingMemory):
             return answer(f"Error recording memory: {error}")
 
     async def retrieve_from_memory(self, keywords: list[str], limit: int = 5, **kwargs: Any) -> ToolResponse:
-        """Retrieve what you have recorded, by keywords.
+        """Retrieve from memory what belongs to the given keywords.
 
         Args:
-            keywords: What to search for, each a short and specific text: a person's name, a date, a place.
+            keywords: What to search for in memory. Each should be specific and concise, for example a person's
+                name, a date or a place.
             limit: The most memories to return for each keyword.
         """
         try:
@@ -119,16 +118,16 @@ class Mem0LongTermMemory(RecordingMemory):
     async def record(
         self, msgs: list[Msg | None], memory_type: str | None = None, infer: bool = True, **kwargs: Any
     ) -> Any:
-        """Record these messages; those recorded before, and what was recalled, are left out.
+        """Record these messages, without recalled memories and messages recorded before.
 
         Args:
-            msgs: the messages; None among them is passed over.
+            msgs: the messages; None among them is skipped.
             memory_type: None, or "procedural_memory".
-            infer: let the chat model find what is worth keeping; otherwise the texts are kept.
+            infer: let the chat model extract what is worth keeping; otherwise store the texts.
             **kwargs: further arguments of mem0's `add`.
 
         Returns:
-            What mem0 says it has kept.
+            mem0's result.
 
         Raises:
             TypeError: there is something else than messages.
@@ -145,7 +144,7 @@ class Mem0LongTermMemory(RecordingMemory):
         return results
 
     async def retrieve(self, msg: Msg | list[Msg] | None, limit: int = 5, **kwargs: Any) -> str:
-        """Return what matters to these messages, a line for each memory.
+        """Return what is relevant to these messages, a line for each memory.
 
         Args:
             msg: the message, or several, each of which is searched for.

@@ -1,4 +1,4 @@
-"""Long-term memory for the agents of AgentScope 2.x, which take middlewares instead of memories."""
+"""Long-term memory for agents of AgentScope 2.x, as a middleware."""
 
 import warnings
 from collections.abc import AsyncGenerator, Callable, Iterable
@@ -23,14 +23,14 @@ Mode: TypeAlias = Literal["static_control", "agent_control", "both"]
 if TYPE_CHECKING or agentscope_version() != 2:
 
     class MiddlewareBase:
-        """Where AgentScope's own class stands if its version 2 is installed; else no middleware can be made."""
+        """Stands for AgentScope's class where its version 2 is not installed; no middleware can be made then."""
 
 else:
     from agentscope.middleware import MiddlewareBase
 
 
 class MemoryMiddleware(MiddlewareBase):
-    """A long-term memory in an agent of AgentScope 2.x, in the three modes that version 1 has.
+    """A long-term memory for agents of AgentScope 2.x, with the three modes of version 1.
 
     ```python
     middleware = MemoryMiddleware(memory, mode="both")
@@ -38,10 +38,10 @@ class MemoryMiddleware(MiddlewareBase):
     ```
 
     Args:
-        memory: any of this package's long-term memories, entered where it must be.
+        memory: any of this package's long-term memories, entered if it needs to be.
         mode: "static_control": before a reply, what is retrieved is added as one user message named
-            `long_term_memory`, in the place of the last one; after it, the exchange is recorded once.
-            "agent_control": `list_tools` has the memory's two functions. "both": both.
+            `long_term_memory`, which replaces the last one; after the reply, the exchange is recorded once.
+            "agent_control": `list_tools` returns the memory's two functions. "both": both.
 
     Raises:
         ImportError: AgentScope 2 is not installed.
@@ -54,13 +54,13 @@ class MemoryMiddleware(MiddlewareBase):
             raise InvalidInputError(f"mode must be static_control, agent_control or both, not {mode!r}")
         self._memory = memory
         self._mode = mode
-        # By agent, what was said to it since the last reply that ended.
+        # By agent, the messages since its last completed reply.
         self._open: WeakKeyDictionary[Any, list[Msg]] = WeakKeyDictionary()
 
     async def on_reply(
         self, agent: Any, input_kwargs: dict[str, Any], next_handler: Callable[..., AsyncGenerator[Any, None]]
     ) -> AsyncGenerator[Any, None]:
-        """Retrieve before a reply and record after it, in the modes where the program has control."""
+        """Retrieve before a reply and record after it, except in the mode "agent_control"."""
         if self._mode == "agent_control":
             async for item in next_handler(**input_kwargs):
                 yield item
@@ -80,13 +80,13 @@ class MemoryMiddleware(MiddlewareBase):
         await self._record(waiting, reply)
 
     async def list_tools(self) -> list[Any]:
-        """Return the memory's two functions as tools, in the modes where the agent has control; else []."""
+        """Return the memory's two functions as tools; [] in the mode "static_control"."""
         if self._mode == "static_control":
             return []
         return [_tool(self._memory.record_to_memory, False), _tool(self._memory.retrieve_from_memory, True)]
 
     async def _note(self, heard: list[Msg]) -> Any:
-        """Return the message that says what is remembered, or None."""
+        """Return the message with recalled memories, or None."""
         if not heard:
             return None
         try:
@@ -98,7 +98,7 @@ class MemoryMiddleware(MiddlewareBase):
         return _user_message(framed) if framed else None
 
     async def _record(self, waiting: list[Msg], reply: Any) -> None:
-        """Record what was said to the agent and what it answered, once it has answered something."""
+        """Record the messages to the agent and its reply, if the reply has a text."""
         if reply is None or not reply.get_text_content():
             return
         exchange: list[Msg | None] = [*waiting, _as_ours(reply)]
@@ -125,7 +125,7 @@ def _messages(inputs: Any) -> list[Any]:
 
 
 def _as_ours(message: Any) -> Msg:
-    """Return AgentScope's message with its blocks of text, thinking, calls and results as plain values."""
+    """Return AgentScope's message with its blocks as plain values."""
     blocks = [_block(each.model_dump(mode="json")) for each in message.content]
     ours = Msg(message.name, blocks, message.role)
     ours.id = message.id
@@ -144,7 +144,7 @@ def _user_message(text: str) -> Any:
 
 
 def _put(context: list[Any], note: Any) -> None:
-    """Put what is remembered now in the place of what was remembered for an earlier question."""
+    """Replace the message with the memories recalled for an earlier question."""
     context[:] = [each for each in context if getattr(each, "name", None) != RECALLED]
     if note is not None:
         context.append(note)

@@ -1,4 +1,4 @@
-"""What is read from messages: their text, the query among them, and what of them is new."""
+"""Reads texts, queries and steps from messages."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -25,7 +25,7 @@ RECALLED = "long_term_memory"
 """The name of the message by which an agent is told what was recalled, and a mark in the metadata of a summary."""
 
 _PLUMBING = ("retrieve_from_memory", "record_to_memory", "generate_response")
-"""Tools that say nothing of the work: those of the memory itself, and the one by which an agent answers."""
+"""Tools that are no part of the work: those of the memory, and the one with which an agent answers."""
 
 
 def recorded(msgs: object) -> list[Msg]:
@@ -57,7 +57,7 @@ def asked(msg: object) -> list[Msg]:
 
 
 def listed(texts: str | Iterable[str]) -> list[str]:
-    """Return texts that a model gave; a single one, where it forgot the list, is a list of one."""
+    """Return a model's texts as a list; a single text becomes a list of one."""
     return [texts] if isinstance(texts, str) else list(texts)
 
 
@@ -80,25 +80,25 @@ def is_recalled(message: Msg) -> bool:
 
 
 def said(message: Msg, *, thinking: bool = True) -> str:
-    """Return what was said in a message, without what recall put there."""
+    """Return the text of a message without recalled memories."""
     return "" if is_recalled(message) else without_recalled(text_of(message, thinking=thinking)).strip()
 
 
 def words_of(message: Msg) -> str:
-    """Return the whole message to read, calls of tools and their results included; never blank."""
+    """Return the whole message as text, with tool calls and their results; never blank."""
     parts = [_block_text(block) for block in blocks_of(message)]
     return "\n".join(part for part in parts if part.strip()) or "(empty)"
 
 
 def searchable(message: Msg) -> str:
-    """Return what of a message a search may find: all but what was recalled; never blank."""
+    """Return the text of a message that a search may match: all but recalled memories; never blank."""
     return "\n".join(text for _, text in steps_of(message) if text.strip()) or "(nothing said)"
 
 
 def steps_of(message: Msg) -> Iterable[tuple[str, str]]:
-    """Yield role and text of what a message says and does, without what was recalled.
+    """Yield role and text of each part of a message, without recalled memories.
 
-    The calls of the memory's own tools are no part of it: they hold what is recorded already.
+    Calls of the memory's own tools are left out: they hold what is recorded already.
     """
     if text := said(message):
         yield message.role, text

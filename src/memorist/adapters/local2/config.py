@@ -1,4 +1,4 @@
-"""What ``memory.yaml`` may say."""
+"""The settings in ``memory.yaml``."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -62,13 +62,13 @@ class MemoryConfig:
 
     @classmethod
     def load(cls, path: str | PathLike[str], **overrides: Any) -> "MemoryConfig":
-        """Return what a YAML file says, with `overrides` (those that are not None) in its place.
+        """Return the settings of a YAML file; `overrides` that are not None replace them.
 
         Needs ``pip install 'memorist[local2]'``.
 
         Raises:
             FormatError: the file is not YAML, or not a mapping.
-            InvalidInputError: it has a setting that there is not, or a wrong one.
+            InvalidInputError: it has an unknown or a wrong setting.
             OSError: it cannot be read.
         """
         try:
@@ -86,10 +86,10 @@ class MemoryConfig:
 
     @classmethod
     def of(cls, said: Mapping[str, Any], where: str = "") -> "MemoryConfig":
-        """Return the settings of a mapping; `where` goes before the text of an error.
+        """Return the settings of a mapping; `where` begins the text of an error.
 
         Raises:
-            InvalidInputError: there is no such setting, or it is wrong.
+            InvalidInputError: a setting is unknown or wrong.
         """
         known = [each.name for each in dataclasses.fields(cls)]
         for name in said:

@@ -1,4 +1,4 @@
-"""The texts that a model gets to read."""
+"""The texts that a model reads."""
 
 import re
 from collections.abc import Callable, Iterable

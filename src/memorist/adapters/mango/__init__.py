@@ -1,6 +1,6 @@
-"""Mango's agent memory: tool calls that worked, texts, and verified training examples.
+"""Mango's agent memory: successful tool calls, texts, and verified training examples.
 
-`ChromaAgentMemory` keeps them in Chroma, as Mango's own does; `AgentMemory` is the same on any Memorist store.
+`ChromaAgentMemory` stores them in Chroma, like Mango's own; `AgentMemory` does in any Memorist store.
 """
 
 from memorist.adapters.mango.agent_memory import AgentMemory

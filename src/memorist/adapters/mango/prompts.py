@@ -1,4 +1,4 @@
-"""What an agent's prompt says of its memory: sections built from what a search found."""
+"""Sections of an agent's prompt, built from search results."""
 
 import json
 from collections.abc import Sequence
@@ -40,12 +40,12 @@ def prompt_sections(
 
 
 async def memory_sections(memory: MemoryService, question: str, *, texts: bool = True) -> str:
-    """Search a memory for a question, and return the sections of the prompt that come of it.
+    """Return the prompt sections for a question, from searching a memory.
 
     Args:
-        memory: where to look; one that takes no training entries has none.
-        question: what the agent is asked.
-        texts: whether saved texts are searched, too.
+        memory: the memory to search; it need not support training entries.
+        question: the user's question.
+        texts: whether to search saved texts, too.
     """
     try:
         training = await memory.get_training_entries(question)

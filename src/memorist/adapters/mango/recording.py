@@ -1,4 +1,4 @@
-"""Storing by itself: a tool call that succeeded is kept, and a memory that fails spoils no turn."""
+"""Stores successful tool calls automatically; a failing memory does not fail the turn."""
 
 import json
 import logging
@@ -15,7 +15,7 @@ logger = logging.getLogger("memorist.adapters.mango")
 
 
 class ToolCallRecorder:
-    """Keeps the calls that an agent makes.
+    """Stores the tool calls of an agent.
 
     ```python
     recorder = ToolCallRecorder(memory)
@@ -24,8 +24,8 @@ class ToolCallRecorder:
     ```
 
     Args:
-        memory: where to.
-        tools: the session's memory tools, so that ``delete_last_memory_entry`` finds what was kept here.
+        memory: where to store them.
+        tools: the session's memory tools; ``delete_last_memory_entry`` then deletes calls stored here, too.
     """
 
     def __init__(self, memory: MemoryService, tools: MemoryTools | None = None) -> None:
@@ -41,14 +41,14 @@ class ToolCallRecorder:
         *,
         success: bool = True,
     ) -> str | None:
-        """Keep a call, and return its id; None for one that failed, one of the memory tools, or a failing memory.
+        """Store a call and return its id; None for a failed call, a memory tool, or a failing memory.
 
         Args:
-            question: what the user asked; what recall put into it is left out.
+            question: what the user asked; recalled blocks in it are left out.
             tool_name: the tool.
-            tool_args: what it was called with, if with anything.
-            result: what it returned: a text, or anything with a text.
-            success: whether it did what it should.
+            tool_args: its arguments.
+            result: what it returned: a text, or a value that is stored as one.
+            success: whether the call succeeded.
         """
         if not success or tool_name in MEMORY_TOOLS:
             return None

@@ -1,4 +1,4 @@
-"""The four tools by which an agent uses its memory itself."""
+"""The four tools with which an agent uses its memory."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ MEMORY_TOOLS = (
     "delete_last_memory_entry",
 )
 SUMMARY_LENGTH = 300
-"""Most characters of a result that are kept with a call."""
+"""The most characters of a result that are stored with a call."""
 _MOST_FOUND = 5
 _THRESHOLD = 0.6
 
@@ -43,15 +43,15 @@ class MemoryTools:
 
     @property
     def schemas(self) -> list[ToolSchema]:
-        """What a model is told of the tools."""
+        """The schemas for a model."""
         return self._box.schemas
 
     async def call(self, name: str, arguments: dict[str, Any] | str | None = None) -> ToolResult:
-        """Carry out a call that a model asked for; whatever goes wrong is an unsuccessful result."""
+        """Carry out a model's call; an error is an unsuccessful result."""
         return await self._box.call(name, arguments)
 
     def saved(self, entry_id: str) -> None:
-        """Say that a tool call was stored in this session, so that it can be deleted again."""
+        """Note that a tool call was stored in this session, so that it can be deleted."""
         if entry_id in self._saved:
             self._saved.remove(entry_id)
         self._saved.append(entry_id)

@@ -1,4 +1,4 @@
-"""Training from files of one JSON object a line, and export into one."""
+"""Training from files with one JSON object a line, and export to such a file."""
 
 import json
 from collections.abc import AsyncIterator, Iterable
@@ -12,7 +12,7 @@ __all__ = ["BadLine", "TrainingReport", "export_lines", "train_lines"]
 
 @dataclass(frozen=True, slots=True)
 class BadLine:
-    """A line that could not be taken in, by its number from 1, and why."""
+    """A line that was not imported: its number from 1, and the reason."""
 
     number: int
     reason: str
@@ -20,19 +20,19 @@ class BadLine:
 
 @dataclass(slots=True)
 class TrainingReport:
-    """What came of a file."""
+    """The result of importing a file."""
 
     imported: int = 0
     bad: list[BadLine] = field(default_factory=list)
 
 
 async def train_lines(memory: MemoryService, lines: Iterable[str | bytes]) -> TrainingReport:
-    """Take in one entry a line, in the form of `export_all`; an entry without a type is a training entry.
+    """Import one entry a line, in the form of `export_all`; an entry without a type is a training entry.
 
-    Blank lines are skipped; bad ones are counted and told, and the others are taken in.
+    Blank lines are skipped; bad lines are reported, and the others imported.
 
     Raises:
-        StoreError and the like: the memory failed; lines before are in.
+        StoreError: the memory failed; the lines before are imported.
     """
     report = TrainingReport()
     for number, line in enumerate(lines, 1):

@@ -1,4 +1,4 @@
-"""What a call of `get_all` or `search` asks, in either form, and how many must be looked at to answer it."""
+"""The arguments of `get_all` and `search`, in the forms of mem0 1.x and 2.x."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ from memorist.records import Hit, Record
 __all__ = ["Asked", "asked_of", "enough", "shown"]
 
 _TOP_K, _TOP_K_1 = 20, 100
-"""How many there are at most where nothing is said: in the form of mem0 2.x, and in that of 1.x."""
+"""The most results by default: in the form of mem0 2.x, and in that of 1.x."""
 _THRESHOLD = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Whose memories, which, how many; `is_first_form` where the ids came as arguments, as in mem0 1.x."""
+    """Whose memories, which, and how many; `is_first_form` if the ids are arguments, as in mem0 1.x."""
 
     owner: Owner
     split: Split
@@ -39,7 +39,7 @@ class Asked:
         return float(threshold)
 
     def test(self, show_expired: bool) -> Callable[[Record], bool]:
-        """Return what tells whether a record that the store returned is an answer."""
+        """Return the test that a record from the store must pass."""
         check = self.split.check
 
         def passes(record: Record) -> bool:
@@ -49,7 +49,7 @@ class Asked:
 
 
 def asked_of(ids: Mapping[str, Any], filters: Mapping[str, Any] | None, top_k: Any, limit: Any) -> Asked:
-    """Return what the arguments ask for; ids that are arguments go before those in the filters.
+    """Return what the arguments ask for; ids that are arguments override those in the filters.
 
     Raises:
         InvalidInputError: no id is given, or one of the arguments makes no sense.
@@ -73,7 +73,7 @@ def asked_of(ids: Mapping[str, Any], filters: Mapping[str, Any] | None, top_k: A
 async def enough(
     recall: Callable[[int], Awaitable[list[Hit]]], count: int, passes: Callable[[Record], bool]
 ) -> list[Hit]:
-    """Return the best `count` hits that pass, looking at more where too few do."""
+    """Return the best `count` hits that pass, recalling more while too few do."""
     wanted = min(count, MAX_LIMIT)
     while True:
         hits = await recall(wanted)
@@ -84,7 +84,7 @@ async def enough(
 
 
 def shown(hit: Hit, floor: float, *, explain: bool) -> dict[str, Any]:
-    """Return a hit as mem0 shows a memory it found."""
+    """Return a hit in the form of a search result of mem0."""
     found = item(hit.record, score=hit.score)
     if explain:
         found["score_details"] = {

@@ -1,4 +1,4 @@
-"""What is checked of the arguments, in mem0's order and words."""
+"""Checks of arguments, in mem0's order and words."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ def owner_of(given: Mapping[str, Any]) -> Owner:
 
 
 def trimmed(value: object, name: str) -> str | None:
-    """Return an id as it is stored: a text without white space around it."""
+    """Return an id in the form in which it is stored: without white space around it."""
     if value is None:
         return None
     text = str(value).strip()
@@ -51,7 +51,7 @@ def trimmed(value: object, name: str) -> str | None:
 
 
 def require_owner(given: Mapping[str, Any]) -> Owner:
-    """Return who `add` writes for.
+    """Return the owner for whom `add` writes.
 
     Raises:
         ValidationError: no id is given.
@@ -79,7 +79,7 @@ def check_memory_type(memory_type: str | None) -> None:
 
 
 def message_list(messages: object) -> list[Any]:
-    """Return what `add` was given as a list.
+    """Return the messages given to `add` as a list.
 
     Raises:
         ValidationError: it is no text, message or list.
@@ -112,7 +112,7 @@ def check_search(threshold: Any, top_k: Any) -> None:
 
 
 def check_query(query: object) -> str:
-    """Return a query without white space around it, or raise InvalidInputError where nothing is left."""
+    """Return a query without white space around it; raise InvalidInputError if nothing is left."""
     if not isinstance(query, str):
         raise InvalidInputError("Invalid query: must be a non-empty string.")
     if not query.strip():

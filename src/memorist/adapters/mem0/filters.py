@@ -1,4 +1,4 @@
-"""mem0's filters: as much as can be goes to the store; the rest is tested on what it returns."""
+"""mem0's filters: the store answers what it can; the rest is tested on the records that it returns."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Condition:
     value: Any = None
 
     def fields(self) -> Iterator[str]:
-        """Yield the fields it reads; a comparison that no store makes is marked with ""."""
+        """Yield the fields it reads, and "" for a comparison that a store cannot make."""
         if self.operator in _GROUPS:
             for part in self.parts:
                 yield from part.fields()
@@ -50,12 +50,12 @@ class Condition:
         if self.operator == "NOT":
             return {"$not": {"$or": inner}}
         compared = {self.field: {_STORED[self.operator]: self.value}}
-        if self.operator in ("ne", "nin"):  # a field that is not there differs from nothing
+        if self.operator in ("ne", "nin"):  # a missing field is not different
             return {"$and": [{self.field: {"$exists": True}}, compared]}
         return compared
 
     def holds(self, memory: Mapping[str, Any]) -> bool:
-        """Return whether it is true of a memory with its fields side by side."""
+        """Return whether it is true of a memory, given as one mapping of its fields."""
         if self.operator == "AND":
             return all(part.holds(memory) for part in self.parts)
         if self.operator in ("OR", "NOT"):
@@ -74,14 +74,14 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A condition in two: `where` for the store, and what is left to `check` (None: nothing is)."""
+    """A condition in two parts: `where` for the store, and `check` for the rest (None if there is none)."""
 
     where: dict[str, Any] | None
     check: Callable[[Mapping[str, Any]], bool] | None
 
 
 def split(filters: Mapping[str, Any]) -> Split:
-    """Return what a caller's filters ask of a memory, apart from whose it is.
+    """Return a caller's filters, without the ids, in two parts.
 
     Raises:
         InvalidInputError: an operator is unknown, or its value is unfit.
@@ -113,7 +113,7 @@ def parse(filters: object) -> Condition:
             parts.extend(_comparisons(name, value))
         elif isinstance(value, list):
             parts.append(Condition("in", field=name, value=value))
-        elif value != "*":  # anything will do
+        elif value != "*":  # "*" is any value
             parts.append(Condition("eq", field=name, value=value))
     return Condition("AND", tuple(parts))
 
@@ -122,7 +122,7 @@ def _group(operator: str, value: object) -> Condition:
     if not isinstance(value, list | tuple) or (not value and operator != "AND"):
         size = "" if operator == "AND" else "non-empty "
         raise InvalidInputError(f"{operator} operator requires a {size}list of conditions")
-    parts = tuple(part for each in value if (part := parse(each)).parts)  # of those that ask for nothing, none
+    parts = tuple(part for each in value if (part := parse(each)).parts)  # empty conditions are left out
     return Condition(operator if parts else "AND", parts)
 
 

@@ -1,4 +1,4 @@
-"""A memory by its id alone, whoever's it is."""
+"""Finds a memory by its id, among all users."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -15,23 +15,23 @@ _MOST_KNOWN = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Finder:
-    """Finds memories behind every wall of the tenant; with a memory that has a user, behind that one alone.
+    """Finds memories of all users of the tenant; of one user, if the memory's scope has one.
 
-    Whose the last ids were is kept in mind, so that most are found at once.
+    The owners of recent ids are cached, so that most lookups read one wall.
     """
 
     memory: Memory
     _owners: dict[str, str | None] = field(default_factory=dict)
 
     def keep_in_mind(self, id: str, user: str | None) -> None:
-        """Look for `id` behind this user's wall first."""
+        """Cache the owner of an id."""
         self._owners.pop(id, None)
         while len(self._owners) >= _MOST_KNOWN:
             self._owners.pop(next(iter(self._owners)), None)
         self._owners[id] = user
 
     async def find(self, id: object) -> Record | None:
-        """Return the record with this id, or what holds now in its place, or None.
+        """Return the record with this id, or the current one that superseded it, or None.
 
         Raises:
             ConflictError: more than one user has a record of this id.
@@ -57,18 +57,18 @@ class Finder:
         return found[0] if found else None
 
     def behind(self, record: Record) -> Memory:
-        """Return the memory of the user whose record it is."""
+        """Return the memory of the record's user."""
         return self._of(record.scope.user)
 
     def _of(self, user: str | None) -> Memory:
         return self.memory.unlabelled().scoped(user=user)
 
     async def chain(self, record: Record) -> list[Record]:
-        """Return the record with all that it superseded, oldest first."""
+        """Return the record and what it superseded, oldest first."""
         return await self.behind(record).facts.history(record.id) or [record]
 
     async def histories(self, id: object) -> list[list[Change]]:
-        """Return the changes of each record that has stood for a memory, oldest first; of one that is gone, its own."""
+        """Return the changes of each record of a memory's chain, oldest first; of a deleted memory, its own."""
         if not isinstance(id, str):
             return []
         record = await self.find(id)
@@ -81,7 +81,7 @@ class Finder:
         return []
 
     async def _walls(self, id: str) -> AsyncIterator[Memory]:
-        """Yield the memory of each user, likely ones first: one without records is not among the users any more."""
+        """Yield the memory of each user, the cached owner first: a user without records is not listed any more."""
         if id in self._owners:
             yield self._of(self._owners[id])
         yield self.memory.unlabelled()

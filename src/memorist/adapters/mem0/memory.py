@@ -1,4 +1,4 @@
-"""mem0's calls on a memory of this package; nothing is stored, ranked or kept here."""
+"""mem0's calls on a memory of this package."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = ["AsyncMemory"]
 Found = dict[str, list[dict[str, Any]]]
 _PAGE = 1000
 _UNSET: Any = object()
-"""Stands for an argument that was not given, where None means something."""
+"""The default of an argument for which None has a meaning."""
 
 
 class AsyncMemory:
@@ -45,20 +45,20 @@ class AsyncMemory:
     await memory.search("where does she like to stay?", filters={"user_id": "alice"})
     ```
 
-    `user_id` is the user's wall, `agent_id` and `run_id` are the labels agent and session. It opens with the
-    first call, or with `async with` or `await`. All arguments of mem0 1.x and 2.x are taken; where both have a
-    name for one thing (`top_k` and `limit`, `text` and `data`), either will do.
+    `user_id` is the user's wall; `agent_id` and `run_id` are the labels agent and session. The memory opens with
+    the first call, with `async with`, or with `await`. It takes all arguments of mem0 1.x and 2.x, also those
+    that the two name differently (`top_k` and `limit`, `text` and `data`).
 
     Args:
         config: a mem0 configuration, as a dict or a `MemoryConfig`; see `memorist.adapters.mem0.settings`.
-        memory: an open memory to work on, which is then not closed here; nothing of the others counts.
-        url: where it is stored; see `Memory.open`.
-        embedder: likewise.
-        chat_model: what `add` draws facts with; see `memorist.language.open_chat_model`. Without one, `add`
-            stores messages as they are.
+        memory: an open memory to use instead of `url` and `embedder`; it is not closed here.
+        url: the store; see `Memory.open`.
+        embedder: the embedder; see `Memory.open`.
+        chat_model: extracts facts in `add`; see `memorist.language.open_chat_model`. Without one, `add` stores
+            messages as they are.
 
     Raises:
-        InvalidInputError: the configuration asks for what there is not; also a ValueError.
+        InvalidInputError: the configuration names something unknown; also a ValueError.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class AsyncMemory:
 
     @classmethod
     def from_config(cls, config_dict: Mapping[str, Any]) -> Self:
-        """Return a memory as a mem0 configuration describes it; `await` it or not."""
+        """Return a memory with a mem0 configuration. Awaiting it is optional."""
         return cls(config_dict)
 
     async def __aenter__(self) -> Self:
@@ -105,7 +105,7 @@ class AsyncMemory:
         return self.__aenter__().__await__()
 
     def close(self) -> Awaitable[None]:
-        """Close the store, at once; `await` it or not. A second call does nothing."""
+        """Close the store at once. Awaiting the result is optional; a second call does nothing."""
         run(self._close)
         return _Nothing()
 
@@ -126,24 +126,24 @@ class AsyncMemory:
         prompt: str | None = None,
         llm: Any = None,
     ) -> Found:
-        """Store messages as they are, or with `infer` and a chat model the facts that they tell.
+        """Store messages as they are; with `infer` and a chat model, the facts in them.
 
         Args:
             messages: a text, a message (`{"role": …, "content": …}`), or a list of messages.
-            user_id: whose; one of the three ids must be there.
+            user_id: the user; one of the three ids is required.
             agent_id: a label.
             run_id: a label.
             metadata: the caller's own fields.
             timestamp: when it happened.
             expiration_date: the last day (YYYY-MM-DD, in UTC) on which `search` and `get_all` show it.
-            infer: draw facts from the messages and hold them against the stored ones.
-            memory_type: "procedural_memory", with an agent: store a summary of how a task was done.
-            prompt: what the chat model is told: besides for drawing facts, in the place of what the configuration
-                has as `custom_instructions`; instead of all else for a procedural memory.
-            llm: the chat model of a procedural memory, if another: one of LangChain's, as in mem0, or as `chat_model`.
+            infer: extract facts from the messages and reconcile them with the stored ones.
+            memory_type: "procedural_memory", with an agent, stores a summary of how a task was done.
+            prompt: instructions for the chat model: for facts, added in place of the configuration's
+                `custom_instructions`; for a procedural memory, the whole prompt.
+            llm: another chat model for a procedural memory: LangChain's, as in mem0, or as `chat_model`.
 
         Returns:
-            ``{"results": [{"id", "memory", "event", …}]}``: what was stored (ADD) or took an older fact's place
+            ``{"results": [{"id", "memory", "event", …}]}``: what was stored (ADD) or replaced an older fact
             (UPDATE, with "previous_memory").
 
         Raises:
@@ -184,7 +184,7 @@ class AsyncMemory:
         expiration_date: Any = _UNSET,
         data: str | None = None,
     ) -> dict[str, str]:
-        """Change a memory's text, some of its metadata, or its expiration date (None takes it away).
+        """Change a memory's text, some of its metadata, or its expiration date (None removes it).
 
         Raises:
             MemoryNotFoundError: there is none with this id; also a ValueError.
@@ -207,7 +207,7 @@ class AsyncMemory:
         return {"message": "Memory updated successfully!"}
 
     async def delete(self, memory_id: str) -> dict[str, str]:
-        """Delete a memory, with what it superseded.
+        """Delete a memory and what it superseded.
 
         Raises:
             MemoryNotFoundError: there is none with this id; also a ValueError.
@@ -262,13 +262,13 @@ class AsyncMemory:
         """Return memories, newest first.
 
         Args:
-            user_id: whose; here or in `filters`, as are the other two.
+            user_id: the user. The three ids may be given here or in `filters`.
             agent_id: a label.
             run_id: a label.
             filters: the ids, and conditions on the metadata.
-            top_k: how many at most; by default 20, and 100 where the ids are arguments.
-            limit: the same.
-            show_expired: also those whose expiration date has passed.
+            top_k: the most results; by default 20, or 100 where the ids are arguments.
+            limit: the same as `top_k`.
+            show_expired: include memories whose expiration date has passed.
 
         Raises:
             InvalidInputError: no id is given, or a filter makes no sense; also a ValueError.
@@ -302,21 +302,21 @@ class AsyncMemory:
         reference_date: TimeLike | None = None,
         show_expired: bool = False,
     ) -> Found:
-        """Find the memories that matter to a query, best first.
+        """Return the memories relevant to a query, best first.
 
         Args:
             query: a question or any text.
-            user_id: whose; here or in `filters`, as are the other two.
+            user_id: the user. The three ids may be given here or in `filters`.
             agent_id: a label.
             run_id: a label.
             filters: the ids, and conditions on the metadata.
-            top_k: how many at most; by default 20, and 100 where the ids are arguments.
-            limit: the same.
-            threshold: the least similarity, 0 to 1; by default 0.1, and 0 where the ids are arguments.
-            rerank: nothing more: the order is that of `Memory.recall` in any case.
-            explain: add "score_details", with what each part of the ranking gave.
-            reference_date: the time the question is asked at, for "last week" and the like.
-            show_expired: also those whose expiration date has passed.
+            top_k: the most results; by default 20, or 100 where the ids are arguments.
+            limit: the same as `top_k`.
+            threshold: the least similarity, 0 to 1; by default 0.1, or 0 where the ids are arguments.
+            rerank: has no effect: the order is always that of `Memory.recall`.
+            explain: add "score_details", the parts of each score.
+            reference_date: the time at which the question is asked, for "last week" and the like.
+            show_expired: include memories whose expiration date has passed.
 
         Raises:
             InvalidInputError: no id is given, or an argument makes no sense; also a ValueError.
@@ -336,7 +336,7 @@ class AsyncMemory:
         return {"results": [shown(hit, floor, explain=explain) for hit in hits]}
 
     async def history(self, memory_id: str) -> list[dict[str, Any]]:
-        """Return every change of a memory, oldest first. The texts of a deleted one are gone."""
+        """Return every change of a memory, oldest first. A deleted memory has no texts there."""
         await self._opened()
         return history_rows(memory_id, await self._finder.histories(memory_id))
 

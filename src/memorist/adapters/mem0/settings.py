@@ -1,15 +1,15 @@
-"""mem0's configuration, read as this package's.
+"""Reads mem0's configuration.
 
-| of mem0's configuration | becomes |
+| in mem0's configuration | becomes |
 |---|---|
-| `vector_store` with a `path` | the file `memorist.db` in that folder; a `collection_name` but "mem0" the tenant |
-| `embedder` of openai, lmstudio, ollama, fastembed, huggingface | that embedder; where none is named, the bundled one |
-| `llm` of openai, lmstudio, vllm, ollama | the chat model; where none is named, there is none |
-| `custom_instructions`, `custom_fact_extraction_prompt` | what the chat model is told besides for drawing facts |
-| `memorist` | `url`, `tenant`, `embedder`, `chat_model`, each in the place of what the others say |
+| `vector_store` with a `path` | `memorist.db` in that folder; a `collection_name` other than "mem0", the tenant |
+| `embedder` of openai, lmstudio, ollama, fastembed, huggingface | that embedder; the bundled one by default |
+| `llm` of openai, lmstudio, vllm, ollama | the chat model; none by default |
+| `custom_instructions`, `custom_fact_extraction_prompt` | further instructions for extracting facts |
+| `memorist` | `url`, `tenant`, `embedder`, `chat_model`; they override the others |
 
-`history_db_path` and `version` mean nothing here: the history is in the same file. What would change what is
-found and is not there (`reranker`, `graph_store`, `custom_update_memory_prompt`) is said in a warning.
+`history_db_path` and `version` have no effect: the history is in the same file. Settings that would change results
+and are not supported (`reranker`, `graph_store`, `custom_update_memory_prompt`) raise a warning.
 """
 
 import os
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Opening", "opening_of"]
 
 _INSTRUCTIONS = ("custom_instructions", "custom_fact_extraction_prompt")
-"""What they are called in mem0 2.x, and in 1.x."""
+"""The names in mem0 2.x and in 1.x."""
 _UNUSED = ("reranker", "graph_store", "custom_update_memory_prompt")
 _KNOWN = frozenset(
     ("vector_store", "embedder", "llm", "memorist", "history_db_path", "version", *_INSTRUCTIONS, *_UNUSED)
@@ -37,16 +37,16 @@ _KNOWN = frozenset(
 _OWN = frozenset(("url", "tenant", "embedder", "chat_model"))
 _ENDPOINTS = {"openai": None, "lmstudio": "http://localhost:1234/v1", "ollama": "http://localhost:11434/v1",
               "vllm": "http://localhost:8000/v1"}  # fmt: skip
-"""Who speaks OpenAI's interface, and where, if nothing else is said."""
+"""The providers with OpenAI's interface, and their default URLs."""
 _LIBRARIES = {"fastembed": "fastembed", "huggingface": "sentence-transformers"}
 _EMBEDDERS = {"openai": "text-embedding-3-small", "ollama": "nomic-embed-text"}
 _CHAT_MODELS = {"openai": "gpt-5-mini"}
-"""The models where none is named; for the other providers one must be."""
+"""Default models; the other providers need one in the configuration."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opening:
-    """What a memory is opened with."""
+    """The arguments with which a memory is opened."""
 
     url: str | os.PathLike[str] | None = None
     tenant: str = DEFAULT_TENANT
@@ -59,7 +59,7 @@ def opening_of(config: Any) -> Opening:
     """Return what a mem0 configuration asks for.
 
     Raises:
-        InvalidInputError: it is none, or asks for a provider that is not there; the text says what to give instead.
+        InvalidInputError: it is no configuration, or names an unknown provider; the text says what to give instead.
     """
     given = config.model_dump(exclude_unset=True, warnings=False) if hasattr(config, "model_dump") else config
     if not isinstance(given, Mapping):
@@ -83,7 +83,7 @@ def opening_of(config: Any) -> Opening:
 
 
 def _place(given: Any) -> tuple[Path | None, str | None]:
-    """Return the file and the tenant that stand for a vector store."""
+    """Return the file and the tenant for a vector store."""
     if not given:
         return None, None
     _, config = _part("vector_store", given, "qdrant")

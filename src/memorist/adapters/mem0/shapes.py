@@ -26,7 +26,7 @@ KINDS = (Kind.NOTE, Kind.FACT)
 """What mem0's calls see: texts stored as they are, and statements drawn from a chat."""
 LABELS = ("user_id", "agent_id", "run_id")
 BESIDE = ("actor_id", "role", "attributed_to", "expiration_date")
-"""Fields that mem0 shows beside the metadata; they are kept in the payload."""
+"""Fields that mem0 shows beside the metadata; a record has them in its payload."""
 _MADE = "mem0: made at "
 _IDENTITY = frozenset((*LABELS, "actor_id"))
 _COMPUTED = frozenset(("data", "hash", "updated_at", "text_lemmatized", "id"))
@@ -59,13 +59,13 @@ def item(record: Record, *, score: float | None = None, with_score: bool = True)
 
 
 def created_at(record: Record) -> str:
-    """Return when a memory was made, as its writer said, or else when it was stored."""
+    """Return the creation time: as the writer gave it, or else when the memory was stored."""
     given = record.payload.get("created_at")
     return given if isinstance(given, str) else record.created_at.isoformat()
 
 
 def flat(record: Record) -> dict[str, Any]:
-    """Return a record as mem0's filters see it: all fields side by side."""
+    """Return a record as mem0's filters see it: all fields in one mapping."""
     shown = item(record, with_score=False)
     metadata = shown.pop("metadata") or {}
     return {**metadata, **shown, "data": record.content}
@@ -80,9 +80,9 @@ def expired(record: Record) -> bool:
 def split_metadata(
     metadata: Mapping[str, Any] | None, *, context: str, old: Mapping[str, Any] | None = None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return a caller's metadata as what goes to a record's metadata and what goes to its payload.
+    """Return a caller's metadata in two parts: for a record's metadata, and for its payload.
 
-    Whose memory it is cannot be said there; such fields are left out and, unless they are as in `old`, logged.
+    Ids in the metadata cannot change the owner; they are left out and, unless they equal those in `old`, logged.
 
     Raises:
         InvalidInputError: it is no mapping.
@@ -103,7 +103,7 @@ def split_metadata(
 
 
 def text_of(message: object) -> str | None:
-    """Return what a message says, or None where it says nothing that can be stored: that is logged."""
+    """Return a message's text; None, logged, if it has none that can be stored."""
     if not isinstance(message, Mapping) or message.get("role") is None or message.get("content") is None:
         log.warning("Skipping invalid message format: %r", message)
         return None
@@ -156,9 +156,9 @@ def history_rows(memory_id: str, chain: Sequence[Iterable[Change]]) -> list[dict
 
 
 def deleting_source(record: Record) -> str | None:
-    """Return the source to delete a memory with, which tells the history when it was made; None if the store knows.
+    """Return the source of a deletion, by which the history keeps the creation time that the writer gave; or None.
 
-    All else of a deleted record is gone from its history.
+    Nothing else of a deleted record stays in its history.
     """
     given = record.payload.get("created_at")
     return f"{_MADE}{given}" if isinstance(given, str) else None

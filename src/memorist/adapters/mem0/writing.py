@@ -1,4 +1,4 @@
-"""What `add` does: store messages as they are, or with a chat model what they tell."""
+"""What `add` does: store messages as they are, or what a chat model extracts from them."""
 
 import re
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ _PROCEDURE = (
 
 
 async def store(memory: Memory, messages: Sequence[Any], pattern: Draft) -> list[dict[str, Any]]:
-    """Store each message that says something as a note, all of them or none, with the pattern's fields."""
+    """Store each message with a text as a note with the pattern's fields, all of them or none."""
     spoken = [(message, text) for message in messages if (text := text_of(message)) is not None]
     drafts = []
     for message, text in spoken:
@@ -49,7 +49,7 @@ async def store(memory: Memory, messages: Sequence[Any], pattern: Draft) -> list
 
 
 def model_of(given: Any) -> "ChatModel":
-    """Return the chat model that is given as `open_chat_model` takes it, or as one of LangChain's."""
+    """Return a chat model from what `open_chat_model` takes, or from a chat model of LangChain."""
     from memorist.language import open_chat_model
 
     if not hasattr(given, "ainvoke"):
@@ -65,7 +65,7 @@ def model_of(given: Any) -> "ChatModel":
 async def draw(
     memory: Memory, messages: Sequence[Any], pattern: Draft, model: "ChatModel", instructions: str | None
 ) -> list[dict[str, Any]]:
-    """Draw the facts that the messages tell, and hold each against the stored ones."""
+    """Extract the facts in the messages, and reconcile each with the stored ones."""
     from memorist.language import Prompts, extract_facts, reconcile
 
     prompts = Prompts(added={"facts": instructions} if instructions else {})
@@ -85,7 +85,7 @@ async def draw(
 
 
 def _row(done: "Reconciled") -> dict[str, Any] | None:
-    """Return what mem0 says of a statement; of one that changed nothing that holds, nothing."""
+    """Return mem0's result of a statement; None if it changed nothing."""
     from memorist.language import Decision
 
     row = {"id": done.record.id, "memory": done.record.content}
@@ -99,7 +99,7 @@ def _row(done: "Reconciled") -> dict[str, Any] | None:
 async def summarise(
     memory: Memory, messages: Sequence[Any], pattern: Draft, model: "ChatModel | None", prompt: str | None
 ) -> list[dict[str, Any]]:
-    """Store how a task was done, in the chat model's words.
+    """Store the chat model's summary of how a task was done.
 
     Raises:
         InvalidInputError: there is no chat model.

@@ -1,4 +1,4 @@
-"""What a graph is asked and what it answers, read off the many forms that both can have."""
+"""Reads the query from a graph's input and the answer from its output, in their many forms."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,12 +10,12 @@ __all__ = ["Answer", "is_system", "messages_of", "query_of", "text_of"]
 _ASKED = ("input", "query", "question", "text")
 _ANSWERED = ("output", "answer", "response", "result", "text")
 _MOST = 500
-"""Most characters of what is in no form that is known."""
+"""The most characters of a value in an unknown form."""
 _SYSTEM = ("system", "developer")
 
 
 def query_of(input: Any) -> str:
-    """Return what a memory is searched for: the last message, or what else there is of a question."""
+    """Return the query for a memory: the last message, or another text of the input."""
     if isinstance(input, str):
         return input
     if input is None:
@@ -31,7 +31,7 @@ def query_of(input: Any) -> str:
 
 
 def messages_of(input: Any) -> list[Any] | None:
-    """Return the messages of a graph's input in a new list, also where one stands alone; None where it has none."""
+    """Return the messages of a graph's input in a new list; None if it has none."""
     messages = input.get("messages") if isinstance(input, Mapping) else None
     if messages is None:
         return None
@@ -52,7 +52,7 @@ def text_of(message: Any) -> str:
 
 
 def _is_pair(message: Any) -> bool:
-    """Whether a message is given as its role and its content."""
+    """Whether a message is a pair of role and content."""
     return isinstance(message, tuple) and len(message) == 2 and isinstance(message[0], str)
 
 
@@ -65,12 +65,12 @@ def _role(message: Any) -> str:
 
 
 def is_system(message: Any) -> bool:
-    """Whether a message is the system's."""
+    """Whether a message is a system message."""
     return _role(message) in _SYSTEM
 
 
 class Answer:
-    """The answer of a graph, from what it returns or from the pieces that it streams."""
+    """The answer of a graph, from its output or from streamed pieces."""
 
     def __init__(self) -> None:
         self._whole = ""
@@ -79,7 +79,7 @@ class Answer:
 
     @classmethod
     def of(cls, output: Any) -> "Answer":
-        """Return the answer that a whole output holds; of one in no form that is known, how it begins."""
+        """Return the answer in an output; of an output in an unknown form, its beginning."""
         answer = cls().take(output)
         known = isinstance(output, Mapping) and any(name in output for name in ("messages", *_ANSWERED))
         answer._unknown = None if known or hasattr(output, "content") else output
@@ -87,13 +87,13 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """The answer: the last whole message, else the pieces put together."""
+        """The answer: the last whole message, or else the joined pieces."""
         if text := self._whole or "".join(self._pieces):
             return text
         return "" if self._unknown is None else str(self._unknown)[:_MOST]
 
     def take(self, output: Any) -> "Answer":
-        """Take in an output, or a piece of one."""
+        """Add an output, or a piece of one."""
         if isinstance(output, str):
             self._pieces.append(output)
         elif isinstance(output, Mapping):
@@ -105,7 +105,7 @@ class Answer:
         return self
 
     def _take_tuple(self, output: tuple[Any, ...]) -> None:
-        """A message and what is known of it, or (in streams of several modes) a mode or a place, and the data."""
+        """Add a message with its metadata, or (in streams of several modes) a mode or a place with the data."""
         if hasattr(output[0], "content"):
             self.take(output[0])
         else:

@@ -1,4 +1,4 @@
-"""A file of lines that a kill or a full disk leaves whole."""
+"""A file of lines that stays whole after a kill or on a full disk."""
 
 import os
 import sys
@@ -13,12 +13,12 @@ if sys.platform != "win32":
 __all__ = ["Lines", "LinesFile"]
 
 Mark = tuple[int, int, int] | None
-"""Tells one state of the file from another: inode, size, time of change; None where there is no file."""
+"""Identifies a state of the file: inode, size, time of change; None if there is no file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """What a file holds: its lines, but for blank ones, by number, and where the last of them begins."""
+    """The content of a file: its numbered lines without blank ones, and where the last line begins."""
 
     numbered: list[tuple[int, bytes]]
     last_begins: int
@@ -27,10 +27,10 @@ class Lines:
 
 
 class LinesFile:
-    """Appends durably, replaces the whole in one step, and keeps other processes out while it does.
+    """Appends durably, replaces the whole file atomically, and locks out other processes while it does.
 
     Args:
-        path: the file; it and its folder are made with the first line.
+        path: the file; it is created with its folder when the first line is written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -39,7 +39,7 @@ class LinesFile:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep every other user of the folder's files of lines out: threads, and on Unix processes too."""
+        """Lock out other users of the folder's files: threads and, on Unix, processes."""
         if sys.platform == "win32":
             yield
             return
@@ -47,14 +47,14 @@ class LinesFile:
         folder = os.open(self.path.parent, os.O_RDONLY)
         try:
             fcntl.flock(folder, fcntl.LOCK_EX)
-            with suppress(OSError):  # of a process that was killed while it replaced the whole
+            with suppress(OSError):  # left by a process that was killed during a replacement
                 self._beside.unlink()
             yield
         finally:
             os.close(folder)  # this ends the lock
 
     def mark(self) -> Mark:
-        """Return what tells whether the file has changed since."""
+        """Return the state of the file, which differs after every change."""
         try:
             state = self.path.stat()
         except FileNotFoundError:
@@ -62,7 +62,7 @@ class LinesFile:
         return state.st_ino, state.st_size, state.st_mtime_ns
 
     def read(self) -> Lines:
-        """Return what the file holds."""
+        """Return the content of the file."""
         try:
             data = self.path.read_bytes()
         except FileNotFoundError:
@@ -77,7 +77,7 @@ class LinesFile:
         )
 
     def append(self, line: bytes) -> None:
-        """Add a line; on the disk when this returns. When it raises, the file is what it was."""
+        """Append a line. It is on disk when this returns; if this raises, the file has not changed."""
         new = not self.path.exists()
         file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
         try:
@@ -94,7 +94,7 @@ class LinesFile:
             _flush_folder(self.path.parent)
 
     def replace(self, lines: Iterable[bytes]) -> None:
-        """Put these lines in the place of all; when this raises or the process is killed, none or all of it is done."""
+        """Replace all lines atomically, also if this raises or the process is killed."""
         try:
             file = os.open(self._beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
             try:
@@ -111,7 +111,7 @@ class LinesFile:
         _flush_folder(self.path.parent)
 
     def set_aside(self, begins: int) -> Path:
-        """Move what is from this byte on to another file, ``NAME.torn``, and return that."""
+        """Move the bytes from this offset to the file ``NAME.torn``, and return its path."""
         aside = self.path.with_name(f"{self.path.name}.torn")
         file = os.open(self.path, os.O_RDWR)
         try:
@@ -127,7 +127,7 @@ class LinesFile:
 
 def _write(file: int, data: bytes) -> None:
     left = memoryview(data)
-    while left:  # a disk that fills up takes a part, and refuses the next
+    while left:  # a full disk takes a part of the data and then raises
         left = left[os.write(file, left) :]
     os.fsync(file)
 
