@@ -10,7 +10,6 @@ from memorist.adapters.mem0.errors import EmptyReplyError
 from memorist.adapters.mem0.shapes import fresh_id, text_of
 from memorist.errors import InvalidInputError, ModelError
 from memorist.memory import Memory
-from memorist.parts import text_of as content_text
 from memorist.records import Draft, Kind
 
 if TYPE_CHECKING:
@@ -52,14 +51,7 @@ def model_of(given: Any) -> "ChatModel":
     """Return a chat model from what `open_chat_model` takes, or from a chat model of LangChain."""
     from memorist.language import open_chat_model
 
-    if not hasattr(given, "ainvoke"):
-        return open_chat_model(given)
-
-    async def answer(messages: Any) -> str:
-        reply = await given.ainvoke(messages)
-        return reply if isinstance(reply, str) else content_text(reply.content)
-
-    return open_chat_model(answer)
+    return open_chat_model(getattr(given, "ainvoke", given))
 
 
 async def draw(
