@@ -31,8 +31,8 @@ FIELD = "pydantic_ai"
 _FILE, _OPERATION = "pydantic_ai.file:", "pydantic_ai.operation:"
 _SEGMENT = re.compile(r"(?!\.$)(?!.*\.\.)[A-Za-z0-9_.-]{1,200}")
 _RECEIPTS_LAST = timedelta(days=30).total_seconds()
-_LEAST_SCORE = 0.1
-"""A file without any of the query's words is found from this score on."""
+_LEAST_SCORE = 0.5
+"""A file without any of the query's words is found where it is more likely than not to answer."""
 
 
 class MemoristMemoryStore:
