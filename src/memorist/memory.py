@@ -15,6 +15,7 @@ from memorist.verbs import Verbs
 
 if TYPE_CHECKING:
     from memorist.engine.traced import Telemetry, Watch
+    from memorist.indexes import Index
 
 __all__ = ["Memory"]
 
@@ -46,7 +47,7 @@ class Memory(Verbs):
         agent: str | None = None,
         session: str | None = None,
         embedder: EmbedderSpec = None,
-        index: str | None = None,
+        index: "str | Index | None" = None,
         settings: Settings | None = None,
     ) -> "Memory":
         """Return a memory; ``async with`` or ``await`` opens it. The blocking twin's is open already.
@@ -59,7 +60,7 @@ class Memory(Verbs):
             agent: a label.
             session: a label.
             embedder: see `memorist.embedders.open_embedder`; by default the bundled model.
-            index: the URL of a vector database that finds candidates in walls too large to be read, as
+            index: the URL of a vector database (or an `Index`) that finds candidates in walls too large to be read, as
                 ``qdrant://host`` or ``chroma:folder``; see `memorist.indexes.open_index`. None needs none.
             settings: everything else; by default read from the environment.
 
