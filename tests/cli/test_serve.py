@@ -64,7 +64,7 @@ def test_a_token_is_asked_for_where_it_is_required(memorist: Command) -> None:
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])
 def test_a_server_for_other_machines_without_a_token_is_refused_at_start(memorist: Command, host: str) -> None:
     result = memorist("serve", "--host", host, "--port", "0")
-    assert result.code == 1
+    assert result.code == 2
     assert "there is no token yet; make one with: memorist token create NAME" in result.err
 
 
@@ -94,5 +94,5 @@ def test_tokens_are_listed_and_revoked_without_their_secrets(memorist: Command) 
 )
 def test_a_token_that_makes_no_sense_is_refused(memorist: Command, arguments: tuple[str, ...]) -> None:
     result = memorist("token", "create", *arguments)
-    assert result.code == 1 and result.err.startswith("error: ")
+    assert result.code == 2 and result.err.startswith("error: ")
     assert memorist("token", "list", "--json").json == []
