@@ -14,7 +14,7 @@ from memorist.recall.index import Floats
 __all__ = ["Crowd", "calibrated", "crowd_of", "shared_out"]
 
 SLOPE = 1.1
-MIDDLE = 10.1
+MIDDLE = 10.0
 """The sum from which on a record fits rather than not, where there is no conversation."""
 TALK = 2.2
 """How much later that is in a conversation, whose messages have their neighbours' signals too."""
