@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from clocks import MovedClock
+from memorist.config import Settings
 from memorist.memory import Memory
 from memorist.testing import HashEmbedder
 
@@ -24,11 +26,18 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture
-def reopen(tmp_path: Path) -> Open:
+def clock() -> MovedClock:
+    """The clock of the test's memories."""
+    return MovedClock()
+
+
+@pytest.fixture
+def reopen(tmp_path: Path, clock: MovedClock) -> Open:
     """Return a function that opens the test's own file, anew with every call."""
+    settings = Settings(clock=clock)
 
     def open_file(**scope: str) -> Memory:
-        return Memory.open(tmp_path / "memory.db", embedder=HashEmbedder(), **scope)  # type: ignore[arg-type]
+        return Memory.open(tmp_path / "memory.db", embedder=HashEmbedder(), settings=settings, **scope)  # type: ignore[arg-type]
 
     return open_file
 

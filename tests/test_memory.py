@@ -9,6 +9,7 @@ from typing import Any, Literal
 import apsw
 import pytest
 
+from clocks import MovedClock
 from inside import core_of
 from memorist.errors import (
     ClosedError,
@@ -251,12 +252,38 @@ async def test_what_is_over_is_never_seen(alice: Memory, expiry: Any) -> None:
     assert await alice.lookup("k", kind="note") == again
 
 
-async def test_what_expires_in_a_moment_is_seen_until_then(alice: Memory) -> None:
-    await alice.remember("Tea", expires_at=0.25)
+async def test_what_expires_in_a_moment_is_seen_until_then(alice: Memory, clock: MovedClock) -> None:
+    record = await alice.remember("Tea", expires_at=60)
     assert await found(alice, "tea") == ["Tea"]
-    await asyncio.sleep(0.3)
+    clock.advance(61)
     assert await found(alice, "tea") == []
+    assert await alice.get(record.id) is None
     assert await alice.count() == 0
+    assert [change.record for change in await alice.history(record.id)] == [None]
+    await alice.remember("Milk")  # the first write in a minute sweeps
+    assert [change.action for change in await alice.history(record.id)] == ["remembered", "expired"]
+
+
+async def test_records_are_stamped_by_the_clock(alice: Memory, clock: MovedClock) -> None:
+    first = await alice.remember("Tea")
+    clock.advance(86_400)
+    second = await alice.remember("Milk", id="milk")
+    changed = await alice.revise(first.id, content="Green tea")
+    assert timedelta(days=1) <= second.created_at - first.created_at < timedelta(days=2)
+    assert second.created_at < changed.updated_at
+    clock.advance(-10 * 86_400)  # though it be set back, later is later
+    third = await alice.remember("Coffee")
+    assert changed.updated_at < third.created_at
+    await alice.forget(second.id)
+    assert (await alice.history("milk"))[-1].at < second.created_at
+
+
+async def test_yesterday_is_the_day_before_the_clock_s(alice: Memory, clock: MovedClock) -> None:
+    clock.advance(400 * 86_400)
+    yesterday = clock() - timedelta(days=1)
+    for days in range(5):
+        await alice.remember(f"tea {days}", happened_at=yesterday - timedelta(days=days))
+    assert (await found(alice, "which tea was it yesterday?"))[0] == "tea 0"
 
 
 async def test_expiry_can_be_revised(alice: Memory) -> None:

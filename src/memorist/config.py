@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memorist.errors import InvalidInputError
+from memorist.times import Clock, now
 
 if TYPE_CHECKING:
     from memorist.embedders.registry import EmbedderSpec
@@ -45,6 +46,7 @@ class Settings:
     | `cache_bytes` | `MEMORIST_CACHE_BYTES` | most memory that the ranking cache may hold |
     | `largest_index` | `MEMORIST_LARGEST_INDEX` | most records of a user that are ranked whole, in memory |
     | `reindexing` | | open a store of another embedder's vectors, to make them anew |
+    | `clock` | | returns the present, in UTC; by default the system's time |
 
     A blank variable counts as not set.
 
@@ -59,6 +61,7 @@ class Settings:
     cache_bytes: int = 512 * MIB
     largest_index: int = 250_000
     reindexing: bool = False
+    clock: Clock = now
 
     def __post_init__(self) -> None:
         if not isinstance(self.url, str) or not self.url.strip() or "\0" in self.url:

@@ -1,15 +1,19 @@
 """Points in time: read from strict, unambiguous forms, and kept as UTC to the microsecond."""
 
 import re
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, timezone
 from typing import TypeAlias
 
 from memorist.errors import InvalidInputError
 
-__all__ = ["TimeLike", "from_micros", "iso", "now", "parse_bound", "parse_expiry", "parse_time", "to_micros"]
+__all__ = ["Clock", "TimeLike", "from_micros", "iso", "now", "parse_bound", "parse_expiry", "parse_time", "to_micros"]
 
 TimeLike: TypeAlias = datetime | str | int | float
 """A datetime (naive means UTC), a text such as ISO 8601, or seconds since 1970."""
+
+Clock: TypeAlias = Callable[[], datetime]
+"""Returns the present, in UTC."""
 
 MAX_TEXT = 100
 """Longest text that is read as a time, in characters."""

@@ -17,7 +17,7 @@ from memorist.records import Action, Draft, Record, check_fields
 from memorist.scope import Scope
 from memorist.stores import open_store
 from memorist.stores.base import Put, Vector
-from memorist.times import now
+from memorist.times import Clock
 
 __all__ = ["Core"]
 
@@ -29,12 +29,19 @@ class Core:
         self.settings = settings
         self.store = indexed(open_store(settings), settings.index)
         self.embedder = BatchedEmbedder(open_embedder(settings.embedder))
-        self.recaller = Recaller(self.store, self.embedder, settings.cache_bytes, settings.largest_index)
-        self._clock = _Clock()
+        self.recaller = Recaller(
+            self.store, self.embedder, settings.cache_bytes, settings.largest_index, settings.clock
+        )
+        self._ticks = _Ticks(settings.clock)
+
+    @property
+    def clock(self) -> Clock:
+        """Returns the present."""
+        return self.settings.clock
 
     def stamp(self, drafts: Sequence[Draft], scope: Scope) -> list[Record]:
         """Return the records that the drafts become, each with a time of its own, in order."""
-        return [draft.to_record(scope, self._clock.tick()) for draft in drafts]
+        return [draft.to_record(scope, self._ticks.next()) for draft in drafts]
 
     async def embed(self, records: Sequence[Record], given: Sequence[Any]) -> list[Vector | None]:
         """Return a vector for each record that recall can find: the one given, or its text's embedding."""
@@ -74,7 +81,7 @@ class Core:
 
     def changed(self, old: Record, new: Record) -> Record:
         """Return `new` as the version after `old`, checked."""
-        new = replace(new, updated_at=self._clock.tick(), version=old.version + 1)
+        new = replace(new, updated_at=self._ticks.next(), version=old.version + 1)
         return replace(new, **check_fields(new))
 
 
@@ -86,14 +93,15 @@ def _unit_rows(given: Sequence[Any], dimensions: int) -> Vectors:
         return np.concatenate([given_vector(each, dimensions) for each in given])
 
 
-class _Clock:
+class _Ticks:
     """The present, but never the same twice: the order of storing must show in the times."""
 
-    def __init__(self) -> None:
-        self._last = now()
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._last = clock()
         self._lock = threading.Lock()
 
-    def tick(self) -> datetime:
+    def next(self) -> datetime:
         with self._lock:
-            self._last = max(now(), self._last + timedelta(microseconds=1))
+            self._last = max(self._clock(), self._last + timedelta(microseconds=1))
             return self._last

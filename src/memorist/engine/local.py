@@ -16,7 +16,6 @@ from memorist.engine.telling import told
 from memorist.errors import ClosedError, EmbedderError, EmbedderMismatchError
 from memorist.requests import Request
 from memorist.scope import Scope
-from memorist.times import now
 
 __all__ = ["LocalEngine"]
 
@@ -60,7 +59,7 @@ class LocalEngine(Engine):
     def __init__(self, settings: Settings) -> None:
         self._core = Core(settings)
         self._is_open = False
-        self._swept = now()
+        self._swept = settings.clock()
 
     async def open(self, scope: Scope) -> Scope:
         """Open the store, and make sure that its vectors are this embedder's."""
@@ -78,7 +77,7 @@ class LocalEngine(Engine):
                     f"the store holds vectors of the embedder {stored!r}, not of {core.embedder.fingerprint!r}; "
                     "open it with that embedder, or run: memorist reindex"
                 )
-            await core.store.sweep(now())
+            await core.store.sweep(core.clock())
         except BaseException:
             await core.store.close()
             raise
@@ -104,7 +103,7 @@ class LocalEngine(Engine):
 
     async def _sweep_if_due(self) -> None:
         """Delete expired records, at most once in a while."""
-        moment = now()
+        moment = self._core.clock()
         if moment - self._swept >= _SWEEP_EVERY:
             self._swept = moment
             await self._core.store.sweep(moment)

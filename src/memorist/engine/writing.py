@@ -15,7 +15,6 @@ from memorist.records import Action, Draft, Record
 from memorist.requests import IfExists
 from memorist.scope import Scope, Wall
 from memorist.stores.base import Put, Remove, Vector, Write
-from memorist.times import now
 
 __all__ = ["forget", "purge", "rate", "remember", "restore", "revise"]
 
@@ -95,7 +94,7 @@ async def _write(
 
 async def forget(core: Core, scope: Scope, request: requests.Forget) -> int:
     """Delete the records that pass the filter, superseded ones included: all or none."""
-    return await core.store.remove(scope.wall, request.filter(scope), at=now(), source=request.source)
+    return await core.store.remove(scope.wall, request.filter(scope), at=core.clock(), source=request.source)
 
 
 async def purge(core: Core, scope: Scope, request: requests.Purge) -> int:
@@ -171,7 +170,7 @@ class _Batch:
         """Add what takes these records out, of those that the scope sees."""
         for each in await self._core.store.get(self._scope.wall, ids) if ids else ():
             if self._scope.sees(each.scope):
-                self.writes.append(Remove(each.id, Action.FORGOTTEN, now(), None))
+                self.writes.append(Remove(each.id, Action.FORGOTTEN, self._core.clock(), None))
                 self._gone.add(each.id)
 
     async def look_up(self, drafts: Sequence[Draft], records: Sequence[Record]) -> None:

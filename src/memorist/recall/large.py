@@ -6,6 +6,7 @@ conversation beside them. So what is found is the same, as long as it is among t
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from memorist.recall.scale import Scale
 from memorist.recall.words import Statistics
 from memorist.scope import Wall
 from memorist.stores.base import Outline, Store
-from memorist.times import now, to_micros
+from memorist.times import to_micros
 
 __all__ = ["CANDIDATES", "MOST", "Large", "gathered"]
 
@@ -50,7 +51,14 @@ class Large:
 
 
 async def gathered(
-    store: Store, wall: Wall, known: Large, query: Query, question: Question, vector: Floats | None, scale: Scale
+    store: Store,
+    wall: Wall,
+    known: Large,
+    query: Query,
+    question: Question,
+    vector: Floats | None,
+    scale: Scale,
+    moment: datetime,
 ) -> tuple[WallIndex, Asked]:
     """Return an index of the candidates alone, and what `rank` is asked of it."""
     terms = [] if query.mode == "dense" else list(question.terms)
@@ -59,4 +67,4 @@ async def gathered(
     index = WallIndex.of_some(known.dimensions, found.entries, known.speakers, found.dialogues)
     words = Statistics(known.rows, known.outline.length, found.holders)
     chosen = np.array(found.chosen, np.int64)
-    return index, Asked(query, question, vector, chosen, None, to_micros(now()), scale, words)
+    return index, Asked(query, question, vector, chosen, None, to_micros(moment), scale, words)

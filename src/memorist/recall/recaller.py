@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import TypeVar
 
 from memorist.embedders import BatchedEmbedder, Role
@@ -18,7 +19,7 @@ from memorist.recall.scale import Scale, measure
 from memorist.records import Hit, Record
 from memorist.scope import Wall
 from memorist.stores.base import Store
-from memorist.times import now, to_micros
+from memorist.times import Clock, now, to_micros
 
 __all__ = ["Recaller", "terms_of"]
 
@@ -43,13 +44,22 @@ class Recaller:
         embedder: for the queries.
         cache_bytes: the most that all indexes together may hold; the least lately asked go first.
         largest_index: a wall of more records is not read, where the store finds candidates by itself.
+        clock: returns the present, by which questions about time are read.
     """
 
-    def __init__(self, store: Store, embedder: BatchedEmbedder, cache_bytes: int, largest_index: int = 250_000) -> None:
+    def __init__(
+        self,
+        store: Store,
+        embedder: BatchedEmbedder,
+        cache_bytes: int,
+        largest_index: int = 250_000,
+        clock: Clock = now,
+    ) -> None:
         self._store = store
         self._embedder = embedder
         self._cache_bytes = cache_bytes
         self._largest_index = largest_index
+        self._clock = clock
         self._generations: dict[Wall, str] = {}
         self._indexes: OrderedDict[Wall, WallIndex] = OrderedDict()
         self._lock = threading.Lock()
@@ -72,7 +82,7 @@ class Recaller:
         known = {wall: index for wall in walls if (index := await self._known(wall)).rows}
         if not known:
             return []
-        question = _read(query, known.values())
+        question = _read(query, known.values(), query.now or self._clock())
         vector = await self._embedded(query, question)
         hits: list[Hit] = []
         for wall, index in known.items():
@@ -111,7 +121,7 @@ class Recaller:
         """Rank behind one wall, and fetch. Records that went meanwhile are left out."""
         scale = await self._measured(query) if query.mode == "hybrid" else Scale()
         if isinstance(known, Large):
-            index, asked = await gathered(self._store, wall, known, query, question, vector, scale)
+            index, asked = await gathered(self._store, wall, known, query, question, vector, scale, self._clock())
             if not index.rows:
                 return []
         else:
@@ -133,7 +143,7 @@ class Recaller:
         found = None
         if query.mode != "dense" and not index.has_postings:
             found = await self._store.search_words(wall, list(question.terms), _WORD_CANDIDATES)
-        return Asked(query, question, vector, chosen, found, to_micros(now()), scale)
+        return Asked(query, question, vector, chosen, found, to_micros(self._clock()), scale)
 
     async def _run(self, index: WallIndex, work: Callable[[], _T]) -> _T:
         def locked() -> _T:
@@ -213,11 +223,11 @@ class Recaller:
             )
 
 
-def _read(query: Query, walls: Iterable[WallIndex | Large]) -> Question:
+def _read(query: Query, walls: Iterable[WallIndex | Large], moment: datetime) -> Question:
     """Read the question against who speaks, and when, behind the walls."""
     speakers = {name for wall in walls for name in wall.speakers if name is not None}
     years = sorted({year for wall in walls for year in wall.years()}) if query.now is None else ()
-    return read_question(query.words, speakers=speakers, now=query.now or now(), years=years)
+    return read_question(query.words, speakers=speakers, now=moment, years=years)
 
 
 def _hits(index: WallIndex, best: Ranked, records: Mapping[int, Record], query: Query) -> list[Hit]:

@@ -36,7 +36,7 @@ def open_store(settings: Settings) -> Store:
 
         if not place.strip():
             raise InvalidInputError("name the database's file, or :memory:")
-        return SQLiteStore(file_of(settings.url), busy_timeout=settings.busy_timeout)
+        return SQLiteStore(file_of(settings.url), busy_timeout=settings.busy_timeout, clock=settings.clock)
     scheme = settings.url.partition(":")[0]
     name = scheme.partition("+")[0]
     if name in _OURS:

@@ -14,4 +14,4 @@ def open_postgres(settings: Settings) -> PostgresStore:
         InvalidInputError: the URL or a parameter of it is wrong.
         MissingExtraError: psycopg is not installed.
     """
-    return PostgresStore(parse_url(settings.url, settings.busy_timeout))
+    return PostgresStore(parse_url(settings.url, settings.busy_timeout), clock=settings.clock)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
 from memorist.records import Action
@@ -9,7 +10,7 @@ from memorist.scope import Wall
 from memorist.stores.base import Put, Remove
 from memorist.stores.postgres.rows import COLUMNS, dump_row, row_of, stored_of
 from memorist.stores.rules import Handle, Stored, check_put, check_remove, handle_of
-from memorist.times import now, to_micros
+from memorist.times import to_micros
 
 __all__ = ["Batch", "Change", "Held"]
 
@@ -55,6 +56,7 @@ class Batch:
     """The writes of one call, carried out on what was read, and what is to be sent."""
 
     wall: Wall
+    moment: datetime
     held: dict[str, Held]
     epochs: Iterator[int]
     holders: dict[Handle, str] = field(default_factory=dict)
@@ -75,7 +77,7 @@ class Batch:
 
     def put(self, write: Put) -> bool:
         """Store a record whole, if what is there is what the write expects."""
-        record, row, moment = write.record, row_of(write.record), now()
+        record, row, moment = write.record, row_of(write.record), self.moment
         handle = handle_of(record)
         holder = None if handle is None else self._stored(self.holders.get(handle))
         old, expired = check_put(write, self._stored(record.id), holder, moment)
@@ -102,7 +104,7 @@ class Batch:
         stored = self._stored(write.id)
         if stored is None:
             return False
-        noted, done = check_remove(write, stored, now())
+        noted, done = check_remove(write, stored, self.moment)
         self.take_out(noted)
         return done
 

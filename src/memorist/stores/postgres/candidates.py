@@ -3,14 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from memorist.filters import Filter
 from memorist.records import Kind
 from memorist.scope import Wall
 from memorist.stores.base import Candidates, Outline
-from memorist.stores.postgres.conditions import sql_of
 from memorist.stores.postgres.connections import Query, Rows
 from memorist.stores.postgres.rows import entry_of, queries_of, unescaped
-from memorist.times import now
+from memorist.stores.sql import Sql
 
 __all__ = ["candidates_of", "gathering", "holding", "outline_of", "outlining", "words_of"]
 
@@ -72,15 +70,13 @@ def _years(moment: int) -> int:
     return int(np.datetime64(moment, "us").astype("datetime64[Y]").astype(int))
 
 
-def holding(
-    schema: str, wall: Wall, outline: Outline, terms: Sequence[str], filter: Filter, limit: int
-) -> Query | None:
+def holding(schema: str, wall: Wall, outline: Outline, terms: Sequence[str], passing: Sql, limit: int) -> Query | None:
     """Return the query for how many entries hold each term, and for those best by all terms that pass the filter."""
     asked = queries_of(wall, terms)
     if not asked:
         return None
     name = (wall.tenant, wall.user or "")
-    condition, bindings = sql_of(filter, now())
+    condition, bindings = passing
     score = f"sum(information * times * ({_K1} + 1) / (times + {_K1} * (1 - {_B} + {_B} * length / %s::float8)))"
     return (
         "WITH found AS MATERIALIZED (SELECT term, number, length,"
@@ -109,10 +105,10 @@ def words_of(wall: Wall, terms: Sequence[str], rows: Rows) -> tuple[list[int], d
     return [number for term, number in rows if not term], holders
 
 
-def gathering(schema: str, wall: Wall, numbers: Sequence[int], filter: Filter) -> tuple[Query, Query]:
+def gathering(schema: str, wall: Wall, numbers: Sequence[int], passing: Sql) -> tuple[Query, Query]:
     """Return the queries for entries with their neighbours, and for the sessions among theirs that are dialogues."""
     name = (wall.tenant, wall.user or "")
-    condition, bindings = sql_of(filter, now())
+    condition, bindings = passing
     records = f"FROM {schema}.records WHERE {_PLACE}"
     talk = f"{records} AND kind = '{Kind.MESSAGE}' AND session = asked.session"
     found = (

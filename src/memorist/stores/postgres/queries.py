@@ -6,17 +6,25 @@ from typing import Any
 
 import numpy as np
 
-from memorist.filters import Filter
 from memorist.scope import Reach, Wall
 from memorist.stores.base import Cursor, Entries, Order, Vector
-from memorist.stores.postgres.conditions import sql_of
 from memorist.stores.postgres.connections import Query, Rows
 from memorist.stores.postgres.rows import SELECTED, entry_of, queries_of
-from memorist.times import now
+from memorist.stores.sql import Sql
 
 __all__ = [
-    "BY_INDEX", "MOST_EXACT", "PARTS", "PURGED", "changed", "entries_of", "nearest", "passing", "place_of",
-    "searching_words", "selecting", "state",
+    "BY_INDEX",
+    "MOST_EXACT",
+    "PARTS",
+    "PURGED",
+    "changed",
+    "counting",
+    "entries_of",
+    "nearest",
+    "place_of",
+    "searching_words",
+    "selecting",
+    "state",
 ]  # fmt: skip
 
 _ENTRIES_AT_ONCE = 4000
@@ -53,10 +61,10 @@ def place_of(reach: Reach) -> tuple[str, list[Any]]:
     return "tenant = %s AND user_name = ANY(%s)", [reach.tenant, [user or "" for user in reach.users]]
 
 
-def selecting(schema: str, reach: Reach, filter: Filter, *, order: Order, limit: int, after: Cursor | None) -> Query:
+def selecting(schema: str, reach: Reach, passing: Sql, *, order: Order, limit: int, after: Cursor | None) -> Query:
     """Return the query for a page. Where users are named, each one's index is walked, and the pages merged."""
     column, direction, beyond = _ORDERS[order]
-    condition, bindings = sql_of(filter, now())
+    condition, bindings = passing
     if order == "key":
         condition += " AND key IS NOT NULL"
     if after is not None:
@@ -143,16 +151,16 @@ def searching_words(schema: str, wall: Wall, terms: Sequence[str], limit: int) -
     )
 
 
-def passing(schema: str, wall: Wall, filter: Filter) -> Query:
+def counting(schema: str, wall: Wall, passing: Sql) -> Query:
     """Return the query for how many records pass, which stops where it is too many to look at each."""
-    condition, bindings = sql_of(filter, now())
+    condition, bindings = passing
     rows = f"SELECT 1 FROM {schema}.records WHERE {_PLACE} AND {condition} LIMIT {MOST_EXACT + 1}"
     return f"SELECT count(*) FROM ({rows}) AS found", (wall.tenant, wall.user or "", *bindings)
 
 
-def nearest(schema: str, wall: Wall, vector: Vector, filter: Filter, limit: int, *, by_index: bool) -> Query:
+def nearest(schema: str, wall: Wall, vector: Vector, passing: Sql, limit: int, *, by_index: bool) -> Query:
     """Return the query for the entries nearest to a vector of unit length."""
-    condition, bindings = sql_of(filter, now())
+    condition, bindings = passing
     form = f"vector({len(vector)})"
     given = np.asarray(vector / (math.sqrt(float(vector @ vector)) or 1.0), np.float32)
     distance = f"near.vector::{form} <#> %s::{form}"

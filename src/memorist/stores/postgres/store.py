@@ -25,7 +25,7 @@ from memorist.stores.postgres.rows import SELECTED, load_row, record_from, vecto
 from memorist.stores.postgres.schema import index_vectors
 from memorist.stores.rules import history_of
 from memorist.stores.sql import Sql
-from memorist.times import now, to_micros
+from memorist.times import Clock, now, to_micros
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
@@ -43,10 +43,12 @@ class PostgresStore(Store):
 
     Args:
         options: where it is and how it is used; see `parse_url`.
+        clock: returns the present; what expires is gone by it.
     """
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, *, clock: Clock = now) -> None:
         self.options = options
+        self._clock = clock
         self._open: Connections | None = None
         self._bound: str | None = None
         self._grouping = Grouping(self._write_together)
@@ -93,11 +95,13 @@ class PostgresStore(Store):
         return await connections.run(lambda: grouping.write(wall, writes_), whole=True)
 
     async def _write_together(self, wall: Wall, calls: Sequence[Sequence[Write]]) -> list[Outcome]:
-        schema, bound = self._schema, self._bound
-        return await self._commit(wall, lambda connection: writes.carry_out(connection, schema, wall, calls, bound))
+        schema, bound, clock = self._schema, self._bound, self._clock
+        return await self._commit(
+            wall, lambda connection: writes.carry_out(connection, schema, wall, calls, bound, clock)
+        )
 
     async def remove(self, wall: Wall, filter: Filter, *, at: datetime, source: str | None = None) -> int:
-        passing = sql_of(filter, now())
+        passing = sql_of(filter, self._clock())
         return await self._remove(wall, passing, Action.FORGOTTEN, at, source)
 
     async def _remove(self, wall: Wall, condition: Sql, action: Action, at: datetime, source: str | None) -> int:
@@ -154,13 +158,13 @@ class PostgresStore(Store):
     async def get(self, wall: Wall, ids: Sequence[str]) -> list[Record]:
         query = f"SELECT {SELECTED} FROM {self._schema}.records WHERE {_PLACE} AND id = ANY(%s) AND {ALIVE}"
         asked = [id for id in dict.fromkeys(ids) if "\0" not in id]
-        [rows] = await self._read(only(wall), (query, (*_name(wall), asked, to_micros(now()))))
+        [rows] = await self._read(only(wall), (query, (*_name(wall), asked, to_micros(self._clock()))))
         found = {row[0]: record_from(row, wall) for row in rows}
         return [found[id] for id in asked if id in found]
 
     async def fetch(self, wall: Wall, numbers: Sequence[int]) -> dict[int, Record]:
         query = f"SELECT number, {SELECTED} FROM {self._schema}.records WHERE {_PLACE} AND number = ANY(%s) AND {ALIVE}"
-        [rows] = await self._read(only(wall), (query, (*_name(wall), list(numbers), to_micros(now()))))
+        [rows] = await self._read(only(wall), (query, (*_name(wall), list(numbers), to_micros(self._clock()))))
         return {row[0]: record_from(row[1:], wall) for row in rows}
 
     async def select(
@@ -169,12 +173,13 @@ class PostgresStore(Store):
         if limit < 1:
             self._connections  # noqa: B018 - a closed store says so, whatever is asked
             return []
-        query = queries.selecting(self._schema, reach, filter, order=order, limit=limit, after=after)
+        passing = sql_of(filter, self._clock())
+        query = queries.selecting(self._schema, reach, passing, order=order, limit=limit, after=after)
         [rows] = await self._read(reach, query)
         return [record_from(row[4:], Wall(reach.tenant, row[3] or None)) for row in rows]
 
     async def count(self, reach: Reach, filter: Filter) -> int:
-        condition, values = sql_of(filter, now())
+        condition, values = sql_of(filter, self._clock())
         place, names = queries.place_of(reach)
         query = f"SELECT count(*) FROM {self._schema}.records WHERE {place} AND {condition}"
         [[(count,)]] = await self._read(reach, (query, (*names, *values)))
@@ -186,12 +191,12 @@ class PostgresStore(Store):
             f" FROM {self._schema}.records WHERE tenant = %s AND {ALIVE}"
             " GROUP BY user_name ORDER BY user_name"
         )
-        [rows] = await self._read(everyone_of(tenant), (query, (tenant, to_micros(now()))))
+        [rows] = await self._read(everyone_of(tenant), (query, (tenant, to_micros(self._clock()))))
         return {user or None: count for user, count in rows}
 
     async def tenants(self) -> list[str]:
         query = f"SELECT DISTINCT tenant FROM {self._schema}.records WHERE {ALIVE} ORDER BY tenant"
-        [rows] = await self._read(EVERYTHING, (query, (to_micros(now()),)))
+        [rows] = await self._read(EVERYTHING, (query, (to_micros(self._clock()),)))
         return [tenant for (tenant,) in rows]
 
     async def history(self, wall: Wall, id: str) -> list[Change]:
@@ -204,7 +209,7 @@ class PostgresStore(Store):
         asked = (*_name(wall), id)
         rows, now_there = await self._read(only(wall), (past, asked), (current, asked))
         present = record_from(now_there[0], wall) if now_there else None
-        return history_of(id, rows, lambda text: load_row(text, wall), present, now())
+        return history_of(id, rows, lambda text: load_row(text, wall), present, self._clock())
 
     # --- what ranking reads ----------------------------------------------------------------------------
 
@@ -219,7 +224,7 @@ class PostgresStore(Store):
         return queries.entries_of(rows, asked=current, since=since)
 
     async def matching(self, wall: Wall, filter: Filter) -> NDArray[np.int64]:
-        condition, values = sql_of(filter, now())
+        condition, values = sql_of(filter, self._clock())
         query = f"SELECT number FROM {self._schema}.records WHERE {_PLACE} AND {condition}"
         [rows] = await self._read(only(wall), (query, (*_name(wall), *values)))
         return np.fromiter((row[0] for row in rows), np.int64, len(rows))
@@ -249,18 +254,20 @@ class PostgresStore(Store):
         self, wall: Wall, outline: Outline, vector: Vector | None, terms: Sequence[str], filter: Filter, limit: int,
         near: Sequence[int] | None = None,
     ) -> Candidates:  # fmt: skip
+        passing = sql_of(filter, self._clock())
+
         async def by_vector() -> Sequence[int]:
             if near is not None or vector is None:
                 return near or []
             return [number for number, _ in await self.nearest(wall, vector, filter, limit)]
 
         async def by_words() -> tuple[list[int], dict[str, int]]:
-            query = candidates.holding(self._schema, wall, outline, terms, filter, limit)
+            query = candidates.holding(self._schema, wall, outline, terms, passing, limit)
             [rows] = [[]] if query is None else await self._read(only(wall), query)
             return candidates.words_of(wall, terms, rows)
 
         nearest, (best, holders) = await asyncio.gather(by_vector(), by_words())
-        asked = candidates.gathering(self._schema, wall, sorted({*nearest, *best}), filter)
+        asked = candidates.gathering(self._schema, wall, sorted({*nearest, *best}), passing)
         entries, dialogues = await self._read(only(wall), *asked)
         return candidates.candidates_of(entries, dialogues, holders)
 
@@ -269,11 +276,11 @@ class PostgresStore(Store):
 
         Exact, but with ``hnsw=on`` where more than `queries.MOST_EXACT` pass: there it is as good as the index.
         """
-        by_index = False
+        passing, by_index = sql_of(filter, self._clock()), False
         if self.options.hnsw:
-            [[(count,)]] = await self._read(only(wall), queries.passing(self._schema, wall, filter))
+            [[(count,)]] = await self._read(only(wall), queries.counting(self._schema, wall, passing))
             by_index = count > queries.MOST_EXACT
-        query = queries.nearest(self._schema, wall, vector, filter, limit, by_index=by_index)
+        query = queries.nearest(self._schema, wall, vector, passing, limit, by_index=by_index)
         [rows] = await self._read(only(wall), query, before=queries.BY_INDEX if by_index else ())
         return [(number, float(similarity)) for number, similarity in rows]
 

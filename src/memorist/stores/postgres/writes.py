@@ -20,6 +20,7 @@ from memorist.stores.postgres.rows import SELECTED
 from memorist.stores.postgres.schema import lock_key
 from memorist.stores.postgres.sending import send
 from memorist.stores.sql import Sql
+from memorist.times import Clock
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection, AsyncCursor
@@ -38,7 +39,12 @@ def _name(wall: Wall) -> tuple[str, str]:
 
 
 async def carry_out(
-    connection: "Connection", schema: str, wall: Wall, calls: Sequence[Sequence[Write]], fingerprint: str | None
+    connection: "Connection",
+    schema: str,
+    wall: Wall,
+    calls: Sequence[Sequence[Write]],
+    fingerprint: str | None,
+    clock: Clock,
 ) -> tuple[list[Outcome], Change | None]:
     """Carry out the writes of several calls, in order; `fingerprint` is that of the vectors they bring.
 
@@ -52,7 +58,7 @@ async def carry_out(
     creates = any(isinstance(each, Put) for each in everything)
     if not await lock_wall(connection, schema, wall, create=creates):
         return [[False] * len(writes) for writes in calls], None
-    batch, outcomes = await _read(connection, schema, wall, everything), list[Outcome]()
+    batch, outcomes = await _read(connection, schema, wall, everything, clock()), list[Outcome]()
     found = await stored.fetchone()
     for writes in calls:
         attempt = batch.copy() if len(calls) > 1 else batch
@@ -98,7 +104,7 @@ async def lock_wall(connection: "Connection", schema: str, wall: Wall, *, create
     return create
 
 
-async def _read(connection: "Connection", schema: str, wall: Wall, writes: Sequence[Write]) -> Batch:
+async def _read(connection: "Connection", schema: str, wall: Wall, writes: Sequence[Write], moment: datetime) -> Batch:
     """Read what the writes may find: the records of their ids, and those that hold their keys."""
     records = [each.record for each in writes if isinstance(each, Put)]
     ids = {each.record.id if isinstance(each, Put) else each.id for each in writes}
@@ -117,7 +123,7 @@ async def _read(connection: "Connection", schema: str, wall: Wall, writes: Seque
         ))  # fmt: skip
     drawn = await _draw(connection, schema, _MOST_EPOCHS * len(writes))
     held = {row[1]: Held(row[0], row[1:]) for cursor in found for row in await cursor.fetchall()}
-    return Batch(wall, held, iter(sorted(row[0] for row in await drawn.fetchall())))
+    return Batch(wall, moment, held, iter(sorted(row[0] for row in await drawn.fetchall())))
 
 
 async def _draw(connection: "Connection", schema: str, count: int) -> "AsyncCursor[tuple[Any, ...]]":
@@ -154,7 +160,7 @@ async def remove_passing(
         rows = await (await connection.execute(query.encode(), (*_name(wall), floor, *condition[1]))).fetchall()
         drawn = await _draw(connection, schema, len(rows))
         held = {row[1]: Held(row[0], row[1:]) for row in rows}
-        batch = Batch(wall, held, iter(sorted(row[0] for row in await drawn.fetchall())))
+        batch = Batch(wall, at, held, iter(sorted(row[0] for row in await drawn.fetchall())))
         for id in list(held):
             batch.take_out(Remove(id, action, at, source))
         await send(connection, schema, batch)

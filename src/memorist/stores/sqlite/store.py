@@ -34,7 +34,7 @@ from memorist.stores.sqlite.rows import (
     user_of,
 )
 from memorist.stores.threads import to_the_end
-from memorist.times import now, to_micros
+from memorist.times import Clock, now, to_micros
 
 __all__ = ["SQLiteStore"]
 
@@ -61,10 +61,12 @@ class SQLiteStore(Store):
     Args:
         path: the file; its folder is made where it is missing.
         busy_timeout: how long to wait for another process's write, in seconds.
+        clock: returns the present; what expires is gone by it.
     """
 
-    def __init__(self, path: Path | None, *, busy_timeout: float = 30.0) -> None:
+    def __init__(self, path: Path | None, *, busy_timeout: float = 30.0, clock: Clock = now) -> None:
         self.path = path
+        self._clock = clock
         self._busy_timeout = busy_timeout
         self._open: Connections | None = None
         self._opening = threading.Lock()
@@ -117,19 +119,23 @@ class SQLiteStore(Store):
             if any(isinstance(each, Put) and each.vector is not None for each in writes_):
                 writes.check_fingerprint(connection, self._bound)
             place = writes.find_partition(connection, wall, create=any(isinstance(each, Put) for each in writes_))
+            moment = self._clock()
             return [
-                writes.put(connection, place, each) if isinstance(each, Put) else writes.remove(connection, place, each)
+                writes.put(connection, place, each, moment)
+                if isinstance(each, Put)
+                else writes.remove(connection, place, each, moment)
                 for each in writes_
             ]
 
         return await self._write(work)
 
     async def remove(self, wall: Wall, filter: Filter, *, at: datetime, source: str | None = None) -> int:
-        return await self._write(lambda connection: writes.remove_passing(connection, wall, filter, at, source))
+        passing = sql_of(filter, self._clock())
+        return await self._write(lambda connection: writes.remove_passing(connection, wall, passing, at, source))
 
     async def get(self, wall: Wall, ids: Sequence[str]) -> list[Record]:
         def work(connection: apsw.Connection) -> list[Record]:
-            rows = _rows_in(connection, wall, "id", COLUMNS, ids, f" AND {_ALIVE}", [to_micros(now())])
+            rows = _rows_in(connection, wall, "id", COLUMNS, ids, f" AND {_ALIVE}", [to_micros(self._clock())])
             found = {row[0]: record_of(row, wall) for row in rows}
             return [found[id] for id in dict.fromkeys(ids) if id in found]
 
@@ -137,7 +143,7 @@ class SQLiteStore(Store):
 
     async def fetch(self, wall: Wall, numbers: Sequence[int]) -> dict[int, Record]:
         def work(connection: apsw.Connection) -> dict[int, Record]:
-            alive = (f" AND {_ALIVE}", [to_micros(now())])
+            alive = (f" AND {_ALIVE}", [to_micros(self._clock())])
             rows = _rows_in(connection, wall, "number", f"number, {COLUMNS}", numbers, *alive)
             return {row[0]: record_of(row[1:], wall) for row in rows}
 
@@ -149,7 +155,7 @@ class SQLiteStore(Store):
         if limit < 1:
             return []
         column, direction = _ORDERS[order]
-        condition, bindings = sql_of(filter, now())
+        condition, bindings = sql_of(filter, self._clock())
         if order == "key":
             condition += " AND key IS NOT NULL"
         if after is not None:
@@ -175,7 +181,7 @@ class SQLiteStore(Store):
         return await self._read(work, brief=limit <= _BRIEF_ROWS)
 
     async def count(self, reach: Reach, filter: Filter) -> int:
-        condition, bindings = sql_of(filter, now())
+        condition, bindings = sql_of(filter, self._clock())
 
         def work(connection: apsw.Connection) -> int:
             return sum(
@@ -193,7 +199,7 @@ class SQLiteStore(Store):
                 "SELECT user, count(*) FILTER (WHERE superseded_at IS NULL)"
                 " FROM partitions JOIN records ON partition = partitions.id"
                 f" WHERE tenant = ? AND {_ALIVE} GROUP BY user ORDER BY user",
-                (tenant, to_micros(now())),
+                (tenant, to_micros(self._clock())),
             )
             return {user_of(user): count for user, count in rows}
 
@@ -204,7 +210,7 @@ class SQLiteStore(Store):
             rows = connection.execute(
                 f"SELECT DISTINCT tenant FROM partitions JOIN records ON partition = partitions.id WHERE {_ALIVE}"
                 " ORDER BY tenant",
-                (to_micros(now()),),
+                (to_micros(self._clock()),),
             )
             return [tenant for (tenant,) in rows]
 
@@ -220,7 +226,7 @@ class SQLiteStore(Store):
             )
             now_there = query_one(connection, f"SELECT {COLUMNS} FROM records WHERE partition = ? AND id = ?", place)
             present = None if now_there is None else record_of(now_there, wall)
-            return history_of(id, rows, lambda text: load_record(text, wall), present, now())
+            return history_of(id, rows, lambda text: load_record(text, wall), present, self._clock())
 
         return await self._read(work)
 
@@ -232,7 +238,7 @@ class SQLiteStore(Store):
         return await self._read(lambda connection: _changed(connection, wall, generation, epoch))
 
     async def matching(self, wall: Wall, filter: Filter) -> NDArray[np.int64]:
-        condition, bindings = sql_of(filter, now())
+        condition, bindings = sql_of(filter, self._clock())
 
         def work(connection: apsw.Connection) -> NDArray[np.int64]:
             place = writes.find_partition(connection, wall)

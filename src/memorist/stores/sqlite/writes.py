@@ -7,14 +7,13 @@ from typing import Any
 
 import apsw
 
-from memorist.filters import Filter
 from memorist.records import Action
 from memorist.scope import Wall
 from memorist.stores import rules
 from memorist.stores.base import Put, Remove, Vector
-from memorist.stores.sqlite.conditions import sql_of
+from memorist.stores.sql import Sql
 from memorist.stores.sqlite.rows import COLUMNS, dump_record, query_all, query_one, shared_name, stored_of, values_of
-from memorist.times import now, to_micros
+from memorist.times import to_micros
 
 __all__ = [
     "check_fingerprint",
@@ -55,9 +54,9 @@ def check_fingerprint(connection: apsw.Connection, fingerprint: str | None) -> N
     rules.check_fingerprint(connection.execute("SELECT value FROM meta WHERE name = 'fingerprint'").get, fingerprint)
 
 
-def put(connection: apsw.Connection, partition: int | None, write: Put) -> bool:
+def put(connection: apsw.Connection, partition: int | None, write: Put, moment: datetime) -> bool:
     """Store a record whole, if what is there is what the write expects."""
-    record, moment = write.record, now()
+    record = write.record
     found = _find(connection, partition, "id = ?", record.id)
     holder = None
     if (handle := rules.handle_of(record)) is not None:
@@ -102,12 +101,12 @@ def _find(
     return None if row is None else (row[0], row[1:])
 
 
-def remove(connection: apsw.Connection, partition: int | None, write: Remove) -> bool:
+def remove(connection: apsw.Connection, partition: int | None, write: Remove, moment: datetime) -> bool:
     """Take one record out; tell whether it was there."""
     found = _find(connection, partition, "id = ?", write.id)
     if found is None:
         return False
-    noted, done = rules.check_remove(write, stored_of(*found), now())
+    noted, done = rules.check_remove(write, stored_of(*found), moment)
     _remove(connection, partition, found[0], noted)
     return done
 
@@ -122,9 +121,9 @@ def _remove(connection: apsw.Connection, partition: int | None, number: int, wri
     )
 
 
-def remove_passing(connection: apsw.Connection, wall: Wall, filter: Filter, at: datetime, source: str | None) -> int:
+def remove_passing(connection: apsw.Connection, wall: Wall, passing: Sql, at: datetime, source: str | None) -> int:
     """Take out every record behind a wall that passes; return how many. Only their numbers are held in memory."""
-    condition, bindings = sql_of(filter, now())
+    condition, bindings = passing
     query = f"SELECT number FROM records WHERE partition = ? AND {condition}"
     partition = find_partition(connection, wall)
     numbers = array("q", (number for (number,) in connection.execute(query, (partition, *bindings))))
