@@ -123,8 +123,10 @@ async def test_the_same_hits_as_from_memory(server: "Server", monkeypatch: pytes
                 given = {"limit": 20, "now": "2025-01-01", "explain": True, **given}
                 ours, theirs = [seen(await each.recall(question, **given)) for each in (large, whole)]
                 assert [hit[0] for hit in ours] == [hit[0] for hit in theirs], (question, given)
-                for (_, *one, signals), (_, *other, expected) in zip(ours, theirs, strict=True):
+                for (_, one, score, signals), (_, other, likely, expected) in zip(ours, theirs, strict=True):
                     assert one == pytest.approx(other, abs=1e-5), (question, given)
+                    # Its share is the one among the candidates, who have nearly all of it.
+                    assert score == pytest.approx(likely, rel=0.05, abs=1e-5), (question, given)
                     assert signals == pytest.approx(expected, abs=1e-4), (question, given)
 
 
