@@ -16,20 +16,20 @@ MAX_NAME = 512
 
 
 class Wall(NamedTuple):
-    """One tenant's one user: the partition that every record lives in. No user means the shared records."""
+    """The tenant and user that a record belongs to. No user means the tenant's shared records."""
 
     tenant: str
     user: str | None
 
 
 class Reach(NamedTuple):
-    """The partitions that one read may look into: a tenant, and some of its users or (None) all of them."""
+    """The walls that a read may look behind: a tenant, and some of its users, or all of them (None)."""
 
     tenant: str
     users: tuple[str | None, ...] | None
 
     def walls(self) -> tuple[Wall, ...]:
-        """Return the partitions one by one; only for a reach that names its users."""
+        """Return the walls within reach; only for a reach that names its users."""
         if self.users is None:
             raise ScopeError("this call needs one user's records, not everyone's")
         return tuple(Wall(self.tenant, user) for user in self.users)
@@ -62,7 +62,7 @@ class Scope:
 
     @property
     def wall(self) -> Wall:
-        """The partition that this scope's records live in."""
+        """The wall that this scope's records are behind."""
         return Wall(self.tenant, self.user)
 
     def sees(self, other: "Scope") -> bool:

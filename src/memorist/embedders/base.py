@@ -1,4 +1,4 @@
-"""What an embedder is: text in, unit vectors out, with a role and a fingerprint."""
+"""The base class of embedders, and checks of the vectors that they return."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _UNIT_TOLERANCE = 1e-6
 
 
 class Role(StrEnum):
-    """What a text is to the search: many models embed the two differently."""
+    """Whether a text is a document or a query: many models embed the two differently."""
 
     DOCUMENT = "document"
     QUERY = "query"
@@ -27,7 +27,7 @@ class Role(StrEnum):
 class Embedder(ABC):
     """Turns texts into unit vectors.
 
-    One's own embedder is a subclass with two attributes and one method:
+    To write your own, subclass it with two attributes and one method:
 
     ```python
     class HashEmbedder(Embedder):
@@ -47,7 +47,7 @@ class Embedder(ABC):
 
     Attributes:
         dimensions: Length of each vector; 0 until `ready` for an embedder that must ask for it.
-        fingerprint: Names the model, weights, pooling and prefixes. It changes whenever the vectors would,
+        fingerprint: Identifies the model, weights, pooling and prefixes. It changes whenever the vectors would,
             is the same on every machine, and is "" only where `dimensions` is still 0.
     """
 
@@ -64,7 +64,7 @@ class Embedder(ABC):
 
     @abstractmethod
     async def embed(self, texts: Sequence[str], role: Role = Role.DOCUMENT) -> Vectors:
-        """Embed each text; a float32 array of shape (len(texts), dimensions), in the order of the texts.
+        """Return a float32 array of shape (len(texts), dimensions), one row for each text, in order.
 
         Raises:
             EmbedderError: The texts could not be embedded.
@@ -76,10 +76,10 @@ class Embedder(ABC):
 
 
 def unit_rows(rows: ArrayLike, count: int, dimensions: int, name: str) -> Vectors:
-    """Check what an embedder returned and bring each row to length 1.
+    """Return the rows of an embedder scaled to length 1, after checking them.
 
     Args:
-        rows: What came back: anything numpy can read as a matrix.
+        rows: What the embedder returned: anything numpy can read as a matrix.
         count: How many texts were embedded.
         dimensions: Expected length of a row; 0 accepts any.
         name: The embedder, for the error's text.
@@ -115,10 +115,10 @@ def unit_rows(rows: ArrayLike, count: int, dimensions: int, name: str) -> Vector
 async def embed_checked(
     call: Callable[[list[str]], Awaitable[ArrayLike]], texts: Sequence[str], dimensions: int, name: str
 ) -> Vectors:
-    """Embed through `call`, which gets no blank text, and return unit rows for all texts.
+    """Embed with `call`, which gets no blank text, and return unit rows for all texts.
 
     Raises:
-        EmbedderError: What `call` returned is no matrix of vectors (see `unit_rows`), or it raised.
+        EmbedderError: `call` raised, or did not return a matrix of vectors (see `unit_rows`).
     """
 
     async def checked(kept: list[str]) -> Vectors:
@@ -130,9 +130,9 @@ async def embed_checked(
 async def embed_spoken(
     call: Callable[[list[str]], Awaitable[Vectors]], texts: Sequence[str], dimensions: int
 ) -> Vectors:
-    """Give `call` the texts that say something, none if there are none, and add a zero row for each blank one.
+    """Embed the texts that are not blank with `call`, and add a zero row for each blank one.
 
-    A blank text means nothing: with a zero row its similarity to everything is 0.
+    A zero row makes the similarity of a blank text to everything 0.
     """
     if isinstance(texts, str):
         raise TypeError("texts must be a sequence of strings, not one string")
@@ -144,12 +144,12 @@ async def embed_spoken(
 
 
 def is_blank(text: str) -> bool:
-    """Whether the text has nothing to embed."""
+    """Return whether the text has nothing to embed."""
     return not text or text.isspace()
 
 
 def sayable(text: str) -> str:
-    """The text with lone surrogates replaced: neither UTF-8 nor a tokenizer can carry them."""
+    """Return the text with lone surrogates replaced, since neither UTF-8 nor a tokenizer accepts them."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""One cache and one queue before any embedder, so that it sees few, full batches and no text twice."""
+"""A wrapper that caches vectors and batches calls, so that an embedder gets few, full batches and no text twice."""
 
 from __future__ import annotations
 
@@ -19,19 +19,20 @@ Key = tuple[Role, bytes]
 
 
 class BatchedEmbedder(Embedder):
-    """Wraps an embedder: caches, joins equal texts, and coalesces calls that arrive together.
+    """Wraps an embedder: caches vectors, embeds equal texts once, and batches concurrent calls.
 
-    A call on an idle embedder goes out at once; calls that arrive while it runs form the next batch. A batch
-    that fails fails only the calls in it and leaves nothing in the cache; where it held several calls, each is
-    tried again alone, so that one call's bad text is not another's error. A cancelled call leaves the others
-    as they were. Documents and queries queue apart, and a long call takes turns with the short ones.
+    A call on an idle embedder runs at once; calls that arrive while it runs form the next batch. If a batch of
+    several calls fails, each call is retried alone, so that one call's bad text does not fail another. A failed
+    call leaves nothing in the cache. Cancelling a call does not affect the others. Documents and queries have
+    separate queues, and long calls alternate with short ones.
 
     Usable from several event loops at once: each has its own queue, and all share the cache.
 
     Args:
         inner: The embedder; it is closed with this one.
-        cache_size: Vectors kept per role, the last used; 0 for none. The cache holds hashes, not texts.
-        batch_size: Most texts in one call of `inner`.
+        cache_size: The number of recently used vectors kept for each role; 0 for none. The cache holds hashes,
+            not texts.
+        batch_size: The most texts in one call of `inner`.
     """
 
     def __init__(self, inner: Embedder, *, cache_size: int = 4096, batch_size: int = 64) -> None:
@@ -58,7 +59,7 @@ class BatchedEmbedder(Embedder):
 
     async def _embed(self, texts: list[str], role: Role) -> Vectors:
         rows = np.empty((len(texts), self.dimensions), np.float32)
-        # A turn per batch: however long this call, others get in between.
+        # One turn for each batch, so that other calls run between the batches of a long one.
         for start in range(0, len(texts), self._batch_size):
             turn = texts[start : start + self._batch_size]
             rows[start : start + len(turn)] = await self._turn(turn, role)
@@ -117,19 +118,19 @@ class BatchedEmbedder(Embedder):
             return await embed_checked(lambda kept: self.inner.embed(kept, role), texts, self.dimensions, name)
         except EmbedderError:
             raise
-        except Exception as error:  # the edge to code that is not ours: whatever it raises is its failure
+        except Exception as error:  # an embedder from elsewhere may raise anything
             raise EmbedderError(f"{name} failed: {type(error).__name__}: {error}") from error
 
 
 class _Call:
-    """What one call adds to a queue: the texts that nobody is embedding yet."""
+    """The texts of one call that are not being embedded yet."""
 
     def __init__(self) -> None:
         self.items: dict[Key, tuple[str, asyncio.Future[Vectors]]] = {}
 
     def add(self, key: Key, text: str) -> asyncio.Future[Vectors]:
         future: asyncio.Future[Vectors] = asyncio.get_running_loop().create_future()
-        # Looked at here, so that a failure whose caller has gone is not logged as forgotten.
+        # Retrieved here, so that asyncio does not log an exception after its caller was cancelled.
         future.add_done_callback(lambda done: done.cancelled() or done.exception())
         self.items[key] = (text, future)
         return future
@@ -145,7 +146,7 @@ class _Lane:
     task: asyncio.Task[None] | None = None
 
     def run(self, batched: BatchedEmbedder) -> None:
-        """Start emptying the queue, unless that is going on. Its own task: no caller's cancellation ends it."""
+        """Start a task that empties the queue, unless one runs. Cancelling a caller does not cancel it."""
         if self.task is None:
             self.task = asyncio.get_running_loop().create_task(self._drain(batched))
 
@@ -157,7 +158,7 @@ class _Lane:
                 await batched._serve(batch, self.role)
                 self._settle(batch)
         finally:
-            # Reached with calls left only when the loop is being shut down: nobody may wait for them for ever.
+            # Calls are left only when the loop is being shut down; settle them so that nothing waits forever.
             self._settle([*batch, *self.calls])
             self.calls.clear()
             self.task = None
@@ -178,7 +179,7 @@ class _Lane:
 
 
 class _Cache:
-    """The last used vectors of each role; its methods may be called from any thread."""
+    """The most recently used vectors of each role; its methods may be called from any thread."""
 
     def __init__(self, size: int) -> None:
         self._size = size

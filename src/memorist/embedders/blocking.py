@@ -1,4 +1,4 @@
-"""Embedders whose work blocks: they run in threads, so no event loop ever waits for them."""
+"""A base class for embedders that block: they run in threads, so that they never block an event loop."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ class Workers:
         with self._lock:
             if self._closed:
                 raise EmbedderError("this embedder is closed; open a new one")
-            # A forked child inherits the pool but none of its threads: a job given to it would wait for ever.
+            # A forked child inherits the pool but none of its threads: a job given to it would wait forever.
             if self._pool is None or self._process != os.getpid():
                 self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="memorist-embedder")
                 self._process = os.getpid()
             return self._pool.submit(call, *args, **kwargs)
 
     def close(self) -> None:
-        """Drop the jobs not yet begun; those that run come to their end. Idempotent."""
+        """Drop the jobs that have not started; running jobs finish. Idempotent."""
         with self._lock:
             self._closed = True
             if self._pool is not None and self._process == os.getpid():
@@ -57,7 +57,7 @@ class BlockingEmbedder(Embedder):
     """An embedder written as two blocking methods, usable from several event loops and threads at once.
 
     Args:
-        name: What errors call this embedder.
+        name: The embedder's name in errors.
         threads: How many calls of `_encode` may run at once.
     """
 
@@ -69,11 +69,11 @@ class BlockingEmbedder(Embedder):
 
     @abstractmethod
     def _load(self) -> None:
-        """Set `dimensions` and `fingerprint`; called once, in a thread. It is called again if it raised."""
+        """Set `dimensions` and `fingerprint`. Called once, in a thread, and again only if it raised."""
 
     @abstractmethod
     def _encode(self, texts: list[str], role: Role) -> ArrayLike:
-        """Vectors for texts none of which is blank; called in a thread, after `_load`."""
+        """Return vectors for texts, none of them blank. Called in a thread, after `_load`."""
 
     async def ready(self) -> None:
         if not self._loaded:

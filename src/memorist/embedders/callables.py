@@ -17,15 +17,15 @@ EmbedFunction: TypeAlias = Callable[[list[str]], Any | Awaitable[Any]]
 
 
 class CallableEmbedder(Embedder):
-    """Any function from texts to vectors.
+    """Wraps a function from texts to vectors.
 
-    A blocking function is called in a thread of its own, one call at a time; an async one on the caller's
-    event loop. It gets documents and queries alike, so it suits models without prefixes.
+    A blocking function is called in its own thread, one call at a time; an async one on the caller's event
+    loop. It does not learn the role of a text, so it suits models without prefixes.
 
     Args:
-        function: Takes a list of texts, none of them blank, and returns or awaits to one vector for each.
-        dimensions: Length of a vector; found out with one call if not given.
-        fingerprint: Names the model behind the function. By default the function's own name: then a change
+        function: Takes a list of texts, none of them blank, and returns one vector for each; may be async.
+        dimensions: Length of a vector; determined with one call if not given.
+        fingerprint: Identifies the model behind the function. By default the function's own name: then a change
             of the model behind it is not noticed, so give one.
     """
 
@@ -56,9 +56,9 @@ class CallableEmbedder(Embedder):
                 found = self._function(texts)
             else:
                 found = await asyncio.wrap_future(self._workers.submit(self._function, texts))
-            # A plain function may still hand out a coroutine, as a lambda around a client does.
+            # A plain function may still return a coroutine, as a lambda around a client does.
             return cast(ArrayLike, await found if inspect.isawaitable(found) else found)
         except EmbedderError:
             raise
-        except Exception as error:  # the edge to code that is not ours
+        except Exception as error:  # a function from elsewhere may raise anything
             raise EmbedderError(f"{self.name} failed: {type(error).__name__}: {error}") from error

@@ -1,4 +1,4 @@
-"""What a folder with an ONNX model says about itself."""
+"""Reading the settings of a folder with an ONNX model."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class ModelFolder:
     Attributes:
         weights: The ONNX file.
         tokenizer: The `tokenizer.json`.
-        name: What the fingerprint calls the model.
-        dimensions: Length of a vector; 0 where only the model itself can tell.
+        name: The model's name in the fingerprint.
+        dimensions: Length of a vector; 0 if it is known only once the model is loaded.
         pooling: How token vectors become one: cls, mean, max or last.
-        max_tokens: What lies behind this many tokens of a text is not embedded.
-        prefixes: What goes before a text, by role.
+        max_tokens: Only this many tokens of a text are embedded.
+        prefixes: The text put before each text, by role.
         digest: sha256 over weights and tokenizer.
     """
 
@@ -44,19 +44,19 @@ class ModelFolder:
 
     @property
     def fingerprint(self) -> str:
-        """The model's name and a hash of all that shapes its vectors, on any machine the same."""
+        """The model's name and a hash of everything that determines its vectors; the same on every machine."""
         parts = (self.digest, self.pooling, str(self.max_tokens), self.prefixes.mark())
         return f"{self.name}@{hashlib.sha256('|'.join(parts).encode()).hexdigest()[:16]}"
 
 
 def read_folder(path: Path) -> ModelFolder:
-    """Read what the folder holds; the weights are hashed unless its `memorist.json` states their hash.
+    """Return the settings of a folder. The weights are hashed unless its `memorist.json` states their hash.
 
-    `memorist.json` (all keys optional: name, weights, tokenizer, dimensions, pooling, max_tokens, prefixes,
-    files) goes first, then the files that sentence-transformers writes.
+    Settings are read from `memorist.json` first (all keys optional: name, weights, tokenizer, dimensions,
+    pooling, max_tokens, prefixes, files), then from the files that sentence-transformers writes.
 
     Raises:
-        EmbedderError: No such folder, a file is missing or cut short, or a setting makes no sense.
+        EmbedderError: The folder does not exist, a file is missing or truncated, or a setting is invalid.
     """
     if not path.is_dir():
         raise EmbedderError(f"there is no model folder {path}; it needs model.onnx and tokenizer.json")
@@ -102,7 +102,7 @@ def _weights(path: Path, card: dict[str, Any]) -> Path:
 
 
 def _external(weights: Path) -> list[Path]:
-    """The files that hold the tensors of a model too big for one file."""
+    """Return the files that hold the tensors of a model too big for one file."""
     found = {*weights.parent.glob(f"{weights.name}_data*"), *weights.parent.glob(f"{weights.name}.data*")}
     return sorted(found)
 

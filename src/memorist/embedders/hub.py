@@ -13,7 +13,7 @@ from memorist.errors import EmbedderError, missing_extra
 
 
 class HubEmbedder(BlockingEmbedder):
-    """What the two have in common: a model named as on the hub, loaded on first use."""
+    """The common part of both: a model named as on the hub, loaded on first use."""
 
     library = ""
 
@@ -22,9 +22,9 @@ class HubEmbedder(BlockingEmbedder):
 
         Args:
             model: Its name on the hub, or a folder the library can open.
-            prefixes: What goes before a text, by role; by default what the model was trained with.
-            revision: Goes into the fingerprint: change it when the model behind the same name changes.
-            options: Handed to the library's own constructor (cache folder, device, threads and so on).
+            prefixes: The text put before each text, by role; by default the prefixes that the model was trained with.
+            revision: Part of the fingerprint: change it when the model behind the same name changes.
+            options: Passed to the library's own constructor (cache folder, device, threads and so on).
         """
         super().__init__(f"the {self.library} model {model!r}")
         self.model = model
@@ -37,7 +37,7 @@ class HubEmbedder(BlockingEmbedder):
             prefixes = self._open()
         except ImportError:
             raise
-        except Exception as error:  # each library raises what its hub client happens to raise
+        except Exception as error:  # the libraries raise whatever their hub clients raise
             raise EmbedderError(f"{self.name} cannot be loaded: {error}") from error
         if self._prefixes is None:
             self._prefixes = prefixes or prefixes_for(self.model)
@@ -53,11 +53,11 @@ class HubEmbedder(BlockingEmbedder):
         return cast(ArrayLike, self._vectors([prefixes.apply(text, role) for text in texts]))
 
     def _open(self) -> Prefixes | None:
-        """Load the model; return the prefixes it names itself, None if it names none."""
+        """Load the model; return the prefixes in its own configuration, None if there are none."""
         raise NotImplementedError
 
     def _vectors(self, texts: list[str]) -> Any:
-        """One vector for each text, which has its prefix already."""
+        """Return one vector for each text; the texts have their prefixes already."""
         raise NotImplementedError
 
 
@@ -97,5 +97,5 @@ class SentenceTransformersEmbedder(HubEmbedder):
         return Prefixes(prompts.get("document", prompts.get("passage", "")), prompts.get("query", ""))
 
     def _vectors(self, texts: list[str]) -> Any:
-        # An empty prompt, not none: with none the library would add the model's default one.
+        # An empty prompt, not None: with None the library would add the model's default prompt.
         return self._loaded_model.encode(texts, prompt="", show_progress_bar=False)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 BUNDLED = Path(__file__).parent / "model"
 
-# No tokenizer makes fewer tokens than this of ordinary text, and a novel need not be tokenized for its first page.
+# Ordinary text has fewer characters than this for each token, so the rest of a long text need not be tokenized.
 _CHARACTERS_PER_TOKEN = 64
 _MOST_THREADS = 16
 
@@ -31,14 +31,14 @@ _MOST_THREADS = 16
 class OnnxEmbedder(BlockingEmbedder):
     """A sentence encoder from a folder with `model.onnx` and `tokenizer.json`.
 
-    Nothing is loaded before the first text. Each text is a run of its own, on one thread, and the texts of a
-    call are shared out over `threads`: an int8 model scales its activations over everything in a run, so in a
-    common batch the same text would get another vector beside other neighbours (cosine down to 0.989). It is
-    no slower than batches over long texts and costs a sixth over short ones.
+    Nothing is loaded before the first text. Each text is run by itself on one thread, and the texts of a call
+    are distributed over `threads`. An int8 model scales its activations over a whole batch, so the vector of a
+    text would depend on the other texts in its batch (cosine down to 0.989). Separate runs are as fast as
+    batches for long texts, and a sixth slower for short ones.
 
     Args:
         folder: The model; `read_folder` says which settings it may hold. None for the bundled one.
-        threads: Texts embedded at once; the CPUs this process may use by default.
+        threads: Texts embedded at once; by default the number of CPUs that this process may use.
     """
 
     def __init__(self, folder: str | Path | None = None, *, threads: int | None = None) -> None:
@@ -46,7 +46,7 @@ class OnnxEmbedder(BlockingEmbedder):
         super().__init__("the bundled model" if folder is None else f"the model in {self.folder}")
         count = threads or min(_cpus(), _MOST_THREADS)
         self._bulk = Workers(count)
-        # Apart from the bulk: a question asked during a long import does not queue behind it.
+        # Separate from bulk work, so that a query during a long import does not queue behind it.
         self._single = Workers(count)
         self._card: ModelFolder | None = None
         self._model: _Model | None = None
@@ -75,7 +75,7 @@ class OnnxEmbedder(BlockingEmbedder):
     async def _encode_all(self, texts: list[str], role: Role) -> ArrayLike:
         if len(texts) == 1:
             return [await asyncio.wrap_future(self._single.submit(self._encode_one, texts[0], role))]
-        # The longest first, so that no thread is left alone with it at the end.
+        # The longest first, so that the threads finish at about the same time.
         order = sorted(range(len(texts)), key=lambda index: -len(texts[index]))
         found = await asyncio.gather(
             *(asyncio.wrap_future(self._bulk.submit(self._encode_one, texts[index], role)) for index in order)
@@ -116,7 +116,7 @@ class _Model:
             self._inputs[port.name] = kinds.get(port.type, np.int64)
 
     def run(self, text: str) -> Vectors:
-        """One vector, not yet of unit length."""
+        """Return one vector, not yet of unit length."""
         ids = self._tokenizer.encode(text[: self._most_characters])
         if not ids:
             raise EmbedderError("the tokenizer found no token in a text")
@@ -131,7 +131,7 @@ class _Model:
 
 
 def _pool(states: NDArray[np.float32], pooling: str) -> Vectors:
-    """One vector of a text's token vectors (tokens, dimensions); a model that pools itself gives one already."""
+    """Return one vector from a text's token vectors (tokens, dimensions); some models return one vector already."""
     if states.ndim == 1:
         return states
     if pooling == "cls":
@@ -159,7 +159,7 @@ _models_lock = threading.Lock()
 
 
 def _shared_model(card: ModelFolder) -> _Model:
-    """The model of a folder, loaded once however many embedders use it."""
+    """Return the model of a folder, loaded once for all embedders that use it."""
     key = (str(card.weights.resolve()), card.fingerprint)
     with _models_lock:
         model = _models.get(key)

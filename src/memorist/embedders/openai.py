@@ -1,4 +1,4 @@
-"""Any endpoint that speaks OpenAI's embeddings API: the vendor, Ollama, vLLM, llama.cpp and others."""
+"""An embedder for endpoints that speak OpenAI's embeddings API: OpenAI, Ollama, vLLM, llama.cpp and others."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class OpenAIEmbedder(BlockingEmbedder):
     Args:
         model: The model's name at the endpoint.
         base_url: The endpoint, for example `http://localhost:11434/v1`; OpenAI's own by default.
-        api_key: The key. Only for OpenAI's own endpoint is OPENAI_API_KEY read: another host never gets it.
-        dimensions: Shorter vectors, asked for in each request (text-embedding-3 and other nested models). By
-            default the model's own, found out with one request.
-        prefixes: What goes before a text, by role; by default what the model of that name was trained with.
-        batch_size: Most texts in a request.
-        max_characters: Longer texts are cut here, as most endpoints refuse what is over their model's limit.
+        api_key: The key. OPENAI_API_KEY is read only for OpenAI's own endpoint; another host never gets it.
+        dimensions: The length of vectors to request (text-embedding-3 and other nested models). By default the
+            model's own, determined with one request.
+        prefixes: The text put before each text, by role; by default the prefixes that the model was trained with.
+        batch_size: The most texts in a request.
+        max_characters: Longer texts are cut to this length, since most endpoints refuse texts over their limit.
         timeout: Seconds for one try of a request.
-        max_retries: More tries after a time-out, a lost connection, 408, 409, 429 or 5xx, each a longer wait apart.
-        revision: Goes into the fingerprint: change it when the model behind the same name changes.
+        max_retries: Retries after a time-out, a lost connection, 408, 409, 429 or 5xx, with growing delays.
+        revision: Part of the fingerprint: change it when the model behind the same name changes.
     """
 
     def __init__(

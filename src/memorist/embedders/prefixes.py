@@ -1,4 +1,4 @@
-"""The words some models were trained to see before a text, by role."""
+"""The prefixes that some models were trained with, by role."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ _SEARCH_PASSAGES = "Represent this sentence for searching relevant passages: "
 
 @dataclass(frozen=True, slots=True)
 class Prefixes:
-    """What goes before a document and before a query; "" for nothing."""
+    """The text put before a document and before a query; "" for none."""
 
     document: str = ""
     query: str = ""
 
     def apply(self, text: str, role: Role) -> str:
-        """The text with its role's prefix, exactly once: a text that begins with it is left as it is."""
+        """Return the text with its role's prefix; a text that begins with the prefix is unchanged."""
         prefix = self.query if role is Role.QUERY else self.document
         return text if text.startswith(prefix) else prefix + text
 
     def mark(self) -> str:
-        """A short text for a fingerprint; "" without prefixes."""
+        """Return a short text for a fingerprint; "" without prefixes."""
         return f"{self.document!r},{self.query!r}" if self.document or self.query else ""
 
 
@@ -48,5 +48,5 @@ _TABLE: tuple[tuple[re.Pattern[str], Prefixes], ...] = tuple(
 
 
 def prefixes_for(model: str) -> Prefixes:
-    """The prefixes of a model known by name; none for one that is not in the table."""
+    """Return the prefixes of a model by its name; empty ones for an unknown model."""
     return next((prefixes for pattern, prefixes in _TABLE if pattern.search(model)), NO_PREFIXES)

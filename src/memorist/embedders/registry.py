@@ -1,4 +1,4 @@
-"""From a short text, such as a setting holds, to an embedder."""
+"""Opening an embedder by its name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EmbedderSpec: TypeAlias = str | Path | Embedder | EmbedFunction | None
 
 
 def open_embedder(spec: EmbedderSpec = None, *, api_key: str | None = None) -> Embedder:
-    """The embedder that `spec` names. Nothing is loaded or connected before its first use.
+    """Return the embedder that `spec` names. Nothing is loaded or connected before its first use.
 
     | spec | embedder |
     |---|---|
@@ -38,7 +38,7 @@ def open_embedder(spec: EmbedderSpec = None, *, api_key: str | None = None) -> E
         api_key: For the endpoints; no other embedder sees it.
 
     Raises:
-        EmbedderError: Nothing is known by that name, or the text is malformed.
+        EmbedderError: The name is unknown or malformed.
     """
     if spec is None or spec == "default":
         return OnnxEmbedder()
@@ -57,7 +57,7 @@ def _named(spec: str, api_key: str | None) -> Embedder:
     name, _, argument = spec.partition(":")
     if name in ("http", "https"):
         return _endpoint(spec, api_key)
-    # Before the names, for "C:\models\e5" has a colon too.
+    # Checked before the names, because "C:\models\e5" has a colon too.
     if spec and Path(spec).expanduser().is_dir():
         return OnnxEmbedder(Path(spec).expanduser())
     if name in _BUILT_IN:

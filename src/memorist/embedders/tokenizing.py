@@ -1,8 +1,8 @@
-"""Texts to token ids, by the `tokenizer.json` of a model.
+"""Tokenizers that turn texts into ids, as the `tokenizer.json` of a model says.
 
-BERT's WordPiece, which the bundled model uses, is small enough to be done here: the tokenizers package would
-bring a model hub's client and thirteen packages more into every installation. A test holds it to that package,
-id for id. Other kinds of tokenizer are left to it.
+BERT's WordPiece, which the bundled model uses, is implemented here, because the tokenizers package would add a
+model hub's client and thirteen more packages to every installation. A test compares its ids with that package's.
+Other kinds of tokenizer need the package.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Tokenizer(Protocol):
     """Turns a text into ids; safe to use from several threads."""
 
     def encode(self, text: str) -> list[int]:
-        """Return the ids of a text's tokens, framed and cut as the model wants it."""
+        """Return the ids of a text's tokens, with the model's special tokens, cut to its maximum length."""
         ...
 
 
@@ -35,10 +35,10 @@ def open_tokenizer(path: Path, most: int) -> Tokenizer:
 
     Args:
         path: the file.
-        most: tokens at most, those that frame the text included; longer texts are cut.
+        most: the most tokens, special tokens included; longer texts are cut.
 
     Raises:
-        EmbedderError: the file is none.
+        EmbedderError: the file is not a valid `tokenizer.json`.
         MissingExtraError: it is of another kind than BERT's, and tokenizers is not installed.
     """
     try:
@@ -57,7 +57,7 @@ def open_tokenizer(path: Path, most: int) -> Tokenizer:
 class WordPiece:
     """BERT's tokenizer: words and punctuation, each cut into the longest pieces that the vocabulary has.
 
-    What looks like a special token in a text, such as "[SEP]", is taken as the plain text that it is.
+    Special tokens in a text, such as "[SEP]", are treated as plain text.
     """
 
     def __init__(self, definition: dict[str, Any], most: int) -> None:
@@ -73,7 +73,7 @@ class WordPiece:
         self._pieces = lru_cache(maxsize=1 << 14)(self._cut)
 
     def encode(self, text: str) -> list[int]:
-        """Return the ids of a text's tokens, framed as the model wants it."""
+        """Return the ids of a text's tokens, with the model's special tokens."""
         ids: list[int] = []
         for word in _words(self._normalized(text)):
             ids += self._pieces(word)
@@ -106,7 +106,7 @@ class WordPiece:
 
 
 def _cleaned(letter: str) -> str:
-    """Return a letter, set apart where it is Chinese; a space for white space, nothing for what is invisible."""
+    """Return a letter, with spaces around it if it is Chinese; a space for white space; "" for invisible characters."""
     if letter.isspace():
         return " "
     if letter == "\ufffd" or unicodedata.category(letter)[0] == "C":
@@ -133,7 +133,7 @@ def _words(text: str) -> Iterator[str]:
 
 
 def _frame(processor: dict[str, Any]) -> tuple[list[int], list[int]]:
-    """Return the ids that stand before and after every text."""
+    """Return the ids before and after every text."""
     if processor["type"] == "BertProcessing":
         return [processor["cls"][1]], [processor["sep"][1]]
     pieces, tokens = processor["single"], processor["special_tokens"]
@@ -146,7 +146,7 @@ def _frame(processor: dict[str, Any]) -> tuple[list[int], list[int]]:
 
 
 class _Library:
-    """Any other tokenizer, by the tokenizers package."""
+    """Any other tokenizer, run by the tokenizers package."""
 
     def __init__(self, path: Path, most: int) -> None:
         try:

@@ -1,4 +1,4 @@
-"""Stores: where records live, each opened by its URL."""
+"""Stores hold the records. Each is opened by its URL."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -16,7 +16,7 @@ _OURS: Mapping[str, str] = {
     "postgresql": "memorist.stores.postgres:open_postgres",
     "postgres": "memorist.stores.postgres:open_postgres",
 }
-"""The stores beside SQLite, each an extra: its scheme, and where its class is."""
+"""The stores other than SQLite, by scheme, with the place of the class; each needs an extra."""
 
 
 def open_store(settings: Settings) -> Store:
@@ -28,7 +28,7 @@ def open_store(settings: Settings) -> Store:
 
     Raises:
         InvalidInputError: no store of that scheme is installed.
-        ImportError: the store's library is not; the text names the command that installs it.
+        ImportError: the store's library is not installed; the message names the command that installs it.
     """
     place = _place(settings.url)
     if place is not None:
@@ -57,7 +57,7 @@ def open_store(settings: Settings) -> Store:
 
 
 def file_of(url: str) -> Path | None:
-    """Return the file that a URL of SQLite names, there or not; None for memory, and for other stores."""
+    """Return the file that a SQLite URL names, whether it exists or not; None for ``:memory:`` and other stores."""
     place = _place(url)
     if place is None or place == ":memory:" or not place.strip():
         return None
@@ -65,7 +65,7 @@ def file_of(url: str) -> Path | None:
 
 
 def _place(url: str) -> str | None:
-    """Return what a URL of SQLite names: a path, ``:memory:``, or nothing; None for other stores."""
+    """Return the path in a SQLite URL, ``:memory:``, or ""; None for other stores."""
     scheme, separator, rest = url.partition(":")
     if url == ":memory:" or not separator or len(scheme) < 2:  # a letter before a colon is a drive
         return url

@@ -1,4 +1,4 @@
-"""The contract of a store: what every back end promises, in as few methods as that takes."""
+"""The contract of a store: the methods of every back end, and what they promise."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -21,18 +21,18 @@ __all__ = [
 
 Vector: TypeAlias = NDArray[np.float32]
 Cursor: TypeAlias = tuple[int | str, int, str, str | None]
-"""Where a page ended: the last record's time in microseconds (or its key), when it was stored, its id, its user."""
+"""The last record of a page: its time in microseconds (or its key), when it was stored, its id, its user."""
 
 
 @dataclass(frozen=True, slots=True)
 class Put:
     """Store `record`, whole.
 
-    `expected` is the version of the stored record that this one takes the place of, 0 for a new one.
+    `expected` is the version of the stored record that this one replaces, 0 for a new one.
     `terms` holds the analysed terms of the record's text, joined by spaces, and `vector` its embedding;
-    both None where recall must not find it. `marks` are words without spaces that say what else the text shows;
-    they are no terms. `keep_index` leaves the stored vector, terms and marks as they are.
-    `source` is who makes the change, by default the record's own.
+    both are None if recall must not find it. `marks` are words without spaces for other features of the text;
+    they are not terms. `keep_index` leaves the stored vector, terms and marks unchanged.
+    `source` is who makes the change, by default the record's own source.
     """
 
     record: Record
@@ -47,7 +47,7 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class Remove:
-    """Take the record `id` out, with every text of its history; a missing one is passed over."""
+    """Remove the record `id`, with every text of its history; a missing one is ignored."""
 
     id: str
     action: Action
@@ -59,9 +59,9 @@ Write: TypeAlias = Put | Remove
 
 
 class Entry(NamedTuple):
-    """What ranking needs of one record; the rest is read only for those found.
+    """The fields of one record that ranking needs; the rest is read only for records that are found.
 
-    `number` is unique in the store, never used again, and grows in the order of storing. Times are
+    `number` is unique in the store, never reused, and grows in the order of storing. Times are
     microseconds since 1970. `terms` are the analysed words joined by spaces, `marks` those of the `Put`; `vector`
     has unit length at most.
     """
@@ -82,7 +82,7 @@ class Entry(NamedTuple):
 
 
 class Staged(NamedTuple):
-    """The new index of a record, of one version of it, while a reindex is under way."""
+    """The new vector, terms and marks of one version of a record, during a reindex."""
 
     number: int
     version: int
@@ -93,11 +93,11 @@ class Staged(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """What changed behind one wall since an epoch: entries to add or replace, and numbers that are gone
-    or stand for what recall must no longer find.
+    """Changes behind one wall since an epoch: entries to add or replace, and the numbers of entries to remove,
+    because the record is gone or recall must no longer find it.
 
-    `epoch` is where the next call goes on from; `more` tells that there is more to fetch right now.
-    `generation` changes when all that was read before is void (after a purge, or with new vectors).
+    `epoch` is where the next call continues; `more` is true if there is more to fetch right now.
+    `generation` changes when everything read before is invalid (after a purge, or with new vectors).
     """
 
     generation: str
@@ -109,10 +109,11 @@ class Entries:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What ranking must know of a wall that is too large to be read whole.
+    """Statistics for ranking a wall that is too large to be read whole.
 
-    `rows` are its entries and `length` how many terms they have on average; `speakers` are those that have said
-    something (of very many, some), and `years` the calendar years that records are of. `generation` as in `Entries`.
+    `rows` is the number of its entries and `length` their average number of terms; `speakers` are the names of
+    those who speak in it (of very many, some), and `years` the calendar years of its records. `generation` is as
+    in `Entries`.
     """
 
     generation: str
@@ -124,12 +125,14 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Entries of a large wall that may be the best: those of the numbers `chosen`, all of which pass the filter, and
-    what was said up to two messages before and after each of them in its conversation. Chosen are those found and,
-    since a message is understood by its neighbours, what was said up to two messages before and after them.
+    """Entries of a large wall that may be the best.
 
-    `holders` says of each term asked for how many entries behind the wall hold it, and `dialogues` are the sessions
-    among the entries' in which more than one voice speaks.
+    `chosen` are the numbers of the candidates: the entries found, and up to two messages before and after each of
+    them in its conversation. All of them pass the filter. The entries also include up to two messages before and
+    after each candidate, because a message is ranked with its neighbours.
+
+    `holders` is, for each requested term, the number of entries behind the wall that hold it. `dialogues` are the
+    entries' sessions in which more than one speaker speaks.
     """
 
     entries: Sequence[Entry]
@@ -139,46 +142,46 @@ class Candidates:
 
 
 class Store(ABC):
-    """Where records live. The contract, proved by `memorist.testing.StoreContract`:
+    """Holds records. Every store keeps this contract, tested by `memorist.testing.StoreContract`:
 
-    - `write` is atomic and durable: when it returns, a power cut loses nothing of it; when it raises,
-      nothing of it is there.
-    - Every method sees only what is behind the wall, or within the reach, that it is given.
-    - An expired record is as good as gone for every method; `sweep` takes it out for real.
+    - `write` is atomic and durable: when it returns, its changes survive a power cut; when it raises,
+      it has changed nothing.
+    - Every method sees only records behind the given wall, or within the given reach.
+    - No method returns an expired record; `sweep` deletes it.
     - Every method may be called from any thread and any event loop.
     """
 
     @abstractmethod
     async def open(self) -> None:
-        """Connect, create what is missing, migrate what is old. Where it was cancelled, `close` undoes it."""
+        """Connect, create missing tables, migrate old ones. After a cancelled `open`, `close` undoes it."""
 
     @abstractmethod
     async def close(self) -> None:
-        """Release everything; what was acknowledged is safe already. A second call does nothing."""
+        """Release everything. Acknowledged writes are durable already. Idempotent."""
 
     @abstractmethod
     async def write(self, wall: Wall, writes: Sequence[Write]) -> list[bool]:
         """Carry out all of `writes` in order, or none; return for each whether it changed anything.
 
         Raises:
-            ConflictError: an id, a key or a version is not as a `Put` expects it.
+            ConflictError: an id or key is taken, or a version is not the one that a `Put` expects.
             EmbedderMismatchError: the vectors' fingerprint is no longer that of the store.
         """
 
     @abstractmethod
     async def remove(self, wall: Wall, filter: Filter, *, at: datetime, source: str | None = None) -> int:
-        """Remove every record that passes the filter, all or none, as `Remove` does; return how many.
+        """Remove every record that passes the filter, all or none, as `Remove` does; return their number.
 
-        However many there are, they are not held in memory at once. The history notes each as forgotten.
+        The records are not held in memory at once. The history notes each as forgotten.
         """
 
     @abstractmethod
     async def get(self, wall: Wall, ids: Sequence[str]) -> list[Record]:
-        """Return those of `ids` that exist, in the order asked, superseded ones included."""
+        """Return the records with these ids, in their order, superseded ones included; unknown ids are ignored."""
 
     @abstractmethod
     async def fetch(self, wall: Wall, numbers: Sequence[int]) -> dict[int, Record]:
-        """Return the records of these entries; those gone meanwhile are missing."""
+        """Return the records of these entries; records deleted meanwhile are left out."""
 
     @abstractmethod
     async def select(
@@ -186,18 +189,17 @@ class Store(ABC):
     ) -> list[Record]:
         """Return up to `limit` records in order, beginning after the cursor.
 
-        "newest" and "oldest" go by `Record.at`, then by when it was stored, then by id, and where users have
-        records alike in all that, by user in an order of the store's own; "key" by the key, then likewise,
-        and leaves out those that have none.
+        "newest" and "oldest" sort by `Record.at`, then by `created_at`, then by id, then by user in an order that
+        the store defines. "key" sorts by the key, then likewise, and leaves out records without a key.
         """
 
     @abstractmethod
     async def count(self, reach: Reach, filter: Filter) -> int:
-        """Return how many records pass the filter."""
+        """Return the number of records that pass the filter."""
 
     @abstractmethod
     async def users(self, tenant: str) -> dict[str | None, int]:
-        """Return how many records each user of a tenant has; None stands for the shared ones."""
+        """Return the number of records of each user of a tenant; None stands for the shared records."""
 
     @abstractmethod
     async def tenants(self) -> list[str]:
@@ -205,13 +207,13 @@ class Store(ABC):
 
     @abstractmethod
     async def history(self, wall: Wall, id: str) -> list[Change]:
-        """Return every change of a record, oldest first; [] for one that never was."""
+        """Return every change of a record, oldest first; [] for an unknown id."""
 
     @abstractmethod
     async def entries(self, wall: Wall, generation: str | None, epoch: int) -> Entries:
-        """Return what ranking must know that changed after `epoch`, at most a few thousand entries.
+        """Return the entries that changed after `epoch`, at most a few thousand.
 
-        Another `generation` than the store's begins anew, as if `epoch` were 0.
+        If `generation` is not the store's, the call starts from epoch 0.
         """
 
     @abstractmethod
@@ -228,13 +230,13 @@ class Store(ABC):
 
     @property
     def searches_large(self) -> bool:
-        """Whether recall should ask for `candidates` in large walls; otherwise it reads every wall whole."""
+        """Whether recall should call `candidates` for large walls; otherwise it reads every wall whole."""
         return False
 
     async def outline(self, wall: Wall, largest: int) -> Outline | None:
-        """Return what there is to know of a wall of more than `largest` entries; None for a smaller one.
+        """Return the outline of a wall of more than `largest` entries; None for a smaller one.
 
-        A store that offers no `candidates` returns None for every wall, as this does.
+        A store without `candidates` returns None for every wall, as this default does.
         """
         return None
 
@@ -244,57 +246,57 @@ class Store(ABC):
     ) -> Candidates:  # fmt: skip
         """Return up to `limit` entries nearest to a unit vector and as many best by the terms, all passing the filter.
 
-        Asked only where `outline` returned something, not long ago. `near` are the numbers of the nearest, where an
-        index has found them; those that do not pass the filter or are gone are left out.
+        Called only if `outline` has recently returned an outline. `near` are the numbers of the nearest entries,
+        if an index has found them; numbers that do not pass the filter or no longer exist are ignored.
         """
         raise NotImplementedError
 
     @abstractmethod
     async def sweep(self, now: datetime) -> int:
-        """Take expired records out, with every text of theirs; return how many."""
+        """Delete expired records, with every text of them; return their number."""
 
     @abstractmethod
     async def purge(self, wall: Wall) -> int:
-        """Take everything behind the wall out and leave no byte of it; return how many records.
+        """Delete everything behind the wall and leave no byte of it; return the number of records.
 
-        History goes too, and so does the user's name.
+        The history and the user's name are deleted too.
         """
 
     @abstractmethod
     async def backup(self, target: Path) -> None:
-        """Copy everything, consistently and while in use, to a file that `open` can open."""
+        """Write a consistent copy of everything, while in use, to a file that `open` can open."""
 
     async def check(self) -> list[str]:
-        """Look for damage, reading everything; return what was found, in sentences. Servers check themselves."""
+        """Read everything and return the damage found, in sentences. Database servers check themselves."""
         return []
 
     @abstractmethod
     async def fingerprint(self) -> str | None:
-        """Return the fingerprint of the embedder whose vectors are stored; None before the first."""
+        """Return the fingerprint of the embedder of the stored vectors; None before the first."""
 
     @abstractmethod
     async def bind(self, fingerprint: str, dimensions: int) -> None:
-        """Say whose vectors this process writes; the first to say it decides.
+        """Declare the embedder of the vectors that this process writes. The first call on a store sets its fingerprint.
 
         Raises:
-            EmbedderMismatchError: the store holds vectors of another one.
+            EmbedderMismatchError: the store holds vectors of another embedder.
         """
 
     @abstractmethod
     async def to_reembed(self, fingerprint: str, limit: int) -> list[tuple[int, int, Record]]:
         """Return some records that have no staged vector of `fingerprint` yet, as (number, version, record).
 
-        Another fingerprint than the staged ones throws those away.
+        Vectors that were staged with another fingerprint are discarded.
         """
 
     @abstractmethod
     async def left_to_reembed(self, fingerprint: str) -> int:
-        """Return how many records have no staged vector of `fingerprint` yet."""
+        """Return the number of records that have no staged vector of `fingerprint` yet."""
 
     @abstractmethod
     async def stage(self, fingerprint: str, rows: Sequence[Staged]) -> None:
-        """Keep new vectors, terms and marks aside, durably."""
+        """Stage new vectors, terms and marks durably, without using them yet."""
 
     @abstractmethod
     async def adopt(self, fingerprint: str, dimensions: int) -> bool:
-        """Put all staged vectors in force at once; False if records came meanwhile that have none yet."""
+        """Replace all vectors by the staged ones at once; return False if a record has no staged vector yet."""

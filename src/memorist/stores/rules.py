@@ -1,6 +1,6 @@
-"""What a write must obey in every store: ids, keys, versions, labels, expiry, and what history shows.
+"""The rules of a write in every store: ids, keys, versions, labels, expiry, and what the history shows.
 
-The functions are pure. A store reads the rows that they ask for inside its transaction, and carries out the answer.
+The functions are pure. A store reads the rows that they need inside its transaction, and carries out the result.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ class Handle(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """What the rules need of a stored record; `expires_at` is in microseconds since 1970."""
+    """The fields of a stored record that the rules need; `expires_at` is in microseconds since 1970."""
 
     number: int
     id: str
@@ -33,22 +33,22 @@ class Stored(NamedTuple):
     session: str | None
 
     def expired(self, moment: datetime) -> bool:
-        """Return whether the record's time is over, so that it holds neither its id nor its key."""
+        """Return whether the record has expired, so that its id and key are free."""
         return self.expires_at is not None and self.expires_at <= to_micros(moment)
 
 
 def handle_of(record: Record) -> Handle | None:
-    """Return the handle that a record needs for itself; None if it has no key or is superseded."""
+    """Return the handle that a record occupies; None if it has no key or is superseded."""
     return None if record.key is None or not record.current else Handle(str(record.kind), record.key)
 
 
 def check_put(
     write: Put, same: Stored | None, holder: Stored | None, moment: datetime
 ) -> tuple[Stored | None, list[Stored]]:
-    """Return the record that a `Put` replaces (None if it is new), and the expired ones to take out before.
+    """Return the record that a `Put` replaces (None if it is new), and the expired ones to remove first.
 
     Args:
-        write: what is to be stored.
+        write: the write to check.
         same: the record with the same id, expired or not.
         holder: the record that holds `handle_of(write.record)`, expired or not; may be `same`.
         moment: the present.
@@ -72,10 +72,10 @@ def check_put(
 
 
 def check_remove(write: Remove, stored: Stored, moment: datetime) -> tuple[Remove, bool]:
-    """Return the removal as it is to be recorded, and whether it changes anything: an expired record is gone already.
+    """Return the removal to record, and whether it changes anything: an expired record counts as gone already.
 
     Args:
-        write: the removal asked for.
+        write: the requested removal.
         stored: the record with its id, expired or not.
         moment: the present.
     """
@@ -85,7 +85,7 @@ def check_remove(write: Remove, stored: Stored, moment: datetime) -> tuple[Remov
 
 
 def check_fingerprint(stored: str | None, fingerprint: str | None) -> None:
-    """Check that the vectors of a write come from the embedder whose vectors are stored.
+    """Check that the vectors of a write come from the embedder of the stored vectors.
 
     Raises:
         EmbedderMismatchError: they do not; another process may have reindexed the store meanwhile.
@@ -106,7 +106,7 @@ def history_of(
 ) -> list[Change]:
     """Return the changes of a record, oldest first, each with the record as it stood afterwards.
 
-    An expired record's history looks as it will after the next sweep.
+    An expired record's history is shown as it will be after the next sweep.
 
     Args:
         id: the record's.

@@ -1,4 +1,4 @@
-"""What the filters of all SQL databases have in common: how conditions are joined."""
+"""The common part of filters in SQL: how conditions are joined."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
@@ -12,7 +12,7 @@ Sql: TypeAlias = tuple[str, list[Any]]
 
 
 def sql_of_condition(condition: Condition, test: Callable[[Test], Sql]) -> Sql:
-    """Return a condition as SQL; `test` puts one comparison in the database's own words."""
+    """Return a condition as SQL; `test` returns the SQL of one comparison."""
     match condition:
         case All(parts):
             return joined([sql_of_condition(each, test) for each in parts], " AND ", "true")
@@ -26,6 +26,6 @@ def sql_of_condition(condition: Condition, test: Callable[[Test], Sql]) -> Sql:
 
 
 def joined(parts: Sequence[Sql], word: str, empty: str) -> Sql:
-    """Return the parts with a word between them; `empty` where there are none."""
+    """Return the parts joined by a word; `empty` if there are none."""
     sql = word.join(sql for sql, _ in parts) or empty
     return f"({sql})", [value for _, values in parts for value in values]

@@ -1,4 +1,4 @@
-"""Work on a thread that must not be left alone when its caller is cancelled."""
+"""Blocking work on a thread that finishes before its caller's cancellation takes effect."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,7 +11,7 @@ _T = TypeVar("_T")
 
 
 async def to_the_end(work: Callable[[], _T]) -> _T:
-    """Run blocking work on a thread. When cancelled, wait for its end first, so that it can be undone."""
+    """Run blocking work on a thread. When cancelled, wait for it to finish, so that the caller can undo it."""
     running = asyncio.ensure_future(asyncio.to_thread(work))
     try:
         return await asyncio.shield(running)

@@ -1,4 +1,4 @@
-"""A store around another: every call goes through; a subclass overrides what it changes."""
+"""A store that forwards every call to another; a subclass overrides what it changes."""
 
 from collections.abc import Sequence
 from datetime import datetime
