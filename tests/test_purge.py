@@ -20,6 +20,7 @@ from memorist.errors import StoreBusyError
 from memorist.memory import Memory
 from memorist.records import Draft, Record
 from memorist.scope import Wall
+from memorist.serve.auth import Tokens
 from memorist.stores.base import Staged
 from memorist.stores.sqlite import SQLiteStore
 
@@ -121,6 +122,20 @@ async def test_a_purge_leaves_no_byte_of_the_user_and_every_byte_of_the_others(
         assert {user: await everything(memory.scoped(user=user)) for user in others} == others
         held.communicate()
     assert traces(path, VICTIM, MARK) == {}
+
+
+async def test_a_purge_takes_the_tokens_of_the_user_along_and_no_others(path: Path) -> None:
+    async with open_memory(path) as memory:
+        await memory.scoped(user=VICTIM).remember("Tea")
+        tokens = Tokens(memory)
+        await tokens.create(f"laptop of {VICTIM}", user=VICTIM)
+        for name, tenant, user in [("x", "other", "anna"), ("y", None, None), ("z", "default", None)]:
+            await tokens.create(name, tenant=tenant, user=user)
+        await memory.purge(user="anna")
+        assert len(await tokens.list()) == 4, "a user of the same name in another tenant is another"
+        assert await memory.scoped(user=VICTIM).purge() == 1
+        assert [token.grant.name for token in await tokens.list()] == ["x", "y", "z"]
+    assert traces(path, VICTIM) == {}
 
 
 async def test_a_purge_by_another_process(path: Path) -> None:

@@ -8,9 +8,11 @@ from typing import NamedTuple
 
 from memorist.errors import InvalidInputError, ScopeError
 
-__all__ = ["DEFAULT_TENANT", "Reach", "Scope", "Wall", "checked_name"]
+__all__ = ["DEFAULT_TENANT", "SERVER_TENANT", "Reach", "Scope", "Wall", "checked_name"]
 
 DEFAULT_TENANT = "default"
+SERVER_TENANT = "memorist:server"
+"""Where a server keeps what is its own, tokens included; no request gets there."""
 MAX_NAME = 512
 """Longest tenant, user, agent or session, in characters: they are part of every index."""
 

@@ -193,7 +193,7 @@ class Verbs:
         return await self.ask(requests.Forget.of({"ids": ids, "source": source, **narrowing}))
 
     async def purge(self, *, user: str | None = None, shared: bool = False) -> int:
-        """Delete everything of a user, history and name included, and leave no byte of it in the store.
+        """Delete everything of a user, history, name and tokens included, and leave no byte of it in the store.
 
         Args:
             user: whose; by default the scope's own user.

@@ -8,8 +8,9 @@ import pytest
 
 from memorist.errors import ConflictError, InvalidInputError, NotFoundError, ScopeError
 from memorist.memory import Memory
+from memorist.scope import SERVER_TENANT
 from memorist.serve.app import create_app
-from memorist.serve.auth import SERVER_TENANT, Tokens
+from memorist.serve.auth import Tokens
 
 pytestmark = pytest.mark.anyio
 

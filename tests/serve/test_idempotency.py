@@ -10,7 +10,7 @@ import pytest
 
 from memorist.memory import Memory
 from memorist.records import Kind
-from memorist.serve.auth import SERVER_TENANT
+from memorist.scope import SERVER_TENANT
 from memorist.serve.rest import idempotency
 
 pytestmark = pytest.mark.anyio

@@ -180,14 +180,11 @@ def purge(
 
     async def work() -> None:
         from memorist.memory import Memory
-        from memorist.serve.auth import Tokens
 
         options: Options = context.obj
         async with Memory.open(settings=options.settings()) as memory:
             theirs = memory.scoped(tenant=options.tenant, user=user)
             with spinner("Deleting, and making sure that nothing is left"):
-                if theirs.scope.user is not None:
-                    await Tokens(memory).revoke_user(theirs.scope.tenant, theirs.scope.user)
                 gone = await theirs.purge(shared=shared)
         print_json({"purged": gone}) if json else typer.echo(f"Purged {counted(gone, 'record')} of {whose}")
 

@@ -11,9 +11,9 @@ from memorist.engine.core import Core
 from memorist.errors import ConflictError, InvalidInputError, MemoristError, NotFoundError, ScopeError
 from memorist.filters import make_filter
 from memorist.lines import BadLine, LoadReport, store_each
-from memorist.records import Action, Draft, Record
+from memorist.records import Action, Draft, Kind, Record
 from memorist.requests import IfExists
-from memorist.scope import Scope, Wall
+from memorist.scope import SERVER_TENANT, Scope, Wall
 from memorist.stores.base import Put, Remove, Vector, Write
 
 __all__ = ["forget", "purge", "rate", "remember", "restore", "revise"]
@@ -98,8 +98,11 @@ async def forget(core: Core, scope: Scope, request: requests.Forget) -> int:
 
 
 async def purge(core: Core, scope: Scope, request: requests.Purge) -> int:
-    """Delete everything behind a wall, from the store and from this process's caches."""
+    """Delete everything behind a wall, from the store and from this process's caches, and the user's tokens."""
     wall = request.wall_of(scope).wall
+    if wall.user is not None:  # tokens first: what the purge erases includes their bytes, which hold the name
+        bound = requests.Forget(kind=Kind.TOPIC, where={"tenant": wall.tenant, "user": wall.user})
+        await forget(core, Scope(SERVER_TENANT), bound)
     count = await core.store.purge(wall)
     core.recaller.drop(wall)
     return count

