@@ -1,4 +1,4 @@
-"""The contract of an index: vectors found by nearness, as a copy of what a store holds."""
+"""The contract of an index: a copy of a store's vectors that finds the nearest ones."""
 
 import hashlib
 import json
@@ -41,14 +41,14 @@ def token_of(wall: Wall) -> str:
 
 
 class Index(ABC):
-    """Where vectors are looked up. The contract, proved by `memorist.testing.IndexContract`:
+    """Finds the nearest vectors. Every index keeps this contract, tested by `memorist.testing.IndexContract`:
 
     - Points of one wall are never found behind another. Walls are named by `token_of`.
-    - After `update` returns, every `nearest` of any process finds the new points and none of those gone.
+    - After `update` returns, every `nearest` of any process finds the new points and none of the removed ones.
     - An index may be emptied at any time; `position` is then None, and the index is filled again.
     - Methods block, and may be called from several threads at once.
 
-    What is found may be out of date: `IndexedStore` checks every record against the store.
+    Results may be out of date: `IndexedStore` checks every record against the store.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Index(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Disconnect. A second call does nothing."""
+        """Disconnect. Idempotent."""
 
     @abstractmethod
     def position(self, wall: str) -> Position | None:
@@ -74,10 +74,9 @@ class Index(ABC):
     def update(self, wall: str, points: Sequence[Point], gone: Sequence[int], position: Position) -> None:
         """Store points and remove those numbered in `gone`, then store the position.
 
-        Processes may update one wall at the same time. So a point takes the place of those of the same number at
-        lower epochs, and never of one at a higher epoch; the same goes for `gone`.
-
-        An index holds vectors of one length: points of another length empty it first.
+        Processes may update one wall at the same time. So a point replaces points of the same number at lower
+        epochs, and never one at a higher epoch; the same applies to `gone`.
+        An index holds vectors of one length; storing points of another length empties it first.
         """
 
     @abstractmethod
@@ -86,7 +85,7 @@ class Index(ABC):
 
     @abstractmethod
     def walls(self) -> dict[str, int]:
-        """Return how many numbers are stored behind each wall that has a position."""
+        """Return the number of stored points of each wall that has a position, by the wall's name."""
 
     @abstractmethod
     def purge(self, wall: str) -> None:

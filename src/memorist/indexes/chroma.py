@@ -44,7 +44,7 @@ class ChromaIndex(Index):
             if isinstance(at, Path):
                 at.mkdir(parents=True, exist_ok=True)
                 self._client = chromadb.PersistentClient(str(at), settings)
-            elif at is None:  # clients in memory share one system: a database of its own keeps this one apart
+            elif at is None:  # clients in memory share one system; a separate database isolates this one
                 database = f"index-{uuid.uuid4().hex}"
                 chromadb.AdminClient(chromadb.EphemeralClient(settings).get_settings()).create_database(database)
                 self._client = chromadb.EphemeralClient(settings, database=database)
@@ -105,7 +105,7 @@ class ChromaIndex(Index):
             )
 
     def _fit(self, dimensions: int) -> Any:
-        """Return the collection for vectors of this length; those of another length are of another embedder."""
+        """Return the collection for vectors of this length; vectors of another length belong to another embedder."""
         found = self._points()
         if found is not None and (found.metadata or {}).get("dimensions") != dimensions:
             self._client.delete_collection(self._place.collection)

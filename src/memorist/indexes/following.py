@@ -1,4 +1,4 @@
-"""A store with an index: the index follows what the store holds, and finds the nearest in large walls."""
+"""A store with an index: the index follows the store, and finds the nearest vectors in large walls."""
 
 import asyncio
 import logging
@@ -19,22 +19,22 @@ __all__ = ["IndexedStore"]
 
 _T = TypeVar("_T")
 _PAUSE = 0.005
-"""Seconds between two looks at whether a wall is free."""
+"""Seconds between two checks whether a wall is free."""
 _WIDER = (2, 32)
-"""How many times the limit is asked of the index, for some of what it finds does not pass the filter."""
+"""The multiple of the limit that is requested from the index, since some of its results do not pass the filter."""
 log = logging.getLogger("memorist.indexes")
 
 
 class IndexedStore(WrappedStore):
     """A store whose large walls are searched by an index.
 
-    The index is brought up to date with a wall before it is asked, and each id that it finds is checked against the
-    store, so that what is stale in it is neither returned nor seen by another user. Where the index is behind by
-    much, cannot be reached, or finds too few that pass the filter, the store compares the vectors itself.
+    The index is updated with a wall's changes before it is queried, and each id that it finds is checked against the
+    store, so that stale entries are neither returned nor seen by another user. If the index is far behind, cannot
+    be reached, or finds too few entries that pass the filter, the store compares the vectors itself.
 
     Args:
-        store: what holds the records.
-        index: what follows it. It may be deleted at any time, and is then filled again.
+        store: holds the records.
+        index: follows the store. It may be deleted at any time, and is then filled again.
 
     Raises:
         InvalidInputError: the store finds no candidates.
@@ -64,7 +64,7 @@ class IndexedStore(WrappedStore):
         self._closing = False
 
     async def close(self) -> None:
-        self._closing = True  # who follows stops after the batch at hand
+        self._closing = True  # a following task stops after its current batch
         while self._busy:  # noqa: ASYNC110 - an event would belong to one loop
             await asyncio.sleep(_PAUSE)
         await asyncio.to_thread(self.index.close)
@@ -82,7 +82,8 @@ class IndexedStore(WrappedStore):
             return count
 
     async def check(self) -> list[str]:
-        """Check the store, and compare the index with it; what differs is removed, to be filled again."""
+        """Check the store, and compare the index with it; differing walls are removed from the index and filled
+        again."""
         found = await self.store.check()
         tenants = await self.store.tenants()
         walls = [Wall(tenant, user) for tenant in tenants for user in await self.store.users(tenant)]
@@ -90,7 +91,7 @@ class IndexedStore(WrappedStore):
         for token, held in (await self._ask(self.index.walls)).items():
             expected = await self._expected(known[token]) if token in known else 0
             if token in known:
-                held = (await self._ask(self.index.walls)).get(token, 0)  # brought up to date meanwhile
+                held = (await self._ask(self.index.walls)).get(token, 0)  # updated meanwhile
             if held != expected:
                 await self._ask(lambda token=token: self.index.purge(token))  # type: ignore[misc]
                 found.append(
@@ -100,7 +101,7 @@ class IndexedStore(WrappedStore):
         return found
 
     async def _expected(self, wall: Wall) -> int:
-        """Bring the index up to date with a wall; return how many vectors it should hold."""
+        """Update the index with a wall's changes; return the number of vectors that it should hold."""
         await self.follow(wall)
         generation, epoch, more, numbers = None, 0, True, set[int]()
         while more:
@@ -125,7 +126,7 @@ class IndexedStore(WrappedStore):
         return await self.store.candidates(wall, outline, vector, terms, filter, limit, near)
 
     async def _near(self, wall: Wall, outline: Outline, vector: Vector, filter: Filter, limit: int) -> list[int] | None:
-        """Return the numbers of the nearest records that pass the filter; None where the index cannot tell."""
+        """Return the numbers of the nearest records that pass the filter; None if the index cannot be used."""
         if not await self.follow(wall, batches=1):
             task = asyncio.ensure_future(self.follow(wall))
             self._behind.add(task)
@@ -142,11 +143,11 @@ class IndexedStore(WrappedStore):
         return None
 
     async def follow(self, wall: Wall, batches: int | None = None) -> bool:
-        """Bring the index up to date with what is stored behind a wall.
+        """Update the index with the changes behind a wall.
 
         Args:
-            wall: which.
-            batches: after how many thousands of records to stop; by default at the end.
+            wall: the wall.
+            batches: the number of batches of a thousand records after which to stop; by default at the end.
 
         Returns:
             Whether the index is up to date.
@@ -160,7 +161,7 @@ class IndexedStore(WrappedStore):
                 reached = Position(got.generation, got.epoch)
                 if reached == position and not got.more:
                     return True
-                if position is not None and reached.generation != generation:  # purged or reindexed: begin anew
+                if position is not None and reached.generation != generation:  # purged or reindexed: start again
                     await self._ask(lambda: self.index.purge(token))
                     position = None
                     continue

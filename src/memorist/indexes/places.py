@@ -1,4 +1,4 @@
-"""Where an index is: its URL; and what goes wrong in a back end's library, as errors of ours."""
+"""An index's URL, and the translation of its library's errors to this package's."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -14,7 +14,7 @@ __all__ = ["Place", "parse_url", "translated"]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What an index's URL says.
+    """The place that an index's URL names.
 
     Args:
         at: a folder, a server's URL ("http://host:port"), or None for this process's memory.
@@ -70,7 +70,7 @@ def _server(url: str, name: str, port: int, collection: str) -> Place:
 
 @contextmanager
 def translated(where: str, own: Callable[[str], MemoristError | None] = lambda said: None) -> Iterator[None]:
-    """Turn what a library raises into errors of ours; `own` may choose one by the library's words.
+    """Turn a library's errors into this package's; `own` may choose one by the library's message.
 
     Raises:
         StoreUnavailableError: there is no connection, or the place cannot be used.

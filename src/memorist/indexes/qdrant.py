@@ -26,8 +26,8 @@ _NAMESPACE = uuid.UUID("5b1c9bfa-0c0d-4d3e-9a39-6d656d6f7269")
 class QdrantIndex(Index):
     """Points in the collection `place.collection`, positions in one beside it. Needs `pip install 'memorist[qdrant]'`.
 
-    A server's key is taken from the URL or from the variable QDRANT_API_KEY. Without a server, the client keeps all
-    points in memory and one process alone can use the folder.
+    A server's key is read from the URL or from the variable QDRANT_API_KEY. Without a server, the client keeps all
+    points in memory, and only one process can use the folder.
     """
 
     def __init__(self, place: Place) -> None:
@@ -36,7 +36,7 @@ class QdrantIndex(Index):
         self._points, self._positions = place.collection, f"{place.collection}-positions"
         self._client: Any = None
         self._models: Any = None
-        # The client without a server is not made for several threads.
+        # The client without a server is not thread-safe.
         self._turn: Any = nullcontext() if isinstance(place.at, str) else threading.RLock()
 
     def open(self) -> None:
@@ -85,7 +85,7 @@ class QdrantIndex(Index):
         try:
             client.create_collection(name, vectors_config=vectors, hnsw_config=graphs)
         except Exception:
-            if not client.collection_exists(name):  # otherwise another process was faster
+            if not client.collection_exists(name):  # otherwise another process has created it meanwhile
                 raise
         if isinstance(self._place.at, str):
             wall = models.KeywordIndexParams(type="keyword", is_tenant=True)
@@ -124,7 +124,8 @@ class QdrantIndex(Index):
             client.upsert(self._positions, points=[noted], wait=True)
 
     def _fit(self, dimensions: int) -> None:
-        """Make room for vectors of this length; those of another length are of another embedder, and all go."""
+        """Prepare for vectors of this length; vectors of another length belong to another embedder, and are all
+        removed."""
         client, models = self._client, self._models
         if client.collection_exists(self._points):
             if client.get_collection(self._points).config.params.vectors.size == dimensions:

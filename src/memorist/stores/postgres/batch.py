@@ -1,4 +1,4 @@
-"""The writes of one call, carried out on what was read of a wall, before anything of it is sent."""
+"""The writes of one call, carried out in memory on the rows read, before anything is sent to the server."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,7 +20,7 @@ _KIND, _KEY, _SUPERSEDED = map(_NAMES.index, ("kind", "key", "superseded_at"))
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A row of the table of changes, but whose it is."""
+    """A row of the table of changes, without tenant and user."""
 
     epoch: int
     number: int
@@ -33,14 +33,14 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A record as it stands in this transaction."""
+    """A record in its current state in this transaction."""
 
     number: int
     row: Sequence[Any]
 
     @property
     def stored(self) -> Stored:
-        """What the rules of a write need of it."""
+        """The fields that the rules of a write need."""
         return stored_of(self.number, self.row)
 
     @property
@@ -53,7 +53,7 @@ class Held:
 
 @dataclass
 class Batch:
-    """The writes of one call, carried out on what was read, and what is to be sent."""
+    """The writes of one call, carried out on the rows read, and the rows to send."""
 
     wall: Wall
     moment: datetime
@@ -69,14 +69,14 @@ class Batch:
         self.holders = {held.handle: id for id, held in self.held.items() if held.handle is not None}
 
     def copy(self) -> "Batch":
-        """Return a batch to go on with, which leaves this one as it is."""
+        """Return an independent copy to continue with."""
         return replace(
             self, held=dict(self.held), changes=list(self.changes), steps=list(self.steps),
             blanked=set(self.blanked), indexed=dict(self.indexed),
         )  # fmt: skip
 
     def put(self, write: Put) -> bool:
-        """Store a record whole, if what is there is what the write expects."""
+        """Store a record, if the stored version is the one that the write expects."""
         record, row, moment = write.record, row_of(write.record), self.moment
         handle = handle_of(record)
         holder = None if handle is None else self._stored(self.holders.get(handle))
@@ -85,7 +85,7 @@ class Batch:
             self.take_out(Remove(each.id, Action.EXPIRED, moment))
         before = None if old is None else dump_row(self.held[record.id].row)
         epoch = next(self.epochs)
-        number = epoch if old is None else old.number  # that of its first change: never used again
+        number = epoch if old is None else old.number  # the epoch of its first change, never reused
         source = write.source or record.source
         self.changes.append(
             Change(epoch, number, record.id, write.action, to_micros(record.updated_at), source, before)
@@ -100,7 +100,7 @@ class Batch:
         return True
 
     def remove(self, write: Remove) -> bool:
-        """Take one record out; tell whether it was there."""
+        """Remove one record; return whether it was there."""
         stored = self._stored(write.id)
         if stored is None:
             return False
@@ -112,7 +112,7 @@ class Batch:
         return self.held[id].stored if id in self.held else None
 
     def take_out(self, write: Remove) -> None:
-        """Take a record out, and its texts from what is told of its past."""
+        """Remove a record, and its texts from the history."""
         self._let_go(write.id)
         held = self.held.pop(write.id)
         self.changes = [replace(each, before=None) if each.id == write.id else each for each in self.changes]

@@ -1,4 +1,4 @@
-"""What recall asks about a wall that is too large to be read whole: an outline of it, and candidates."""
+"""Queries of recall about a wall that is too large to be read whole: its outline, and candidates."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,12 +14,12 @@ __all__ = ["candidates_of", "gathering", "holding", "outline_of", "outlining", "
 
 _PLACE = "tenant = %s AND user_name = %s"
 _MOST_SPEAKERS = 1000
-"""Names that a question is read against: each is looked up in the index, and looked for in the text."""
+"""The most speakers' names that a question is compared with: each is looked up in the index and in the text."""
 _FIRST_LINES = 1000
-"""How far into a conversation another voice is looked for."""
+"""The number of messages of a conversation in which a second speaker is looked for."""
 _BESIDE = 2
-"""How far a message's words reach in its conversation. Messages so near to one that was found may be the best
-themselves; those as far again from it are read only for theirs."""
+"""The distance over which a message influences its neighbours. Messages within it of one that was found are
+candidates too; messages within twice the distance are read only to rank those."""
 _K1, _B = 1.2, 0.75
 _SPEAKER = "coalesce(payload ->> 'speaker', payload ->> 'role')"
 _NEXT_YEAR = (
@@ -29,9 +29,9 @@ _NEXT_YEAR = (
 
 
 def outlining(schema: str, wall: Wall, largest: int) -> Query:
-    """Return the query for the outline of a wall, of no row where it holds no more than `largest` entries.
+    """Return the query for the outline of a wall; it returns no row for a wall of at most `largest` entries.
 
-    Speakers and years are read off the indexes, one step a name and one step a year.
+    Speakers and years are read from the indexes, one step for each name and year.
     """
     name = (wall.tenant, wall.user or "")
     rows = f"FROM {schema}.records WHERE {_PLACE}"
@@ -71,7 +71,7 @@ def _years(moment: int) -> int:
 
 
 def holding(schema: str, wall: Wall, outline: Outline, terms: Sequence[str], passing: Sql, limit: int) -> Query | None:
-    """Return the query for how many entries hold each term, and for those best by all terms that pass the filter."""
+    """Return the query for the number of entries that hold each term, and for the best entries that pass the filter."""
     asked = queries_of(wall, terms)
     if not asked:
         return None
@@ -90,7 +90,7 @@ def holding(schema: str, wall: Wall, outline: Outline, terms: Sequence[str], pas
         f" scored AS (SELECT number, {score} AS score FROM found JOIN known USING (term) GROUP BY number)"
         " SELECT 0 AS term, number AS value FROM (SELECT number FROM"
         " (SELECT number, score FROM scored ORDER BY score DESC, number DESC) AS ordered CROSS JOIN LATERAL"
-        # Looked at one after the other, from the best on, until there are enough.
+        # Checked one after the other, best first, until there are enough.
         f" (SELECT 1 FROM {schema}.records WHERE {_PLACE} AND number = ordered.number AND {condition} OFFSET 0)"
         " AS passing ORDER BY score DESC, number DESC LIMIT %s) AS best"
         " UNION ALL SELECT term, holders FROM known",
@@ -99,7 +99,7 @@ def holding(schema: str, wall: Wall, outline: Outline, terms: Sequence[str], pas
 
 
 def words_of(wall: Wall, terms: Sequence[str], rows: Rows) -> tuple[list[int], dict[str, int]]:
-    """Return the numbers of the best by words, and how many entries hold each term."""
+    """Return the numbers of the best entries by words, and the number of entries that hold each term."""
     asked = [term for term in dict.fromkeys(terms) if queries_of(wall, [term])]
     holders = {asked[term - 1]: count for term, count in rows if term}
     return [number for term, number in rows if not term], holders

@@ -1,6 +1,7 @@
 """A filter as SQL: the same meaning as `Filter.matches`, evaluated where the rows are.
 
-Metadata is kept as JSON text: PostgreSQL's binary form forgets which numbers are floats, and those compare otherwise.
+Metadata is kept as JSON text: PostgreSQL's binary form forgets which numbers are floats, and floats compare
+differently.
 """
 
 from collections.abc import Iterable
@@ -25,7 +26,7 @@ _FLOAT = "(CASE WHEN found.value::text !~ '[.eE]' AND length(found.value::text) 
 _FLOAT += " THEN CASE left(found.value::text, 1) WHEN '-' THEN '-Infinity' ELSE 'Infinity' END"
 _FLOAT += " ELSE found.value::text END)"
 _BEYOND = Decimal(10) ** 400
-"""Further from zero than any number a float can hold."""
+"""A number further from zero than any float."""
 
 
 def sql_of(filter: Filter, now: datetime) -> Sql:
@@ -44,7 +45,7 @@ def sql_of(filter: Filter, now: datetime) -> Sql:
     for column in ("agent", "session", "key", "key_prefix"):
         value = getattr(filter, column)
         if value is not None and "\0" in value:
-            add("false")  # no name has one, and PostgreSQL takes none
+            add("false")  # no name contains NUL, and PostgreSQL does not accept it
         elif value is not None and column != "key_prefix":
             add(f"{column} = %s", value)
     if filter.since is not None:
@@ -76,7 +77,7 @@ def _test(column: str, test: Test) -> Sql:
         sql, values = _compared(test.operator, test.value)
     else:
         sql, values = _equal(test.value if test.operator == "in" else (test.value,))
-    # A list stands for its elements; a mapping is equal to nothing.
+    # A list matches by its elements; a mapping equals nothing.
     return (
         f"EXISTS (SELECT 1 FROM (SELECT {place} AS value OFFSET 0) AS place,"
         " json_array_elements(CASE json_typeof(place.value) WHEN 'array' THEN place.value WHEN 'object' THEN '[]'"
@@ -87,7 +88,7 @@ def _test(column: str, test: Test) -> Sql:
 
 
 def _equal(given: Iterable[Any]) -> Sql:
-    """Return the cases in which what was found is one of the values, each among its like."""
+    """Return the cases in which the value found equals one of the values of the same type."""
     texts, numbers, plain = [], [], set()
     for value in given:
         if value is None or isinstance(value, bool):
@@ -112,7 +113,7 @@ def _compared(operator: str, value: Any) -> Sql:
     if isinstance(value, str):
         return f"WHEN 'string' THEN {_TEXT} COLLATE \"C\" {sign} %s::text", [escaped(value)]
     exact, near = _exact(value), float(value)
-    # The float next to a whole number that floats do not have: on its other side, so equality changes sides.
+    # A whole number that is no float is rounded to the next float; if that is on its other side, equality flips.
     rounded = _exact(near)
     if rounded > exact and operator in ("gt", "lte"):
         float_sign = {"gt": ">=", "lte": "<"}[operator]
@@ -128,7 +129,7 @@ def _compared(operator: str, value: Any) -> Sql:
 
 
 def _exact(number: float) -> Decimal:
-    """Return the very value of a number; of infinity one that no other reaches."""
+    """Return a number's exact value; for infinity, a value beyond every float."""
     if number in (float("inf"), float("-inf")):
         return _BEYOND if number > 0 else -_BEYOND
     return Decimal(number)

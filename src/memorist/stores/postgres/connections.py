@@ -1,8 +1,8 @@
-"""A pool of connections with an event loop of its own, for callers on any thread and any loop.
+"""A pool of connections with its own event loop, for callers on any thread and any loop.
 
-Every statement runs in a transaction that first says which wall it is about: row-level security goes by that, and a
-pooler that hands out a connection a transaction needs it so. What a lost connection leaves open is found out, where
-that can be: a call that returns has its records on the server's disk, one that raises has stored nothing.
+Every statement runs in a transaction that first names its wall: row-level security needs that, and it works with a
+pooler in transaction mode. After a lost connection, the server is asked whether the commit took effect: a call that
+returns has its records on the server's disk, and one that raises has stored nothing, unless the error says otherwise.
 """
 
 import asyncio
@@ -31,16 +31,16 @@ _T = TypeVar("_T")
 Query: TypeAlias = tuple[str, Sequence[Any]]
 Rows: TypeAlias = list[tuple[Any, ...]]
 EVERYTHING = Reach("", None)
-"""Every tenant's records: for upkeep alone."""
+"""The records of every tenant; only for maintenance."""
 _ATTEMPTS = 5
-"""How often a call is tried over a new connection: a server may restart several times in a row."""
+"""The most attempts of a call over new connections: a server may restart several times in a row."""
 _SETTINGS = (
     "SELECT set_config('memorist.tenant', %s, true), set_config('memorist.users', %s, true),"
     " set_config('memorist.everything', %s, true), set_config('lock_timeout', %s, true),"
     " set_config('synchronous_commit', %s, true)"
 )
 Unsettled: TypeAlias = Callable[["Connection"], Awaitable[bool]]
-"""Tells, over a new connection, whether a write took effect whose end was not heard of."""
+"""Returns, over a new connection, whether a write with an unknown outcome took effect."""
 
 
 def everyone_of(tenant: str) -> Reach:
@@ -75,22 +75,22 @@ class Connections:
             raise
 
     async def run(self, work: Callable[[], Coroutine[Any, Any, _T]], *, whole: bool = False) -> _T:
-        """Run work on the pool's loop. What must be `whole` goes on when its caller is cancelled."""
+        """Run work on the pool's loop. `whole` work continues when its caller is cancelled."""
         with self._gate:
             if self._closed:
                 raise ClosedError("the store is closed")
             if self._process != os.getpid():
-                raise ClosedError("the store was opened before this process was forked; open it anew in the child")
+                raise ClosedError("the store was opened before this process was forked; open it again in the child")
             future = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._tracked(work), self._loop))
         return await (asyncio.shield(future) if whole else future)
 
     async def close(self) -> None:
-        """Finish what was begun and close every connection."""
+        """Finish pending work and close every connection."""
         with self._gate:
             if self._closed or self._process != os.getpid():
                 return
             self._closed = True
-        await asyncio.to_thread(self._end)  # which goes on when its caller is cancelled
+        await asyncio.to_thread(self._end)  # continues when its caller is cancelled
 
     def _end(self) -> None:
         if self._thread.is_alive():
@@ -139,7 +139,7 @@ class Connections:
         self._pool = Pool(connected, self.options.pool_size, self.options.busy_timeout, self.options.shown)
 
     async def _read_settings(self, connection: "Connection") -> None:
-        """See that a commit waits for the disk, whatever the database's own setting."""
+        """Make commits wait for the disk, whatever the database's own setting."""
         row = await (await connection.execute("SHOW synchronous_commit")).fetchone()
         self._commit = "on" if row is None or row[0] == "off" else row[0]
 
@@ -152,7 +152,7 @@ class Connections:
 
     @asynccontextmanager
     async def _lent(self) -> AsyncIterator["Connection"]:
-        """Lend a connection outside of any transaction; it comes back so, or not at all."""
+        """Lend a connection outside of any transaction; it is returned in that state, or closed."""
         assert self._pool is not None
         connection = await self._pool.take()
         connection.prepare_threshold = self._prepare
@@ -162,14 +162,14 @@ class Connections:
             if not connection.closed:
                 with suppress(Exception):
                     await connection.rollback()
-            if connection.pgconn.pipeline_status:  # cancelled in the middle of one, it comes to no end of it
+            if connection.pgconn.pipeline_status:  # cancelled within a transaction, which is then left open
                 await connection.close()
             raise
         finally:
             await self._pool.give_back(connection)
 
     async def _attempts(self, attempt: Callable[["Connection"], Awaitable[_T]]) -> _T:
-        """Run an attempt that leaves nothing behind when it fails; again if the connection was to blame."""
+        """Run an attempt that changes nothing when it fails; retry it if the connection failed."""
         for left in reversed(range(_ATTEMPTS)):
             try:
                 async with self._lent() as connection:
@@ -190,7 +190,7 @@ class Connections:
         return False
 
     async def _begin(self, connection: "Connection", reach: Reach, how: str = "ISOLATION LEVEL READ COMMITTED") -> None:
-        """Begin a transaction; by default one in which a statement after a lock sees what others committed before."""
+        """Begin a transaction; by default one in which a statement after a lock sees earlier commits of others."""
         users = None if reach.users is None else [user or "" for user in reach.users]
         everything = "on" if reach is EVERYTHING else "off"
         timeout = str(max(1, int(self.options.busy_timeout * 1000)))
@@ -200,7 +200,7 @@ class Connections:
         )
 
     async def read(self, reach: Reach, *queries: Query, before: Sequence[str] = ()) -> list[Rows]:
-        """Return the rows of each query, all of one moment, in one round trip; `before` are statements to go first."""
+        """Return the rows of each query from one snapshot, in one round trip; `before` are statements to run first."""
 
         async def attempt(connection: "Connection") -> list[Rows]:
             async with connection.pipeline():
@@ -216,10 +216,10 @@ class Connections:
     async def write(
         self, reach: Reach, work: Callable[["Connection"], Awaitable[_T]], *, settled: Unsettled | None = None
     ) -> _T:
-        """Run `work` in a transaction and commit it. What it asks goes out when it wants an answer, and at the end.
+        """Run `work` in a transaction and commit it. Its statements are pipelined until it needs a result.
 
-        A connection lost before the commit was asked for has stored nothing: the work is done again. One lost
-        while it was under way leaves it open: `settled` finds out; without it the work may be done twice.
+        If the connection is lost before the commit was sent, nothing is stored and the work is retried. If it is
+        lost during the commit, `settled` finds out the outcome; without `settled`, the work may be done twice.
         """
         for left in reversed(range(_ATTEMPTS)):
             committing, value = False, None
@@ -241,7 +241,7 @@ class Connections:
         raise AssertionError("unreachable")
 
     async def snapshot(self, work: Callable[["Connection"], Awaitable[_T]]) -> _T:
-        """Run a long read of everything as it is at this moment."""
+        """Run a long read of everything in one snapshot."""
         async with self._lent() as connection:
             await self._begin(connection, EVERYTHING, "ISOLATION LEVEL REPEATABLE READ READ ONLY")
             value = await work(connection)
@@ -249,7 +249,7 @@ class Connections:
             return value
 
     async def _took_effect(self, reach: Reach, settled: Unsettled) -> bool:
-        """Ask the server whether a write whose end was not heard of is stored."""
+        """Ask the server whether a write with an unknown outcome is stored."""
 
         async def attempt(connection: "Connection") -> bool:
             await self._begin(connection, reach)
@@ -267,7 +267,7 @@ class Connections:
             ) from error
 
     async def outside(self, *statements: str) -> None:
-        """Run statements outside of any transaction, as VACUUM wants it."""
+        """Run statements outside of any transaction, as VACUUM requires."""
 
         async def attempt(connection: "Connection") -> None:
             for statement in statements:

@@ -1,4 +1,4 @@
-"""A copy of everything as one SQLite file, made while the database is in use, of one moment."""
+"""A consistent copy of everything as one SQLite file, made while the database is in use."""
 
 from collections.abc import AsyncIterator
 from contextlib import closing
@@ -26,7 +26,7 @@ _ROW = "INSERT INTO records (partition, number, {}, at, epoch) VALUES ({})"
 
 
 async def copy_out(connection: "Connection", schema: str, target: Path) -> None:
-    """Copy all that the transaction sees to a new SQLite file, which appears whole and checked, or not at all.
+    """Copy everything that the transaction sees to a new SQLite file, which appears only when complete and checked.
 
     Raises:
         InvalidInputError: the file exists.

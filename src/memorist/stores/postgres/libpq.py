@@ -1,4 +1,4 @@
-"""psycopg, imported on first use, and what goes wrong in it as errors of ours."""
+"""psycopg, imported on first use, and the translation of its errors to this package's."""
 
 import re
 from collections.abc import Iterator
@@ -45,11 +45,11 @@ _REASONS = (
     (r"starting up|shutting down|recovery mode", "the server is starting or stopping; try again in a moment"),
     (r"SSL|certificate", "check sslmode and the certificates"),
 )
-"""What a connection that fails says has no code, only words: what to look for in them, and what to do about it."""
+"""A failed connection's error has no code: words to look for in its message, and the advice for each."""
 
 
 def check_conninfo(conninfo: str) -> None:
-    """Refuse what libpq does not take.
+    """Check that libpq accepts a URL.
 
     Raises:
         InvalidInputError: it is not a connection's URL, or a parameter of it is unknown.
@@ -70,7 +70,7 @@ def check_conninfo(conninfo: str) -> None:
 
 
 def is_lost(error: BaseException) -> bool:
-    """Return whether the connection is gone, so that nothing further can be done over it."""
+    """Return whether the connection is lost and cannot be used further."""
     import psycopg
 
     if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
@@ -79,12 +79,12 @@ def is_lost(error: BaseException) -> bool:
 
 
 def may_come_back(error: BaseException) -> bool:
-    """Return whether a connection that could not be made may be made in a moment: the server does not refuse us."""
+    """Return whether a failed connection may succeed in a moment, because the server did not refuse the client."""
     return is_lost(error) and re.search(_REFUSED, str(error), re.IGNORECASE) is None
 
 
 def is_unprepared(error: BaseException) -> bool:
-    """Return whether the server does not know a statement as this connection has prepared it: a pooler's doing."""
+    """Return whether the server does not know a statement that this connection has prepared, because of a pooler."""
     import psycopg
 
     if not isinstance(error, psycopg.Error) or error.sqlstate not in _UNPREPARED:

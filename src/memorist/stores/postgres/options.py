@@ -1,4 +1,4 @@
-"""What a ``postgresql://`` URL says: where the server is, and how its tables are kept."""
+"""The options in a ``postgresql://`` URL: the server, and how its tables are kept."""
 
 import re
 from dataclasses import dataclass
@@ -16,18 +16,18 @@ _PURGES = ("delete", "vacuum", "full")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """How to reach and how to use a database. The URL's query sets each by its name.
+    """How to reach and use a database. The URL's query sets each option by its name.
 
     Args:
-        conninfo: the URL as libpq takes it, without what is below.
-        schema: where the tables are.
-        pool_size: most connections of this process.
-        prepare_threshold: a statement is prepared when it ran so often; None never (``off``).
-        partitions: into how many parts new tables are split, by tenant; 0 leaves them whole.
+        conninfo: the URL for libpq, without the options below.
+        schema: the schema of the tables.
+        pool_size: the most connections of this process.
+        prepare_threshold: the number of runs after which a statement is prepared; None for never (``off``).
+        partitions: the number of partitions of new tables, by tenant; 0 for none.
         rls: whether new tables carry row-level security.
         hnsw: whether there is an index of the vectors, so that recall need not read large walls.
         purge: how far a purge goes: "delete", "vacuum" or "full".
-        busy_timeout: seconds to wait for a connection, a lock, or a server that is away.
+        busy_timeout: seconds to wait for a connection, a lock, or an unavailable server.
     """
 
     conninfo: str
@@ -50,10 +50,10 @@ class Options:
 
 
 def parse_url(url: str, busy_timeout: float = 30.0) -> Options:
-    """Return what the URL says.
+    """Return the options in a URL.
 
     Raises:
-        InvalidInputError: it is none that libpq takes, or a parameter is unknown or wrong.
+        InvalidInputError: libpq does not accept the URL, or a parameter is unknown or wrong.
         MissingExtraError: psycopg is not installed.
     """
     from memorist.stores.postgres.libpq import check_conninfo
@@ -61,7 +61,7 @@ def parse_url(url: str, busy_timeout: float = 30.0) -> Options:
     try:
         parts = urlsplit(url)
         query = parse_qsl(parts.query, keep_blank_values=True)
-        if "," not in parts.netloc:  # of several hosts libpq takes care
+        if "," not in parts.netloc:  # libpq handles several hosts
             _ = parts.port
     except ValueError as error:
         raise InvalidInputError(
@@ -85,7 +85,7 @@ def parse_url(url: str, busy_timeout: float = 30.0) -> Options:
 
 def _schema(name: str, value: str) -> str:
     if not _NAME.fullmatch(value) or value.startswith("pg_"):
-        raise InvalidInputError(f"{name} must be a name of small letters, digits and _, not {value!r}")
+        raise InvalidInputError(f"{name} must be a name of lower-case letters, digits and _, not {value!r}")
     return value
 
 

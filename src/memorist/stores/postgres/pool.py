@@ -1,7 +1,7 @@
 """A pool of connections that recovers as soon as its server does.
 
-Whoever needs a connection makes it and tries again until the server is back: no connection waits in a back-off of its
-own. A lost connection takes all those made before it out of the pool.
+Each caller that needs a connection opens it and retries until the server is back, without a back-off. When a
+connection is lost, all those made before it are removed from the pool.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Pool"]
 
 _FRESH = 30.0
-"""Seconds after which an unused connection is tried before it is lent."""
+"""Seconds after which an unused connection is tested before it is lent."""
 _IDLE = 600.0
 """Seconds after which an unused connection is closed."""
 _PAUSE = 0.1
@@ -32,8 +32,8 @@ class Pool:
     """Up to `size` connections, on one event loop.
 
     Args:
-        connect: makes a connection, outside of any transaction.
-        size: most connections at a time.
+        connect: opens a connection, outside of any transaction.
+        size: the most connections at a time.
         timeout: seconds to wait for a connection.
         shown: the database, as errors may show it.
     """
@@ -47,11 +47,11 @@ class Pool:
         self._away: Exception | None = None
 
     async def take(self) -> "Connection":
-        """Return a connection to be given back.
+        """Return a connection, to be returned with `give_back`.
 
         Raises:
-            StoreBusyError: all of them were in use for too long.
-            psycopg.OperationalError: the server could not be reached for as long, or refuses this client.
+            StoreBusyError: all connections stayed in use until the time-out.
+            psycopg.OperationalError: the server could not be reached until the time-out, or refuses this client.
         """
         deadline = time.monotonic() + self._timeout
         try:
@@ -70,7 +70,7 @@ class Pool:
             raise
 
     async def _taken(self) -> "Connection | None":
-        """Return the connection used last that still answers."""
+        """Return the most recently used idle connection that still answers."""
         while self._idle:
             used, connection = self._idle.pop()
             with suppress(Exception):
@@ -95,7 +95,7 @@ class Pool:
                 return connection
 
     async def give_back(self, connection: "Connection") -> None:
-        """Take a connection back, and close it where it is of no use any more."""
+        """Take a connection back, and close it if it is no longer usable."""
         from psycopg.pq import TransactionStatus
 
         try:
@@ -110,7 +110,7 @@ class Pool:
             self._turns.release()
 
     async def discard(self) -> None:
-        """Close the connections that nobody uses: another was lost, so these may be as well."""
+        """Close the idle connections: another was lost, so these may be lost as well."""
         while self._idle:
             await _close(self._idle.pop()[1])
 

@@ -31,14 +31,14 @@ _ENTRIES_AT_ONCE = 4000
 _ORDERS = {"newest": ("at", "DESC", "<"), "oldest": ("at", "ASC", ">"), "key": ("key", "ASC", ">")}
 _PLACE = "tenant = %s AND user_name = %s"
 MOST_EXACT = 10_000
-"""Vectors that are compared one by one: some 25 ms. An index is read where more pass the filter: behind few it would
-be read for long before it comes to them."""
+"""The most vectors that are compared one by one, in some 25 ms. If more pass the filter, the vector index is read; for
+few, a scan of the index would take long to find them."""
 BY_INDEX = (
     "SET LOCAL hnsw.iterative_scan = strict_order",
     "SET LOCAL hnsw.ef_search = 400",
     "SET LOCAL hnsw.max_scan_tuples = 200000",
     "SET LOCAL hnsw.scan_mem_multiplier = 8",
-    "SET LOCAL enable_sort = off",  # behind a policy the planner takes walls for smaller than they are
+    "SET LOCAL enable_sort = off",  # behind a policy the planner underestimates the size of walls
 )
 _K1, _B = 1.2, 0.75
 """BM25's parameters, as SQLite's text index has them."""
@@ -51,7 +51,7 @@ AND (whole.oid IS NULL OR satisfies_hash_partition(
     whole.oid, (SELECT count(*)::int FROM pg_inherits WHERE inhparent = whole.oid),
     substring(part.relname FROM '[0-9]+$')::int, %s::text))
 """
-"""The tables that hold a tenant's rows: of one that is split, the part."""
+"""The tables that hold a tenant's rows: of a partitioned table, the tenant's part."""
 
 
 def place_of(reach: Reach) -> tuple[str, list[Any]]:
@@ -62,7 +62,7 @@ def place_of(reach: Reach) -> tuple[str, list[Any]]:
 
 
 def selecting(schema: str, reach: Reach, passing: Sql, *, order: Order, limit: int, after: Cursor | None) -> Query:
-    """Return the query for a page. Where users are named, each one's index is walked, and the pages merged."""
+    """Return the query for a page. If users are named, each user's index is read, and the pages are merged."""
     column, direction, beyond = _ORDERS[order]
     condition, bindings = passing
     if order == "key":
@@ -96,7 +96,7 @@ def state(schema: str, wall: Wall) -> Query:
 def changed(schema: str, wall: Wall, since: int) -> tuple[Query, Query]:
     """Return the queries for the entries that changed after an epoch, and for those that are gone since."""
     name = (wall.tenant, wall.user or "")
-    entries = (  # LATERAL, for no statistics of a new table must lead to another join than by the key
+    entries = (  # LATERAL, so that missing statistics of a new table cannot lead to a join other than by the key
         "SELECT epoch, i.terms IS NOT NULL, r.number, id, kind, agent, session, speaker, at, expires_at,"
         " superseded_at, rating, i.terms, vector_send(i.vector), i.marks"
         " FROM (SELECT epoch, number, id, kind, agent, session, at, expires_at, superseded_at, rating,"
@@ -113,21 +113,21 @@ def changed(schema: str, wall: Wall, since: int) -> tuple[Query, Query]:
 
 
 def entries_of(rows: Sequence[Rows], *, asked: str, since: int) -> Entries:
-    """Return what `state` and `changed` found, all of one moment; `asked` is the generation that `since` is of."""
+    """Return what `state` and `changed` found in one snapshot; `asked` is the generation to which `since` belongs."""
     [[(place, vectors, latest)], entries, gone] = rows
     current = f"{place}.{vectors}"
     more = len(entries) == _ENTRIES_AT_ONCE
-    if current != asked and since:  # purged, or embedded anew, between two looks: the caller begins anew
+    if current != asked and since:  # purged or reindexed since the last call: the caller starts again
         return Entries(current, 0, [], [], more=True)
     reached = entries[-1][0] if more else latest
-    # Another record in its place may be of a kind that recall does not find: then its entry is gone, too.
+    # The record that replaced it may be of a kind that recall does not find: then its entry is removed too.
     unfindable = [row[2] for row in entries if not row[1]]
     numbers = [number for epoch, number in gone if epoch <= reached]
     return Entries(current, reached, [entry_of(row[2:]) for row in entries if row[1]], [*unfindable, *numbers], more)
 
 
 def searching_words(schema: str, wall: Wall, terms: Sequence[str], limit: int) -> Query | None:
-    """Return the query for the entries that hold any of the terms, with their BM25; None where none can."""
+    """Return the query for the entries that hold any of the terms, with their BM25 score; None if none can."""
     asked = queries_of(wall, terms)
     if not asked:
         return None
@@ -168,7 +168,7 @@ def nearest(schema: str, wall: Wall, vector: Vector, passing: Sql, limit: int, *
         f"SELECT number, -({distance}) FROM {schema}.indexed AS near"
         f" JOIN {schema}.records USING (tenant, user_name, number)"
         f" WHERE {_PLACE} AND near.vector IS NOT NULL AND {condition}"
-        # Only the very expression of the index is read in its order.
+        # Only exactly the index's expression makes PostgreSQL read the index in its order.
         f" ORDER BY {distance if by_index else f'({distance}) + 0'} LIMIT %s",
         (given, wall.tenant, wall.user or "", *bindings, given, limit),
     )

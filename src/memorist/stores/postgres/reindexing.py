@@ -1,4 +1,4 @@
-"""New vectors for every record, kept aside until the last is there, and then put in force at once."""
+"""Reindexing: new vectors are staged until every record has one, and then replace the old ones at once."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -30,21 +30,21 @@ assert _SELECTED.count(",") == COLUMNS.count(",")
 
 
 async def read_meta(connection: "Connection", schema: str, name: str) -> str | None:
-    """Return what the table of settings says under a name."""
+    """Return the value stored under a name in the table of settings."""
     cursor = await connection.execute(f"SELECT value FROM {schema}.meta WHERE name = %s".encode(), (name,))
     row = await cursor.fetchone()
     return None if row is None else row[0]
 
 
 async def put_meta(connection: "Connection", schema: str, name: str, value: str, *, replace: bool = True) -> None:
-    """Say something under a name; unless something is said, where it may not be replaced."""
+    """Store a value under a name; an existing value is kept unless it may be replaced."""
     then = "DO UPDATE SET value = excluded.value" if replace else "DO NOTHING"
     query = f"INSERT INTO {schema}.meta VALUES (%s, %s) ON CONFLICT (name) {then}"
     await connection.execute(query.encode(), (name, value))
 
 
 async def _begin(connection: "Connection", schema: str, fingerprint: str) -> None:
-    """Throw away what was staged for another embedder."""
+    """Discard vectors that were staged for another embedder."""
     if await read_meta(connection, schema, "staged") != fingerprint:
         await connection.execute(f"DELETE FROM {schema}.staged".encode())
         await put_meta(connection, schema, "staged", fingerprint)
@@ -68,7 +68,7 @@ async def missing(
 
 
 async def count_missing(connection: "Connection", schema: str, fingerprint: str) -> int:
-    """Return how many records have no staged vector of `fingerprint` yet."""
+    """Return the number of records that have no staged vector of `fingerprint` yet."""
     under_way = await read_meta(connection, schema, "staged")
     rows = _MISSING.format(s=schema) if under_way == fingerprint else f"FROM {schema}.indexed"
     cursor = await connection.execute(f"SELECT count(*) {rows}".encode())
@@ -77,7 +77,7 @@ async def count_missing(connection: "Connection", schema: str, fingerprint: str)
 
 
 async def stage(connection: "Connection", schema: str, fingerprint: str, rows: Sequence[tuple[Key, Staged]]) -> None:
-    """Keep new vectors, terms and marks aside. A record forgotten meanwhile is passed over."""
+    """Stage new vectors, terms and marks. Records forgotten meanwhile are ignored."""
     await _begin(connection, schema, fingerprint)
     values = []
     for (tenant, user, number), row in rows:
@@ -96,7 +96,7 @@ async def stage(connection: "Connection", schema: str, fingerprint: str, rows: S
 
 
 async def adopt(connection: "Connection", schema: str, fingerprint: str, dimensions: int) -> bool:
-    """Put the staged vectors in force, unless a record has none. Nobody writes meanwhile."""
+    """Replace all vectors by the staged ones, unless a record has no staged vector. Writers wait meanwhile."""
     await connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock_key(schema, "vectors"),))
     await _begin(connection, schema, fingerprint)
     cursor = await connection.execute(f"SELECT EXISTS (SELECT 1 {_MISSING.format(s=schema)})".encode())

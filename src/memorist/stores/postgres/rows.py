@@ -1,4 +1,4 @@
-"""Rows of the tables to records, and back; terms to what the text index takes."""
+"""Conversion of table rows to records and back, and of terms to lexemes of the text index."""
 
 import hashlib
 import json
@@ -49,7 +49,7 @@ def escaped(text: str) -> str:
 
 
 def unescaped(text: str) -> str:
-    """Return what `escaped` made `text` of."""
+    """Return the original of a text made by `escaped`."""
     return text if "\1" not in text else text.replace("\1\1", "\0").replace("\1\2", "\1")
 
 
@@ -66,7 +66,7 @@ def _unescaped_json(text: str) -> str:
 
 
 def _mapped(value: Any, change: Any) -> Any:
-    """Return JSON with every text in it, names included, changed."""
+    """Return JSON with every text in it converted, names included."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, list):
@@ -86,7 +86,7 @@ def row_of(record: Record) -> tuple[Any, ...]:
 
 
 def record_from(row: Sequence[Any], wall: Wall) -> Record:
-    """Return the record whose `SELECTED` are `row`."""
+    """Return the record with the `SELECTED` columns in `row`."""
     plain = list(row)
     plain[_CONTENT] = unescaped(plain[_CONTENT])
     plain[_METADATA], plain[_PAYLOAD] = _unescaped_json(plain[_METADATA]), _unescaped_json(plain[_PAYLOAD])
@@ -99,7 +99,7 @@ def dump_row(row: Sequence[Any]) -> str:
 
 
 def load_row(text: str | None, wall: Wall) -> Record | None:
-    """Return the record that `dump_row` wrote; None for none."""
+    """Return the record that `dump_row` wrote; None for None."""
     return None if text is None else record_from(json.loads(text), wall)
 
 
@@ -109,7 +109,7 @@ def vector_from(blob: bytes | None) -> Vector | None:
 
 
 def entry_of(row: Sequence[Any]) -> Entry:
-    """Return what ranking needs, of (number, id, kind, agent, session, speaker, four fields, terms, vector, marks)."""
+    """Return the entry made of (number, id, kind, agent, session, speaker, four fields, terms, vector, marks)."""
     number, id, kind, agent, session, speaker, at, expires_at, superseded_at, rating, terms, blob, marks = row
     return Entry(
         number, id, Kind(kind), agent, session, None if speaker is None else unescaped(speaker),
@@ -118,15 +118,15 @@ def entry_of(row: Sequence[Any]) -> Entry:
 
 
 def token_of(wall: Wall) -> str:
-    """Return the lexeme that stands for a wall in the text index: no term has a space in it."""
+    """Return the lexeme that represents a wall in the text index; it has a space, which no term has."""
     name = json.dumps(wall, ensure_ascii=False).encode()
     return " " + hashlib.blake2b(name, digest_size=12).hexdigest()
 
 
 def lexemes_of(wall: Wall, terms: str) -> tuple[str, int]:
-    """Return a text's analysed terms as a `tsvector`, and how many there are.
+    """Return a text's analysed terms as a `tsvector`, and their number.
 
-    The weight of a lexeme says how often it is there: D once, C twice, B three times, A more often.
+    The weight of a lexeme is its frequency in the text: D once, C twice, B three times, A more often.
     """
     words = terms.split()
     parts, room = [_quoted(token_of(wall))], _MOST
@@ -139,7 +139,7 @@ def lexemes_of(wall: Wall, terms: str) -> tuple[str, int]:
 
 
 def queries_of(wall: Wall, terms: Iterable[str]) -> list[tuple[str, str, str, str]]:
-    """Return for each term the `tsquery` for it behind a wall, and for it more than once, twice, three times."""
+    """Return for each term its `tsquery` behind a wall, and those for more than one, two and three occurrences."""
     asked = dict.fromkeys(_short(escaped(term)) for term in terms if term and not any(map(str.isspace, term)))
     place = _quoted(token_of(wall))
     return [(f"{place} & {word}", f"{word}:ABC", f"{word}:AB", f"{word}:A") for word in map(_quoted, asked)]

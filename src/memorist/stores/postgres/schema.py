@@ -1,7 +1,7 @@
-"""The tables in PostgreSQL, their version, and what must be true of a server before anything is stored on it.
+"""The tables in PostgreSQL, their version, and the requirements on a server.
 
 Every key and every index begins with tenant and user, or holds them; the tables are split by tenant. Row-level
-security is a second wall behind the queries' own: it goes by settings that each transaction makes for itself.
+security is a second line of defence behind the queries' conditions. It reads settings that each transaction makes.
 """
 
 import hashlib
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 __all__ = ["MIGRATIONS", "OLDEST", "index_vectors", "lock_key", "prepare"]
 
 OLDEST = 130_000
-"""The oldest server this runs on, as PostgreSQL counts its versions."""
+"""The oldest supported server, as PostgreSQL's version number."""
 _OLDEST_FOR_HNSW = (0, 8)
-"""The first pgvector that goes on looking where a filter leaves too few of the nearest."""
+"""The first pgvector with iterative scans, which continue if a filter leaves too few of the nearest."""
 
 _TABLES = {
-    # One row a wall: its lock, and the epoch of its last change. An id is never used again.
+    # One row for each wall: its lock, and the epoch of its last change. An id is never reused.
     "walls": "id bigint NOT NULL, epoch bigint NOT NULL, PRIMARY KEY (tenant, user_name)",
     # Times are microseconds since 1970; `at` is when it happened, or else when it was stored.
     "records": """
@@ -33,7 +33,7 @@ _TABLES = {
         source text, verified boolean NOT NULL, rating double precision, created_at bigint NOT NULL,
         updated_at bigint NOT NULL, happened_at bigint, expires_at bigint, superseded_by text, superseded_at bigint,
         version bigint NOT NULL, at bigint NOT NULL, epoch bigint NOT NULL, PRIMARY KEY (tenant, user_name, number)""",
-    # What ranking reads: the analysed terms and the vector of every record that recall can find.
+    # Read by ranking: the analysed terms and the vector of every record that recall can find.
     "indexed": "number bigint NOT NULL, terms text NOT NULL, vector vector, PRIMARY KEY (tenant, user_name, number)",
     # The same terms, inverted, for walls too large to rank in memory.
     "words": """

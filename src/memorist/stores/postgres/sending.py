@@ -1,4 +1,4 @@
-"""What became of a wall's records, as few statements: whole columns at once."""
+"""Sending the changes of a wall's records in few statements, with whole columns as arrays."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -18,7 +18,7 @@ _NAMES = [name.strip() for name in COLUMNS.split(",")]
 
 
 async def send(connection: "Connection", schema: str, batch: Batch) -> None:
-    """Send what became of the records, all of it in one go."""
+    """Send the changes of the records in one pipeline."""
     if not batch.changes:
         return
     name = (batch.wall.tenant, batch.wall.user or "")
@@ -59,7 +59,7 @@ async def send(connection: "Connection", schema: str, batch: Batch) -> None:
 
 
 async def _index(connection: "Connection", schema: str, batch: Batch) -> None:
-    """Make records findable by their terms and vector, or no longer."""
+    """Add records to the indexes of terms and vectors, or remove them."""
     import numpy as np
 
     name, cursor = (batch.wall.tenant, batch.wall.user or ""), connection.cursor()
@@ -105,7 +105,7 @@ def _bulk(
     schema: str, table: str, columns: Mapping[str, str], name: tuple[str, str], rows: Sequence[Sequence[Any]], *,
     update: bool = True,
 ) -> tuple[bytes, list[Any]]:  # fmt: skip
-    """Return the statement that stores rows behind a wall, all at once, and its values: a list a column."""
+    """Return the statement that stores rows behind a wall, and its values: a list for each column."""
     given = ", ".join(f"%s::{_SENT.get(form, form)}[]" for form in columns.values())
     cast = ", ".join(f"{column}::{form}" if form in _SENT else column for column, form in columns.items())
     set_all = ", ".join(f"{column} = excluded.{column}" for column in columns if column != "number")
@@ -118,7 +118,7 @@ def _bulk(
 
 
 _SENT = {"json": "text", "tsvector": "text"}
-"""Types whose values travel as another."""
+"""Types that are sent as another type."""
 _AT_ONCE = 1000
 
 
@@ -128,7 +128,7 @@ def _chunks(rows: Sequence[_T]) -> Iterator[Sequence[_T]]:
 
 
 def _together(steps: Sequence[tuple[str, tuple[Any, ...]]]) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
-    """Yield the steps in order, those alike together: no statement may change a row twice."""
+    """Yield the steps in order, grouped by kind, such that no statement changes a row twice."""
     rows: dict[int, tuple[Any, ...]] = {}
     doing = ""
     for step, row in steps:

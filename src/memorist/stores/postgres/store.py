@@ -1,4 +1,4 @@
-"""The PostgreSQL store: any number of processes on any number of machines, one wall a lock."""
+"""The PostgreSQL store: any number of processes on any number of machines, with one lock for each wall."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -42,7 +42,7 @@ class PostgresStore(Store):
     """Records in a PostgreSQL database with pgvector. Needs `pip install 'memorist[postgres]'`.
 
     Args:
-        options: where it is and how it is used; see `parse_url`.
+        options: how to reach and use the database; see `parse_url`.
         clock: returns the present; what expires is gone by it.
     """
 
@@ -73,7 +73,7 @@ class PostgresStore(Store):
         return await connections.run(lambda: connections.read(reach, *asked, before=before))
 
     async def _upkeep(self, work: Callable[["Connection"], Awaitable[_T]]) -> _T:
-        """Run a write about every tenant's records."""
+        """Run a write on every tenant's records."""
         connections = self._connections
         return await connections.run(lambda: connections.write(EVERYTHING, work), whole=True)
 
@@ -130,7 +130,7 @@ class PostgresStore(Store):
         due = f"SELECT DISTINCT tenant, user_name FROM {self._schema}.records WHERE expires_at <= %s"
         [walls] = await self._read(EVERYTHING, (due, (to_micros(now),)))
         over: Sql = ("expires_at <= %s", [to_micros(now)])
-        # One wall a transaction: nobody waits for long, and no two for each other.
+        # One transaction for each wall: writers wait only briefly, and no deadlock is possible.
         return sum(
             [await self._remove(Wall(tenant, user or None), over, Action.EXPIRED, now, None) for tenant, user in walls]
         )
@@ -148,7 +148,7 @@ class PostgresStore(Store):
         return count
 
     async def _scrubbing(self, wall: Wall) -> list[str]:
-        """Return what takes the space of deleted rows back, in the parts of the tables that hold this tenant's."""
+        """Return the statements that reclaim the space of deleted rows, in this tenant's parts of the tables."""
         [parts] = await self._read(only(wall), (queries.PARTS, (self._schema, list(queries.PURGED), wall.tenant)))
         how = "FULL, ANALYZE" if self.options.purge == "full" else "ANALYZE"
         return [f"VACUUM ({how}) {self._schema}.{name}" for (name,) in parts]
@@ -244,7 +244,7 @@ class PostgresStore(Store):
 
     @property
     def searches_large(self) -> bool:
-        return self.options.hnsw  # without the index every question would compare each vector on the server
+        return self.options.hnsw  # without the index every query would compare each vector on the server
 
     async def outline(self, wall: Wall, largest: int) -> Outline | None:
         [rows] = await self._read(only(wall), candidates.outlining(self._schema, wall, largest))
@@ -274,7 +274,7 @@ class PostgresStore(Store):
     async def nearest(self, wall: Wall, vector: Vector, filter: Filter, limit: int) -> list[tuple[int, float]]:
         """Return the entries nearest to a unit vector that pass the filter, with their cosine, best first.
 
-        Exact, but with ``hnsw=on`` where more than `queries.MOST_EXACT` pass: there it is as good as the index.
+        Exact, except with ``hnsw=on`` if more than `queries.MOST_EXACT` pass: then approximate, by the index.
         """
         passing, by_index = sql_of(filter, self._clock()), False
         if self.options.hnsw:
@@ -319,7 +319,7 @@ class PostgresStore(Store):
 
     async def to_reembed(self, fingerprint: str, limit: int) -> list[tuple[int, int, Record]]:
         rows: list[tuple[reindexing.Key, int, Record]] = []
-        for floor in dict.fromkeys((self._floor, ("", "", 0))):  # the next ones; in the end those changed meanwhile
+        for floor in dict.fromkeys((self._floor, ("", "", 0))):  # the next ones, and at the end those changed meanwhile
             rows = await self._upkeep(
                 lambda connection, floor=floor: reindexing.missing(  # type: ignore[misc]
                     connection, self._schema, fingerprint, limit, floor
@@ -335,7 +335,7 @@ class PostgresStore(Store):
         return await self._upkeep(lambda connection: reindexing.count_missing(connection, self._schema, fingerprint))
 
     async def stage(self, fingerprint: str, rows: Sequence[Staged]) -> None:
-        # A number that `to_reembed` of this process has not told is passed over, and told again.
+        # A number that `to_reembed` has not returned in this process is ignored, and returned again later.
         keyed = [(self._keys.pop(row.number, ("", "", row.number)), row) for row in rows]
         await self._upkeep(lambda connection: reindexing.stage(connection, self._schema, fingerprint, keyed))
 

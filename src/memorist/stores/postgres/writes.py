@@ -1,7 +1,7 @@
-"""What a write does inside its transaction: one reading of what is there, and one sending of what becomes of it.
+"""Writes inside a transaction: one read of the stored rows, and one pipeline of changes.
 
-The wall is locked first, so nobody else writes behind it until the commit; numbers and epochs are drawn under
-that lock. So they grow in the order of the commits, and whoever has seen an epoch has seen all before it.
+The wall is locked first, so that no other transaction writes behind it until the commit. Numbers and epochs are
+assigned under that lock. So they grow in the order of the commits, and a reader of an epoch has seen all earlier ones.
 """
 
 import json
@@ -31,7 +31,7 @@ __all__ = ["carry_out", "check_fingerprint", "lock_wall", "purge", "remove_passi
 
 _AT_ONCE = 1000
 _MOST_EPOCHS = 3
-"""Changes that one write may make: its own, and what expired and stands in its way by its id or its key."""
+"""The most changes of one write: its own, and the removal of expired records with its id or its key."""
 
 
 def _name(wall: Wall) -> tuple[str, str]:
@@ -46,12 +46,12 @@ async def carry_out(
     fingerprint: str | None,
     clock: Clock,
 ) -> tuple[list[Outcome], Change | None]:
-    """Carry out the writes of several calls, in order; `fingerprint` is that of the vectors they bring.
+    """Carry out the writes of several calls, in order; `fingerprint` is that of their vectors.
 
-    Return for each call the outcomes of its writes, or the error for which nothing of it was carried out; and the
-    last change, by which `took_effect` knows the transaction again.
+    Return for each call the outcomes of its writes, or the error for which none of them was carried out; and the
+    last change, by which `took_effect` identifies the transaction.
     """
-    # Keep new vectors from being put in force in the middle of this write.
+    # Keep a reindex from replacing the vectors during this write.
     await connection.execute("SELECT pg_advisory_xact_lock_shared(%s)", (lock_key(schema, "vectors"),))
     stored = await _fingerprint(connection, schema)
     everything = [each for writes in calls for each in writes]
@@ -77,7 +77,7 @@ async def carry_out(
 
 
 async def check_fingerprint(connection: "Connection", schema: str, fingerprint: str) -> None:
-    """Refuse to mix: another process may have put another embedder's vectors in force."""
+    """Refuse vectors of another embedder: another process may have reindexed the store."""
     _check_fingerprint(await (await _fingerprint(connection, schema)).fetchone(), fingerprint)
 
 
@@ -90,9 +90,9 @@ def _check_fingerprint(row: tuple[Any, ...] | None, fingerprint: str | None) -> 
 
 
 async def lock_wall(connection: "Connection", schema: str, wall: Wall, *, create: bool = False) -> bool:
-    """Keep all others from writing behind a wall until the commit; False where there is none, and none is made."""
-    # Not the row's own lock: after waiting for one, PostgreSQL looks at the row anew with the old plan, and behind a
-    # policy it has been seen to lose it. A statement after the lock sees what was committed before.
+    """Lock a wall against other writers until the commit; return False if it does not exist and is not created."""
+    # Not a row lock: after waiting for one, PostgreSQL rechecks the row with the old plan, and behind a policy it was
+    # observed to miss the row. A statement after an advisory lock sees everything committed before.
     await connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock_key(schema, json.dumps(["wall", *wall])),))
     query = f"SELECT id FROM {schema}.walls WHERE tenant = %s AND user_name = %s"
     cursor = await connection.execute(query.encode(), _name(wall))
@@ -105,7 +105,7 @@ async def lock_wall(connection: "Connection", schema: str, wall: Wall, *, create
 
 
 async def _read(connection: "Connection", schema: str, wall: Wall, writes: Sequence[Write], moment: datetime) -> Batch:
-    """Read what the writes may find: the records of their ids, and those that hold their keys."""
+    """Read the records with the ids of the writes, and those that hold their keys."""
     records = [each.record for each in writes if isinstance(each, Put)]
     ids = {each.record.id if isinstance(each, Put) else each.id for each in writes}
     handles = {handle for record in records if (handle := rules.handle_of(record)) is not None}
@@ -127,13 +127,13 @@ async def _read(connection: "Connection", schema: str, wall: Wall, writes: Seque
 
 
 async def _draw(connection: "Connection", schema: str, count: int) -> "AsyncCursor[tuple[Any, ...]]":
-    """Draw numbers, of which none was there before and none comes again."""
+    """Return new numbers that are never reused."""
     query = f"SELECT nextval('{schema}.numbers') FROM generate_series(1, %s)"
     return await connection.execute(query.encode(), (count,))
 
 
 async def took_effect(connection: "Connection", schema: str, wall: Wall, last: Change | None) -> bool:
-    """Return whether the change that was sent last is stored, once its transaction has ended."""
+    """Return whether the last change sent is stored, once its transaction has ended."""
     if last is None:
         return True
     if not await lock_wall(connection, schema, wall):
@@ -149,7 +149,7 @@ async def took_effect(connection: "Connection", schema: str, wall: Wall, last: C
 async def remove_passing(
     connection: "Connection", schema: str, wall: Wall, condition: Sql, action: Action, at: datetime, source: str | None
 ) -> tuple[int, Change | None]:
-    """Take out every record behind a wall that meets a condition, some at a time; return how many, and the last."""
+    """Remove every record behind a wall that meets a condition, in chunks; return their number, and the last change."""
     found, last, floor = 0, None, -1
     query = (
         f"SELECT number, {SELECTED} FROM {schema}.records WHERE tenant = %s AND user_name = %s AND number > %s"
@@ -171,7 +171,7 @@ async def remove_passing(
 
 
 async def purge(connection: "Connection", schema: str, wall: Wall) -> int:
-    """Take out everything behind a wall, its history and its name; return how many records."""
+    """Remove everything behind a wall, its history and its name; return the number of records."""
     if not await lock_wall(connection, schema, wall):
         return 0
     place = "WHERE tenant = %s AND user_name = %s"

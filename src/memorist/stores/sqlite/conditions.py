@@ -28,7 +28,7 @@ def sql_of(filter: Filter, now: datetime) -> Sql:
 
     if filter.ids is not None:
         add(f"id {_ONE_OF}", _listed(filter.ids))
-    if filter.kinds is not None and len(filter.kinds) == 1:  # so that an index that begins with the kind serves
+    if filter.kinds is not None and len(filter.kinds) == 1:  # so that an index that begins with the kind can be used
         add("kind = ?", *map(str, filter.kinds))
     elif filter.kinds is not None:
         add(f"kind {_ONE_OF}", _listed(sorted(filter.kinds)))
@@ -58,7 +58,7 @@ def sql_of(filter: Filter, now: datetime) -> Sql:
 
 
 def _end_of(prefix: str) -> str | None:
-    """Return the first text, by code points, after all that begin with `prefix`; None where there is none."""
+    """Return the first text, by code points, after all texts that begin with `prefix`; None if there is none."""
     rest = prefix.rstrip("\U0010ffff")
     if not rest:
         return None
@@ -67,7 +67,7 @@ def _end_of(prefix: str) -> str | None:
 
 
 def _listed(values: Iterable[Any]) -> str:
-    """Return values for `_ONE_OF`: as one JSON text, for there may be more of them than question marks."""
+    """Return values for `_ONE_OF` as one JSON text, since there may be more of them than parameters."""
     return json.dumps(list(values), ensure_ascii=False)
 
 
@@ -79,7 +79,7 @@ def _test(column: str, test: Test) -> Sql:
         sql, values = _compared(_OPERATORS[test.operator], test.value)
     else:
         sql, values = _equal(test.value if test.operator == "in" else (test.value,))
-    # json_each gives a list's elements, or the one value itself; a mapping's members are not meant.
+    # json_each yields a list's elements, or the value itself; mappings are excluded.
     return (
         f"(ifnull(json_type({column}, ?), 'object') <> 'object'"
         f" AND EXISTS (SELECT 1 FROM json_each({column}, ?) AS found WHERE {sql}))",
@@ -88,7 +88,7 @@ def _test(column: str, test: Test) -> Sql:
 
 
 def _equal(values: Iterable[Any]) -> Sql:
-    """Return the condition that what was found is one of `values`, each among its like."""
+    """Return the condition that the value found equals one of `values` of the same type."""
     plain: list[str] = []
     texts: list[str] = []
     numbers: list[float] = []
@@ -99,7 +99,7 @@ def _equal(values: Iterable[Any]) -> Sql:
             texts.append(value)
         else:
             numbers.append(value)
-    listed = _listed(numbers).replace("Infinity", "9e999")  # JSON has no infinity, but numbers that large
+    listed = _listed(numbers).replace("Infinity", "9e999")  # JSON has no infinity, but it has numbers that large
     parts = [
         (f"found.type {_ONE_OF}", [_listed(plain)]),
         (f"(found.type = 'text' AND found.atom {_ONE_OF})", [_listed(texts)]),

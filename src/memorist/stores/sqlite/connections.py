@@ -1,7 +1,7 @@
 """Connections to one file: a few that read, and one that writes for everybody.
 
-Durable writes cost a flush of the disk each. The writer takes all that wait, carries each out under a
-savepoint of its own, and commits them together: whoever waits alone pays one flush, many share one.
+Each durable commit costs a flush of the disk. The writer takes all waiting jobs, carries each out under its own
+savepoint, and commits them together, so that concurrent writes share one flush.
 """
 
 import os
@@ -38,17 +38,17 @@ _Work = Callable[[apsw.Connection], _T]
 _READERS = 4
 _LOG_PAGES = 1000
 _STEPS_BETWEEN = 1000
-"""Steps of SQLite's machine, some ten microseconds, from one look at the clock to the next."""
+"""Steps of SQLite's virtual machine between two looks at the clock: some ten microseconds."""
 _MOST_SHARED = 256
-"""Writes in one commit: more would make the first of them wait."""
+"""The most writes in one commit: more would make the first of them wait too long."""
 _PATIENCE = 0.002
-"""Seconds to wait for those who shared the last commit: about what a flush takes. A lone writer never waits."""
+"""Seconds to wait for the callers that shared the last commit: about one flush. A lone writer never waits."""
 _PAUSE = 0.005
-"""Seconds from one attempt to the next at what SQLite does not wait for by itself."""
+"""Seconds between two attempts at an operation for which SQLite itself does not wait."""
 
 
 class TooLong(Exception):
-    """A read was broken off, for it takes longer than its caller can wait."""
+    """A read was interrupted because it takes longer than its caller can wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class _Job:
 
 
 class Connections:
-    """The connections to `path`, or to a memory of this process alone where it is None.
+    """The connections to the file at `path`, or to a database in this process's memory if it is None.
 
     `read` runs on the caller's thread, `submit_read` on a worker's, `submit_write` on the writer's.
     """
@@ -91,7 +91,7 @@ class Connections:
         try:
             connection.set_busy_timeout(int(self._busy_timeout * 1000))
             check(connection, self.path)
-            # SQLite waits for a lock, but not for that of a new file about to get its log, in another process.
+            # SQLite does not wait while another process switches a new file to WAL mode.
             patiently(lambda: configure(connection), self._busy_timeout)
         except BaseException:
             connection.close()
@@ -99,10 +99,10 @@ class Connections:
         return connection
 
     def read(self, work: _Work[_T], *, most_seconds: float | None = None) -> _T:
-        """Run a short read here and now; in a memory of this process it waits its turn.
+        """Run a short read on the caller's thread; a database in memory has one connection, so the read may wait.
 
         Raises:
-            TooLong: it takes SQLite more than `most_seconds`, where that is given.
+            TooLong: the read takes SQLite more than `most_seconds`, if that is given.
         """
         if self.path is None:
             return self.submit_write(work).result()
@@ -137,9 +137,9 @@ class Connections:
             raise ClosedError("the store is closed") from error
 
     def submit_write(self, work: _Work[_T], *, alone: bool = False) -> "Future[_T]":
-        """Run a write inside a transaction; the future is done when it is on disk.
+        """Run a write inside a transaction; the future is done when the commit is on disk.
 
-        `alone` runs it outside of any transaction, for what SQLite does only there.
+        `alone` runs it outside of any transaction, as some of SQLite's statements require.
         """
         result: Future[_T] = Future()
         self._check_open()
@@ -152,8 +152,8 @@ class Connections:
     def _check_open(self) -> None:
         if self._closed:
             raise ClosedError("the store is closed")
-        if self._process != os.getpid():  # the writer stayed in the parent, and SQLite does not survive a fork
-            raise ClosedError("the store was opened before this process was forked; open it anew in the child")
+        if self._process != os.getpid():  # the writer thread stays in the parent, and SQLite does not survive a fork
+            raise ClosedError("the store was opened before this process was forked; open it again in the child")
 
     def close(self) -> None:
         """Finish what was submitted and close every connection."""
@@ -192,16 +192,16 @@ class Connections:
         return apsw.SQLITE_OK
 
     def _checkpoint(self) -> None:
-        """Copy a log grown long into the file: after those whose writes are in it were answered, not before."""
+        """Copy a long log into the database file, after the callers of its writes were answered."""
         if self._log_pages >= _LOG_PAGES:
             with suppress(apsw.Error):  # nothing is lost, and the next commit tries again
                 self._writing.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
 
     def _take_waiting(self, first: _Job) -> tuple[list[_Job], bool]:
-        """Return the jobs that wait, up to one that must run alone, and whether the end was among them.
+        """Return the waiting jobs, up to one that must run alone, and whether the end marker was among them.
 
-        Whoever shared the last commit was answered together and comes back together: for as many jobs as
-        then it waits a moment, or the first of them would have a flush of the disk for itself.
+        Callers that shared the last commit were answered at the same time and tend to write again at the same
+        time. So this waits a moment for as many jobs as in that commit, or the first would pay for a flush alone.
         """
         batch = [first]
         expected, until = self._shared, time.monotonic() + _PATIENCE
@@ -220,8 +220,8 @@ class Connections:
         return batch, last
 
     def _commit(self, jobs: list[_Job]) -> None:
-        """Carry out all jobs in one transaction. One that raises is undone alone."""
-        jobs = [job for job in jobs if job.result.set_running_or_notify_cancel()]  # from here on none is cancelled
+        """Carry out all jobs in one transaction. Only the changes of a job that raises are rolled back."""
+        jobs = [job for job in jobs if job.result.set_running_or_notify_cancel()]  # now uncancellable
         try:
             with translated(self.path):
                 self._writing.execute("BEGIN IMMEDIATE")
@@ -264,14 +264,14 @@ class Connections:
             job.result.set_result(value)
 
     def _roll_back(self) -> None:
-        """Leave the transaction, if SQLite has not done so itself. The writer must outlive any failure."""
+        """Roll the transaction back, if SQLite has not done so itself. The writer must survive any failure."""
         with suppress(apsw.Error):
             if self._writing.in_transaction:
                 self._writing.execute("ROLLBACK")
 
 
 def patiently(attempt: Callable[[], _T], seconds: float) -> _T:
-    """Return what an attempt does that SQLite may refuse at once, without the wait it is told to have."""
+    """Return the result of an attempt, retried while SQLite refuses it as busy without its own wait."""
     until = time.monotonic() + seconds
     while True:
         try:

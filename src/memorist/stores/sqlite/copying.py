@@ -1,4 +1,4 @@
-"""A consistent copy of the whole file, made while it is in use, and a look at whether it is sound."""
+"""Copying the whole file consistently while it is in use, and checking it for damage."""
 
 import os
 import re
@@ -18,7 +18,7 @@ _ORPHANS = "SELECT count(*) FROM indexed LEFT JOIN records USING (partition, num
 
 
 def copy_to(connection: apsw.Connection, target: Path) -> None:
-    """Copy the database to a new file, which appears whole and checked, or not at all.
+    """Copy the database to a new file, which appears only when it is complete and checked.
 
     Raises:
         InvalidInputError: the file exists.
@@ -59,7 +59,7 @@ def _remove(part: Path) -> None:
 
 
 def damage(connection: apsw.Connection) -> list[str]:
-    """Return what is wrong with the file, in sentences: its pages, its indexes, the text index, lost rows."""
+    """Return the damage found in the file, in sentences: its pages, its indexes, the text index, lost rows."""
     found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check") if row[0] != "ok"]
     orphans = connection.execute(_ORPHANS).get
     return found + ([f"{orphans:,} entries of the index belong to no record"] if orphans else [])

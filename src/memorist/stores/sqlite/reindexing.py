@@ -1,4 +1,4 @@
-"""New vectors for every record, kept aside until the last is there, and then put in force at once."""
+"""Reindexing: new vectors are staged until every record has one, and then replace the old ones at once."""
 
 from collections.abc import Sequence
 
@@ -36,7 +36,7 @@ def missing(connection: apsw.Connection, fingerprint: str, limit: int) -> list[t
 
 
 def count_missing(connection: apsw.Connection, fingerprint: str) -> int:
-    """Return how many records have no staged vector of `fingerprint` yet."""
+    """Return the number of records that have no staged vector of `fingerprint` yet."""
     under_way = connection.execute("SELECT value FROM meta WHERE name = 'staged'").get
     missing = _MISSING if under_way == fingerprint else "FROM indexed"
     return connection.execute(f"SELECT count(*) {missing}").get  # type: ignore[no-any-return]
@@ -46,7 +46,7 @@ _WITH_NAMES = " JOIN partitions AS p ON p.id = r.partition WHERE"
 
 
 def _begin(connection: apsw.Connection, fingerprint: str) -> None:
-    """Throw away what was staged for another embedder."""
+    """Discard vectors that were staged for another embedder."""
     under_way = connection.execute("SELECT value FROM meta WHERE name = 'staged'").get
     if under_way != fingerprint:
         connection.execute("DELETE FROM staged")
@@ -54,7 +54,7 @@ def _begin(connection: apsw.Connection, fingerprint: str) -> None:
 
 
 def stage(connection: apsw.Connection, fingerprint: str, rows: Sequence[Staged]) -> None:
-    """Keep new vectors, terms and marks aside. A record forgotten meanwhile is passed over."""
+    """Stage new vectors, terms and marks. Records forgotten meanwhile are ignored."""
     _begin(connection, fingerprint)
     connection.executemany(
         "INSERT OR REPLACE INTO staged (number, partition, version, vector, terms, marks)"
@@ -64,7 +64,7 @@ def stage(connection: apsw.Connection, fingerprint: str, rows: Sequence[Staged])
 
 
 def adopt(connection: apsw.Connection, fingerprint: str, dimensions: int) -> bool:
-    """Put the staged vectors in force, unless a record has none."""
+    """Replace all vectors by the staged ones, unless a record has no staged vector."""
     _begin(connection, fingerprint)
     if connection.execute(f"SELECT EXISTS (SELECT 1 {_MISSING})").get:
         return False

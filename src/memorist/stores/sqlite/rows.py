@@ -44,12 +44,12 @@ def query_one(connection: apsw.Connection, query: str, values: Sequence[Any] = (
 
 
 def shared_name(user: str | None) -> str:
-    """Return how a user is written in the file: the shared records' is the empty name."""
+    """Return the user's name as stored in the file: "" for the shared records."""
     return user or ""
 
 
 def user_of(name: str) -> str | None:
-    """Return the user that `shared_name` wrote."""
+    """Return the user for a name stored by `shared_name`."""
     return name or None
 
 
@@ -70,7 +70,7 @@ def values_of(record: Record) -> tuple[Any, ...]:
 
 
 def record_of(row: Sequence[Any], wall: Wall) -> Record:
-    """Return the record whose `COLUMNS` are `row`."""
+    """Return the record with the `COLUMNS` in `row`."""
     (
         id, kind, content, cue, key, agent, session, metadata, payload, source, verified, rating,
         created_at, updated_at, happened_at, expires_at, superseded_by, superseded_at, version,
@@ -101,7 +101,7 @@ _STORED = tuple(COLUMNS.split(", ").index(name) for name in Stored._fields[1:])
 
 
 def stored_of(number: int, row: Sequence[Any]) -> Stored:
-    """Return what the rules of a write need of a record whose `COLUMNS` are `row`."""
+    """Return the fields that the rules of a write need, of the record with the `COLUMNS` in `row`."""
     return Stored(number, *(row[place] for place in _STORED))
 
 
@@ -111,7 +111,7 @@ def dump_record(row: Sequence[Any]) -> str:
 
 
 def load_record(text: str | None, wall: Wall) -> Record | None:
-    """Return the record that `dump_record` wrote; None for none."""
+    """Return the record that `dump_record` wrote; None for None."""
     return None if text is None else record_of(json.loads(text), wall)
 
 

@@ -105,12 +105,12 @@ MIGRATIONS: Sequence[Migration] = (_create, _part_marks)
 
 
 def check(connection: apsw.Connection, path: Path | None) -> None:
-    """Refuse what is not ours, before anything is changed in it; raises as `migrate`."""
+    """Refuse another program's file before anything in it is changed; raises as `migrate`."""
     _version(connection, path, len(MIGRATIONS))
 
 
 def configure(connection: apsw.Connection) -> None:
-    """Set what every connection needs.
+    """Configure a connection.
 
     FULL means that a commit is on disk when it returns; secure_delete that freed bytes are zeroed.
     """
@@ -121,7 +121,7 @@ def configure(connection: apsw.Connection) -> None:
 
 
 def migrate(connection: apsw.Connection, path: Path | None, steps: Sequence[Migration] = MIGRATIONS) -> None:
-    """Bring the file to the version of `steps`, in one transaction, after a backup beside it.
+    """Migrate the file to the version of `steps` in one transaction, after a backup beside it.
 
     Raises:
         SchemaError: the file is of a newer version.
@@ -131,7 +131,7 @@ def migrate(connection: apsw.Connection, path: Path | None, steps: Sequence[Migr
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        found = _version(connection, path, len(steps))  # another process may have been faster
+        found = _version(connection, path, len(steps))  # another process may have migrated it meanwhile
         if 0 < found < len(steps) and path is not None:
             _back_up(path, path.with_name(f"{path.name}.v{found}.bak"))
         for step in steps[found:]:
@@ -158,7 +158,7 @@ def _version(connection: apsw.Connection, path: Path | None, latest: int) -> int
 
 
 def _back_up(source: Path, target: Path) -> None:
-    """Copy what is committed; the migration's own transaction has written nothing yet."""
+    """Copy the committed state; the migration's own transaction has written nothing yet."""
     with (
         apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY) as old,
         apsw.Connection(str(target)) as new,

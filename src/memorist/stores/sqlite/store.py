@@ -1,4 +1,4 @@
-"""The SQLite store: one file is the truth, and several processes may use it at once."""
+"""The SQLite store: one file that several processes may use at once."""
 
 import asyncio
 import threading
@@ -42,11 +42,12 @@ _T = TypeVar("_T")
 _ENTRIES_AT_ONCE = 4000
 _BRIEF_ROWS = 64
 _BRIEF = 0.001
-"""Seconds that a read of a few rows may take of the caller's event loop before a worker takes over."""
+"""Seconds that a read of a few rows may block the caller's event loop before a worker takes over."""
 _VARIABLES = 30_000
-"""Question marks in one statement; SQLite takes 32,766."""
+"""The most parameters in one statement; SQLite allows 32,766."""
 _MOST_WALKED = 100
-"""Walls of a tenant whose indexes are walked side by side: of more, it is quicker to sort all the records."""
+"""The most walls for which each wall's index is read and the results merged; of more, sorting all records is
+faster."""
 _REWRITTEN_IN_MEMORY = 256 * 1024 * 1024
 _ORDERS: dict[str, tuple[str, str]] = {
     "newest": ("at", "DESC"),
@@ -56,10 +57,10 @@ _ORDERS: dict[str, tuple[str, str]] = {
 
 
 class SQLiteStore(Store):
-    """Records in one file at `path` (None: in this process's memory alone).
+    """Records in one file at `path` (None: in this process's memory).
 
     Args:
-        path: the file; its folder is made where it is missing.
+        path: the file; a missing folder is created.
         busy_timeout: how long to wait for another process's write, in seconds.
         clock: returns the present; what expires is gone by it.
     """
@@ -82,7 +83,7 @@ class SQLiteStore(Store):
         return self._open
 
     async def _read(self, work: Callable[[apsw.Connection], _T], *, brief: bool = False) -> _T:
-        """Run a read on a worker; a `brief` one here and now, which is quicker, unless it proves to be long."""
+        """Run a read on a worker thread. Run a `brief` one on the caller's thread, unless it proves to be long."""
         if brief and self.path is not None:
             with suppress(TooLong):
                 return self._connections.read(work, most_seconds=_BRIEF)
@@ -231,7 +232,7 @@ class SQLiteStore(Store):
         return await self._read(work)
 
     async def entries(self, wall: Wall, generation: str | None, epoch: int) -> Entries:
-        # Most calls find nothing new; that takes some microseconds, less than a worker's wake-up.
+        # Most calls find nothing new, in some microseconds: less than waking up a worker.
         _, current, latest = self._connections.read(lambda connection: _state(connection, wall))
         if current == generation and latest == epoch:
             return Entries(current, epoch, [], [])
@@ -280,19 +281,19 @@ class SQLiteStore(Store):
         return count
 
     def _scrub(self, connection: apsw.Connection) -> None:
-        """Leave no old page behind, neither in the text index nor in the file nor in the log.
+        """Remove every old page from the text index, the file and the log.
 
-        `secure_delete` alone does not: where SQLite splits or packs a page anew, copies of rows stay in free space.
+        `secure_delete` is not enough: where SQLite splits or repacks a page, copies of rows stay in free space.
         """
         connection.execute("INSERT INTO words (words) VALUES ('optimize')")
-        # What is rewritten goes through a temporary database: what is left, without the records just deleted.
+        # VACUUM writes the remaining records to a temporary database first, without those just deleted.
         size = connection.pragma("page_count") * connection.pragma("page_size")
         connection.execute(f"PRAGMA temp_store = {'FILE' if size > _REWRITTEN_IN_MEMORY else 'MEMORY'}")
         try:
             connection.execute("VACUUM")
         finally:
             connection.execute("PRAGMA temp_store = MEMORY")
-        try:  # SQLite waits for readers, but not for another process that copies the log at this moment
+        try:  # SQLite waits for readers, but not for another process that checkpoints the log at this moment
             patiently(lambda: connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE), self._busy_timeout)
         except apsw.BusyError as error:
             raise StoreBusyError(
@@ -344,7 +345,7 @@ _ALIVE = "(expires_at IS NULL OR expires_at > ?)"
 
 
 def _walls(connection: apsw.Connection, reach: Reach) -> dict[int, Wall]:
-    """Return the walls within reach that hold anything, by their partition."""
+    """Return the walls within reach that hold anything, by their id in the file."""
     rows = connection.execute("SELECT id, user FROM partitions WHERE tenant = ?", (reach.tenant,))
     if reach.users is not None:
         names = ", ".join("?" * len(reach.users))
@@ -366,7 +367,7 @@ def _rows_in(
     connection: apsw.Connection, wall: Wall, column: str, columns: str, values: Sequence[Any],
     condition: str = "", bindings: Sequence[Any] = (), *, table: str = "records",
 ) -> list[tuple[Any, ...]]:  # fmt: skip
-    """Return `columns` of the rows of a wall whose `column` is one of `values`."""
+    """Return `columns` of a wall's rows with `column` in `values`."""
     place = writes.find_partition(connection, wall)
     rows: list[tuple[Any, ...]] = []
     for start in range(0, len(values), _VARIABLES):
@@ -380,7 +381,7 @@ def _rows_in(
 
 
 def _state(connection: apsw.Connection, wall: Wall) -> tuple[int | None, str, int]:
-    """Return a wall's partition, its generation and the last epoch of the whole file."""
+    """Return a wall's id, its generation and the last epoch of the whole file."""
     [(place, vectors, epoch)] = query_all(
         connection,
         "SELECT (SELECT id FROM partitions WHERE tenant = ? AND user = ?),"
@@ -412,7 +413,7 @@ def _changed(connection: apsw.Connection, wall: Wall, generation: str | None, ep
             " AND action IN ('forgotten', 'expired')",
             (place, since, reached),
         )
-    # Another record in its place may be of a kind that recall does not find: then its entry is gone, too.
+    # The record that replaced it may be of a kind that recall does not find: then its entry is removed too.
     found = [_entry(row) for row in rows if row[_TERMS] is not None]
     unfindable = [row[1] for row in rows if row[_TERMS] is None]
     return Entries(current, reached, found, [*unfindable, *(number for (number,) in gone)], more)

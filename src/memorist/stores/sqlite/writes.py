@@ -1,4 +1,4 @@
-"""What a write does inside its transaction."""
+"""Writes inside a transaction."""
 
 from array import array
 from collections.abc import Iterable
@@ -40,7 +40,7 @@ _UNINVERT = "INSERT INTO words (words, rowid, wall, terms) VALUES ('delete', ?, 
 
 
 def find_partition(connection: apsw.Connection, wall: Wall, *, create: bool = False) -> int | None:
-    """Return the id of a wall's partition; None where nothing was ever stored behind it."""
+    """Return a wall's id in the file; None if nothing was ever stored behind it."""
     name = (wall.tenant, shared_name(wall.user))
     found = connection.execute("SELECT id FROM partitions WHERE tenant = ? AND user = ?", name).get
     if found is None and create:
@@ -50,12 +50,12 @@ def find_partition(connection: apsw.Connection, wall: Wall, *, create: bool = Fa
 
 
 def check_fingerprint(connection: apsw.Connection, fingerprint: str | None) -> None:
-    """Refuse to mix: another process may have put another embedder's vectors in force."""
+    """Refuse vectors of another embedder: another process may have reindexed the store."""
     rules.check_fingerprint(connection.execute("SELECT value FROM meta WHERE name = 'fingerprint'").get, fingerprint)
 
 
 def put(connection: apsw.Connection, partition: int | None, write: Put, moment: datetime) -> bool:
-    """Store a record whole, if what is there is what the write expects."""
+    """Store a record, if the stored version is the one that the write expects."""
     record = write.record
     found = _find(connection, partition, "id = ?", record.id)
     holder = None
@@ -64,7 +64,7 @@ def put(connection: apsw.Connection, partition: int | None, write: Put, moment: 
     old, expired = rules.check_put(write, found and stored_of(*found), holder and stored_of(*holder), moment)
     for each in expired:
         _remove(connection, partition, each.number, Remove(each.id, Action.EXPIRED, moment))
-    # The epoch of its first change is a record's number: assigned in the transaction, never used again.
+    # A record's number is the epoch of its first change: assigned in the transaction, never reused.
     before = None if old is None or found is None else dump_record(found[1])
     source = write.source or record.source
     connection.execute(
@@ -94,7 +94,7 @@ def put(connection: apsw.Connection, partition: int | None, write: Put, moment: 
 def _find(
     connection: apsw.Connection, partition: int | None, condition: str, *values: str
 ) -> tuple[int, tuple[Any, ...]] | None:
-    """Return the number and the columns of the record that meets a condition, expired or not."""
+    """Return the number and the columns of the record that meets a condition, even if it has expired."""
     row = query_one(
         connection, f"SELECT number, {COLUMNS} FROM records WHERE partition = ? AND {condition}", (partition, *values)
     )
@@ -102,7 +102,7 @@ def _find(
 
 
 def remove(connection: apsw.Connection, partition: int | None, write: Remove, moment: datetime) -> bool:
-    """Take one record out; tell whether it was there."""
+    """Remove one record; return whether it was there."""
     found = _find(connection, partition, "id = ?", write.id)
     if found is None:
         return False
@@ -122,7 +122,7 @@ def _remove(connection: apsw.Connection, partition: int | None, number: int, wri
 
 
 def remove_passing(connection: apsw.Connection, wall: Wall, passing: Sql, at: datetime, source: str | None) -> int:
-    """Take out every record behind a wall that passes; return how many. Only their numbers are held in memory."""
+    """Remove every record behind a wall that passes; return their number. Only record numbers are held in memory."""
     condition, bindings = passing
     query = f"SELECT number FROM records WHERE partition = ? AND {condition}"
     partition = find_partition(connection, wall)
@@ -134,7 +134,7 @@ def remove_passing(connection: apsw.Connection, wall: Wall, passing: Sql, at: da
 
 
 def remove_expired(connection: apsw.Connection, moment: datetime) -> int:
-    """Take out every record whose time is over; return how many."""
+    """Remove every expired record; return their number."""
     query = "SELECT partition, number, id FROM records WHERE expires_at <= ?"
     over = query_all(connection, query, (to_micros(moment),))
     for partition, number, id in over:
@@ -143,7 +143,7 @@ def remove_expired(connection: apsw.Connection, moment: datetime) -> int:
 
 
 def purge(connection: apsw.Connection, wall: Wall) -> int:
-    """Take out everything behind a wall, its history and its name."""
+    """Remove everything behind a wall, its history and its name."""
     partition = find_partition(connection, wall)
     if partition is None:
         return 0
@@ -157,7 +157,7 @@ def purge(connection: apsw.Connection, wall: Wall) -> int:
 
 
 def token(partition: int | None) -> str:
-    """Return the word that stands for a wall in the text index."""
+    """Return the word that represents a wall in the text index."""
     return f"p{partition}"
 
 
@@ -165,7 +165,7 @@ def index(
     connection: apsw.Connection, partition: int | None, number: int, terms: str, vector: Vector | None,
     marks: Iterable[str] = (),
 ) -> None:  # fmt: skip
-    """Make a record findable by its terms and vector, and keep its marks beside them."""
+    """Index a record by its terms and vector, and store its marks with them."""
     blob = None if vector is None else vector.tobytes()
     row = (partition, number, terms, blob, " ".join(sorted(marks)))
     connection.execute("INSERT INTO indexed (partition, number, terms, vector, marks) VALUES (?, ?, ?, ?, ?)", row)
@@ -173,7 +173,7 @@ def index(
 
 
 def unindex(connection: apsw.Connection, partition: int | None, number: int) -> None:
-    """Make a record unfindable. The inverted index holds no text, so it must be told what it held."""
+    """Remove a record from the indexes. The inverted index holds no text, so it needs the terms to remove."""
     place = (partition, number)
     terms = connection.execute("SELECT terms FROM indexed WHERE partition = ? AND number = ?", place).get
     if terms is not None:
