@@ -20,6 +20,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a background job 
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow what asks the same again elsewhere: at a server, or through other systems' interfaces."""
+    for item in items:
+        if {"adapters", "remote"} & set(item.path.relative_to(Path(__file__).parent).parts):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
@@ -37,7 +44,7 @@ def reopen(tmp_path: Path, clock: MovedClock) -> Open:
     settings = Settings(clock=clock)
 
     def open_file(**scope: str) -> Memory:
-        return Memory.open(tmp_path / "memory.db", embedder=HashEmbedder(), settings=settings, **scope)  # type: ignore[arg-type]
+        return Memory.open(tmp_path / "memory.db", embedder=HashEmbedder(), settings=settings, **scope)
 
     return open_file
 

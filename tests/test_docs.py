@@ -170,6 +170,6 @@ def test_links_lead_somewhere() -> None:
 
 
 def test_the_reference_is_up_to_date() -> None:
-    command = [sys.executable, ROOT / "tools" / "make_reference.py", "--check"]
+    command = [sys.executable, str(ROOT / "tools" / "make_reference.py"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT / "src")})
     assert done.returncode == 0, done.stderr

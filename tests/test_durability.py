@@ -232,7 +232,7 @@ async def test_the_next_backup_removes_what_a_killed_one_left(path: Path) -> Non
         "copying._publish = lambda part, target: os.kill(os.getpid(), 9)\n"
         "copying.copy_to(apsw.Connection(sys.argv[1]), pathlib.Path(sys.argv[2]))"
     )
-    command = [sys.executable, "-c", killed, path, path.with_name("killed.db")]
+    command = [sys.executable, "-c", killed, str(path), str(path.with_name("killed.db"))]
     await asyncio.to_thread(subprocess.run, command, check=False)
     [left] = path.parent.glob(".killed.db.*.backup-part")
     half = left.with_name(left.name.replace("killed", "half"))

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,7 +42,7 @@ async def moved(source: Path, target: Path) -> MigrationReport:
     for store in stores:
         await store.open()
     try:
-        return await migrate(*stores)
+        return await migrate(stores[0], stores[1])
     finally:
         for store in stores:
             await store.close()
@@ -109,6 +110,8 @@ async def test_a_vector_that_changed_is_noticed(tmp_path: Path) -> None:
     import apsw
 
     with apsw.Connection(str(target)) as connection:
+        number: Any
+        vector: Any
         [(number, vector)] = connection.execute("SELECT number, vector FROM indexed LIMIT 1").fetchall()
         connection.execute("UPDATE indexed SET vector = ? WHERE number = ?", (vector[::-1], number))
     assert not (await moved(source, target)).verified

@@ -102,7 +102,12 @@ async def test_a_purge_waits_while_another_process_copies_the_log(path: Path) ->
             copying = threading.Thread(target=other.wal_checkpoint, kwargs={"mode": apsw.SQLITE_CHECKPOINT_RESTART})
             copying.start()
             assert waiting.wait(10)
-            done = threading.Timer(0.3, lambda: (reader.close(), over.set()))
+
+            def end() -> None:
+                reader.close()
+                over.set()
+
+            done = threading.Timer(0.3, end)
             done.start()
             assert await memory.purge() == 2  # SQLite itself refuses at once here, whatever its time-out
             done.join()

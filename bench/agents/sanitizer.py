@@ -17,7 +17,7 @@ from pathlib import Path
 
 from memorist.framing import neutralise
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "support"))
 from injections import injections
 
 

@@ -43,7 +43,7 @@ def served(url: str | None) -> Iterator[str]:
     if url is not None:
         yield f"{url}{'&' if '?' in url else '?'}schema=bench_speed"
         return
-    sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "stores"))
+    sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "support"))
     from postgres_server import running_server
 
     with running_server("shared_buffers=1GB", "maintenance_work_mem=1GB") as server:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
@@ -27,7 +28,7 @@ TOOLS = [
 def shared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[ModuleType]:
     before = set(sys.modules)
     monkeypatch.syspath_prepend(str(FOLDER))
-    import shared
+    import shared  # type: ignore[import-not-found]  # the path above
 
     monkeypatch.setattr(shared, "EMBEDDER", shared.CachedEmbedder(HashEmbedder(), tmp_path))
     yield shared
@@ -37,9 +38,7 @@ def shared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[ModuleTy
 
 @pytest.fixture
 def backend(shared: ModuleType) -> ModuleType:
-    import memorist_backend
-
-    return memorist_backend
+    return import_module("memorist_backend")
 
 
 def test_the_best_row_comes_first(backend: ModuleType) -> None:

@@ -3,7 +3,9 @@
 import asyncio
 import hashlib
 import threading
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,11 +22,12 @@ class Diary(Embedder):
     dimensions = 8
     fingerprint = "diary"
 
-    def __init__(self, delay=0.0, refuses=(), error=EmbedderError):
+    def __init__(self, delay: float = 0.0, refuses: Any = (), error: Any = EmbedderError) -> None:
         self.delay, self.refuses, self.error = delay, set(refuses), error
-        self.calls, self.lock = [], threading.Lock()
+        self.calls: list[tuple[Role, list[str]]] = []
+        self.lock = threading.Lock()
 
-    async def embed(self, texts, role=Role.DOCUMENT):
+    async def embed(self, texts: Sequence[str], role: Role = Role.DOCUMENT) -> Any:
         with self.lock:
             self.calls.append((role, list(texts)))
         await asyncio.sleep(self.delay)
@@ -33,7 +36,7 @@ class Diary(Embedder):
         return [[b + 1.0 for b in hashlib.sha256(f"{role}{text}".encode()).digest()[:8]] for text in texts]
 
     @property
-    def texts(self):
+    def texts(self) -> Any:
         return [text for _, texts in self.calls for text in texts]
 
 
@@ -47,15 +50,17 @@ CALL = st.tuples(
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(CALL, max_size=8), st.integers(1, 5), st.integers(0, 6))
-def test_in_any_interleaving_each_call_gets_what_the_plain_embedder_gives(calls, batch_size, cache_size):
-    async def one(batched, texts, role, start, patience):
+def test_in_any_interleaving_each_call_gets_what_the_plain_embedder_gives(
+    calls: Any, batch_size: int, cache_size: int
+) -> None:
+    async def one(batched: Any, texts: Sequence[str], role: Role, start: int, patience: float) -> Any:
         await asyncio.sleep(start / 1000)
         try:
             return await asyncio.wait_for(batched.embed(texts, role), None if patience is None else patience / 1000)
         except TimeoutError:
             return None
 
-    async def scenario():
+    async def scenario() -> None:
         batched = BatchedEmbedder(Diary(delay=0.001), batch_size=batch_size, cache_size=cache_size)
         plain = BatchedEmbedder(Diary(), cache_size=0)
         found = await asyncio.gather(*(one(batched, *call) for call in calls))
@@ -68,10 +73,10 @@ def test_in_any_interleaving_each_call_gets_what_the_plain_embedder_gives(calls,
     asyncio.run(scenario())
 
 
-def test_the_bundled_model_gives_the_same_through_batches():
+def test_the_bundled_model_gives_the_same_through_batches() -> None:
     texts = [f"note {number}: {'tea ' * number}" for number in range(30)]
 
-    async def scenario():
+    async def scenario() -> None:
         plain = OnnxEmbedder()
         batched = BatchedEmbedder(plain, batch_size=7)
         parts = await asyncio.gather(*(batched.embed(texts[n : n + 5]) for n in range(0, 30, 5)))
@@ -80,8 +85,8 @@ def test_the_bundled_model_gives_the_same_through_batches():
     asyncio.run(scenario())
 
 
-def test_a_text_seen_before_is_not_embedded_again_in_its_role():
-    async def scenario():
+def test_a_text_seen_before_is_not_embedded_again_in_its_role() -> None:
+    async def scenario() -> Any:
         batched = BatchedEmbedder(Diary())
         await batched.embed(["tea", "tea", "milk"])
         await batched.embed(["milk", "tea"])
@@ -91,8 +96,8 @@ def test_a_text_seen_before_is_not_embedded_again_in_its_role():
     assert asyncio.run(scenario()) == [(Role.DOCUMENT, ["tea", "milk"]), (Role.QUERY, ["tea"])]
 
 
-def test_the_first_call_goes_out_at_once_and_those_arriving_meanwhile_go_together():
-    async def scenario():
+def test_the_first_call_goes_out_at_once_and_those_arriving_meanwhile_go_together() -> None:
+    async def scenario() -> Any:
         batched = BatchedEmbedder(Diary(delay=0.02))
         first = asyncio.create_task(batched.embed(["a"]))
         await asyncio.sleep(0.005)
@@ -102,8 +107,8 @@ def test_the_first_call_goes_out_at_once_and_those_arriving_meanwhile_go_togethe
     assert asyncio.run(scenario()) == [["a"], ["b", "c", "d"]]
 
 
-def test_a_long_call_lets_a_short_one_in_between():
-    async def scenario():
+def test_a_long_call_lets_a_short_one_in_between() -> None:
+    async def scenario() -> Any:
         batched = BatchedEmbedder(Diary(delay=0.002), batch_size=4)
         long = asyncio.create_task(batched.embed([f"long {n}" for n in range(80)]))
         await asyncio.sleep(0.005)
@@ -115,8 +120,8 @@ def test_a_long_call_lets_a_short_one_in_between():
     assert asyncio.run(scenario()) > 50
 
 
-def test_a_bad_text_fails_its_own_call_and_no_other():
-    async def scenario():
+def test_a_bad_text_fails_its_own_call_and_no_other() -> None:
+    async def scenario() -> Any:
         batched = BatchedEmbedder(Diary(delay=0.01, refuses=["bad"]))
         calls = [["warm"], ["good", "x"], ["bad", "y"], ["fine"]]
         return await asyncio.gather(*(batched.embed(call) for call in calls), return_exceptions=True)
@@ -126,8 +131,8 @@ def test_a_bad_text_fails_its_own_call_and_no_other():
     assert isinstance(bad, EmbedderError)
 
 
-def test_a_failure_is_not_remembered():
-    async def scenario():
+def test_a_failure_is_not_remembered() -> None:
+    async def scenario() -> Any:
         batched = BatchedEmbedder(Diary(refuses=["tea"]))
         with pytest.raises(EmbedderError, match="cannot embed"):
             await batched.embed(["tea", "milk"])
@@ -139,8 +144,8 @@ def test_a_failure_is_not_remembered():
     assert [texts for _, texts in calls] == [["tea", "milk"]] * 2
 
 
-def test_a_service_that_is_away_is_not_asked_again_for_each_caller():
-    async def scenario():
+def test_a_service_that_is_away_is_not_asked_again_for_each_caller() -> None:
+    async def scenario() -> Any:
         batched = BatchedEmbedder(Diary(delay=0.01, refuses=["b", "c"], error=EmbedderUnavailableError))
         calls = asyncio.gather(*(batched.embed([text]) for text in "bc"), return_exceptions=True)
         return await calls, batched.inner.calls
@@ -151,26 +156,26 @@ def test_a_service_that_is_away_is_not_asked_again_for_each_caller():
 
 
 @pytest.mark.parametrize("answer", [[[1.0] * 8], [[0.0] * 8] * 2, [[1.0] * 7] * 2, "no vectors", None])
-def test_a_wrong_answer_is_an_error_that_names_the_embedder(answer):
+def test_a_wrong_answer_is_an_error_that_names_the_embedder(answer: Any) -> None:
     class Wrong(Diary):
-        async def embed(self, texts, role=Role.DOCUMENT):
+        async def embed(self, texts: Sequence[str], role: Role = Role.DOCUMENT) -> Any:
             return answer
 
     with pytest.raises(EmbedderError, match="Wrong"):
         asyncio.run(BatchedEmbedder(Wrong()).embed(["a", "b"]))
 
 
-def test_whatever_an_embedder_raises_arrives_as_our_error():
+def test_whatever_an_embedder_raises_arrives_as_our_error() -> None:
     class Broken(Diary):
-        async def embed(self, texts, role=Role.DOCUMENT):
+        async def embed(self, texts: Sequence[str], role: Role = Role.DOCUMENT) -> Any:
             raise ZeroDivisionError("by design")
 
     with pytest.raises(EmbedderError, match="Broken failed: ZeroDivisionError: by design"):
         asyncio.run(BatchedEmbedder(Broken()).embed(["a"]))
 
 
-def test_a_caller_that_gives_up_leaves_the_others_their_vectors():
-    async def scenario():
+def test_a_caller_that_gives_up_leaves_the_others_their_vectors() -> None:
+    async def scenario() -> Any:
         batched = BatchedEmbedder(Diary(delay=0.02))
         first = asyncio.create_task(batched.embed(["shared"]))
         second = asyncio.create_task(batched.embed(["shared", "own"]))
@@ -185,10 +190,10 @@ def test_a_caller_that_gives_up_leaves_the_others_their_vectors():
     assert sorted(texts) == ["own", "shared"]
 
 
-def test_a_loop_that_ends_amid_a_call_leaves_the_embedder_usable():
+def test_a_loop_that_ends_amid_a_call_leaves_the_embedder_usable() -> None:
     batched = BatchedEmbedder(Diary(delay=0.05))
 
-    async def given_up():
+    async def given_up() -> None:
         task = asyncio.create_task(batched.embed(["tea"]))
         await asyncio.sleep(0.005)
         assert not task.done()
@@ -197,7 +202,7 @@ def test_a_loop_that_ends_amid_a_call_leaves_the_embedder_usable():
     assert asyncio.run(batched.embed(["tea"])).shape == (1, 8)
 
 
-def test_threads_with_loops_of_their_own_share_one_cache():
+def test_threads_with_loops_of_their_own_share_one_cache() -> None:
     batched = BatchedEmbedder(Diary(delay=0.001))
     texts = [f"text {n}" for n in range(40)]
     expected = asyncio.run(batched.embed(texts))
@@ -208,11 +213,11 @@ def test_threads_with_loops_of_their_own_share_one_cache():
     assert len(batched.inner.calls) == calls
 
 
-def test_threads_may_embed_different_texts_at_once():
+def test_threads_may_embed_different_texts_at_once() -> None:
     batched = BatchedEmbedder(Diary(delay=0.001), cache_size=5, batch_size=3)
     plain = BatchedEmbedder(Diary(), cache_size=0)
 
-    def work(worker):
+    def work(worker: Any) -> Any:
         texts = [f"{(worker + n) % 12}" for n in range(10)]
         return np.array_equal(asyncio.run(batched.embed(texts)), asyncio.run(plain.embed(texts)))
 
@@ -220,8 +225,8 @@ def test_threads_may_embed_different_texts_at_once():
         assert all(pool.map(work, range(24)))
 
 
-def test_the_cache_is_bounded_and_drops_what_was_used_longest_ago():
-    async def scenario():
+def test_the_cache_is_bounded_and_drops_what_was_used_longest_ago() -> None:
+    async def scenario() -> Any:
         batched = BatchedEmbedder(Diary(), cache_size=2)
         for text in ["a", "b", "a", "c", "a", "b"]:
             await batched.embed([text])
@@ -230,8 +235,8 @@ def test_the_cache_is_bounded_and_drops_what_was_used_longest_ago():
     assert asyncio.run(scenario()) == ["a", "b", "c", "b"]
 
 
-def test_a_caller_may_write_into_its_rows():
-    async def scenario():
+def test_a_caller_may_write_into_its_rows() -> None:
+    async def scenario() -> Any:
         batched = BatchedEmbedder(Diary())
         first = await batched.embed(["tea"])
         kept = first.copy()

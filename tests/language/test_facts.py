@@ -4,8 +4,8 @@ import asyncio
 from typing import Any
 
 import pytest
-from chatserver import SLOW_DOWN, ChatServer, completion
 
+from chatserver import SLOW_DOWN, ChatServer, completion
 from memorist.errors import InvalidInputError
 from memorist.framing import frame
 from memorist.kinds import Message

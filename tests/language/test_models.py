@@ -7,8 +7,8 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from chatserver import SLOW_DOWN, ChatServer, completion
 
+from chatserver import SLOW_DOWN, ChatServer, completion
 from memorist.errors import InvalidInputError, MissingExtraError, ModelError, ModelUnavailableError
 from memorist.language import ChatModel, Prices, Reply, Usage, open_chat_model, reflect
 

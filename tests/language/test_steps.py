@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chatserver import SLOW_DOWN, ChatServer
 
+from chatserver import SLOW_DOWN, ChatServer
 from memorist.errors import InvalidInputError
 from memorist.kinds import Episode, ToolUse
 from memorist.language import (
@@ -199,7 +199,12 @@ async def test_guidelines_that_a_model_could_not_write_are_tried_again(
 
 # --- summaries -----------------------------------------------------------------------------------------------
 
-TALK = ["I want to go to Oslo. By train.", {"role": "assistant", "content": "When?"}, "In May. Is it warm?", "Thanks"]
+TALK: list[Any] = [
+    "I want to go to Oslo. By train.",
+    {"role": "assistant", "content": "When?"},
+    "In May. Is it warm?",
+    "Thanks",
+]
 
 
 async def test_the_oldest_part_is_summarised(server: ChatServer, model: ChatModel) -> None:

@@ -63,7 +63,7 @@ async def test_words_count_less_where_an_assistant_says_them(alice: Memory) -> N
     await alice.remember(talk(("assistant", "The red bicycle costs ninety"), ("user", "The red bicycle costs ninety")))
     first, second = await alice.recall("red bicycle", limit=2, explain=True)
     assert [hit.record.payload["speaker"] for hit in (first, second)] == ["user", "assistant"]
-    assert (first.signals["echo"], second.signals["echo"]) == (0, pytest.approx(second.signals["words"]))
+    assert first.signals["echo"] == 0 and second.signals["echo"] == pytest.approx(second.signals["words"])
 
 
 async def test_what_happened_then_is_lifted_and_the_rest_is_not_dropped(alice: Memory) -> None:
@@ -126,7 +126,7 @@ async def test_a_good_rating_decides_among_like_records_and_leaves_similarity_al
         await alice.rate(better, 1.0)
         await alice.rate(worse, -1.0)
         for mode in ("hybrid", "dense"):
-            hits = await alice.recall("the answer", mode=mode)  # type: ignore[arg-type]
+            hits = await alice.recall("the answer", mode=mode)
             assert [hit.record.id for hit in hits] == [better, worse]
             assert {hit.record.id: hit.similarity for hit in hits} == before
     await alice.remember("completely unrelated words", rating=1.0)
@@ -193,7 +193,7 @@ async def test_thresholds_are_inclusive(alice: Memory) -> None:
 async def test_no_query_is_too_odd(alice: Memory, query: str) -> None:
     await alice.remember(["the tower of Tokyo", "東京タワーに行った", "hello"])
     for mode in ("hybrid", "dense", "lexical"):
-        hits = await alice.recall(query, mode=mode)  # type: ignore[arg-type]
+        hits = await alice.recall(query, mode=mode)
         assert len(hits) <= 3
         assert all(0 <= hit.score <= 1 and 0 <= hit.similarity <= 1 for hit in hits)
     if not query.strip():

@@ -46,6 +46,6 @@ def test_any_word_is_left_or_becomes_one_that_is_held(word: str) -> None:
 async def test_recall_forgives_a_slip(alice: Memory) -> None:
     await alice.remember(["Prefers homestays in the mountains", "Bought a lawnmower", "Plays the accordion"])
     for mode in ("hybrid", "lexical"):
-        [first, *_] = await alice.recall("homestyas", mode=mode)  # type: ignore[arg-type]
+        [first, *_] = await alice.recall("homestyas", mode=mode)
         assert first.record.content == "Prefers homestays in the mountains"
     assert await alice.recall("homestyyas", mode="lexical") == []

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from clocks import MovedClock
+from memorist.config import Settings
 from memorist.memory import Memory
 from memorist.serve.app import create_app
 from memorist.testing import HashEmbedder
@@ -12,9 +14,9 @@ from servers import running
 
 
 @pytest.fixture
-async def stored(tmp_path: Path) -> AsyncIterator[Memory]:
+async def stored(tmp_path: Path, clock: MovedClock) -> AsyncIterator[Memory]:
     """The memory that the server has."""
-    async with Memory.open(tmp_path / "memory.db", embedder=HashEmbedder()) as memory:
+    async with Memory.open(tmp_path / "memory.db", embedder=HashEmbedder(), settings=Settings(clock=clock)) as memory:
         yield memory
 
 

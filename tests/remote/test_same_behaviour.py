@@ -1,6 +1,11 @@
 """What a memory promises in this process it promises at a server: the same tests, asked over HTTP."""
 
-import test_memory
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+import test_memory  # type: ignore[import-not-found]
 from test_memory import *  # noqa: F403
 
 BELOW = {

@@ -303,7 +303,7 @@ async def test_a_form_of_another_site_changes_nothing(site: str, alice: Memory) 
             {"data": {**form, "csrf": "guessed"}},
             {"data": form, "headers": {"origin": "https://evil.example"}},
         ):
-            refused = await client.post("/forget?user=alice", **attempt)  # type: ignore[arg-type]
+            refused = await client.post("/forget?user=alice", **attempt)
             assert refused.status_code == 403 or "/login" in refused.headers["location"]
         client.cookies.clear()
         assert (await client.post("/forget?user=alice", data=form)).status_code == 403

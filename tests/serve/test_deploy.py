@@ -19,7 +19,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 import typer
-import yaml
+import yaml  # type: ignore[import-untyped]
 
 from memorist.cli.app import app
 from memorist.memory import Memory

@@ -28,7 +28,7 @@ def load(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """The benchmark that puts load on a server."""
     before = set(sys.modules)
     monkeypatch.syspath_prepend(str(BENCH))
-    import load
+    import load  # type: ignore[import-not-found]  # the path above
 
     yield load
     for name in {"load", "common"} & (set(sys.modules) - before):

@@ -295,7 +295,7 @@ async def test_calls_of_one_user_that_wait_share_a_commit_and_fail_alone(server:
             return await carried_out(*given)
 
         store._grouping._run = counted
-        calls = [[put(make_record(f"a{n}")), put(make_record(f"b{n}"))] for n in range(40)]
+        calls: list[list[Write]] = [[put(make_record(f"a{n}")), put(make_record(f"b{n}"))] for n in range(40)]
         calls[5] = [put(make_record("never")), put(make_record("taken"))]  # the id
         calls[6] = [*forgotten("taken"), put(make_record("never")), put(make_record("a4"))]
         calls[7] = [put(make_record("second", key="k"))]

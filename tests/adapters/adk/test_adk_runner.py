@@ -7,13 +7,13 @@ import pytest
 
 pytest.importorskip("google.adk")
 
-from adk_model import ScriptedModel
 from google.adk.agents import LlmAgent
 from google.adk.cli.service_registry import get_service_registry
 from google.adk.runners import Runner
 from google.adk.tools import load_memory, preload_memory
 from google.genai.types import Content, Part
 
+from adk_model import ScriptedModel
 from memorist import Memory
 from memorist.adapters.adk import MemoristMemoryService, MemoristSessionService, register
 

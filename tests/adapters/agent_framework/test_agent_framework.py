@@ -8,8 +8,8 @@ import pytest
 pytest.importorskip("agent_framework")
 
 from agent_framework import Agent, AgentSession, Content, Message, SessionContext
-from agent_framework_client import ScriptedClient
 
+from agent_framework_client import ScriptedClient
 from memorist import Memory
 from memorist.adapters.agent_framework import MemoristContextProvider, MemoristHistoryProvider, memory_tools
 from memorist.errors import ClosedError, InvalidInputError, StoreUnavailableError

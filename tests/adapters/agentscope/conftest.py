@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agentscope_script import Watched
 
+from agentscope_script import Watched
 from memorist.adapters.agentscope import ReMePersonalLongTermMemory
 from memorist.memory import Memory
 from memorist.testing import HashEmbedder

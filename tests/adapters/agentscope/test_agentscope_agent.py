@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
-from agentscope_script import NOTE, Script, Watched
 
+from agentscope_script import NOTE, Script, Watched
 from memorist.adapters.agentscope import (
     DurableMemory,
     InMemoryMemory,

@@ -5,8 +5,8 @@ import json
 from typing import Any
 
 import pytest
-from agentscope_script import Script
 
+from agentscope_script import Script
 from memorist.adapters.agentscope import DurableMemory, Msg
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory

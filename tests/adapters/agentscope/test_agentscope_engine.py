@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agentscope_script import Script, decision, facts
 
+from agentscope_script import Script, decision, facts
 from memorist.adapters.agentscope import (
     Msg,
     ReMePersonalLongTermMemory,

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from agentscope_script import NOTE, Script
 
+from agentscope_script import NOTE, Script
 from memorist.adapters import agentscope
 from memorist.adapters.agentscope import (
     LongTermMemoryBase,

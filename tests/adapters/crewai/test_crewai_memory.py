@@ -10,8 +10,8 @@ pytest.importorskip("crewai")
 from crewai import Agent, Crew, Task
 from crewai.events.event_bus import crewai_event_bus
 from crewai.events.types.memory_events import MemorySaveCompletedEvent, MemorySaveFailedEvent
-from crewai_model import ScriptedModel
 
+from crewai_model import ScriptedModel
 from memorist import Memory
 from memorist.adapters.crewai import MemoristMemory, MemoristStorage
 from memorist.errors import InvalidInputError

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from episodes import NOON, episode, instructions
 
+from episodes import NOON, episode, instructions
 from memorist import Memory as Engine
 from memorist.adapters.llm_agents import (
     Episode,

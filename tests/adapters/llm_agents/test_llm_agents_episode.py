@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from episodes import NOON, episode, instructions
 
 import memorist.adapters.llm_agents as llm_agents
+from episodes import NOON, episode, instructions
 from memorist.adapters.llm_agents import (
     BaseMemoryStore,
     Episode,

@@ -9,8 +9,8 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
-from episodes import NOON, episode, instructions, start
 
+from episodes import NOON, episode, instructions, start
 from memorist.adapters.llm_agents import (
     EpisodeNotFoundError,
     JSONMemoryStore,

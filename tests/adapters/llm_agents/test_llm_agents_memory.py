@@ -8,8 +8,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from episodes import episode
 
+from episodes import episode
 from memorist import Memory as Engine
 from memorist.adapters.llm_agents import (
     Episode,

@@ -398,8 +398,8 @@ async def test_the_documents_threads_start_each_tool_and_agent_by_itself(
             await asyncio.wait_for(each.wait(), 60)
         assert await use(bus, "memory_save", topic="user.name", content="Ada") == "Memory saved: user.name"
         assert await use(bus, "memory_recall", topic="user.name") == "[Memory: user.name]\nAda"
-    for each, thread in zip(participants, threads, strict=True):
-        each.stop()
+    for participant, thread in zip(participants, threads, strict=True):
+        participant.stop()
         await asyncio.to_thread(thread.join, 60)
         assert not thread.is_alive()
     with MemoryService(embedding_model="hash") as service:

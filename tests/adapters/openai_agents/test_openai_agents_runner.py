@@ -9,10 +9,10 @@ import pytest
 pytest.importorskip("agents.memory")
 
 from agents import Agent, RunConfig, Runner, SQLiteSession, function_tool, set_tracing_disabled
-from openai_model import ScriptedModel
 
 from memorist import Memory
 from memorist.adapters.openai_agents import MemoristSession, memory_tools
+from openai_model import ScriptedModel
 
 pytestmark = pytest.mark.anyio
 set_tracing_disabled(True)

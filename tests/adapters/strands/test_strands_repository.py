@@ -10,10 +10,10 @@ from strands import Agent
 from strands.session.repository_session_manager import RepositorySessionManager
 from strands.types.exceptions import SessionException
 from strands.types.session import Session, SessionAgent, SessionMessage, SessionType
-from strands_model import ScriptedModel
 
 from memorist import Memory
 from memorist.adapters.strands import MemoristSessionRepository
+from strands_model import ScriptedModel
 
 pytestmark = pytest.mark.anyio
 

@@ -8,11 +8,11 @@ pytest.importorskip("strands")
 
 from strands import Agent
 from strands.memory import AddMessagesContext, MemoryManager
-from strands_model import ScriptedModel
 
 from memorist import Memory
 from memorist.adapters.strands import MemoristStore, injection
 from memorist.errors import InvalidInputError
+from strands_model import ScriptedModel
 
 pytestmark = pytest.mark.anyio
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -115,7 +116,7 @@ async def test_many_calls_at_once_and_two_clients_of_one_file(by_stdio: Any, db:
     async def work(client: Any, who: str) -> None:
         async with anyio.create_task_group() as tasks:
             for number in range(20):
-                tasks.start_soon(lambda text=f"{who} {number}": value(client, "add_memory", content=text))
+                tasks.start_soon(partial(value, client, "add_memory", content=f"{who} {number}"))
 
     async with by_stdio() as one, by_stdio() as two, anyio.create_task_group() as tasks:
         tasks.start_soon(work, one, "one")

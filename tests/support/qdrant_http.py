@@ -58,20 +58,29 @@ class Server(ThreadingHTTPServer):
             return _DONE
         if what == ["points"]:
             ids = models.PointRequest(**body)
-            found = client.retrieve(name, ids.ids, with_payload=ids.with_payload, with_vectors=ids.with_vector)
+            found = client.retrieve(
+                name,
+                ids.ids,
+                with_payload=True if ids.with_payload is None else ids.with_payload,
+                with_vectors=ids.with_vector or False,
+            )
             return list(map(_plain, found))
         if what == ["points", "query"]:
             query = models.QueryRequest(**body)
-            found = client.query_points(
-                name, query.query, query_filter=query.filter, limit=query.limit or 10, with_payload=query.with_payload
+            nearest = client.query_points(
+                name,
+                query.query,
+                query_filter=query.filter,
+                limit=query.limit or 10,
+                with_payload=query.with_payload or False,
             )
-            return {"points": list(map(_plain, found.points))}
+            return {"points": list(map(_plain, nearest.points))}
         if what == ["points", "count"]:
             counted = models.CountRequest(**body)
             return {"count": client.count(name, counted.filter).count}
         if what == ["points", "scroll"]:
             asked = models.ScrollRequest(**body)
-            points, following = client.scroll(name, asked.filter, limit=asked.limit, offset=asked.offset)
+            points, following = client.scroll(name, asked.filter, limit=asked.limit or 10, offset=asked.offset)
             return {"points": list(map(_plain, points)), "next_page_offset": following}
         if what == ["points", "delete"]:
             chosen = models.PointIdsList(**body) if "points" in body else models.FilterSelector(**body)

@@ -64,7 +64,7 @@ class Server:
 
     def run(self, program: str, *arguments: str, env: dict[str, str] | None = None) -> str:
         """Run one of PostgreSQL's programs and return what it prints."""
-        done = subprocess.run(
+        done: subprocess.CompletedProcess[str] = subprocess.run(
             [self._programs / program, *arguments], capture_output=True, text=True, cwd=self.folder,
             env={**os.environ, **(env or {})}, **self._as_other,
         )  # fmt: skip
@@ -134,7 +134,8 @@ class Server:
 
     def new_url(self, **given: object) -> str:
         """Return a URL of a schema that nobody has used yet; its tables are in two parts, to be made quickly."""
-        return self.url(**{"schema": f"test_{next(_schemas)}", "partitions": 2, **given})
+        given = {"schema": f"test_{next(_schemas)}", "partitions": 2, **given}
+        return self.url(**given)  # type: ignore[arg-type]
 
     def connect(self, user: str = "postgres", database: str = "memory") -> psycopg.Connection[tuple[Any, ...]]:
         """Connect, to look at what is there behind the store's back."""
