@@ -23,6 +23,7 @@ from memorist.cli import (
     upkeep,
     writing,
 )
+from memorist.cli.installing import commands as installing
 from memorist.cli.running import Options
 from memorist.cli.settings import file_options, options_by_command
 from memorist.scope import DEFAULT_TENANT
@@ -54,7 +55,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for subject in (demo, writing, reading, files, digest, upkeep, checking, settings, moving, bus, serve, mcp):
+for subject in (demo, writing, reading, files, digest, upkeep, checking, settings, moving, bus, serve, mcp, installing):
     subject.register(app)
 app.add_typer(topics.app, name="topics")
 app.add_typer(token.app, name="token")

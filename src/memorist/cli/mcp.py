@@ -24,6 +24,13 @@ def mcp(
         str | None, typer.Option(envvar="MEMORIST_AGENT", help="The label to write, and to narrow reads by.")
     ] = None,
     session: Annotated[str | None, typer.Option(help="The label to write, and to narrow reads by.")] = None,
+    project: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Serve a coding agent: the label --agent is this folder's project, --user your own name unless given.",
+        ),
+    ] = None,
     read_only: Annotated[bool, typer.Option("--read-only", help="Offer only the tools that change nothing.")] = False,
     http: Annotated[bool, typer.Option("--http", help="Serve by HTTP, not over the standard streams.")] = False,
     host: Annotated[str, typer.Option(help="With --http: the address to listen on.")] = "127.0.0.1",
@@ -42,6 +49,10 @@ def mcp(
     machine a token is always needed.
     """
     options: Options = context.obj
+    if project is not None:
+        from memorist.cli.hooks.caller import project_of, whose
+
+        user, agent = user or whose(), agent or project_of(project)
 
     async def work() -> None:
         from memorist.memory import Memory

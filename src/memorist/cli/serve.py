@@ -1,12 +1,14 @@
 """The command that serves a memory to other programs."""
 
+import os
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from memorist.cli.running import Options, run
+from memorist.cli.servers import announced
 from memorist.cli.showing import shown_url
 from memorist.errors import InvalidInputError, MissingExtraError
 
@@ -88,10 +90,23 @@ def serve(
                     typer.echo(f"Serving at {url} (Ctrl-C ends it)")
                     if routes:
                         typer.echo(f"For MCP clients: {url}/mcp")
-                    await answer(app, listening, proxies=trust_proxy or ())
+                    with (
+                        announced(url, options.settings().url, default=_is_default(options))
+                        if open_here
+                        else nullcontext()
+                    ):
+                        await answer(app, listening, proxies=trust_proxy or ())
         typer.echo("Ended; everything acknowledged is stored")
 
     run(work)
+
+
+def _is_default(options: Options) -> bool:
+    """Whether a command that names no database opens this one."""
+    from memorist.config import Settings, config_file
+
+    env = {name: value for name, value in os.environ.items() if name not in ("MEMORIST_DB", "MEMORIST_CONFIG")}
+    return options.settings().url == Settings.load(env, file=config_file(env)).url
 
 
 @asynccontextmanager

@@ -1,0 +1,62 @@
+"""Whose memory a hook is for, and in which project."""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from memorist.cli.servers import running
+
+__all__ = ["Ask", "Caller", "project_of", "whose"]
+
+Ask = Callable[[str, str | None, dict[str, Any]], dict[str, Any]]
+"""Asks a verb, in a project or (None) in all of them, with a request's arguments."""
+
+
+class Caller:
+    """Whose memory a hook is for.
+
+    Args:
+        options: what stands behind the event: ``--user``, ``--tenant`` and ``--db``.
+        said: what the agent says: its session, its folder.
+
+    Raises:
+        ValueError: an option is unknown or has no value.
+    """
+
+    def __init__(self, options: list[str], said: dict[str, Any]) -> None:
+        given = dict(zip(options[::2], options[1::2], strict=True))
+        if unknown := given.keys() - {"--user", "--tenant", "--db"}:
+            raise ValueError(f"there is no option {min(unknown)}")
+        env = os.environ.get
+        self.user = given.get("--user") or whose()
+        self.tenant = given.get("--tenant") or env("MEMORIST_TENANT") or "default"
+        self.db = given.get("--db") or env("MEMORIST_DB") or None
+        roots = said.get("workspace_roots")
+        folder = roots[0] if isinstance(roots, list) and roots else said.get("cwd")
+        self.project = project_of(folder if isinstance(folder, str) and folder else os.getcwd())
+        session = said.get("session_id") or said.get("conversation_id")
+        self.session = session if isinstance(session, str) and session else None
+
+    def server(self) -> str | None:
+        """Return the URL of a server of this machine that serves the same store, or None."""
+        return None if self.db is None and os.environ.get("MEMORIST_CONFIG") else running(self.db)
+
+
+def whose() -> str:
+    """Return whose memory a coding agent works with: MEMORIST_USER, or the name of the system's user."""
+    if said := os.environ.get("MEMORIST_USER"):
+        return said
+    import getpass
+
+    return getpass.getuser()
+
+
+def project_of(folder: str) -> str:
+    """Return the label of a project: the path of the repository that a folder is in, else of the folder itself."""
+    start = place = os.path.realpath(folder)
+    while not os.path.exists(os.path.join(place, ".git")):
+        above = os.path.dirname(place)
+        if above == place:
+            return start[-512:]
+        place = above
+    return place[-512:]

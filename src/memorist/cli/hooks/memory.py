@@ -1,0 +1,82 @@
+"""A hook's work on a memory: reading it where no server runs, and keeping what was said."""
+
+import asyncio
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from memorist import requests
+from memorist.cli.hooks.caller import Ask, Caller
+from memorist.cli.hooks.events import Event
+from memorist.config import Settings, config_file
+from memorist.kinds import Message
+from memorist.memory import Memory
+
+__all__ = ["keep", "opened"]
+
+_MOST = 400
+
+
+@contextmanager
+def opened(caller: Caller) -> Iterator[Ask]:
+    """Open the caller's memory and yield what asks it, with a server's words."""
+    with asyncio.Runner() as runner:
+        memory = runner.run(_open(caller, server=False))
+
+        def ask(verb: str, project: str | None, body: dict[str, Any]) -> dict[str, Any]:
+            seen = memory.unlabelled() if project is None else memory
+            if verb == "context":
+                return runner.run(seen.ask(requests.Context.of(body))).to_dict()
+            return {"records": [each.to_dict() for each in runner.run(seen.ask(requests.Recent.of(body)))]}
+
+        try:
+            yield ask
+        finally:
+            runner.run(memory.close())
+
+
+async def _open(caller: Caller, *, server: bool = True) -> Memory:
+    settings = Settings.load(file=config_file()).with_given(url=caller.db)
+    url = caller.server() if server else None
+    if url is not None or settings.url.startswith(("http://", "https://")):
+        token = os.environ.get("MEMORIST_TOKEN") or None
+        return await Memory.connect(
+            url or settings.url, token=token, tenant=caller.tenant, user=caller.user, agent=caller.project
+        )
+    return await Memory.open(settings=settings, tenant=caller.tenant, user=caller.user, agent=caller.project)
+
+
+def keep(caller: Caller, event: Event, said: dict[str, Any]) -> None:
+    """Store what was said in a session and is not stored yet.
+
+    Raises:
+        OSError: the transcript cannot be read.
+        MemoristError: nothing was stored; the next event tries again.
+    """
+    messages = _said(event, said) if event.does == "said" else _transcript(said)
+    if caller.session is None or not messages:
+        return
+    marked = [replace(each, metadata={"session": caller.session}) for each in messages[-_MOST:]]
+    asyncio.run(_keep(caller, marked))
+
+
+def _said(event: Event, said: dict[str, Any]) -> list[Message]:
+    text = said.get("prompt" if event.role == "user" else "text")
+    return [Message(content=text, role=event.role)] if isinstance(text, str) and text.strip() else []
+
+
+def _transcript(said: dict[str, Any]) -> list[Message]:
+    from memorist.cli.hooks.transcripts import read_transcript
+
+    path = said.get("transcript_path")
+    return read_transcript(Path(path).expanduser()) if isinstance(path, str) and path else []
+
+
+async def _keep(caller: Caller, messages: list[Message]) -> None:
+    from memorist.agents import after_turn
+
+    async with await _open(caller) as memory:
+        await after_turn(memory, messages, session=caller.session)

@@ -1,0 +1,79 @@
+"""What was said in a session, read from the file that a coding agent keeps of it."""
+
+import json
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from memorist.kinds import Message
+from memorist.times import parse_time
+
+__all__ = ["read_transcript"]
+
+_TAIL = 4_000_000
+"""Bytes at the end of a transcript that are read: what came before was kept after earlier turns."""
+_OF_THE_PROGRAM = ("<command-", "<local-command-", "<bash-", "<system-reminder>", "<task-notification>", "Caveat: The ")
+
+
+def read_transcript(file: Path) -> list[Message]:
+    """Return what the user and the agent said, in order: no tool calls, no thinking, nothing of the program's own.
+
+    Lines of another form are passed over: programs change what they write.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    with file.open("rb") as lines:
+        start = max(0, lines.seek(0, 2) - _TAIL)
+        lines.seek(start)
+        if start:
+            lines.readline()
+        return [message for line in lines for message in _read(line)]
+
+
+def _read(line: bytes) -> Iterator[Message]:
+    try:
+        entry = json.loads(line)
+    except ValueError:
+        return
+    if not isinstance(entry, dict):
+        return
+    said = _of_codex(entry) if entry.get("type") == "event_msg" else _of_claude(entry)
+    if said is None:
+        return
+    role, text, id = said
+    if text.strip() and not text.lstrip().startswith(_OF_THE_PROGRAM):
+        yield Message(content=text, role=role, id=id, happened_at=_time(entry.get("timestamp")))
+
+
+def _of_claude(entry: dict[str, Any]) -> tuple[str, str, str | None] | None:
+    message, role = entry.get("message"), entry.get("type")
+    ours = not any(entry.get(flag) for flag in ("isMeta", "isSidechain", "isCompactSummary", "isApiErrorMessage"))
+    if not ours or role not in ("user", "assistant") or not isinstance(message, dict):
+        return None
+    content = message.get("content")
+    blocks = [content] if isinstance(content, str) else content if isinstance(content, list) else []
+    texts = [
+        block if isinstance(block, str) else block.get("text")
+        for block in blocks
+        if isinstance(block, str) or (isinstance(block, dict) and block.get("type") == "text")
+    ]
+    id = entry.get("uuid")
+    return role, "\n".join(text for text in texts if isinstance(text, str)), id if isinstance(id, str) else None
+
+
+def _of_codex(entry: dict[str, Any]) -> tuple[str, str, str | None] | None:
+    said = entry.get("payload")
+    if not isinstance(said, dict) or not isinstance(text := said.get("message"), str):
+        return None
+    role = {"user_message": "user", "agent_message": "assistant"}.get(str(said.get("type")))
+    when = entry.get("timestamp")
+    return None if role is None else (role, text, f"{role}-{when}" if isinstance(when, str) else None)
+
+
+def _time(value: object) -> datetime | None:
+    try:
+        return parse_time(value) if isinstance(value, str) else None
+    except ValueError:
+        return None

@@ -1,0 +1,156 @@
+"""The commands install, uninstall and hook."""
+
+import shutil
+import sys
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+from memorist.cli.installing.agents import AGENTS, CodingAgent, Registered
+from memorist.cli.installing.edits import Edit, JsonHooks, JsonServer, TomlServer
+from memorist.cli.installing.files import Change, planned, written
+from memorist.cli.installing.plugin import plugin_files, write_plugin
+from memorist.cli.running import Options, confirm, run
+from memorist.errors import InvalidInputError
+from memorist.scope import DEFAULT_TENANT
+
+__all__ = ["register"]
+
+AgentName = Enum("AgentName", {name: name for name in AGENTS}, type=str)  # type: ignore[misc]
+Agent: TypeAlias = Annotated[AgentName, typer.Argument(metavar="AGENT", help=f"One of {', '.join(AGENTS)}.")]
+Project: TypeAlias = Annotated[
+    bool, typer.Option("--project", help="In the files of the project in this folder, not in your own.")
+]
+DryRun: TypeAlias = Annotated[bool, typer.Option("--dry-run", help="Show every line, and write nothing.")]
+Yes: TypeAlias = Annotated[bool, typer.Option("--yes", "-y", help="Show every line, and write without asking.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to `app`."""
+    app.command()(install)
+    app.command()(uninstall)
+    app.command()(hook)
+
+
+def install(
+    context: typer.Context,
+    agent: Agent,
+    user: Annotated[
+        str | None, typer.Option("--user", "-u", help="Whose memory. By default MEMORIST_USER, else your own name.")
+    ] = None,
+    project: Project = False,
+    plugin: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Write a plugin for Claude Code into this folder, and change nothing else."
+        ),
+    ] = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+) -> None:
+    """Give a coding agent this memory: its tools by MCP, and hooks that tell and keep what is said.
+
+    Every line is shown before it is written, and the file as it was is kept beside it.
+    """
+    known, options = AGENTS[agent.value], context.obj
+    if plugin is not None:
+        _plugin(known, plugin, _registered(options, user, shared=True), dry_run=dry_run)
+        return
+    registered = _registered(options, user, shared=project)
+    server, hooks = registered.server(known.folder), known.events(registered)
+    _change(known, _root(project), _edits(known, server, hooks), dry_run=dry_run, yes=yes)
+
+
+def uninstall(
+    agent: Agent,
+    project: Project = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+) -> None:
+    """Take what install wrote out of a coding agent's files. The memory itself stays."""
+    known = AGENTS[agent.value]
+    _change(known, _root(project), _edits(known, None, {}), dry_run=dry_run, yes=yes)
+
+
+def hook(
+    event: Annotated[str, typer.Argument(help="The event, as the agent names it: SessionStart, sessionStart, …")],
+    user: Annotated[str | None, typer.Option(help="Whose memory.")] = None,
+    tenant: Annotated[str | None, typer.Option(help="Whose memory: the first wall.")] = None,
+    db: Annotated[str | None, typer.Option(metavar="PATH", help="The database.")] = None,
+) -> None:
+    """Answer an event of a coding agent, which install registers: JSON on standard input, JSON back.
+
+    It never fails: where something goes wrong it says nothing, and hook.log in the state folder says why.
+    """
+    from memorist.cli.hooks.run import run as answer
+
+    given = {"--user": user, "--tenant": tenant, "--db": db}
+    answer([event, *(part for name, value in given.items() if value is not None for part in (name, value))])
+
+
+def _registered(options: Options, user: str | None, *, shared: bool) -> Registered:
+    """Return how memorist is called: by its path, or in files that others share by its name."""
+    beside = Path(sys.executable).with_name("memorist.exe" if sys.platform == "win32" else "memorist")
+    path = str(beside) if beside.is_file() else shutil.which("memorist")
+    db = options.db
+    if db is not None and "://" not in db and not db.startswith("sqlite:"):
+        db = str(Path(db).expanduser().absolute())
+    tenant = None if options.tenant == DEFAULT_TENANT else options.tenant
+    return Registered("memorist" if shared or path is None else path, user, tenant, db)
+
+
+def _root(project: bool) -> Path | None:
+    from memorist.cli.hooks.caller import project_of
+
+    return Path(project_of(".")) if project else None
+
+
+def _edits(known: CodingAgent, server: object, hooks: object) -> tuple[Edit, Edit]:
+    of_servers = TomlServer if known is AGENTS["codex"] else JsonServer
+    version = 1 if known is AGENTS["cursor"] else None
+    return of_servers(server), JsonHooks(hooks, version=version)  # type: ignore[arg-type]
+
+
+def _change(known: CodingAgent, root: Path | None, edits: tuple[Edit, Edit], *, dry_run: bool, yes: bool) -> None:
+    """Show what changes, and write it where that is wanted: all files, or none where one cannot be read."""
+
+    async def work() -> None:
+        found = [planned(where(root), edit) for where, edit in zip((known.servers, known.hooks), edits, strict=True)]
+        changes = [each for each in found if each is not None]
+        if not changes:
+            typer.echo(f"{known.name} has it as it should be; nothing is to be written")
+        for change in changes:
+            _show(change)
+        if not changes or dry_run:
+            return
+        if not yes:
+            confirm("Write this?")
+        for change in changes:
+            backup = written(change)
+            kept = f"; as it was: {backup}" if backup else ""
+            typer.echo(f"Wrote {change.file}{kept}")
+        typer.echo(f"Look at it with {known.look}. Sessions that are open see it when they begin anew.")
+
+    run(work)
+
+
+def _show(change: Change) -> None:
+    typer.echo(f"{change.file}{'' if change.before is not None else ' (new)'}")
+    for line in change.lines():
+        typer.echo(f"  {line}")
+
+
+def _plugin(known: CodingAgent, folder: Path, registered: Registered, *, dry_run: bool) -> None:
+    async def work() -> None:
+        if known is not AGENTS["claude-code"]:
+            raise InvalidInputError("--plugin makes a plugin for Claude Code: memorist install claude-code --plugin …")
+        for path, text in plugin_files(registered).items():
+            typer.echo(f"{folder / path}")
+            typer.echo("".join(f"  + {line}\n" for line in text.splitlines()), nl=False)
+        if not dry_run:
+            write_plugin(folder, registered)
+            typer.echo(f"Try it with: claude --plugin-dir {folder}")
+
+    run(work)

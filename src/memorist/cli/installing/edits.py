@@ -1,0 +1,133 @@
+"""What a file of an agent's settings says with memorist in it, and without."""
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+from memorist.cli.installing.jsonc import parse, with_first, without
+from memorist.errors import InvalidInputError
+
+__all__ = ["Edit", "JsonHooks", "JsonServer", "TomlServer"]
+
+SERVER = "memorist"
+_OURS = re.compile(r"(?:^|[\\/'\"\s])memorist(?:\.exe)?['\"]? hook \w")
+_BEGIN = "# >>> memorist: written by `memorist install`, removed by `memorist uninstall`"
+_END = "# <<< memorist"
+_BLOCK = re.compile(rf"\n?^{re.escape(_BEGIN)}$.*?^{re.escape(_END)}$\n?", re.MULTILINE | re.DOTALL)
+
+
+class Edit:
+    """A change to the text of one file; `text` is what it says, "" where there is none. Raises ValueError."""
+
+    def __call__(self, text: str) -> str:
+        raise NotImplementedError
+
+
+class JsonServer(Edit):
+    """Puts the MCP server into a JSON file, or takes it out where `server` is None."""
+
+    def __init__(self, server: Mapping[str, Any] | None) -> None:
+        self._server = server
+
+    def __call__(self, text: str) -> str:
+        path = ("mcpServers", SERVER)
+        text = text if text.strip() or self._server is None else "{}\n"
+        found = parse(text).at(path) if text.strip() else None
+        if found is not None and found.value == self._server:
+            return text
+        text = text if found is None else without(text, path)
+        return text if self._server is None else with_first(text, path[:1], SERVER, dict(self._server))
+
+
+class JsonHooks(Edit):
+    """Puts hooks into a JSON file, one for each event, in the place of memorist's own; takes these out for {}."""
+
+    def __init__(self, hooks: Mapping[str, Mapping[str, Any]], *, version: int | None = None) -> None:
+        self._hooks = hooks
+        self._version = version
+
+    def __call__(self, text: str) -> str:
+        if not text.strip():
+            if not self._hooks:
+                return text
+            text = "{}\n" if self._version is None else f'{{\n  "version": {self._version}\n}}\n'
+        if dict(_ours(text)) == {event: [hook] for event, hook in self._hooks.items()}:
+            return text
+        while place := _first_of_ours(text):
+            text = without(text, place)
+        for event, hook in reversed([*self._hooks.items()]):
+            text = with_first(text, ("hooks", event), None, hook)
+        return text
+
+
+def _ours(text: str) -> dict[str, list[Any]]:
+    """Return what calls memorist, by event: hooks, and groups with such a hook."""
+    found: dict[str, list[Any]] = {}
+    hooks = parse(text).at(("hooks",))
+    for event, entries in ({} if hooks is None else hooks.parts).items():
+        for entry in entries.parts.values():
+            inner = entry.value.get("hooks", []) if isinstance(entry.value, dict) else []
+            if _is_ours(entry.value) or (isinstance(inner, list) and any(map(_is_ours, inner))):
+                found.setdefault(event, []).append(entry.value)
+    return found
+
+
+def _first_of_ours(text: str) -> tuple[Any, ...] | None:
+    """Return the path of a hook of memorist's, or None: in a group with others' hooks, of that hook alone."""
+    hooks = parse(text).at(("hooks",))
+    for event, entries in ({} if hooks is None else hooks.parts).items():
+        for place, entry in entries.parts.items():
+            if _is_ours(entry.value):
+                return "hooks", event, place
+            inner = entry.at(("hooks",))
+            for number, hook in ({} if inner is None else inner.parts).items():
+                if _is_ours(hook.value):
+                    return "hooks", event, place, "hooks", number
+    return None
+
+
+def _is_ours(entry: Any) -> bool:
+    """Whether a hook, or every hook of a group, calls memorist."""
+    if not isinstance(entry, dict):
+        return False
+    if isinstance(group := entry.get("hooks"), list):
+        return bool(group) and all(_is_ours(each) for each in group)
+    command = entry.get("command")
+    return isinstance(command, str) and _OURS.search(command) is not None
+
+
+class TomlServer(Edit):
+    """Puts the MCP server into a TOML file, as a block between two comments, or takes it out."""
+
+    def __init__(self, server: Mapping[str, Any] | None) -> None:
+        self._server = server
+
+    def __call__(self, text: str) -> str:
+        tomllib.loads(text)  # what is broken is left alone
+        block = None if self._server is None else _toml_block(self._server)
+        old = _BLOCK.search(text)
+        if block is not None and old is not None and old[0].strip() == block.strip():
+            return text
+        text = _BLOCK.sub("", text)
+        rest = tomllib.loads(text)
+        if self._server is None or block is None:
+            return text
+        servers = rest.get("mcp_servers", {})
+        if not isinstance(servers, dict):
+            raise InvalidInputError("its mcp_servers is no table")
+        if SERVER in servers:
+            raise InvalidInputError("it has a table mcp_servers.memorist of its own; remove that first")
+        gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
+        text = text + gap + block
+        after = tomllib.loads(text)
+        if after != {**rest, "mcp_servers": {**servers, SERVER: dict(self._server)}}:
+            raise InvalidInputError("a table at its end would change what it says before")
+        return text
+
+
+def _toml_block(server: Mapping[str, Any]) -> str:
+    # A string of JSON is one of TOML, too, as long as no character outside the BMP is written as two.
+    lines = [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in server.items()]
+    return "\n".join([_BEGIN, f"[mcp_servers.{SERVER}]", *lines, _END, ""])

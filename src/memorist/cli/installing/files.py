@@ -1,0 +1,90 @@
+"""The files that are to change: what they say now, what they will say, and the writing of it."""
+
+import difflib
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from memorist.cli.installing.edits import Edit
+from memorist.errors import InvalidInputError
+
+__all__ = ["Change", "planned", "written"]
+
+BACKUP = ".before-memorist"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a file says, and what it is going to say.
+
+    Args:
+        file: where.
+        before: the text; None where there is no file.
+        after: the new text.
+    """
+
+    file: Path
+    before: str | None
+    after: str
+
+    def lines(self) -> Iterator[str]:
+        """Yield every line that goes or comes, and no other: a file of settings may hold secrets."""
+        old, new = (self.before or "").splitlines(), self.after.splitlines()
+        for line in difflib.unified_diff(old, new, n=0, lineterm=""):
+            if not line.startswith(("---", "+++", "@@")):
+                yield line
+
+
+def planned(file: Path, edit: Edit) -> Change | None:
+    """Return what an edit does to a file, or None where it does nothing.
+
+    Raises:
+        InvalidInputError: the file cannot be read, or is not what it should be.
+    """
+    try:
+        before = file.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        before = None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInputError(f"{file} cannot be read, and is left as it is: {error}") from error
+    try:
+        after = edit(before or "")
+    except (ValueError, InvalidInputError, RecursionError) as error:
+        raise InvalidInputError(f"{file} is left as it is: {error}") from error
+    return None if after == (before or "") else Change(file, before, after)
+
+
+def written(change: Change) -> Path | None:
+    """Write a change in one step, and return the backup of what was there before, if anything was.
+
+    Raises:
+        InvalidInputError: the file has changed since the change was planned.
+        OSError: it cannot be written; it is left as it was.
+    """
+    file = change.file.resolve()  # where it is a link, what it leads to is replaced
+    file.parent.mkdir(parents=True, exist_ok=True)
+    mode, backup = 0o644, None
+    if change.before is not None:
+        if file.read_bytes() != change.before.encode():
+            raise InvalidInputError(f"{change.file} has just been changed by another program; run the command again")
+        mode = file.stat().st_mode & 0o777
+        backup = change.file.with_name(change.file.name + BACKUP)
+        _replace(backup, change.before, mode)
+    _replace(file, change.after, mode)
+    return backup
+
+
+def _replace(file: Path, text: str, mode: int) -> None:
+    number, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+    try:
+        with os.fdopen(number, "wb") as out:
+            out.write(text.encode())
+            out.flush()
+            os.fsync(out.fileno())
+        Path(name).chmod(mode)
+        Path(name).replace(file)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,165 @@
+"""Changes to the text of a JSON file that leave every other character of it as it was, comments included."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Node", "parse", "with_first", "without"]
+
+_SPACE = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_ATOM = re.compile(r"[^\s,\]}/]+")
+_MARKS = {"{": "}", "[": "]"}
+_decode = json.JSONDecoder(strict=False)
+
+
+@dataclass
+class Node:
+    """A value in a text, or a member of an object with its name.
+
+    Args:
+        value: what it says.
+        start: where it begins; of a member, where its name does.
+        opens: where the value itself begins.
+        end: where it ends.
+        comma: the place behind the comma that follows, or None.
+        parts: of an object its members by name, of an array its values by place.
+    """
+
+    value: Any
+    start: int
+    opens: int
+    end: int
+    comma: int | None = None
+    parts: dict[Any, "Node"] = field(default_factory=dict)
+
+    def at(self, path: Sequence[Any]) -> "Node | None":
+        """Return what is inside at a path of names and places, or None."""
+        node: Node | None = self
+        for step in path:
+            node = None if node is None else node.parts.get(step)
+        return node
+
+
+def parse(text: str) -> Node:
+    """Return what a text of JSON says, and where; comments and a last comma are let pass.
+
+    Raises:
+        ValueError: it is no JSON.
+    """
+    node = _value(text, _after_space(text, 0))
+    if _after_space(text, node.end) != len(text):
+        raise ValueError(f"more stands behind the value, at character {node.end}")
+    return node
+
+
+def _after_space(text: str, place: int) -> int:
+    found = _SPACE.match(text, place)
+    return place if found is None else found.end()
+
+
+def _value(text: str, place: int) -> Node:
+    mark = text[place : place + 1]
+    if mark in ("{", "["):
+        return _parts(text, place)
+    if mark == '"':
+        value, end = _decode.raw_decode(text, place)
+        return Node(value, place, place, end)
+    atom = _ATOM.match(text, place)
+    if atom is None:
+        raise ValueError(f"a value is missing at character {place}")
+    return Node(json.loads(atom[0]), place, place, atom.end())
+
+
+def _parts(text: str, opens: int) -> Node:
+    mark = text[opens]
+    node = Node({} if mark == "{" else [], opens, opens, opens)
+    place, more = _after_space(text, opens + 1), True
+    while text[place : place + 1] != _MARKS[mark]:
+        if not more:
+            raise ValueError(f"a comma is missing at character {place}")
+        start, name = place, len(node.parts)
+        if mark == "{":
+            name, place = _name(text, place)
+        part = _value(text, place)
+        part.start = start
+        node.parts[name] = part
+        place = _after_space(text, part.end)
+        if more := text[place : place + 1] == ",":
+            part.comma = place + 1
+            place = _after_space(text, place + 1)
+    node.end = place + 1
+    values = node.parts
+    node.value = {name: each.value for name, each in values.items()}
+    if mark == "[":
+        node.value = [each.value for each in values.values()]
+    return node
+
+
+def _name(text: str, place: int) -> tuple[Any, int]:
+    if text[place : place + 1] != '"':
+        raise ValueError(f"a name is missing at character {place}")
+    name, end = _decode.raw_decode(text, place)
+    place = _after_space(text, end)
+    if text[place : place + 1] != ":":
+        raise ValueError(f"a colon is missing at character {place}")
+    return name, _after_space(text, place + 1)
+
+
+def with_first(text: str, path: Sequence[str], name: str | None, value: Any) -> str:
+    """Return a text with a value put first into the object or array at a path, which is made where there is none.
+
+    Args:
+        text: JSON, with an object outside.
+        path: names, from the outside inwards.
+        name: the new member's name in an object; None for an array.
+        value: what to put in.
+
+    Raises:
+        ValueError: something else than an object or array stands on the path.
+    """
+    root = parse(text)
+    for depth in range(len(path) + 1):
+        node = root.at(path[:depth])
+        if node is None:
+            inner: Any = [value] if name is None else {name: value}
+            for step in reversed(path[depth:]):
+                inner = {step: inner}
+            return with_first(text, path[: depth - 1], path[depth - 1], inner)
+        wanted = list if depth == len(path) and name is None else dict
+        if not isinstance(node.value, wanted):
+            raise ValueError(f"{'.'.join(path[:depth]) or 'it'} is no {'array' if wanted is list else 'object'}")
+    outer = root.at(path)
+    assert outer is not None
+    unit = _unit(text, root)
+    margin = unit * (len(path) + 1)
+    lines = json.dumps(value, indent=unit, ensure_ascii=False).replace("\n", "\n" + margin)
+    put = f"\n{margin}{'' if name is None else json.dumps(name) + ': '}{lines}"
+    put += "," if outer.parts else "\n" + unit * len(path)
+    return text[: outer.opens + 1] + put + (text[outer.opens + 1 :] if outer.parts else text[outer.end - 1 :])
+
+
+def without(text: str, path: Sequence[Any]) -> str:
+    """Return a text without the member or value at a path, and without what would be empty then."""
+    root = parse(text)
+    while len(path) > 1 and (outer := root.at(path[:-1])) is not None and len(outer.parts) == 1:
+        path = path[:-1]
+    outer, node = root.at(path[:-1]), root.at(path)
+    if outer is None or node is None:
+        return text
+    if len(outer.parts) == 1:
+        return text[: outer.opens + 1] + text[outer.end - 1 :]
+    start = len(text[: node.start].rstrip())
+    if node.comma is not None:
+        return text[:start] + text[node.comma :]
+    before = list(outer.parts.values())[-2].comma
+    assert before is not None
+    return text[: before - 1] + text[before:start] + text[node.end :]
+
+
+def _unit(text: str, root: Node) -> str:
+    """Return how far a text indents what is inside."""
+    first = next(iter(root.parts.values()), None)
+    found = None if first is None else re.search(r"\n([ \t]+)$", text[: first.start])
+    return found[1] if found else "  "

@@ -1,0 +1,83 @@
+"""The servers that run on this machine: each leaves a file that says where, for programs of the same user.
+
+Only the standard library's smallest modules are imported here, not even pathlib: a hook that finds a server has 40 ms.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+__all__ = ["announced", "running", "state_folder"]
+
+
+def state_folder() -> str:
+    """Return the folder of what this user's programs note down while they run: MEMORIST_STATE, or the system's."""
+    if given := os.environ.get("MEMORIST_STATE"):
+        return given
+    local = os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else os.environ.get("XDG_STATE_HOME")
+    return os.path.join(local or os.path.expanduser(os.path.join("~", ".local", "state")), "memorist")
+
+
+@contextmanager
+def announced(url: str, db: str, *, default: bool) -> Iterator[None]:
+    """Let programs of this user find a server of this process, until the block ends.
+
+    The file can be read by this user alone. Where it cannot be written, nobody finds the server, which runs all
+    the same.
+
+    Args:
+        url: where it answers without a token.
+        db: the store it serves.
+        default: whether that is the store of a command that names none.
+    """
+    folder = os.path.join(state_folder(), "servers")
+    file = os.path.join(folder, f"{os.getpid()}.json")
+    with suppress(OSError):
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as out:
+            json.dump({"url": url, "db": _named(db), "default": default}, out)
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            os.unlink(file)
+
+
+def running(db: str | None) -> str | None:
+    """Return the URL of a server that runs on this machine, or None.
+
+    Args:
+        db: the store it must serve; None for the default one.
+    """
+    folder = os.path.join(state_folder(), "servers")
+    with suppress(OSError):
+        for name in os.listdir(folder):
+            with suppress(OSError, ValueError, KeyError, TypeError):
+                if not _lives(int(name.removesuffix(".json"))):
+                    continue
+                with open(os.path.join(folder, name), encoding="utf-8") as file:
+                    told = json.load(file)
+                if told["default"] is True if db is None else told["db"] == _named(db):
+                    return str(told["url"])
+    return None
+
+
+def _named(db: str) -> str:
+    """Return one name for a store, however its file is written."""
+    path = db.removeprefix("sqlite:")
+    return db if "://" in path or path == ":memory:" else os.path.realpath(os.path.expanduser(path))
+
+
+def _lives(pid: int) -> bool:
+    """Whether there is a process with this number. Not asked on Windows, where the question would end it."""
+    if sys.platform == "win32":
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

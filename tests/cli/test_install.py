@@ -1,0 +1,292 @@
+"""install and uninstall: what they write into coding agents' files, and what they leave."""
+
+import json
+import os
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.conftest import Command
+
+from memorist.cli.installing.jsonc import parse, with_first, without
+
+AGENTS = ("claude-code", "cursor", "codex")
+
+SETTINGS = """\
+{
+    // mine
+    "model": "opus",
+    "hooks": {
+        "Stop": [
+            /* a bell */
+            {"hooks": [{"type": "command", "command": "printf '\\\\a'"}]}
+        ]
+    },
+    "permissions": {"allow": ["Bash(ls:*)"]}
+}
+"""
+CODEX = """\
+# mine
+model = "gpt-5"   # the new one
+
+[mcp_servers.other]
+command = "other"
+"""
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a home folder of this test's own."""
+    for variable in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
+        monkeypatch.delenv(variable, raising=False)
+    home = tmp_path / "home"
+    (home / "project" / ".git").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(home / "project")
+    return home
+
+
+def files(folder: Path) -> dict[str, str]:
+    """Return the texts of all files but backups."""
+    found = (each for each in folder.rglob("*") if each.is_file() and each.suffix != ".before-memorist")
+    return {str(each.relative_to(folder)): each.read_text() for each in found}
+
+
+def fill(home: Path) -> None:
+    for path, text in {
+        ".claude/settings.json": SETTINGS,
+        ".claude.json": '{"numStartups": 3, "oauthAccount": {"token": "secret"}}',
+        ".cursor/mcp.json": '{\n  "mcpServers": {\n    "other": {"command": "other"}\n  }\n}\n',
+        ".codex/config.toml": CODEX,
+    }.items():
+        (home / path).parent.mkdir(exist_ok=True)
+        (home / path).write_text(text)
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_what_was_there_stays_and_uninstall_brings_it_back(memorist: Command, home: Path, agent: str) -> None:
+    fill(home)
+    before = files(home)
+    assert memorist("install", agent, "--yes").code == 0
+    installed = files(home)
+    assert installed != before
+    for path, text in before.items():
+        if path.endswith(".toml"):
+            assert installed[path].startswith(text)
+        else:  # every line that was there is there, in its order
+            kept = iter(installed[path].splitlines())
+            lines = text.splitlines() if "\n" in text else []
+            assert all(line in kept for line in lines)
+    assert memorist("uninstall", agent, "--yes").code == 0
+    after = files(home)
+    assert {path: after[path] for path in before} == before
+    assert all(not text.strip() or parse(text).value in ({}, {"version": 1}) for text in _new(after, before))
+
+
+def _new(after: dict[str, str], before: dict[str, str]) -> list[str]:
+    return [text for path, text in after.items() if path not in before]
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_twice_is_once(memorist: Command, home: Path, agent: str) -> None:
+    fill(home)
+    memorist("install", agent, "--yes")
+    once = files(home)
+    again = memorist("install", agent, "--yes")
+    assert files(home) == once
+    assert "nothing is to be written" in again.out
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_other_options_take_the_place_of_the_old_ones(memorist: Command, home: Path, agent: str) -> None:
+    fill(home)
+    memorist("install", agent, "--yes")
+    memorist("install", agent, "--user", "alice", "--yes")
+    together = "".join(files(home).values())
+    assert together.count("alice") == len([line for line in together.splitlines() if "memorist" in line and "hook " in
+                                           line]) + 1  # fmt: skip
+    assert memorist("uninstall", agent, "--yes").code == 0
+    assert "alice" not in "".join(files(home).values())
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_dry_run_shows_each_line_and_writes_nothing(memorist: Command, home: Path, agent: str) -> None:
+    fill(home)
+    before = files(home)
+    shown = memorist("install", agent, "--dry-run").out
+    assert files(home) == before
+    memorist("install", agent, "--yes")
+    for path, text in files(home).items():
+        for line in set(text.splitlines()) - set(before.get(path, "").splitlines()):
+            assert f"+{line}" in shown
+
+
+def test_nothing_is_written_where_nobody_says_yes(memorist: Command, home: Path) -> None:
+    fill(home)
+    before = files(home)
+    result = memorist("install", "codex")
+    assert result.code == 2
+    assert "--yes" in result.err
+    assert files(home) == before
+
+
+def test_the_file_as_it_was_is_kept_with_its_rights(memorist: Command, home: Path) -> None:
+    fill(home)
+    file = home / ".claude.json"
+    file.chmod(0o600)
+    before = file.read_text()
+    memorist("install", "claude-code", "--yes")
+    backup = home / ".claude.json.before-memorist"
+    assert backup.read_text() == before
+    assert file.stat().st_mode & 0o777 == backup.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_link_is_followed(memorist: Command, home: Path) -> None:
+    fill(home)
+    real = home / "dotfiles.json"
+    (home / ".claude" / "settings.json").rename(real)
+    (home / ".claude" / "settings.json").symlink_to(real)
+    memorist("install", "claude-code", "--yes")
+    assert (home / ".claude" / "settings.json").is_symlink()
+    assert "memorist" in real.read_text()
+
+
+def test_what_shows_a_change_shows_no_other_line(memorist: Command, home: Path) -> None:
+    fill(home)
+    (home / ".claude.json").write_text('{\n  "oauthAccount": {\n    "token": "secret"\n  }\n}\n')
+    assert "secret" not in memorist("install", "claude-code", "--dry-run").out
+
+
+@pytest.mark.parametrize("text", ["{", '{"hooks": []}', '{"hooks": {"Stop": {}}}', "[]", '{"a": 1 "b": 2}', "\ufeff!"])
+def test_a_malformed_file_is_left_and_no_other_is_written(memorist: Command, home: Path, text: str) -> None:
+    fill(home)
+    (home / ".claude" / "settings.json").write_text(text)
+    before = files(home)
+    result = memorist("install", "claude-code", "--yes")
+    assert result.code == 2
+    assert "settings.json is left as it is" in result.err
+    assert files(home) == before
+
+
+@pytest.mark.parametrize(
+    "text", ["[mcp_servers", "[mcp_servers.memorist]\ncommand='mine'\n", "mcp_servers = {}\n", "mcp_servers = 3\n"]
+)
+def test_a_toml_file_that_cannot_take_it_is_left(memorist: Command, home: Path, text: str) -> None:
+    fill(home)
+    (home / ".codex" / "config.toml").write_text(text)
+    before = files(home)
+    result = memorist("install", "codex", "--yes")
+    assert result.code == 2
+    assert "config.toml is left as it is" in result.err
+    assert files(home) == before
+
+
+def test_a_file_that_cannot_be_read_is_left(memorist: Command, home: Path) -> None:
+    fill(home)
+    (home / ".claude" / "settings.json").write_bytes(b"\xff\xfe{}")
+    result = memorist("install", "claude-code", "--yes")
+    assert result.code == 2
+    assert "cannot be read" in result.err
+
+
+def test_no_home_folder(memorist: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    def nowhere() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", nowhere)
+    result = memorist("install", "codex", "--yes")
+    assert result.code == 2
+    assert "no home folder" in result.err
+
+
+def test_an_unknown_agent_is_named(memorist: Command) -> None:
+    result = memorist("install", "emacs")
+    assert result.code == 2
+    assert "claude-code" in result.err
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_projects_files_name_no_one_and_no_folder(memorist: Command, home: Path, agent: str) -> None:
+    memorist("install", agent, "--project", "--yes")
+    written = files(home)
+    assert written
+    assert all(path.startswith("project/") for path in written)
+    assert str(home) not in "".join(written.values())
+
+
+def test_others_hooks_in_one_group_with_ours_stay(memorist: Command, home: Path) -> None:
+    fill(home)
+    file = home / ".claude" / "settings.json"
+    group = {"hooks": [{"command": "memorist hook Stop", "type": "command"}, {"command": "bell", "type": "command"}]}
+    file.write_text(json.dumps({"hooks": {"Stop": [group]}}))
+    memorist("uninstall", "claude-code", "--yes")
+    assert json.loads(file.read_text()) == {"hooks": {"Stop": [{"hooks": [{"command": "bell", "type": "command"}]}]}}
+
+
+@pytest.mark.parametrize(
+    "text", ["{}", "{ }", '{"a": 1}', '{\n\t"a": [1, 2], // last\n}\n', '{"m": {}}', '{"m": {"x": [/* none */]}}']
+)
+def test_what_is_put_into_json_can_be_taken_out(text: str) -> None:
+    changed = with_first(text, ("m",), "memorist", {"deep": [1, {"é": None}]})
+    assert parse(changed).value["m"]["memorist"] == {"deep": [1, {"é": None}]}
+    back: dict[str, Any] = parse(without(changed, ("m", "memorist"))).value
+    assert {name: value for name, value in back.items() if name != "m"} == {
+        name: value for name, value in parse(text).value.items() if name != "m"
+    }
+
+
+def test_the_last_of_several_is_taken_out_with_the_comma_before_it() -> None:
+    assert without('{"a": 1, /* b */ "b": 2}', ("b",)) == '{"a": 1 /* b */}'
+    assert without("[1, 2, 3]", (1,)) == "[1, 3]"
+
+
+def test_a_plugin_is_written_over_itself_and_over_nothing_else(memorist: Command, home: Path) -> None:
+    assert memorist("install", "claude-code", "--plugin", home / "plugin").code == 0
+    once = files(home / "plugin")
+    assert set(once) == {".claude-plugin/plugin.json", ".mcp.json", "hooks/hooks.json", "skills/memory/SKILL.md"}
+    assert memorist("install", "claude-code", "--plugin", home / "plugin").code == 0
+    assert files(home / "plugin") == once
+    (home / "mine").mkdir()
+    (home / "mine" / "notes.txt").write_text("mine")
+    assert memorist("install", "claude-code", "--plugin", home / "mine").code == 2
+    assert memorist("install", "cursor", "--plugin", home / "other").code == 2
+
+
+# --- the agents themselves ---------------------------------------------------------------------------
+
+
+def program(name: str) -> str:
+    """Return the path of an agent's own program, or skip the test."""
+    found = shutil.which(name, path=os.environ.get("MEMORIST_TEST_AGENTS", "") + os.pathsep + os.environ["PATH"])
+    if found is None:
+        pytest.skip(f"{name} is not on the path, nor in MEMORIST_TEST_AGENTS, where .ci/run has it from npm")
+    return found
+
+
+def say(*command: str) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_claude_code_lists_the_server_and_takes_the_plugin(memorist: Command, home: Path) -> None:
+    claude = program("claude")
+    memorist("install", "claude-code", "--yes")
+    assert "memorist" in say(claude, "mcp", "get", "memorist")
+    memorist("install", "claude-code", "--plugin", home / "plugin")
+    assert "passed" in say(claude, "plugin", "validate", str(home / "plugin"))
+    memorist("uninstall", "claude-code", "--yes")
+    assert "memorist" not in say(claude, "mcp", "list")
+
+
+def test_codex_lists_the_server(memorist: Command, home: Path) -> None:
+    codex = program("codex")
+    fill(home)
+    memorist("install", "codex", "--yes")
+    listed = {each["name"]: each for each in json.loads(say(codex, "mcp", "list", "--json"))}
+    assert set(listed) == {"other", "memorist"}
+    written = tomllib.loads((home / ".codex" / "config.toml").read_text())["mcp_servers"]["memorist"]
+    assert listed["memorist"]["transport"]["args"] == written["args"]
