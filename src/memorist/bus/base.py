@@ -1,4 +1,4 @@
-"""What every bus can do: publish, subscribe, and ask for the answer to a request."""
+"""The base class of message buses: publish, subscribe, and request an answer."""
 
 import asyncio
 import logging
@@ -18,23 +18,23 @@ log = logging.getLogger("memorist.bus")
 
 
 class Subscription(Protocol):
-    """A handler that gets the messages of one subject."""
+    """A handler's subscription to one subject."""
 
     @property
     def subject(self) -> str:
-        """What it is subscribed to."""
+        """The subject."""
         ...
 
     async def cancel(self) -> None:
-        """Get no more messages. A second call does nothing."""
+        """Stop receiving messages. Idempotent."""
         ...
 
 
 class Bus(ABC):
     """Carries envelopes from publishers to every subscriber of their subject, at most once.
 
-    A subscription gets its messages one after the other, in the order of each publisher. What nobody is
-    subscribed to when it is published is gone. A handler that raises is logged and gets the next message.
+    A subscription gets its messages one after the other, in the order of each publisher. A message without a
+    subscriber when it is published is lost. If a handler raises, the error is logged and it gets the next message.
 
     ```python
     async with LocalBus() as bus:
@@ -62,14 +62,14 @@ class Bus(ABC):
 
     @abstractmethod
     async def close(self) -> None:
-        """Let the handlers finish what has arrived, then disconnect. A second call does nothing."""
+        """Let the handlers process the messages that have arrived, then disconnect. Idempotent."""
 
     @abstractmethod
     async def publish(self, envelope: Envelope) -> None:
-        """Send a message to whoever is subscribed to its subject.
+        """Send a message to the subscribers of its subject.
 
         Raises:
-            BusError: the bus is closed, or refused the message, as one that is too large.
+            BusError: the bus is closed, or refused the message, for example because it is too large.
             InvalidInputError: the payload cannot be sent as JSON.
         """
 
@@ -83,13 +83,13 @@ class Bus(ABC):
 
         Raises:
             BusError: the bus is closed.
-            InvalidInputError: `subject` is none.
+            InvalidInputError: `subject` is invalid.
         """
 
     async def request(self, envelope: Envelope, *, answer: str, timeout: float = 30.0) -> Envelope:
         """Publish a request and return the message on the subject `answer` that has its correlation id.
 
-        Without a correlation id of its own, the request's message id is it.
+        If the request has no correlation id, its message id is used.
 
         Args:
             timeout: seconds to wait.
@@ -115,7 +115,7 @@ class Bus(ABC):
 
 
 async def deliver(subject: str, data: bytes, handler: Handler) -> None:
-    """Hand one message to a handler; what goes wrong there is logged, for the next message must be handled."""
+    """Pass one message to a handler; an error is logged, so that the next message is handled."""
     try:
         envelope = Envelope.from_json(data)
     except InvalidInputError as error:
@@ -123,8 +123,8 @@ async def deliver(subject: str, data: bytes, handler: Handler) -> None:
         return
     try:
         await handler(envelope)
-    except (Exception, asyncio.CancelledError) as error:  # the edge to code that is not ours
+    except (Exception, asyncio.CancelledError) as error:  # a handler may raise anything
         task = asyncio.current_task()
         if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
-            raise  # it is the subscription that is cancelled, not something that the handler waited for
+            raise  # the subscription was cancelled, not something that the handler awaited
         log.exception("the handler of %s failed on message %s", subject, envelope.message_id)

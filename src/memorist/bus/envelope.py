@@ -1,4 +1,4 @@
-"""What travels on the bus: one JSON object around every payload."""
+"""The envelope of messages on the bus: one JSON object around every payload."""
 
 import json
 import uuid
@@ -17,13 +17,13 @@ class Envelope:
     """One message.
 
     Args:
-        subject: where it goes: words with dots between, such as ``tool.request.save_topic``.
-        message_type: what it is: "request", "result", "schema", "response".
-        sender_id: who sends it.
+        subject: its destination: words separated by dots, such as ``tool.request.save_topic``.
+        message_type: "request", "result", "schema" or "response".
+        sender_id: the sender.
         payload: the message itself, JSON.
-        correlation_id: ties a result to its request.
+        correlation_id: links a result to its request.
         message_id: its own id, by default a new one.
-        timestamp_utc: when it was made, ISO 8601; by default the present.
+        timestamp_utc: when it was created, ISO 8601; by default the present.
 
     Raises:
         InvalidInputError: a field is wrong.
@@ -61,7 +61,7 @@ class Envelope:
         """Return the envelope as UTF-8 JSON.
 
         Raises:
-            InvalidInputError: the payload holds what JSON cannot carry.
+            InvalidInputError: the payload is not valid JSON.
         """
         try:
             plain = {**{name: getattr(self, name) for name in _FIELDS}, "payload": dict(self.payload)}
@@ -71,10 +71,10 @@ class Envelope:
 
     @classmethod
     def from_json(cls, data: bytes | str) -> "Envelope":
-        """Return the envelope that these bytes hold. Fields it does not know are passed over.
+        """Return the envelope in these bytes. Unknown fields are ignored.
 
         Raises:
-            FormatError: it is not an object in JSON, or lacks a field.
+            FormatError: the bytes are not a JSON object, or a field is missing.
             InvalidInputError: a field is wrong.
         """
         try:
@@ -94,12 +94,12 @@ _FIELDS = tuple(each.name for each in fields(Envelope))
 
 
 def check_subject(subject: object, *, wildcards: bool = False) -> str:
-    """Return `subject` if it is one: words of visible characters with single dots between.
+    """Return `subject` if it is valid: words of visible characters separated by single dots.
 
     With `wildcards`, ``*`` may stand for one word and ``>`` for all the rest, as in NATS.
 
     Raises:
-        InvalidInputError: it is not.
+        InvalidInputError: it is not valid.
     """
     words = subject.split(".") if isinstance(subject, str) else [""]
     for place, word in enumerate(words):

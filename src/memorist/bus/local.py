@@ -11,10 +11,10 @@ __all__ = ["LocalBus"]
 
 
 class LocalBus(Bus):
-    """A bus inside one event loop. Messages go through JSON, as on a real one: no handler sees another's objects.
+    """A bus inside one event loop. Messages are converted to JSON and back, so handlers share no objects.
 
     Args:
-        drain_timeout: seconds that `close` waits for handlers that are still at work.
+        drain_timeout: seconds that `close` waits for running handlers.
     """
 
     def __init__(self, *, drain_timeout: float = 30.0) -> None:
@@ -74,7 +74,7 @@ class _LocalSubscription:
 
     @property
     def busy(self) -> bool:
-        """Whether a message waits or is being handled."""
+        """Return whether a message waits or is being handled."""
         return not self.queue.empty() or self._unhandled > 0
 
     def takes(self, subject: str) -> bool:
@@ -92,7 +92,7 @@ class _LocalSubscription:
         while not self.queue.empty():
             self.queue.get_nowait()
             self.queue.task_done()
-        if self._worker is asyncio.current_task():  # a handler that cancels its own subscription is let finish
+        if self._worker is asyncio.current_task():  # a handler that cancels its own subscription may finish
             return
         self._worker.cancel()
         with suppress(asyncio.CancelledError):

@@ -21,15 +21,15 @@ __all__ = ["NatsBus"]
 class NatsBus(Bus):
     """A bus over NATS. Needs `pip install 'memorist[nats]'`.
 
-    A connection that is lost is made again by itself, and what is published meanwhile is sent then; what
-    others publish meanwhile is gone. A server that cannot be reached at the start is an error.
+    A lost connection is reopened automatically. Messages published meanwhile are sent then; messages that others
+    publish meanwhile are lost. A server that cannot be reached at the start raises an error.
 
     Args:
-        url: the server, such as ``nats://localhost:4222`` or ``tls://user:password@host:4222``; several
-            with commas between.
-        name: what the server's own tools call this connection.
+        url: the server, such as ``nats://localhost:4222`` or ``tls://user:password@host:4222``; several are
+            separated by commas.
+        name: the connection's name in the server's own tools.
         connect_timeout: seconds to wait for the server at the start.
-        drain_timeout: seconds that `close` waits for handlers that are still at work.
+        drain_timeout: seconds that `close` waits for running handlers.
         **options: any other option of `nats.connect`, such as `user_credentials` or `tls`.
 
     Raises:
@@ -62,7 +62,7 @@ class NatsBus(Bus):
         try:
             self._client = await asyncio.wait_for(connecting, self._connect_timeout)
         except (OSError, TimeoutError, nats.errors.Error, ValueError) as error:
-            # It tries again until the time is up; why it failed was reported to the callback.
+            # It retries until the time-out; the callback has received the reason.
             reason = (self._refusal or "it does not answer") if isinstance(error, TimeoutError) else _said(error)
             raise BusError(f"no NATS server can be reached at {self}: {reason}") from error
 
@@ -73,7 +73,7 @@ class NatsBus(Bus):
         import nats
 
         try:
-            await client.drain()  # what the handlers publish meanwhile is still sent
+            await client.drain()  # messages that the handlers publish meanwhile are still sent
         except (nats.errors.Error, TimeoutError):  # a lost connection has nothing to drain
             await client.close()
 
@@ -108,7 +108,7 @@ class NatsBus(Bus):
             log.warning("NATS: %s", _said(error))
 
     def __str__(self) -> str:
-        """Name the servers, without users' names and passwords, which nobody may repeat."""
+        """Return the servers' URLs without users' names and passwords."""
         parts = [urlsplit(_with_scheme(each)) for each in self._servers]
         return ", ".join(f"{each.scheme}://{each.netloc.rpartition('@')[2]}" for each in parts)
 
@@ -127,11 +127,11 @@ class _NatsSubscription:
 
     async def start(self, client: Client) -> None:
         self._inner = await client.subscribe(self._subject, cb=self._take)
-        await client.flush()  # from here on the server knows of it
+        await client.flush()  # from here on the server knows the subscription
 
     async def cancel(self) -> None:
         self._ended = True
-        if self._worker is not asyncio.current_task():  # a handler that cancels its own is let finish
+        if self._worker is not asyncio.current_task():  # a handler that cancels its own subscription may finish
             await self._unsubscribe()
 
     async def _take(self, message: Msg) -> None:

@@ -12,22 +12,22 @@ T = TypeVar("T")
 
 
 class Engine(ABC):
-    """Answers requests, each in the scope of whoever asks. Every `Memory` of one `open` shares one engine.
+    """Answers requests, each in the caller's scope. Every `Memory` of one `open` shares one engine.
 
     Every method may be called from any thread and any event loop.
     """
 
     @abstractmethod
     async def open(self, scope: Scope) -> Scope:
-        """Get ready, and return the scope that the caller gets: a server may bind it further."""
+        """Connect, and return the caller's scope, which a server may have narrowed."""
 
     @abstractmethod
     async def close(self) -> None:
-        """Release everything. A second call does nothing."""
+        """Release everything. Idempotent."""
 
     @abstractmethod
     async def answer(self, scope: Scope, request: Request[T]) -> T:
-        """Return what `request` asks for in `scope`. A request that raises has changed nothing.
+        """Return the answer to `request` in `scope`. A request that raises has changed nothing.
 
         Raises:
             ClosedError: the engine is not open.

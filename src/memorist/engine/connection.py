@@ -1,4 +1,4 @@
-"""The connection to a server: calls, what comes back, and what went wrong, as an error of ours."""
+"""The connection to a server: calls, their answers, and the errors that the answers carry."""
 
 import asyncio
 import json
@@ -16,17 +16,17 @@ from memorist.errors import ClosedError, InvalidInputError, MemoristError, Store
 if TYPE_CHECKING:
     import ssl
 
-    import httpcore  # what httpx stands on; at half its time for a call
+    import httpcore  # httpx's own transport; it takes half the time of httpx for a call
 
 __all__ = ["Connection", "error_of", "result_of"]
 
 ATTEMPTS = 4
 _KEPT_SECONDS = 4.0
-"""How long an idle connection is kept: uvicorn lets go of one after five seconds."""
+"""Seconds that an idle connection is kept: uvicorn closes one after five."""
 
 
 class NotSentError(StoreUnavailableError):
-    """The server was not reached: nothing was done."""
+    """The server was not reached, so nothing was done."""
 
     @property
     def plain(self) -> StoreUnavailableError:
@@ -34,7 +34,7 @@ class NotSentError(StoreUnavailableError):
 
 
 class Connection:
-    """A server, as all scopes of one remote memory share it."""
+    """A server, shared by all scopes of one remote memory."""
 
     def __init__(self, url: str, token: str | None, timeout: float) -> None:
         self.url, self._origin, host = _parse(url)
@@ -49,7 +49,7 @@ class Connection:
         self._pools: WeakKeyDictionary[asyncio.AbstractEventLoop, httpcore.AsyncConnectionPool] = WeakKeyDictionary()
 
     async def open(self) -> dict[str, Any]:
-        """Reach the server, and return what the token allows."""
+        """Connect to the server, and return what the token allows."""
         try:
             import httpcore  # noqa: F401  # to be told now, not at the first call
         except ImportError as error:
@@ -58,14 +58,14 @@ class Connection:
         try:
             found = await self.call("GET", "/v1/caller", repeat=True)
             if not isinstance(found, dict) or "right" not in found:
-                raise StoreUnavailableError(f"{self.url} answers, but is no Memorist server")
+                raise StoreUnavailableError(f"{self.url} answers, but is not a Memorist server")
             return found
         except BaseException:
             await self.close()
             raise
 
     async def close(self) -> None:
-        """Let the connections go, once the calls that were begun are done."""
+        """Close the connections, once pending calls are done."""
         home, self._home = self._home, None
         pool = None if home is None else self._pools.pop(home, None)
         if pool is not None and home is asyncio.get_running_loop():
@@ -74,7 +74,7 @@ class Connection:
         self._pools.clear()
 
     def _pool(self) -> "httpcore.AsyncConnectionPool":
-        """Return this event loop's own connections; other loops than the first keep none between calls."""
+        """Return this event loop's own connections; only the first loop keeps connections between calls."""
         import httpcore
 
         if self._home is None:
@@ -99,18 +99,18 @@ class Connection:
         key: str | None = None,
         repeat: bool = False,
     ) -> Any:
-        """Return what the server answers to one call.
+        """Return the server's answer to one call.
 
         Args:
-            method: of HTTP.
+            method: the HTTP method.
             path: from the server's root.
             params: the query.
             body: the JSON to send; None sends none.
             key: the idempotency key.
-            repeat: whether the call may be made again where it is not known if it was done.
+            repeat: whether the call may be retried if its outcome is unknown.
 
         Raises:
-            MemoristError: what the server raised.
+            MemoristError: the error that the server raised.
             StoreUnavailableError: it cannot be reached.
         """
         content = None if body is None else dumps(body)
@@ -137,7 +137,7 @@ class Connection:
 
     @contextmanager
     def _counted(self) -> Iterator[None]:
-        """Make `close` wait for a call, if it is of the same event loop."""
+        """Make `close` wait for a call on the same event loop."""
         loop = asyncio.get_running_loop()
         done = loop.create_future()
         if loop is self._home:
@@ -186,7 +186,7 @@ class Connection:
 
 
 def _trusting() -> "ssl.SSLContext":
-    """Return what trusts the usual authorities, and those of this machine or of ``SSL_CERT_FILE``."""
+    """Return a TLS context that trusts the usual authorities, and those of this machine or of ``SSL_CERT_FILE``."""
     import httpcore
 
     context = httpcore.default_ssl_context()
@@ -195,7 +195,7 @@ def _trusting() -> "ssl.SSLContext":
 
 
 def _parse(url: str) -> tuple[str, tuple[str, str, int | None, str], str]:
-    """Return a server's URL, its parts (scheme, host, port, path), and what the header Host says."""
+    """Return a server's URL, its parts (scheme, host, port, path), and the value of the header Host."""
     try:
         at = urlsplit(url.rstrip("/"))
         host = (at.hostname or "").encode("idna").decode()
@@ -211,7 +211,7 @@ def _parse(url: str) -> tuple[str, tuple[str, str, int | None, str], str]:
 
 
 def result_of(answer: "httpcore.Response") -> Any:
-    """Return what an answer holds, once it is read, or raise the error that it tells of."""
+    """Return the JSON of an answer, or raise the error that it reports."""
     try:
         found = json.loads(answer.content)
     except ValueError as error:
@@ -219,14 +219,14 @@ def result_of(answer: "httpcore.Response") -> Any:
             raise StoreUnavailableError(
                 f"the server answers with status {answer.status}; whether the call was done is not known"
             ) from error
-        raise StoreUnavailableError("the server answers, but is no Memorist server") from error
+        raise StoreUnavailableError("the server answers, but is not a Memorist server") from error
     if 200 <= answer.status < 300:
         return found
     raise error_of(found if isinstance(found, dict) else {})
 
 
 def error_of(problem: Mapping[str, Any]) -> MemoristError:
-    """Return the error that a problem tells of, in its own class."""
+    """Return the error that a problem document reports, in its own class."""
     name, detail = problem.get("error"), str(problem.get("detail") or "the server answered with an error")
     if name in errors.__all__ and isinstance(kind := getattr(errors, str(name)), type):
         return cast(MemoristError, kind(detail))

@@ -1,4 +1,4 @@
-"""What the handlers of the local engine share: the store, the embedder, the ranking and its cache."""
+"""The shared state of the local engine's handlers: the store, the embedder, the ranking and its cache."""
 
 import threading
 from collections.abc import Sequence
@@ -40,11 +40,11 @@ class Core:
         return self.settings.clock
 
     def stamp(self, drafts: Sequence[Draft], scope: Scope) -> list[Record]:
-        """Return the records that the drafts become, each with a time of its own, in order."""
+        """Return the records for the drafts, in order, each with a distinct time."""
         return [draft.to_record(scope, self._ticks.next()) for draft in drafts]
 
     async def embed(self, records: Sequence[Record], given: Sequence[Any]) -> list[Vector | None]:
-        """Return a vector for each record that recall can find: the one given, or its text's embedding."""
+        """Return a vector for each record that recall can find: the given one, or its text's embedding."""
         vectors: list[Vector | None] = [None] * len(records)
         wanted = [place for place, record in enumerate(records) if record.kind.recallable]
         if not wanted:
@@ -66,7 +66,7 @@ class Core:
         self, record: Record, action: Action, vector: Vector | None, *, expected: int | None = None,
         keep_index: bool = False, source: str | None = None,
     ) -> Put:  # fmt: skip
-        """Return the write that stores `record` in the place of the version before it."""
+        """Return the write that replaces the previous version by `record`."""
         findable = record.kind.recallable and not keep_index
         return Put(
             record=record,
@@ -86,7 +86,7 @@ class Core:
 
 
 def _unit_rows(given: Sequence[Any], dimensions: int) -> Vectors:
-    """Check and normalise vectors all at once; one by one where that fails, for the error to name the one."""
+    """Check and normalise vectors all at once; if that fails, one by one, so that the error names the wrong one."""
     try:
         return unit_rows(given, len(given), dimensions, "the vectors given")
     except EmbedderError:
@@ -94,7 +94,7 @@ def _unit_rows(given: Sequence[Any], dimensions: int) -> Vectors:
 
 
 class _Ticks:
-    """The present, but never the same twice: the order of storing must show in the times."""
+    """Returns the present, but never the same time twice, so that times show the order of storing."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

@@ -53,7 +53,7 @@ class LocalEngine(Engine):
     """Answers requests from a store that this process opens.
 
     Args:
-        settings: which store and embedder, and how much memory they may take.
+        settings: the store, the embedder, and the memory that they may use.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -62,7 +62,7 @@ class LocalEngine(Engine):
         self._swept = settings.clock()
 
     async def open(self, scope: Scope) -> Scope:
-        """Open the store, and make sure that its vectors are this embedder's."""
+        """Open the store, and check that its vectors come from this embedder."""
         core = self._core
         try:
             await core.store.open()
@@ -70,7 +70,7 @@ class LocalEngine(Engine):
             if stored is not None and isinstance(core.embedder.inner, OnnxEmbedder):
                 with suppress(EmbedderError):  # reads its name only; a broken model is reported when it is used
                     await core.embedder.ready()
-            # An embedder that must ask for its fingerprint is asked at the first vector, not here.
+            # An embedder that gets its fingerprint from a service is checked at the first vector, not here.
             known = ("", stored)
             if stored is not None and core.embedder.fingerprint not in known and not core.settings.reindexing:
                 raise EmbedderMismatchError(
@@ -93,7 +93,7 @@ class LocalEngine(Engine):
             await self._core.embedder.close()
 
     async def answer(self, scope: Scope, request: Request[T]) -> T:
-        """Return what `request` asks for in `scope`."""
+        """Return the answer to `request` in `scope`."""
         if not self._is_open:
             raise ClosedError("the memory is not open; open it with `Memory.open(...)` in a `with` or `async with`")
         if request.writes:
@@ -102,7 +102,7 @@ class LocalEngine(Engine):
         return answer
 
     async def _sweep_if_due(self) -> None:
-        """Delete expired records, at most once in a while."""
+        """Delete expired records, unless that was done a short while ago."""
         moment = self._core.clock()
         if moment - self._swept >= _SWEEP_EVERY:
             self._swept = moment

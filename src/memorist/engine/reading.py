@@ -1,4 +1,4 @@
-"""Handlers of the requests that read: each returns what one request asks for in a scope."""
+"""Handlers of the requests that read: each returns the answer to one request in a scope."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ async def recent(core: Core, scope: Scope, request: requests.Recent) -> list[Rec
 
 
 async def lookup(core: Core, scope: Scope, request: requests.Lookup) -> Record | None:
-    """Return the record with the key: the user's own before the tenant's shared one."""
+    """Return the record with the key: the user's own rather than the tenant's shared one."""
     chosen = make_filter(kind=request.kind, key=request.key)
     for wall in scope.reach(shared=request.shared).walls():
         reach = scope.reach() if wall == scope.wall else Scope(wall.tenant).reach()
@@ -76,7 +76,7 @@ async def browse(core: Core, scope: Scope, request: requests.Browse) -> Page:
 
 
 async def count(core: Core, scope: Scope, request: requests.Count) -> int:
-    """Return how many records pass the filter."""
+    """Return the number of records that pass the filter."""
     reach = scope.reach(shared=request.shared, everyone=request.everyone)
     return await core.store.count(reach, request.filter(scope))
 
@@ -96,7 +96,7 @@ async def vectors(core: Core, scope: Scope, request: requests.Vectors) -> dict[s
 
 
 async def users(core: Core, scope: Scope, request: requests.Users) -> dict[str | None, int]:
-    """Return how many records each user of the tenant has."""
+    """Return the number of records of each user of the tenant."""
     scope.reach(everyone=True)
     return await core.store.users(scope.tenant)
 

@@ -1,7 +1,7 @@
 """The engine at a server: posts each request over REST, and raises the errors that the server raised.
 
-Reads are repeated where the connection fails, and so is `remember`, whose idempotency key keeps it from storing
-twice. Where it is unknown whether another write was done, the error says so.
+Reads and `remember` are retried if the connection fails; an idempotency key keeps `remember` from storing twice. If
+the outcome of another write is unknown, the error says so.
 """
 
 import json
@@ -32,10 +32,10 @@ _LABELS = ("agent", "session")
 
 
 class RemoteEngine(Engine):
-    """Answers requests by asking a server of ``memorist serve``.
+    """Answers requests by posting them to a server (``memorist serve``).
 
     Args:
-        url: the server's.
+        url: the server's URL.
         token: the secret that grants access; None for a server that needs none.
         timeout: seconds to wait for an answer.
     """
@@ -44,7 +44,7 @@ class RemoteEngine(Engine):
         self._connection = Connection(url, token, timeout)
 
     async def open(self, scope: Scope) -> Scope:
-        """Reach the server, and return the scope narrowed to what the token is bound to."""
+        """Connect to the server, and return the scope narrowed to the token's tenant and user."""
         granted = await self._connection.open()
         try:
             bound = Scope(granted["tenant"] or DEFAULT_TENANT).narrowed(user=granted["user"])
@@ -59,7 +59,7 @@ class RemoteEngine(Engine):
         await self._connection.close()
 
     async def answer(self, scope: Scope, request: Request[T]) -> T:
-        """Return what the server answers."""
+        """Return the server's answer."""
         answer: T = await _answer(self._connection, scope, request)
         return answer
 
@@ -71,7 +71,7 @@ def _answer(server: Connection, scope: Scope, request: Request[Any]) -> Awaitabl
 async def _remember(server: Connection, scope: Scope, request: requests.Remember) -> list[Record]:
     if not request.records and not request.forgetting:
         return []
-    # A replacement is found by its key or id, and making it twice would count two versions.
+    # A replacement is found by its key or id; repeating it would count two versions.
     key = uuid.uuid4().hex if request.records and request.if_exists != "replace" else None
     found = await _post(
         server, "/v1/records", scope, {"records": [], **request.given()}, key=key, repeat=key is not None
@@ -93,7 +93,7 @@ async def _rate(server: Connection, scope: Scope, request: requests.Rate) -> Rec
 async def _forget(server: Connection, scope: Scope, request: requests.Forget) -> int:
     body = {"ids": [], **request.given()}
     if not request.ids and not body.keys() - {"ids", "source", *_LABELS}:
-        body["kind"] = list(map(str, Kind))  # labels travel with the scope; every kind is a filter of its own
+        body["kind"] = list(map(str, Kind))  # labels are sent with the scope; each kind is a separate filter
     return cast(int, (await _post_narrowed(server, "/v1/forget", scope, request, body, repeat=False))["forgotten"])
 
 
@@ -248,7 +248,7 @@ async def _post(server: Connection, path: str, scope: Scope, body: Any, **option
 async def _post_narrowed(
     server: Connection, path: str, scope: Scope, request: Narrowed[Any], body: dict[str, Any], *, repeat: bool = True
 ) -> Any:
-    """Post a request whose labels travel with the scope, in the query."""
+    """Post a request with its labels in the query, as part of the scope."""
     rest = {name: value for name, value in body.items() if name not in _LABELS}
     return await _post(server, path, request.scope(scope), rest, repeat=repeat)
 

@@ -1,8 +1,8 @@
-"""An engine that wraps another and reports each request: spans and measures of OpenTelemetry, through its API alone.
+"""An engine that wraps another and reports each request as spans and metrics of OpenTelemetry, using only its API.
 
-The program decides where they go: it sets up the SDK and its exporters. Without one, nothing is kept and nothing is
-sent. A report holds the verb, the duration, the number of records and the class of an error. It never holds a text, a
-query, an id or an error's message, and the names of a scope only on request.
+The program sets up the SDK and its exporters. Without an exporter, nothing is kept and nothing is sent. A report holds
+the verb, the duration, the number of records and the class of an error. It never holds a text, a query, an id or an
+error's message, and holds the names of a scope only on request.
 """
 
 import time
@@ -26,14 +26,15 @@ __all__ = ["SECONDS", "Call", "Telemetry", "TracedEngine", "Watch"]
 
 T = TypeVar("T")
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-"""Where the buckets of a histogram of durations end."""
+"""The upper bounds of the buckets of a histogram of durations, in seconds."""
 
 
 @dataclass(slots=True)
 class Call:
     """One call of a verb, once it has ended.
 
-    `seconds` is how long it took, `written` how many records it stored or changed, `error` the class of what it raised.
+    `seconds` is its duration, `written` the number of records that it stored or changed, `error` the class of its
+    error.
     """
 
     verb: str
@@ -43,15 +44,15 @@ class Call:
 
 
 class Telemetry:
-    """OpenTelemetry's tracer and meter for what is done here.
+    """OpenTelemetry's tracer and meter for the requests of this package.
 
     Args:
-        tracer_provider: makes the spans; by default the program's own.
-        meter_provider: keeps the measures; by default the program's own.
-        names: tell tenant, user, agent and session too. Who sees the spans sees whose memory it is then.
+        tracer_provider: creates the spans; by default the program's own.
+        meter_provider: keeps the metrics; by default the program's own.
+        names: also report tenant, user, agent and session. Anyone who sees the spans then sees these names.
 
     Raises:
-        MissingExtraError: its API is not installed.
+        MissingExtraError: OpenTelemetry's API is not installed.
     """
 
     def __init__(
@@ -77,12 +78,12 @@ class Telemetry:
     def span(
         self, name: str, attributes: Mapping[str, Any], *, headers: Mapping[str, str] | None = None
     ) -> "Iterator[Span]":
-        """Open a span; where an error ends it, it tells the class alone.
+        """Open a span; if an error ends it, it reports only the error's class.
 
         Args:
-            name: of the span.
-            attributes: of the span.
-            headers: of the request that it answers, by names in small letters: its trace goes on here.
+            name: the name of the span.
+            attributes: the attributes of the span.
+            headers: the headers of the request, by names in lower case; the span continues their trace.
         """
         from opentelemetry.propagate import extract
         from opentelemetry.trace import SpanKind
@@ -98,7 +99,7 @@ class Telemetry:
                 raise
 
     def failed(self, span: "Span", error: str) -> None:
-        """Tell that what a span is about went wrong: the class alone."""
+        """Mark a span as failed, with only the class of the error."""
         from opentelemetry.trace import Status, StatusCode
 
         span.set_attribute("error.type", error)
@@ -113,7 +114,7 @@ class Telemetry:
         return self.span(f"memorist {name}", told)
 
     def ended(self, call: Call) -> None:
-        """Keep the measures of a call."""
+        """Record the metrics of a call."""
         told = {"memorist.verb": call.verb}
         self._duration.record(call.seconds, told if call.error is None else told | {"error.type": call.error})
         if call.written:
@@ -121,11 +122,11 @@ class Telemetry:
 
 
 class Watch:
-    """Is told of every call of a verb.
+    """Receives a report of every call of a verb.
 
     Args:
-        telemetry: gets its span and measures; None for none.
-        ended: called with each call that has ended, well or not.
+        telemetry: gets the spans and metrics; None for none.
+        ended: called with each call that has ended, whether it succeeded or not.
     """
 
     def __init__(self, telemetry: Telemetry | None, ended: Callable[[Call], None] | None = None) -> None:
@@ -134,7 +135,7 @@ class Watch:
 
     @contextmanager
     def verb(self, name: str, scope: Scope) -> Iterator[Call]:
-        """Watch one call; it notes itself what it has written."""
+        """Watch one call; the caller sets the number of written records on it."""
         call, start = Call(name), time.perf_counter()
         with nullcontext() if self._telemetry is None else self._telemetry.verb(name, scope):
             try:
@@ -147,7 +148,7 @@ class Watch:
                 self.tell(call)
 
     def tell(self, call: Call) -> None:
-        """Tell of a call that has ended."""
+        """Report a call that has ended."""
         if self._telemetry is not None:
             self._telemetry.ended(call)
         if self._ended is not None:
@@ -155,11 +156,11 @@ class Watch:
 
 
 class TracedEngine(Engine):
-    """Hands requests to another engine and reports each.
+    """Passes requests to another engine and reports each.
 
     Args:
         inner: the engine that answers.
-        watch: what is told; by default OpenTelemetry, with the providers that the program has set.
+        watch: receives the reports; by default OpenTelemetry, with the providers that the program has set.
 
     Raises:
         MissingExtraError: OpenTelemetry's API is not installed.
@@ -178,7 +179,7 @@ class TracedEngine(Engine):
         await self._inner.close()
 
     async def answer(self, scope: Scope, request: Request[T]) -> T:
-        """Return what the inner engine answers."""
+        """Return the inner engine's answer."""
         with self._watch.verb(request.verb, scope) as call:
             result = await self._inner.answer(scope, request)
             call.written = _written(request, result)
@@ -186,7 +187,7 @@ class TracedEngine(Engine):
 
 
 def _written(request: Request[Any], result: Any) -> int:
-    """Return how many records a request stored or changed, from its answer."""
+    """Return the number of records that a request stored or changed, from its answer."""
     if isinstance(result, LoadReport):
         return result.added
     if isinstance(result, Record):

@@ -31,13 +31,13 @@ async def backup(core: Core, scope: Scope, request: requests.Backup) -> Path:
 
 
 async def check(core: Core, scope: Scope, request: requests.Check) -> list[str]:
-    """Return what is damaged, in sentences."""
+    """Return the damage found in the store, in sentences."""
     scope.reach(everyone=True)
     return await core.store.check()
 
 
 async def reindex(core: Core, scope: Scope, request: requests.Reindex) -> int:
-    """Embed every record anew, in batches; a run that was killed is resumed."""
+    """Embed every record again, in batches; a killed run is resumed."""
     scope.reach(everyone=True)
     await core.embedder.ready()
     fingerprint, done, total = core.embedder.fingerprint, 0, 0

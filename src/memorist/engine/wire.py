@@ -1,4 +1,4 @@
-"""Arguments and answers, as they travel between a client and a server."""
+"""Serialisation of arguments and answers between a client and a server."""
 
 import json
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ __all__ = ["change_of", "context_of", "dumps", "hit_of", "params_of", "part_of",
 
 
 def params_of(scope: Scope) -> dict[str, str]:
-    """Return a scope as the parameters of a query."""
+    """Return a scope as query parameters."""
     names = {"tenant": scope.tenant, "user": scope.user, "agent": scope.agent, "session": scope.session}
     return {name: value for name, value in names.items() if value is not None}
 
@@ -50,7 +50,7 @@ def dumps(body: Any) -> bytes:
 
 
 def hit_of(plain: Mapping[str, Any]) -> Hit:
-    """Return the hit that `Hit.to_dict` made `plain` of."""
+    """Return the hit that `Hit.to_dict` serialised."""
     return Hit(
         record=Record.from_dict(plain["record"]),
         similarity=plain["similarity"],
@@ -61,12 +61,12 @@ def hit_of(plain: Mapping[str, Any]) -> Hit:
 
 
 def context_of(plain: Mapping[str, Any]) -> Context:
-    """Return the context that `Context.to_dict` made `plain` of."""
+    """Return the context that `Context.to_dict` serialised."""
     items = [ContextItem(**{**each, "record": Record.from_dict(each["record"])}) for each in plain["items"]]
     return Context(plain["text"], plain["confidence"], tuple(items), plain["tokens"])
 
 
 def change_of(plain: Mapping[str, Any]) -> Change:
-    """Return the change that `Change.to_dict` made `plain` of."""
+    """Return the change that `Change.to_dict` serialised."""
     record = None if plain["record"] is None else Record.from_dict(plain["record"])
     return Change(plain["id"], Action(plain["action"]), parse_time(plain["at"]), plain["source"], record)

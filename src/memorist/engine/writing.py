@@ -1,4 +1,4 @@
-"""Handlers of the requests that write: read what is there, decide, write; again where another writer came between."""
+"""Handlers of the requests that write: read, decide, write, and retry if another writer has intervened."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -45,7 +45,7 @@ async def remember(core: Core, scope: Scope, request: requests.Remember) -> list
 
 
 async def revise(core: Core, scope: Scope, request: requests.Revise) -> Record:
-    """Change the fields given."""
+    """Change the given fields."""
     changes = request.changes()
     if request.source is not None:
         changes["source"] = request.source
@@ -72,13 +72,13 @@ async def _change(
         [vector] = [None] if same else await core.embed([new], [None])
         return [core.put(new, action, vector, keep_index=same, source=request.source)], new
 
-    return await _write(core, scope, prepare, 20 * _ATTEMPTS)  # only another change can be in the way: it will pass
+    return await _write(core, scope, prepare, 20 * _ATTEMPTS)  # only a concurrent change conflicts
 
 
 async def _write(
     core: Core, scope: Scope, prepare: Callable[[], Awaitable[tuple[list[Write], _T]]], attempts: int
 ) -> _T:
-    """Write what `prepare` returns, prepared anew where another writer came between; return its second part."""
+    """Write what `prepare` returns, and prepare again if another writer has intervened; return its second part."""
     for turn in range(attempts):
         writes, result = await prepare()
         try:
@@ -88,7 +88,7 @@ async def _write(
         except ConflictError:
             if turn == attempts - 1:
                 raise
-            await asyncio.sleep(random() * min(0.001 * turn, 0.1))  # all who were disturbed must not return together
+            await asyncio.sleep(random() * min(0.001 * turn, 0.1))  # so that writers retry at different times
     raise AssertionError("the last attempt returns or raises")
 
 
@@ -109,7 +109,7 @@ async def purge(core: Core, scope: Scope, request: requests.Purge) -> int:
 
 
 async def restore(core: Core, scope: Scope, request: requests.Restore) -> LoadReport:
-    """Store whole records, each behind its own user's wall; a bad one does not keep the others out."""
+    """Store whole records, each behind its own user's wall; an invalid one does not affect the others."""
     report = LoadReport()
     walls: dict[Wall, list[tuple[int, Record]]] = {}
     for number, record in enumerate(request.records, start=1):
@@ -159,7 +159,7 @@ def _owner(scope: Scope) -> str:
 
 
 class _Batch:
-    """The writes of one `remember`, each knowing what the ones before it will have stored."""
+    """The writes of one `remember`; each takes the earlier ones into account."""
 
     def __init__(self, core: Core, scope: Scope, if_exists: IfExists) -> None:
         self.writes: list[Write] = []
@@ -170,14 +170,14 @@ class _Batch:
         self._gone: set[str] = set()
 
     async def forget(self, ids: Sequence[str]) -> None:
-        """Add what takes these records out, of those that the scope sees."""
+        """Add the writes that remove these records, if the scope sees them."""
         for each in await self._core.store.get(self._scope.wall, ids) if ids else ():
             if self._scope.sees(each.scope):
                 self.writes.append(Remove(each.id, Action.FORGOTTEN, self._core.clock(), None))
                 self._gone.add(each.id)
 
     async def look_up(self, drafts: Sequence[Draft], records: Sequence[Record]) -> None:
-        """Learn what is stored under the ids that the drafts name."""
+        """Read the records with the ids that the drafts name."""
         ids = [draft.supersedes for draft in drafts if draft.supersedes is not None]
         if self._if_exists != "error":
             ids += [record.id for draft, record in zip(drafts, records, strict=True) if draft.id is not None]
@@ -186,7 +186,7 @@ class _Batch:
             self._known = {each.id: each for each in found if each.id not in self._gone}
 
     async def place(self, draft: Draft, record: Record, vector: Vector | None) -> Record:
-        """Add what stores `record`, and return the record as it will be stored."""
+        """Add the write that stores `record`, and return the record as it will be stored."""
         old = None if self._if_exists == "error" else await self._taken(record, draft.supersedes)
         if old is not None and old.id == record.id and not self._scope.sees(old.scope):
             raise ConflictError(f"the id {record.id!r} is taken by another agent or session; choose another id")
@@ -205,7 +205,7 @@ class _Batch:
         return record
 
     async def _taken(self, record: Record, supersedes: str | None) -> Record | None:
-        """Return the record that has the id or the key; the one to be superseded gives its key up."""
+        """Return the record that has the id or the key; a record about to be superseded frees its key."""
         if record.id in self._known:
             return self._known[record.id]
         if record.key is None:

@@ -1,4 +1,4 @@
-"""What a chat model does for memory; every step has its result without one.
+"""Optional steps of memory that a chat model improves; each has a result without one.
 
 ```python
 model = open_chat_model("ollama:qwen3")

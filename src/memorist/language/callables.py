@@ -1,4 +1,4 @@
-"""Any function as a chat model."""
+"""A plain function as a chat model."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class CallableChatModel(CountingChatModel):
 
     Args:
         function: takes a list of messages, ``{"role": …, "content": …}`` each, and returns the answer: a text,
-            a `Reply`, a message whose content is a text or a list of parts, or JSON values. Where it has an
-            argument `schema`, it gets the JSON schema there; else the schema is written into the first message.
-            What it raises counts as an outage.
-        prices: what its tokens cost.
-        concurrency: how many calls run at once at most.
+            a `Reply`, a message whose content is a text or a list of parts, or JSON values. If it has an
+            argument `schema`, the JSON schema is passed there; else it is written into the first message.
+            An exception that it raises counts as an outage.
+        prices: the prices of its tokens.
+        concurrency: the most calls at once.
         timeout: seconds for one call.
     """
 
@@ -52,13 +52,13 @@ class CallableChatModel(CountingChatModel):
                     made = await self._function(asked, **given)
                 else:
                     made = await asyncio.to_thread(self._function, asked, **given)
-                # A plain function may still hand out a coroutine, as a lambda around a client does.
+                # A plain function may still return a coroutine, as a lambda around a client does.
                 made = await made if inspect.isawaitable(made) else made
         except ModelError:
             raise
         except TimeoutError as error:
             raise ModelUnavailableError(f"{self.name} did not answer within {self._timeout:g} s") from error
-        except Exception as error:  # the function is not ours, and its next call may succeed
+        except Exception as error:  # the function may raise anything, and its next call may succeed
             raise ModelUnavailableError(f"{self.name} failed: {type(error).__name__}: {error}") from error
         if isinstance(made, Reply):
             counted = not made.usage.estimated and made.usage.prompt_tokens > 0

@@ -1,4 +1,4 @@
-"""What all chat models have in common: a limit on calls at once, counting, and reading the answer."""
+"""The base class of chat models: it limits concurrent calls, counts usage, and parses answers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Answer", "CountingChatModel"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What came back from one call, unread. Tokens are None where the model does not count them."""
+    """The unparsed answer of one call. Tokens are None if the model does not count them."""
 
     text: str
     prompt_tokens: int | None = None
@@ -30,7 +30,7 @@ class Answer:
 
 
 class CountingChatModel(ABC):
-    """A chat model that counts. A subclass writes `_answer` alone.
+    """A chat model that counts its usage. A subclass implements only `_answer`.
 
     Attributes:
         usage: of all calls so far.
@@ -46,7 +46,7 @@ class CountingChatModel(ABC):
         self._limits: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
     async def complete(self, messages: Sequence[ChatMessage], *, schema: Mapping[str, Any] | None = None) -> Reply:
-        """Answer a chat; with a JSON schema, in that form. As `ChatModel.complete`."""
+        """Return the answer to a chat; with a JSON schema, in that form. See `ChatModel.complete`."""
         limit = self._limits.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(self.concurrency))
         async with limit:
             begun = time.perf_counter()
@@ -65,7 +65,7 @@ class CountingChatModel(ABC):
         return replace(reply, data=data, problem=problem)
 
     async def close(self) -> None:
-        """Give up what it holds; a later call opens it again."""
+        """Release connections and threads; a later call opens them again."""
 
     async def __aenter__(self) -> CountingChatModel:
         return self
@@ -78,7 +78,7 @@ class CountingChatModel(ABC):
         """Return the answer to one call.
 
         Raises:
-            ModelError: there is none.
+            ModelError: the model did not answer.
         """
 
     def _usage(self, messages: Sequence[ChatMessage], answer: Answer, seconds: float) -> Usage:

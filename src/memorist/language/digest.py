@@ -1,4 +1,4 @@
-"""Digesting: facts and experiences out of what is still raw in the memory, as often as one likes."""
+"""Digesting: facts and experiences from unread messages and raw records; it may run any number of times."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -23,25 +23,26 @@ __all__ = ["Digest", "DigestReport"]
 Progress = Callable[[int, int], None]
 _PAGE = 500
 _NO_FACTS = ("system", "developer", "tool", "function")
-"""Roles whose messages are passed over."""
+"""Messages with these roles are ignored."""
 _DONE, _RAW = "done", "raw"
 _SOURCE = "digest"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DigestReport:
-    """What a digest did.
+    """The result of a digest.
 
     Args:
-        messages: how many messages were read.
-        records: how many raw or unreconciled records were taken up.
-        decisions: how many statements were added, updated, … by `Decision`.
-        experiences: how many experiences were stored.
-        raw: how many messages and records stay raw, as no answer on them could be used; they are not taken up
-            again unless that is asked for.
-        left: how many were not reached, because the model was not; they are taken up the next time.
-        problem: the last problem; None without any.
-        usage: what it cost.
+        messages: the number of messages read.
+        records: the number of raw or unreconciled records that were retried.
+        decisions: the number of statements for each `Decision`.
+        experiences: the number of experiences stored.
+        raw: the number of messages and records that stay raw, because no answer was usable; they are retried only
+            with `again=True`.
+        left: the number of messages and records not processed, because the model was unavailable; the next run
+            processes them.
+        problem: the last problem; None if there was none.
+        usage: the calls, tokens and cost.
     """
 
     messages: int = 0
@@ -68,11 +69,11 @@ class DigestReport:
 
 
 class Digest:
-    """Draws facts and experiences from what is raw: messages not read yet, and what a failing model left.
+    """Extracts facts and experiences from unread messages, and from records that a failing model left raw.
 
-    What was read is marked in its payload (`digested`), and only after what came of it is on the disk: a run
-    that was interrupted is gone on with by the next, and what is read twice is stored once. Facts go to the
-    user's memory without a session, under the agent of the messages.
+    A message that was read is marked in its payload (`digested`), after its facts are on the disk: the next run
+    resumes an interrupted one, and a message that is read twice is stored once. Facts are stored in the user's
+    memory without a session, with the agent of the messages.
 
     ```python
     report = await Digest(memory, "ollama:qwen3").run()
@@ -80,13 +81,13 @@ class Digest:
     ```
 
     Args:
-        memory: whose messages to read: those that it sees.
-        model: without one, nothing is done.
+        memory: the memory with the messages; its scope limits what is read.
+        model: the chat model; without one, nothing is done.
         prompts: by default the bundled ones.
-        batch: most messages in one call.
-        concurrency: how many calls are waited for at once.
-        nearest: how many stored facts each statement is compared with.
-        again: also take up what stayed raw after an answer that could not be used.
+        batch: the most messages in one call.
+        concurrency: the most calls at once.
+        nearest: the number of stored facts with which each statement is compared.
+        again: also retry texts that stayed raw after an unusable answer.
     """
 
     def __init__(
@@ -114,13 +115,13 @@ class Digest:
         self._outage: Problem | None = None
 
     async def pending(self) -> int:
-        """Return how many messages and records are raw."""
+        """Return the number of raw messages and records."""
         return len(await self._messages()) + len(await self._records())
 
     async def run(self, progress: Progress | None = None) -> DigestReport:
-        """Read all that is raw now, oldest first.
+        """Process everything that is raw now, oldest first.
 
-        Where the model cannot be reached, the run ends and says how much is left.
+        If the model cannot be reached, the run ends and reports how much is left.
 
         Args:
             progress: called with (done, total) after each step.
@@ -170,7 +171,7 @@ class Digest:
                 return found
 
     def _batches(self, records: Sequence[Record]) -> list[list[Record]]:
-        """Return the messages in batches, each of one agent's one session, in the order of their first."""
+        """Return the messages in batches, each of one agent and session, in the order of their first message."""
         talks: dict[tuple[str | None, str | None], list[Record]] = {}
         for record in records:
             talks.setdefault((record.scope.agent, record.scope.session), []).append(record)
@@ -245,7 +246,7 @@ class Digest:
             await self._mark([record], problem)
 
     async def _refine(self, target: Memory, record: Record, model: ChatModel) -> Problem | None:
-        """Put the facts in a raw one's place, or reconcile one that never was."""
+        """Replace a raw record by its facts, or reconcile one that has not been reconciled."""
         told_at = record.payload.get("told_at")
         moment = record.happened_at if told_at is None else parse_time(told_at)
         ids = tuple(record.payload.get("messages", ()))
@@ -273,7 +274,7 @@ class Digest:
         return None
 
     async def _redraw(self, target: Memory, record: Record, model: ChatModel) -> Problem | None:
-        """Put the experiences in the place of a raw trajectory."""
+        """Replace a raw trajectory by its experiences."""
         trajectory = record.payload.get("trajectory")
         if not isinstance(trajectory, Mapping):
             return Problem("the trajectory is not there")
@@ -288,7 +289,7 @@ class Digest:
         return None
 
     async def _replace(self, target: Memory, record: Record, holding: Sequence[str]) -> None:
-        """Let the first of the records that hold take a raw one's place, unless none or itself does."""
+        """Supersede a raw record by the first of the current records, unless there is none or it is that record."""
         for id in () if record.id in holding else holding:
             current = await target.get(id)
             if current is not None and current.current:

@@ -1,4 +1,4 @@
-"""Any endpoint that speaks OpenAI's chat API: the vendor, Ollama, vLLM, llama.cpp and others."""
+"""A chat model at an endpoint that speaks OpenAI's chat API: OpenAI, Ollama, vLLM, llama.cpp and others."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
 __all__ = ["OpenAIChatModel"]
 
 _NO_SCHEMA = (400, 404, 415, 422, 501)
-"""How servers say that they know nothing of JSON schemas."""
+"""Phrases with which servers report that they do not support JSON schemas."""
 
 
 class OpenAIChatModel(CountingChatModel):
     """A model behind an OpenAI-compatible `/chat/completions` endpoint. Needs `pip install 'memorist[llm]'`.
 
-    A JSON schema is sent as the API has it. A server that refuses that is asked in words from then on.
+    A JSON schema is sent as a parameter. If the server refuses it, the schema is written into the prompt from then on.
 
     Args:
         model: the model's name at the endpoint.
         base_url: the endpoint, for example `http://localhost:11434/v1`; OpenAI's own by default.
-        api_key: the key. Only for OpenAI's own endpoint is OPENAI_API_KEY read: another host never gets it.
-        prices: what its tokens cost.
-        concurrency: how many calls run at once at most.
+        api_key: the key. OPENAI_API_KEY is read only for OpenAI's own endpoint; another host never gets it.
+        prices: the prices of its tokens.
+        concurrency: the most calls at once.
         timeout: seconds for one try of a call.
-        max_retries: more tries after a time-out, a lost connection, 408, 409, 429 or 5xx.
-        structured: whether JSON schemas are sent at all; else they are written in words.
+        max_retries: retries after a time-out, a lost connection, 408, 409, 429 or 5xx.
+        structured: whether JSON schemas are sent as a parameter; else they are written into the prompt.
         options: more fields of each request, such as `{"temperature": 0, "max_tokens": 2000}`.
     """
 
@@ -105,7 +105,7 @@ class OpenAIChatModel(CountingChatModel):
                 if not (isinstance(cause, openai.APIStatusError) and cause.status_code in _NO_SCHEMA):
                     raise
         answer = self._request(client, with_schema(messages, schema), {})
-        self._structured = False  # it answers without, so it was the schema that it refused
+        self._structured = False  # it answers without the schema, so it was the schema that it refused
         return answer
 
     def _request(self, client: openai.OpenAI, messages: list[dict[str, str]], more: Mapping[str, Any]) -> Answer:
@@ -140,7 +140,7 @@ class OpenAIChatModel(CountingChatModel):
         )
 
     def _explained(self, error: openai.OpenAIError) -> ModelError:
-        # What is wrong with one call alone; all else would befall the next one too.
+        # Errors of this call only; any other error would also hit the next call.
         own = getattr(error, "status_code", None) in (400, 413, 415, 422)
         kind = ModelError if own else ModelUnavailableError
         return kind(reason(error, self.name, self._settings["timeout"]))

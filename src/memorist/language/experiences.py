@@ -1,4 +1,4 @@
-"""Experiences out of trajectories: what was done, and how it went, turned into what to do another time."""
+"""Experiences from trajectories: lessons for another time from the messages of a task and its outcome."""
 
 import asyncio
 import math
@@ -43,7 +43,7 @@ _JUDGED = object_of(judgements=list_of(number=WHOLE, valid=TRUTH, score=NUMBER))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trajectory:
-    """The messages of one task, and a score of how it went: 1 and above is a success."""
+    """The messages of one task, and a score of its outcome: 1 and above is a success."""
 
     messages: Sequence[Given]
     score: float = SUCCESS_FROM
@@ -54,14 +54,14 @@ TrajectoryLike: TypeAlias = Trajectory | Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lesson:
-    """One experience to be.
+    """An experience that is not stored yet.
 
     Args:
-        when_to_use: the situation it is for: what a search matches.
+        when_to_use: the situation it is for; a search matches this.
         experience: what to do then.
-        score: how good it was judged, 0 to 1.
-        raw: why it is the trajectory's own text; None for one that was drawn from it.
-        trajectory: the messages and score that a raw one is of.
+        score: the quality that the model judged, 0 to 1.
+        raw: why it is the trajectory's own text; None if it was extracted.
+        trajectory: the messages and score of a raw one.
     """
 
     when_to_use: str
@@ -73,14 +73,14 @@ class Lesson:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lessons:
-    """What was drawn from trajectories.
+    """The experiences extracted from trajectories.
 
     Args:
-        lessons: what is worth keeping; of what the model could not read, the trajectory's own text, with `raw`.
-        refused: what was drawn and then judged not valid, or below the least score.
-        problem: why some are raw, or were not judged; None where none was.
-        usage: what it cost.
-        records: where they are stored, for `keep_experiences`; the same one as before for what was there.
+        lessons: the experiences to keep; for a trajectory that the model could not process, its own text, with `raw`.
+        refused: experiences that were judged invalid, or below the least score.
+        problem: why some are raw, or were not judged; None if there was no problem.
+        usage: the calls, tokens and cost.
+        records: the stored records, for `keep_experiences`; the existing record for an experience already there.
     """
 
     lessons: tuple[Lesson, ...] = ()
@@ -97,20 +97,20 @@ async def draw_experiences(
     prompts: Prompts | None = None,
     min_score: float = VALID_FROM,
 ) -> Lessons:
-    """Draw from each trajectory what would help another time, and judge it.
+    """Extract lessons from each trajectory, and judge them.
 
     Args:
         trajectories: each a `Trajectory`, or a mapping of ``messages`` and ``score``.
-        model: without one, each trajectory is one experience: its first request says when to use it.
+        model: without one, each trajectory becomes one experience, with its first request as `when_to_use`.
         prompts: by default the bundled ones.
-        min_score: what is judged below this is refused.
+        min_score: experiences that are judged below this are refused.
 
     Returns:
-        The experiences. Nothing is raised for a model that fails: what it drew and could not judge is
-        refused, and the trajectory is kept raw.
+        The experiences. A failing model raises nothing: experiences that it could not judge are refused, and the
+        trajectory is kept raw.
 
     Raises:
-        InvalidInputError: a trajectory or a message is none, or the prompts cannot be read.
+        InvalidInputError: a trajectory or a message is invalid, or the prompts cannot be read.
     """
     if not isinstance(trajectories, Trajectory | Iterable):
         raise InvalidInputError(f"trajectories are a list of them, not {type(trajectories).__name__}")
@@ -139,13 +139,13 @@ async def keep_experiences(
     min_score: float = VALID_FROM,
     **fields: Any,
 ) -> Lessons:
-    """Draw experiences as `draw_experiences` does, and store them; what is there word for word is not added.
+    """Extract experiences as `draw_experiences` does, and store those that are not stored word for word already.
 
-    What the model could not read is stored as it is, with the reason under `raw` in the record's payload, from
-    which `Digest` goes on.
+    A trajectory that the model could not process is stored as it is, with the reason under `raw` in the record's
+    payload; `Digest` retries it.
 
     Args:
-        memory: where they go.
+        memory: the memory to store them in.
         trajectories: see `draw_experiences`.
         model: see there.
         prompts: see there.
@@ -218,7 +218,7 @@ async def _judge(
     kept: list[Lesson] = []
     refused: list[Lesson] = []
     for number, each in enumerate(found, 1):
-        mark = marks.get(number, {"valid": False, "score": 0.0})  # what nobody vouches for is not kept
+        mark = marks.get(number, {"valid": False, "score": 0.0})  # an experience that was not judged is not kept
         worth = min(max(float(mark["score"]), 0.0), 1.0)
         lesson = Lesson(when_to_use=each["when_to_use"].strip(), experience=each["experience"].strip(), score=worth)
         (kept if mark["valid"] and worth >= min_score else refused).append(lesson)

@@ -1,4 +1,4 @@
-"""Facts out of messages: statements that name their subject, with their dates worked out."""
+"""Facts from messages: statements that name their subject, with relative dates resolved."""
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,25 +30,25 @@ from memorist.times import TimeLike, now, parse_time
 __all__ = ["Extraction", "Statement", "batches_of", "dated", "extract_batch", "extract_facts", "raw_statements"]
 
 BATCH = 20
-"""Most messages in one call."""
+"""The most messages in one call."""
 BATCH_CHARACTERS = 12_000
-"""Most characters in one call, but for a single message that is longer."""
+"""The most characters in one call, unless a single message is longer."""
 
 _FORM = object_of(facts=list_of(statement=TEXT, date=TEXT, message=WHOLE))
 _SILENT = ("assistant", "system", "tool", "function", "developer")
-"""Roles whose words are no facts by themselves."""
+"""Messages with these roles are not facts by themselves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """One fact to be.
+    """A fact that is not stored yet.
 
     Args:
         text: the sentence.
         happened_at: since when it holds, or when it was said.
         told_at: when it was said.
-        messages: the ids of the messages that tell it, where they have one.
-        raw: why it is a message's own text and not yet a fact; None for a fact.
+        messages: the ids of the messages that state it, if they have ids.
+        raw: why it is a message's own text and not a fact; None for a fact.
     """
 
     text: str
@@ -60,12 +60,12 @@ class Statement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction:
-    """What was found in messages.
+    """The facts found in messages.
 
     Args:
-        statements: the facts; of what the model could not read, the messages' own texts, with `raw` set.
-        problem: why some are raw; None where none is.
-        usage: what it cost.
+        statements: the facts; for messages that the model could not process, their own texts, with `raw` set.
+        problem: why some are raw; None if none is.
+        usage: the calls, tokens and cost.
     """
 
     statements: tuple[Statement, ...] = ()
@@ -80,23 +80,22 @@ async def extract_facts(
     prompts: Prompts | None = None,
     now: TimeLike | None = None,
 ) -> Extraction:
-    """Draw from messages the facts that are worth keeping.
+    """Extract the facts that are worth keeping from messages.
 
-    What recall put into a message is left out before. Long conversations go in batches, as many at once as the
-    model allows.
+    Recalled memories in a message are removed first. Long conversations are processed in batches, as many at once as
+    the model allows.
 
     Args:
-        messages: in order; with their dates, so that "yesterday" can be worked out.
-        model: without one, what the users said is returned as it is.
+        messages: the messages in order, with their dates, so that "yesterday" can be resolved.
+        model: without one, the users' messages are returned as they are.
         prompts: by default the bundled ones.
         now: the date of messages without one; by default the present.
 
     Returns:
-        The facts, and with a problem the raw texts of the messages that it befell. Nothing is raised for a
-        model that fails.
+        The facts, and after a problem the raw texts of the messages concerned. A failing model raises nothing.
 
     Raises:
-        InvalidInputError: one is no message, or the prompts cannot be read.
+        InvalidInputError: a message is invalid, or the prompts cannot be read.
     """
     given = dated(messages_of(messages), now)
     if model is None:
@@ -113,7 +112,7 @@ async def extract_facts(
 
 
 def dated(messages: Sequence[Message], moment: TimeLike | None) -> list[Message]:
-    """Return the messages, those without a date with this one."""
+    """Return the messages, with this date for those without one."""
     if moment is None:
         return list(messages)
     then = parse_time(moment)
@@ -137,7 +136,7 @@ def batches_of(
 
 
 def raw_statements(messages: Sequence[Message], reason: str) -> list[Statement]:
-    """Return what the users said, as it is; where no user says anything, what anybody said."""
+    """Return the users' messages as they are; if there are none, everyone's."""
     heard = [message for message in messages if message.role.lower() not in _SILENT] or messages
     return [
         Statement(
@@ -154,7 +153,7 @@ def raw_statements(messages: Sequence[Message], reason: str) -> list[Statement]:
 async def extract_batch(
     batch: Sequence[Message], model: ChatModelSpec, prompts: Prompts | None = None, today: TimeLike | None = None
 ) -> Extraction:
-    """Draw the facts from so many messages as go into one call."""
+    """Extract the facts from the messages of one call."""
     moment = now() if today is None else parse_time(today)
     data = {"today": f"{moment:%Y-%m-%d (%A)}", "messages": shown(batch)}
     asked = await ask(model, "facts", data, _FORM, prompts)

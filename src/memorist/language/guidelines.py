@@ -1,4 +1,4 @@
-"""Guidelines for a tool, out of its calls; the numbers in them are counted, never a model's."""
+"""Guidelines for a tool, written from its calls; the statistics in them are computed, never a model's."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ from memorist.records import Record
 __all__ = ["Guidelines", "keep_guidelines", "statistics_text", "write_guidelines"]
 
 NEWEST = 30
-"""How many calls a model is shown."""
+"""The number of calls that a model sees."""
 _LONGEST = 500
 """Most characters of a call's arguments, and of its result."""
 _FORM = object_of(guidelines=TEXT)
@@ -31,10 +31,10 @@ class Guidelines:
     """Guidelines for a tool.
 
     Args:
-        text: what to read before calling it, ending in the statistics.
-        problem: why a model did not write it; None where one did.
-        usage: what it cost.
-        record: where it is stored, for `keep_guidelines`.
+        text: the guidelines, ending in the statistics.
+        problem: why a model did not write it; None if one did.
+        usage: the calls, tokens and cost.
+        record: the stored record, for `keep_guidelines`.
     """
 
     text: str
@@ -56,9 +56,10 @@ async def write_guidelines(
     Args:
         tool: its name.
         uses: its calls, newest first; the model sees some, the statistics count all.
-        model: without one, those that stand go on; or else they say which arguments worked and which failed.
+        model: without one, the previous guidelines are kept; without these, the text lists which arguments worked and
+            which failed.
         prompts: by default the bundled ones.
-        previous: the guidelines as they stand.
+        previous: the current guidelines.
     """
     calls = list(uses)
     body = (previous or "").partition(_HEADING)[0].strip()
@@ -83,14 +84,14 @@ async def keep_guidelines(
 ) -> Guidelines | None:
     """Write the guidelines of a tool from its stored calls, and store them; None for a tool without calls.
 
-    They are written anew only where a call has come since: else those that stand are returned.
+    They are rewritten only if there are new calls; otherwise the current guidelines are returned.
 
     Args:
-        memory: where the calls are, and the guidelines go.
+        memory: the memory with the calls, in which the guidelines are stored.
         tool: its exact name.
-        model: without one, see `write_guidelines`. What a model could not write is tried again next time.
+        model: without one, see `write_guidelines`. If a model failed, the next call tries again.
         prompts: by default the bundled ones.
-        newest: how many calls the statistics are of, at most.
+        newest: the most calls in the statistics.
     """
     records = await memory.tools.uses(tool, limit=newest)
     if not records:
@@ -116,14 +117,14 @@ async def keep_guidelines(
 
 
 def _digest(records: Iterable[Record]) -> str:
-    """Return what tells these records from others: one may have come as another went."""
+    """Return a fingerprint of these records; their number is not enough, since one may have replaced another."""
     return hashlib.sha256(" ".join(sorted(each.id for each in records)).encode()).hexdigest()
 
 
 def statistics_text(uses: Sequence[ToolUse]) -> str:
-    """Return the exact statistics of calls, as guidelines end; "n/a" for what nobody measured.
+    """Return the exact statistics of calls, for the end of guidelines; "n/a" for a missing measurement.
 
-    A call that nobody judged counts 1 in the average score if it succeeded, else 0.
+    A call without a score counts 1 in the average score if it succeeded, else 0.
     """
     scores = [float(use.success) if use.score is None else use.score for use in uses]
     rate = _mean([float(use.success) for use in uses])
@@ -156,7 +157,7 @@ def _fault(text: str) -> Problem | None:
 
 
 def _examples(calls: Sequence[ToolUse]) -> str:
-    """Return the newest call that succeeded and the newest that failed, as guidelines in want of better."""
+    """Return the newest call that succeeded and the newest that failed, as guidelines without a model."""
     worked = next((call for call in calls if call.success), None)
     failed = next((call for call in calls if not call.success), None)
     lines = []

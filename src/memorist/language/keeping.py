@@ -1,4 +1,4 @@
-"""From messages to facts in the memory, in one call that loses nothing."""
+"""Extracting facts from messages and storing them, in one call that loses no message."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ __all__ = ["Kept", "keep_facts"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """What became of messages.
+    """The result of `keep_facts`.
 
     Args:
-        outcomes: of each statement, in order.
-        problem: why some were kept as they are, or added without being reconciled; None where none was.
-        usage: what it cost.
+        outcomes: the outcome of each statement, in order.
+        problem: why some were kept as they are, or added without being reconciled; None if there was no problem.
+        usage: the calls, tokens and cost.
     """
 
     outcomes: tuple[Reconciled, ...] = ()
@@ -32,11 +32,11 @@ class Kept:
 
     @property
     def records(self) -> list[Record]:
-        """The facts that hold now, each once."""
+        """The current facts, each once."""
         return list({each.record.id: each.record for each in self.outcomes}.values())
 
     def count(self, *decisions: Decision) -> int:
-        """Return how many statements had one of these decisions."""
+        """Return the number of statements with one of these decisions."""
         return sum(each.decision in decisions for each in self.outcomes)
 
 
@@ -51,23 +51,23 @@ async def keep_facts(
     nearest: int = NEAREST,
     **fields: Any,
 ) -> Kept:
-    """Draw the facts from messages and reconcile them with the stored ones.
+    """Extract the facts from messages and reconcile them with the stored ones.
 
-    What the model cannot read, for whatever reason, is stored as it is, with the reason under `raw` in the
-    record's payload; `Digest` goes on from there. What recall put into a message is not extracted.
+    Messages that the model cannot process are stored as they are, with the reason under `raw` in the record's
+    payload; `Digest` retries them. Recalled memories in a message are not extracted.
 
     Args:
-        memory: where the facts are, and go.
-        messages: in order.
-        model: without one, what the users said is kept as it is, the same words once.
+        memory: the memory with the stored facts, in which new ones are stored.
+        messages: the messages in order.
+        model: without one, the users' messages are kept as they are, the same words once.
         prompts: by default the bundled ones.
         now: the date of messages without one; by default the present.
-        raw_if_none: keep the texts as they are also where the model finds nothing to remember in them.
-        nearest: how many stored facts each statement is compared with.
+        raw_if_none: keep the texts as they are even if the model finds nothing to remember in them.
+        nearest: the number of stored facts with which each statement is compared.
         **fields: what any record can have, as in `Memory.remember`.
 
     Raises:
-        InvalidInputError: one is no message, a field is wrong, or the prompts cannot be read.
+        InvalidInputError: a message is invalid, a field is wrong, or the prompts cannot be read.
         EmbedderError: a text could not be embedded; the statements before it are stored.
     """
     given = dated(messages_of(messages), now)

@@ -1,4 +1,4 @@
-"""Chat models: what a step asks of one, and what comes back."""
+"""The protocol of chat models, their replies and usage."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _MILLION = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What calls of a chat model came to; usages add up.
+    """The calls, tokens and cost of a chat model; usages can be added.
 
     Args:
-        calls: how many were answered.
-        failures: how many were not, after all tries.
+        calls: the number of answered calls.
+        failures: the number of calls that failed after all retries.
         prompt_tokens: tokens sent.
-        completion_tokens: tokens answered.
-        estimated: whether tokens are a quarter of the characters, as the model did not count them.
-        cost: what it cost at the prices given, in their currency; None without prices.
-        seconds: how long the calls took, all together.
-        batches: into how many calls the work was divided.
-        concurrency: how many calls may run at once.
+        completion_tokens: tokens received.
+        estimated: whether tokens are estimated as a quarter of the characters, because the model did not count them.
+        cost: the cost at the given prices, in their currency; None without prices.
+        seconds: the total duration of the calls.
+        batches: the number of calls into which the work was divided.
+        concurrency: the most calls at once.
     """
 
     calls: int = 0
@@ -62,13 +62,13 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prices:
-    """What a million tokens cost, in a currency of the caller's."""
+    """The prices of a million tokens, in the caller's currency."""
 
     prompt: float
     completion: float
 
     def of(self, prompt_tokens: int, completion_tokens: int) -> float:
-        """Return what so many tokens cost."""
+        """Return the cost of these numbers of tokens."""
         return (self.prompt * prompt_tokens + self.completion * completion_tokens) / _MILLION
 
 
@@ -77,13 +77,13 @@ NO_USAGE = Usage()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What a chat model answered.
+    """The answer of a chat model.
 
     Args:
-        text: the answer, as it came.
-        data: what it says, where a schema was given and the answer fits it; else None.
-        usage: of this call.
-        problem: why there is no data although a schema was given: the answer is empty, no JSON, cut off, a
+        text: the answer, unchanged.
+        data: the parsed answer, if a schema was given and the answer fits it; else None.
+        usage: the usage of this call.
+        problem: why there is no data although a schema was given: the answer is empty, not JSON, truncated, a
             refusal, or of another form.
     """
 
@@ -95,10 +95,10 @@ class Reply:
 
 @runtime_checkable
 class ChatModel(Protocol):
-    """What a step needs of a chat model."""
+    """The protocol of a chat model."""
 
     async def complete(self, messages: Sequence[ChatMessage], *, schema: Mapping[str, Any] | None = None) -> Reply:
-        """Answer a chat; with a JSON schema, in that form.
+        """Return the answer to a chat; with a JSON schema, in that form.
 
         Raises:
             ModelUnavailableError: it cannot be reached or used now, or did not answer in time.

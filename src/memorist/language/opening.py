@@ -1,4 +1,4 @@
-"""From a short text, or a function, to a chat model."""
+"""Opening a chat model by its name."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -34,16 +34,16 @@ def open_chat_model(
 
     Args:
         given: See the table.
-        api_key: For the endpoint; another host than OpenAI's never gets the key in the environment.
-        prices: What its tokens cost, for `Usage.cost`.
-        concurrency: How many calls run at once at most.
+        api_key: For the endpoint. The key in the environment is sent only to OpenAI's own host.
+        prices: The prices of its tokens, for `Usage.cost`.
+        concurrency: The most calls at once.
         timeout: Seconds for one try of a call.
-        max_retries: More tries after a time-out, a lost connection, 408, 409, 429 or 5xx, each a longer wait
-            apart; an endpoint's own word on how long to wait is heeded.
+        max_retries: Retries after a time-out, a lost connection, 408, 409, 429 or 5xx, with growing delays; a
+            delay that the endpoint requests is respected.
         options: More fields of each request to an endpoint, such as `{"temperature": 0}`.
 
     Raises:
-        InvalidInputError: Nothing is known by that name, or the text is malformed.
+        InvalidInputError: The name is unknown or malformed.
     """
     if isinstance(given, str):
         model, base_url = _endpoint(given.strip())

@@ -1,4 +1,4 @@
-"""The prompts: one text file each, which a folder of the user's own may take the place of."""
+"""The prompts: one text file each, which a file in the user's own folder can replace."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from memorist.errors import InvalidInputError
 __all__ = ["NAMES", "Prompts"]
 
 NAMES = ("facts", "reconcile", "experiences", "judge", "guidelines", "summary", "reflection")
-"""What the files are called, without ``.md``."""
+"""The names of the files, without ``.md``."""
 
 _ADDED = "What follows goes before all that is said above, but for the form of the answer.\n\n"
 _SAME_LANGUAGE = "the language that the texts given are in"
@@ -20,18 +20,18 @@ _SAME_LANGUAGE = "the language that the texts given are in"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompts:
-    """Where the prompts come from.
+    """The prompts of the steps.
 
     Args:
-        folder: a folder of `NAME.md` files that take the bundled ones' place; those it lacks are the bundled
-            ones. By default the folder in MEMORIST_PROMPTS, if that is set.
-        language: what language the answers are to be in, such as "English"; by default that of the texts, and
-            then an answer in another is refused.
-        added: by name, what a prompt is to say besides, as it is. It goes before the rest, but for the form of
-            the answer, and may ask for a language, so that none is refused.
+        folder: a folder of `NAME.md` files that replace the bundled prompts of the same names. By default the
+            folder in MEMORIST_PROMPTS, if that is set.
+        language: the language of the answers, such as "English". By default the language of the texts; an answer
+            in another language is then rejected.
+        added: text to append to a prompt, by the prompt's name. It takes precedence over the prompt, except for the
+            form of the answer. It may ask for a language, so answers to that prompt are not rejected for theirs.
 
     Raises:
-        InvalidInputError: there is no prompt of a name in `added`, or what it is to say is no text.
+        InvalidInputError: `added` has an unknown name, or a value that is not a text.
     """
 
     folder: str | os.PathLike[str] | None = None
@@ -46,7 +46,7 @@ class Prompts:
                 raise InvalidInputError(f"what is added to a prompt is a text, not {type(text).__name__}")
 
     def get(self, name: str) -> str:
-        """Return a prompt, with ``{{language}}`` filled in, and what is added to it.
+        """Return a prompt, with ``{{language}}`` filled in and the added text.
 
         Raises:
             InvalidInputError: the folder does not exist, or its file is not UTF-8 or is blank.

@@ -1,4 +1,4 @@
-"""From what a model wrote to what it says: JSON out of prose and fences, repaired where that is safe."""
+"""Parsing a model's answer: JSON is taken out of prose and fences, and repaired where that is safe."""
 
 import json
 import re
@@ -19,7 +19,7 @@ _REFUSAL = re.compile(
 
 
 def with_schema(messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Return the messages with the form of the answer written into the first."""
+    """Return the messages with the schema of the answer written into the first."""
     form = json.dumps(schema, ensure_ascii=False)
     wish = f"\n\nAnswer with one JSON object and nothing else. It fits this JSON schema:\n{form}"
     first, *rest = [dict(message) for message in messages]
@@ -27,22 +27,22 @@ def with_schema(messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any]
 
 
 def without_thoughts(text: str) -> str:
-    """Return an answer without what the model thought aloud before it."""
+    """Return an answer without the model's reasoning before it."""
     return _THOUGHTS.sub("", text).strip()
 
 
 def is_refusal(text: str) -> bool:
-    """Whether a text begins as a model's refusal does."""
+    """Return whether a text begins like a model's refusal."""
     return _REFUSAL.match(text) is not None
 
 
 def read_answer(
     text: str, schema: Mapping[str, Any], *, cut: bool = False, refused: bool = False
 ) -> tuple[Any, str | None]:
-    """Return what an answer says and None, or None and why it says nothing that can be used.
+    """Return the parsed answer and None, or None and why the answer is unusable.
 
-    Prose and fences around the JSON and small faults in it are passed over. An answer that ends in the middle
-    is not: what is missing of it may be what matters.
+    Prose and fences around the JSON are ignored, and small faults in it repaired. A truncated answer is rejected,
+    since the missing part may matter.
     """
     text = without_thoughts(text)
     if refused:
@@ -71,7 +71,7 @@ def read_answer(
 
 
 def fits(value: Any, schema: Mapping[str, Any]) -> bool:
-    """Whether a JSON value fits a schema, of the keywords that are used here."""
+    """Return whether a JSON value fits a schema, for the keywords that the steps use."""
     if "anyOf" in schema:
         return any(fits(value, each) for each in schema["anyOf"])
     if "enum" in schema and value not in schema["enum"]:
@@ -110,19 +110,19 @@ def _repaired(text: str) -> Any:
 
 
 def _without_end(text: str) -> str:
-    """Return the text up to the last bracket where all are closed there: what is behind is prose."""
+    """Return the text up to its last bracket, if all brackets are closed there: the rest is prose."""
     end = text.rfind("}") + 1
     return text[:end] if end and _closers(text[:end]) == "" else text
 
 
 def _ends_open(text: str) -> bool:
-    """Whether more was to come than brackets that close: the text ends inside a value, or after a comma."""
+    """Return whether more than closing brackets is missing: the text ends inside a value, or after a comma."""
     missing = _closers(text)
     return missing is None or (missing != "" and text.rstrip()[-1:] not in ('"', "'", "}", "]"))
 
 
 def _closers(text: str) -> str | None:
-    """Return the brackets that are missing at the end of a text; None where it ends inside a string."""
+    """Return the brackets that are missing at the end of a text; None if it ends inside a string."""
     inside = escaped = False
     missing: list[str] = []
     for letter in text:
@@ -140,7 +140,7 @@ def _closers(text: str) -> str | None:
 
 
 def _storable(value: Any) -> Any:
-    """Return JSON values with what no store can keep put right: halves of characters, and NULs."""
+    """Return JSON values without characters that no store can keep: lone surrogates and NULs."""
     if isinstance(value, str):
         whole = value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
         return whole.replace("\0", "")
@@ -152,7 +152,7 @@ def _storable(value: Any) -> Any:
 
 
 def _wrapped(data: Any, schema: Mapping[str, Any]) -> Any:
-    """A list where an object with one list was asked for is that list."""
+    """Return a list as the object with one list that the schema asks for."""
     properties = schema.get("properties", {})
     if isinstance(data, list) and len(properties) == 1:
         return {next(iter(properties)): data}

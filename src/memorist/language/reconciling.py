@@ -1,4 +1,4 @@
-"""Reconciling new statements with stored facts, so that what holds is there once, and what held is kept."""
+"""Reconciling new statements with stored facts: current facts are stored once, and former facts are kept."""
 
 import json
 import re
@@ -21,14 +21,14 @@ from memorist.times import iso, parse_time
 __all__ = ["Decision", "Reconciled", "again", "fact_draft", "reconcile", "reconcile_all", "reconcile_one", "same_words"]
 
 NEAREST = 5
-"""How many stored facts a statement is held against."""
+"""The number of stored facts with which a statement is compared."""
 NEAR = 0.3
-"""Facts of less similarity, which share no word either, are about something else."""
+"""Facts of less similarity that share no word with the statement are about something else."""
 _NAMESPACE = uuid.UUID("6d656d6f-7269-5374-8000-66616374732e")
 
 
 class Decision(StrEnum):
-    """What becomes of a new statement."""
+    """The decision on a new statement."""
 
     ADD = "add"
     UPDATE = "update"
@@ -39,17 +39,17 @@ class Decision(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reconciled:
-    """What became of one statement.
+    """The outcome of one statement.
 
     Args:
-        statement: as it was given.
-        decision: ADD: a new fact. UPDATE: a fact that says the old one's part too has taken its place.
-            CONTRADICTED: the stored fact no longer held; the new one has taken its place. CONTAINED: nothing
-            was stored. OUTDATED: it was told before the fact that contradicts it, and went into its history.
-        record: the fact that holds now.
-        replaced: the fact whose place was taken; for OUTDATED, the statement's own.
+        statement: the statement given.
+        decision: ADD: it is a new fact. UPDATE: a fact that includes both has superseded the stored one.
+            CONTRADICTED: the new fact has superseded the stored one. CONTAINED: nothing was stored. OUTDATED: it
+            was stated before the fact that contradicts it, and is in that fact's history.
+        record: the current fact.
+        replaced: the fact that was superseded; for OUTDATED, the statement's own.
         problem: why the model did not decide; the statement was then added and is marked.
-        usage: what it cost.
+        usage: the calls, tokens and cost.
     """
 
     statement: Statement
@@ -74,25 +74,25 @@ async def reconcile(
     nearest: int = NEAREST,
     **fields: Any,
 ) -> list[Reconciled]:
-    """Hold each statement against the nearest stored facts, one after the other, and store what is new.
+    """Compare each statement with the nearest stored facts, one after the other, and store what is new.
 
-    The same words as a stored fact's are never stored twice, and cost no call of the model; nor does a
-    statement that is near to none.
+    A statement with the same words as a stored fact is not stored again. It needs no call of the model, and neither
+    does a statement without near facts.
 
     Args:
-        memory: where the facts are; those that it sees are compared, labels included.
+        memory: the memory with the facts; only facts in its scope are compared, labels included.
         statements: as `extract_facts` returns them, or texts.
-        model: without one, all that is not there word for word is added.
+        model: without one, every statement that is not stored word for word is added.
         prompts: by default the bundled ones.
-        nearest: how many stored facts each is compared with.
+        nearest: the number of stored facts with which each is compared.
         **fields: what any record can have, as in `Memory.remember`.
 
     Returns:
-        What became of each, in their order. Where the model fails, the statement is added and its record's
-        payload has `unreconciled` with the reason, for `Digest`.
+        The outcome of each, in their order. If the model fails, the statement is added and its record's payload has
+        `unreconciled` with the reason, for `Digest`.
 
     Raises:
-        InvalidInputError: one is no statement, or a field is wrong.
+        InvalidInputError: a statement or a field is invalid.
         EmbedderError: a statement could not be embedded; those before it are stored.
     """
     given = [statements] if isinstance(statements, Statement | str) else statements
@@ -111,7 +111,7 @@ async def reconcile_all(
     nearest: int,
     fields: Mapping[str, Any],
 ) -> list[Reconciled]:
-    """Reconcile statements one after the other; a model that is out is not asked about the rest."""
+    """Reconcile statements one after the other; after an outage, the model is not asked about the rest."""
     if isinstance(nearest, bool) or not isinstance(nearest, int) or nearest < 1:
         raise InvalidInputError(f"nearest must be a whole number, at least 1, not {nearest!r}")
     if model is None:
@@ -139,8 +139,8 @@ async def reconcile_one(
 ) -> Reconciled:
     """Reconcile one statement.
 
-    `taken_up` is the record that it is from: it is not compared with it, and where the model fails, nothing is
-    stored, as that record is there.
+    `taken_up` is the record that it comes from. The statement is not compared with it, and if the model fails,
+    nothing is stored, since that record is there.
     """
     hits = await memory.facts.search(statement.text, limit=nearest + 1)
     near = [hit for hit in hits if taken_up is None or hit.record.id != taken_up.id][:nearest]
@@ -164,7 +164,7 @@ async def reconcile_one(
     except (InvalidInputError, NotFoundError):
         if all(now is not None and now.current for now in [await memory.get(hit.record.id) for hit in near]):
             raise
-    # Somebody else took the place of a fact, or forgot it, while the model was thinking.
+    # Another caller superseded or forgot a fact while the model was answering.
     return await reconcile_one(memory, statement, model, prompts, nearest, fields, taken_up=taken_up)
 
 
@@ -237,7 +237,7 @@ async def _add(
 
 
 def _id_of(memory: Memory, statement: Statement) -> str:
-    """Return the id that these words have here, so that two who add them at once add one record."""
+    """Return an id derived from these words, so that concurrent calls that add them add one record."""
     scope = memory.scope
     return uuid.uuid5(_NAMESPACE, json.dumps([scope.agent, scope.session, _plain(statement.text)])).hex
 
@@ -259,7 +259,7 @@ def fact_draft(
     supersedes: str | None = None,
     marks: Mapping[str, Any] | None = None,
 ) -> Draft:
-    """Return the record that a statement becomes; the payload says where it is from."""
+    """Return the record for a statement; the payload names its source."""
     given = {"happened_at": statement.happened_at, "id": id, **fields}
     payload: dict[str, Any] = {
         **(given.pop("payload", None) or {}),
@@ -279,7 +279,7 @@ def fact_draft(
 
 
 def again(record: Record, *, supersedes: str | None) -> Draft:
-    """Return a stored record as a draft with its own id, which takes another's place and stays what it is."""
+    """Return a stored record as a draft with its own id that supersedes another and is otherwise unchanged."""
     payload = dict(record.payload)
     if supersedes is not None:
         payload.setdefault("supersedes", supersedes)
@@ -292,7 +292,7 @@ def again(record: Record, *, supersedes: str | None) -> Draft:
 
 
 def same_words(one: str, other: str) -> bool:
-    """Whether two texts say the same word for word: case, white space and punctuation at the end aside."""
+    """Return whether two texts are equal except for case, white space and punctuation at the end."""
     return _plain(one) == _plain(other)
 
 

@@ -1,4 +1,4 @@
-"""Looking back at an episode: what decided how it went."""
+"""Reflecting on an episode: what decided its outcome."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ __all__ = ["Reflection", "reflect"]
 
 _FORM = object_of(reflection=TEXT)
 _ROLLOUT = 12_000
-"""Most characters of what was done on the way; the end of it is kept."""
+"""The most characters of the steps taken; the end of them is kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reflection:
-    """What there is to say of an episode, why a model did not say it (None where one did), and the cost."""
+    """The reflection on an episode, why a model did not write it (None if one did), and the usage."""
 
     text: str
     problem: Problem | None = None
@@ -33,10 +33,10 @@ async def reflect(
     model: ChatModelSpec | None = None,
     prompts: Prompts | None = None,
 ) -> Reflection:
-    """Say what decided how an episode went, and what to do another time.
+    """Return what decided the outcome of an episode, and what to do another time.
 
     Args:
-        episode: or a mapping of its parts.
+        episode: an `Episode`, or a mapping of its parts.
         model: without one, the reflection says in one line what was done and how it ended.
         prompts: by default the bundled ones.
 

@@ -1,4 +1,4 @@
-"""What every step does: ask with a prompt, data and a form, and tell why there is no answer where there is none."""
+"""The common part of every step: asking a model with a prompt, data and a schema, and reporting problems."""
 
 import json
 import logging
@@ -22,14 +22,14 @@ __all__ = ["Asked", "Given", "Problem", "ask", "messages_of", "object_of", "open
 log = logging.getLogger("memorist.language")
 
 Given: TypeAlias = str | Message | Mapping[str, Any]
-"""A message in any form that a conversation takes."""
+"""A message in any form that a conversation accepts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why a step has the result that it has without a model.
+    """Why a step returned its result for no model.
 
-    `temporary` says that the model could not be reached or used: the same call may succeed later.
+    `temporary` is true if the model could not be reached or used: the same call may succeed later.
     """
 
     reason: str
@@ -44,7 +44,7 @@ NO_MODEL = Problem("no chat model")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What came of one question to a model: its data, or a problem."""
+    """The result of one call of a model: its data, or a problem."""
 
     data: Any = None
     problem: Problem | None = None
@@ -58,10 +58,10 @@ async def ask(
     schema: Mapping[str, Any],
     prompts: Prompts | None,
 ) -> Asked:
-    """Put data to a model with one of the prompts, and return what it says in the form of `schema`.
+    """Send data to a model with one of the prompts, and return its answer in the form of `schema`.
 
-    A failing model is a `Problem`, never an exception. One in the model's place says that it is out: nothing is
-    asked then, so that a step does not wait for it again and again.
+    A failing model results in a `Problem`, never an exception. A `Problem` given instead of a model is returned at
+    once, so that a step does not wait for an unavailable model again and again.
     """
     if isinstance(model, Problem):
         return Asked(problem=model)
@@ -79,19 +79,19 @@ async def ask(
         return Asked(problem=problem, usage=Usage(failures=1, batches=1))
     except (ImportError, MemoristError):
         raise
-    except Exception as error:  # a model that is not ours, and its next call may succeed
+    except Exception as error:  # a model from elsewhere may raise anything, and its next call may succeed
         problem = Problem(f"the chat model failed: {type(error).__name__}: {error}", temporary=True)
         return Asked(problem=problem, usage=Usage(failures=1, batches=1))
     usage = replace(reply.usage, batches=1)
     answer, reason = reply.data, reply.problem
-    if reason is None and (answer is None or not fits(answer, schema)):  # a model that leaves the reading to us
+    if reason is None and (answer is None or not fits(answer, schema)):  # a model that does not parse its answers
         answer, reason = read_answer(reply.text, schema)
     return Asked(usage=usage, data=answer) if reason is None else Asked(usage=usage, problem=Problem(reason))
 
 
 @asynccontextmanager
 async def opened(model: ChatModelSpec, *, concurrency: int = 4) -> AsyncIterator[ChatModel]:
-    """Give the chat model that `model` names, the same for all calls of a step, and close it if it was opened here."""
+    """Yield the chat model that `model` names, for all calls of a step, and close it if it was opened here."""
     chat = open_chat_model(model, concurrency=concurrency)
     try:
         yield chat
@@ -101,24 +101,24 @@ async def opened(model: ChatModelSpec, *, concurrency: int = 4) -> AsyncIterator
 
 
 def told(step: str, problem: Problem) -> Problem:
-    """Say in the log that a step went on without its model, and return the problem."""
+    """Log that a step continued without its model, and return the problem."""
     log.warning("%s without the model: %s", step, problem.reason)
     return problem
 
 
 def wrong_language(answers: Iterable[str], sources: Iterable[str], prompts: Prompts | None) -> Problem | None:
-    """Return a problem where the answers are in another language than the texts, and none was asked for."""
-    if prompts is not None and (prompts.language is not None or prompts.added):  # what is added may ask for one
+    """Return a problem if the answers are in another language than the texts, and no language was requested."""
+    if prompts is not None and (prompts.language is not None or prompts.added):  # the added text may ask for a language
         return None
     other = other_language("\n".join(answers), "\n".join(sources))
     return Problem(f"the answer is in another language ({other})") if other else None
 
 
 def messages_of(given: Iterable[Given] | Given) -> list[Message]:
-    """Return the messages, without what recall put into them; those of which nothing is left are not there.
+    """Return the messages without recalled memories in them; messages that are then empty are left out.
 
     Raises:
-        InvalidInputError: one is no message.
+        InvalidInputError: a message is invalid.
     """
     if not isinstance(given, Iterable | Message):
         raise InvalidInputError(f"messages are a list of them, not {type(given).__name__}")
@@ -129,12 +129,12 @@ def messages_of(given: Iterable[Given] | Given) -> list[Message]:
 
 
 def speaker_of(message: Message) -> str:
-    """Return who speaks: the name, or else the role."""
+    """Return the speaker: the name, or else the role."""
     return message.name or message.role
 
 
 def shown(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """Return messages as they are put to a model."""
+    """Return messages in the form that a model is given."""
     return [
         {
             "number": number,

@@ -37,12 +37,11 @@ class Summary:
     """A conversation, shortened.
 
     Args:
-        text: what the older messages came to; "" where all fit.
-        covered: the messages that it stands for, oldest first.
-        rest: those that go on as they are.
-        problem: why it is the messages' own first sentences, wholly or from some point on; None where a model
-            wrote it.
-        usage: what it cost.
+        text: the summary of the older messages; "" if all fit.
+        covered: the messages that it summarises, oldest first.
+        rest: the messages that are kept unchanged.
+        problem: why the text, or its end, consists of the messages' own first sentences; None if a model wrote it.
+        usage: the calls, tokens and cost.
     """
 
     text: str
@@ -68,13 +67,13 @@ async def summarize(
         messages: in order.
         model: without one, the summary is the first sentence of each message, the newest of them that fit.
         prompts: by default the bundled ones.
-        keep_tokens: how many tokens the messages that go on as they are may have; 0 summarises all.
-        words: how long the summary may be, about.
-        previous: the summary of what came before.
-        count_tokens: how many tokens a text has; by default a quarter of its characters, rounded up.
+        keep_tokens: the most tokens of the messages that are kept unchanged; 0 summarises all.
+        words: the approximate length of the summary.
+        previous: the summary of earlier messages.
+        count_tokens: returns the number of tokens of a text; by default a quarter of its characters, rounded up.
 
     Raises:
-        InvalidInputError: one is no message, a number is out of range, or the prompts cannot be read.
+        InvalidInputError: a message is invalid, a number is out of range, or the prompts cannot be read.
     """
     if keep_tokens < 0 or words < 1:
         raise InvalidInputError("keep_tokens must be 0 or more, and words 1 or more")
@@ -116,7 +115,7 @@ async def _shorten(
 
 
 def _extract(previous: str, messages: Sequence[Message], words: int) -> str:
-    """Return the first sentences of the messages, a line each, so many of the newest as the words allow."""
+    """Return the first sentences of the newest messages, one on each line, as many as the words allow."""
     lines = previous.splitlines() + [f"{speaker_of(each)}: {_first_sentence(each.content)}" for each in messages]
     kept: list[str] = []
     left = words

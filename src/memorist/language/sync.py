@@ -9,7 +9,7 @@ with Memory.open("agent.db") as memory:
     print(Digest(memory, "ollama:qwen3").run().left)
 ```
 
-What else there is, such as `open_chat_model` and the classes of the results, is in `memorist.language`.
+Everything else, such as `open_chat_model` and the classes of the results, is in `memorist.language`.
 """
 
 from collections.abc import Callable, Coroutine
@@ -38,7 +38,7 @@ _T = TypeVar("_T")
 
 
 def _in_memory(function: Callable[..., Coroutine[Any, Any, _T]]) -> Callable[..., _T]:
-    """Return the twin of a step that takes a memory; a type checker cannot put the blocking one in its place."""
+    """Return the blocking twin of a step that takes a memory; the types cannot express that its memory blocks."""
     return blocking(function)
 
 

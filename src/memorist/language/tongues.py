@@ -1,4 +1,4 @@
-"""Telling that an answer is in another language than the texts it was made from; only where that is plain."""
+"""Detecting that an answer is clearly in another language than the texts it was made from."""
 
 import re
 import unicodedata
@@ -20,11 +20,11 @@ _COMMON = {
 }
 _WORDS = {language: frozenset(words.split()) for language, words in _COMMON.items()}
 _ENOUGH = 3
-"""So many common words of a language, and most of all that are common in any, tell it."""
+"""A text is in a language if it has at least so many of its common words, and they are most of the common words."""
 
 
 def other_language(answer: str, source: str) -> str | None:
-    """Return the script or language of `answer` where that is plainly not one of `source`, else None."""
+    """Return the script or language of `answer` if it is clearly not one of `source`, else None."""
     script = _main_script(answer)
     if script is not None and script not in _scripts(source):
         return script

@@ -1,4 +1,4 @@
-"""What tests need: a deterministic embedder, and contracts as test suites: of a store, an index, a LangGraph store."""
+"""Helpers for tests: a deterministic embedder, and the contracts of a store, an index and others as test suites."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

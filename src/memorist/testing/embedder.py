@@ -13,18 +13,18 @@ __all__ = ["HashEmbedder"]
 
 _WORD = re.compile(r"\w+")
 _TRIGRAM_WEIGHT = 0.4
-"""Of a trigram, relative to a word: enough that "travels" is near "travelling", too little to rule."""
+"""The weight of a trigram relative to a word: enough that "travels" is near "travelling", too little to dominate."""
 
 
 class HashEmbedder(Embedder):
-    """Texts that share words, or parts of words, are similar; nothing is known of meaning.
+    """Texts that share words, or parts of words, are similar; meaning is ignored.
 
     Args:
-        dimensions: length of a vector, at least 1; with few, unrelated texts collide. Digits will do.
-        fingerprint: what the vectors are called; by default it names the dimensions.
+        dimensions: length of a vector, at least 1, as a number or its digits; with few, unrelated texts collide.
+        fingerprint: the fingerprint of the vectors; by default it names the dimensions.
 
     Raises:
-        EmbedderError: the dimensions are no such number.
+        EmbedderError: the dimensions are not a whole number of at least 1.
     """
 
     def __init__(self, dimensions: int | str = 64, fingerprint: str | None = None) -> None:
@@ -34,13 +34,13 @@ class HashEmbedder(Embedder):
         self.fingerprint = f"hash-{self.dimensions}-v1" if fingerprint is None else fingerprint
 
     async def embed(self, texts: Sequence[str], role: Role = Role.DOCUMENT) -> Vectors:
-        """Embed each text; both roles alike. A text of white space alone has a zero row."""
+        """Embed each text, in both roles alike. A text of only white space has a zero row."""
         rows = np.zeros((len(texts), self.dimensions), np.float32)
         for row, text in zip(rows, texts, strict=True):
             for feature, weight in _features(text):
                 place, sign = divmod(zlib.crc32(feature.encode("utf-8", "replace")), 2)
                 row[place % self.dimensions] += weight if sign else -weight
-            if not row.any() and text.strip():  # everything cancelled out
+            if not row.any() and text.strip():  # all weights cancelled out
                 row[zlib.crc32(text.encode("utf-8", "replace")) % self.dimensions] = 1
             row /= np.linalg.norm(row) or 1
         return rows

@@ -1,4 +1,4 @@
-"""The contract of a LangGraph store as tests: whoever writes one runs them against it.
+"""The contract of a LangGraph store as tests, to run against a store of your own.
 
     from memorist.testing import LangGraphStoreContract
 
@@ -7,9 +7,8 @@
         def store(self) -> Iterator[BaseStore]:
             yield MyStore(...)
 
-The store is new and empty for each test. It indexes whole values, by an embedder under which texts that share
-words are similar, and never returns an expired item. A test that a store does not pass on purpose is set to
-None in the subclass.
+The store is new and empty for each test. It indexes whole values, with an embedder for which texts that share
+words are similar, and never returns an expired item. To skip a test on purpose, set it to None in the subclass.
 """
 
 import asyncio

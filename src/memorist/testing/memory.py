@@ -1,4 +1,4 @@
-"""What every memory promises, whichever engine answers it, as a test suite; it needs pytest.
+"""The contract of a memory, whichever engine answers it, as a test suite; it needs pytest.
 
 ```python
 class TestMine(MemoryContract):
@@ -36,12 +36,12 @@ _C = TypeVar("_C", bound="_Contract")
 
 class _Contract:
     def memory(self) -> AbstractAsyncContextManager[Memory]:
-        """Return what opens a new, empty memory, bound to no tenant, user or label."""
+        """Return a context manager that opens a new, empty memory, bound to no tenant, user or label."""
         raise NotImplementedError("say how to make a memory")
 
 
 def _scenario(test: Callable[[_C, Memory], Awaitable[None]]) -> Callable[[_C], None]:
-    """Run a test on an event loop of its own, with an open memory."""
+    """Run a test on its own event loop, with an open memory."""
 
     async def whole(contract: _C) -> None:
         async with contract.memory() as memory:

@@ -1,4 +1,4 @@
-"""What the parts of the contract share: a store for each test, and records to put in."""
+"""The common part of the contract: a store for each test, and records to store."""
 
 import asyncio
 import zlib
@@ -29,7 +29,7 @@ _C = TypeVar("_C", bound="Contract")
 
 
 class Contract:
-    """Gives every test a store of its own."""
+    """Gives every test its own store."""
 
     async def make_store(self) -> Store:
         """Return a new, empty store, not opened yet."""
@@ -38,13 +38,13 @@ class Contract:
     async def another(self, store: Store) -> Store | None:
         """Return a second store on the same data, not opened yet, as another process would open it.
 
-        None where there is no such thing; the tests that need one then have nothing to prove.
+        None if that is impossible; the tests that need one then pass without testing anything.
         """
         return None
 
 
 def scenario(test: Callable[[_C, Store], Awaitable[None]]) -> Callable[[_C], None]:
-    """Run a test on an event loop of its own, with an open store that knows its embedder."""
+    """Run a test on its own event loop, with an open store that is bound to an embedder."""
 
     async def whole(contract: _C) -> None:
         store = await contract.make_store()
@@ -78,14 +78,14 @@ def revised(old: Record, **changes: Any) -> Record:
 
 
 def put(record: Record, **given: Any) -> Put:
-    """Return the write that stores `record` after the version before it, as recall would find it."""
+    """Return the write that stores `record` over its previous version, so that recall finds it."""
     found = record.kind.recallable and not given.get("keep_index")
     index = {"terms": record.text.lower(), "vector": vector_of(record.text)} if found else {}
     return Put(record, **{"expected": record.version - 1, **index, **given})
 
 
 def forgotten(*ids: str) -> list[Remove]:
-    """Return the writes that take records out."""
+    """Return the writes that remove records."""
     return [Remove(id, Action.FORGOTTEN, now(), "a test") for id in ids]
 
 
@@ -101,7 +101,7 @@ def only(wall: Wall) -> Reach:
 
 
 async def everything(store: Store, wall: Wall) -> dict[str, Entry]:
-    """Return all entries behind a wall, by id, as one that starts with nothing gets them."""
+    """Return all entries behind a wall, by id, as a reader that starts from nothing gets them."""
     found: dict[int, Entry] = {}
     generation, epoch, more = None, 0, True
     while more:

@@ -1,4 +1,4 @@
-"""The contract of an index: what it is told is found, behind its wall alone, whatever the order of updates."""
+"""The contract of an index: stored points are found only behind their wall, whatever the order of updates."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -103,12 +103,12 @@ class IndexContract:
     def test_a_late_update_does_not_hide_a_newer_one(self) -> None:
         with self.opened() as index:
             index.update(MINE, [point(1, "new"), point(2)], [], Position("g", 9))
-            index.update(MINE, [point(1, "old")], [2], Position("g", 5))  # by a process that was slow
+            index.update(MINE, [point(1, "old")], [2], Position("g", 5))  # by a slow process
 
             assert index.nearest(MINE, vector_of("new"), 1)[0].similarity == pytest.approx(1, abs=1e-4)
             assert 2 in self.found(index, MINE, "text 2")
             assert index.position(MINE) == Position("g", 5)
-            index.update(MINE, [point(1, "new"), point(2)], [], Position("g", 9))  # who follows comes by again
+            index.update(MINE, [point(1, "new"), point(2)], [], Position("g", 9))  # the next update repeats it
             assert sorted(self.found(index, MINE, "new")) == [1, 2]
 
     def test_many_points_at_once(self) -> None:

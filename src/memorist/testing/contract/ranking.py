@@ -1,4 +1,4 @@
-"""The contract, part three: what ranking reads, how it is kept up to date, and new vectors for all."""
+"""The contract, part three: the reads of ranking, following changes, and reindexing."""
 
 import asyncio
 from datetime import timedelta
@@ -37,7 +37,7 @@ NEXT = "next-v1"
 
 
 class RankingContract(Contract):
-    """What `entries`, `fetch`, `vectors`, `search_words`, reindexing and `backup` promise."""
+    """The promises of `entries`, `fetch`, `vectors`, `search_words`, reindexing and `backup`."""
 
     @scenario
     async def test_an_entry_has_what_ranking_needs(self, store: Store) -> None:

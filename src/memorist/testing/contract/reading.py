@@ -1,4 +1,4 @@
-"""The contract, part two: what is selected, counted and told of the past."""
+"""The contract, part two: selecting, counting and the history."""
 
 from datetime import timedelta
 from typing import Any
@@ -57,7 +57,7 @@ _KINDS: list[frozenset[Kind]] = [
 
 
 class ReadingContract(Contract):
-    """What `select`, `count`, `users`, `matching` and `history` promise."""
+    """The promises of `select`, `count`, `users`, `matching` and `history`."""
 
     @scenario
     async def test_the_orders(self, store: Store) -> None:
@@ -196,7 +196,7 @@ class ReadingContract(Contract):
         assert [each.record for each in changes] == [None, None, None]
         assert changes[-1].source == "a test"
 
-        again = make_record("one", content="another")  # the id may be used anew
+        again = make_record("one", content="another")  # the id may be reused
         await store.write(ALICE, [put(again)])
         changes = await store.history(ALICE, "one")
         assert [each.record for each in changes] == [None, None, None, again]

@@ -1,4 +1,4 @@
-"""The contract, part one: writes are whole, and what was written comes back as it was."""
+"""The contract, part one: writes are atomic, and records are returned as they were written."""
 
 import asyncio
 import threading
@@ -36,7 +36,7 @@ __all__ = ["WritingContract"]
 
 
 class WritingContract(Contract):
-    """What `write`, `get`, `bind`, `open` and `close` promise."""
+    """The promises of `write`, `get`, `bind`, `open` and `close`."""
 
     @scenario
     async def test_every_field_comes_back_as_it_was(self, store: Store) -> None:
@@ -93,9 +93,9 @@ class WritingContract(Contract):
         with pytest.raises(ConflictError):  # the id is taken
             await store.write(ALICE, [put(first)])
         assert await store.write(ALICE, [put(second, action=Action.REVISED)]) == [True]
-        with pytest.raises(ConflictError):  # someone else was faster
+        with pytest.raises(ConflictError):  # another writer was faster
             await store.write(ALICE, [put(revised(first, content="lost"), action=Action.REVISED)])
-        with pytest.raises(ConflictError):  # what is to be changed is gone
+        with pytest.raises(ConflictError):  # the record to change is gone
             await store.write(ALICE, [put(revised(make_record("gone")), action=Action.REVISED)])
 
         assert await store.get(ALICE, ["one"]) == [second]
