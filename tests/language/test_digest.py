@@ -307,5 +307,5 @@ def test_a_model_that_is_out_is_asked_for_one_user_of_everyone(server: ChatServe
 
 def test_the_command_needs_a_model(command: Any, tmp_path: Path) -> None:
     code, _, err = command("digest")
-    assert (code, "name a chat model" in err) == (1, True)
+    assert (code, "name a chat model" in err) == (2, True)
     assert "exclude each other" in command("digest", "-m", "openai:m", "--everyone", "--user", "a")[2]

@@ -187,7 +187,8 @@ def test_nomic_gets_its_prefixes_exactly_once(tmp_path: Path) -> None:
         service.write_episodic("Paris is in France")
         service.write_episodic("search_document: given already")
         service.search_episodic("where is Paris?")
-    assert recorder.texts[-3:] == [
+    asked = [text for text in recorder.texts if "Paris" in text or "given" in text]
+    assert asked == [
         "search_document: Paris is in France",
         "search_document: given already",
         "search_query: where is Paris?",
