@@ -45,8 +45,10 @@ __all__ = [
     "StoreFullError",
     "StoreUnavailableError",
     "UnknownArgumentError",
+    "embedder_mismatch",
     "install_command",
     "missing_extra",
+    "path_taken",
 ]
 
 
@@ -132,6 +134,19 @@ class BusError(MemoristError):
 
 class MissingExtraError(MemoristError, ImportError):
     """An optional package is not installed; the text names the pip command."""
+
+
+def embedder_mismatch(stored: str | None, given: str | None) -> EmbedderMismatchError:
+    """Return the error for a store that holds vectors of the embedder `stored`, opened with `given`."""
+    return EmbedderMismatchError(
+        f"the store holds vectors of the embedder {stored!r}, not of {given!r}; "
+        "open it with that embedder, or run: memorist reindex"
+    )
+
+
+def path_taken(path: object) -> InvalidInputError:
+    """Return the error for a file that was to be made, but exists."""
+    return InvalidInputError(f"{path} exists; choose another path")
 
 
 def missing_extra(package: str, extra: str) -> MissingExtraError:

@@ -31,7 +31,7 @@ from typing import (
 
 from memorist import arguments as read
 from memorist import results
-from memorist.errors import InvalidInputError, ScopeError
+from memorist.errors import InvalidInputError, ScopeError, path_taken
 from memorist.filters import Filter, make_filter
 from memorist.lines import LoadReport
 from memorist.records import Action, Change, Draft, Hit, Kind, Order, Page, Record
@@ -457,7 +457,7 @@ class Backup(Request[Path]):
         except TypeError as error:
             raise InvalidInputError(f"target must be a path, not {type(self.target).__name__}") from error
         if target.exists():
-            raise InvalidInputError(f"{target} exists; choose another path for the backup")
+            raise path_taken(target)
         object.__setattr__(self, "target", target)
 
 

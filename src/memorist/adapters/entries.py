@@ -67,9 +67,8 @@ class Entries:
         found: list[dict[str, Any]] = []
         if count is not None and count <= 0:
             return found
-        async for record in _every(
-            self._memory, "newest", page=min(count or _PAGE, _PAGE), kind=_KINDS, payload=self._own
-        ):
+        page = min(count or _PAGE, _PAGE)
+        async for record in self._memory.iterate(order="newest", page=page, kind=_KINDS, payload=self._own):
             found.append(_data_of(record))
             if len(found) == count:
                 break
@@ -160,7 +159,9 @@ class Shelf:
             **narrowing: more of what `Memory.browse` takes, such as `since` or `everyone`.
         """
         prefix = self._key(parts) + "/"
-        async for record in _every(self._memory, order, kind=Kind.TOPIC, key_prefix=prefix, **narrowing):
+        async for record in self._memory.iterate(
+            order=order, page=_PAGE, kind=Kind.TOPIC, key_prefix=prefix, **narrowing
+        ):
             rest = (record.key or "").removeprefix(prefix)
             yield Found(unquote(rest), json.loads(record.content), record.scope.user)
 
@@ -184,14 +185,3 @@ def _as_json(value: Any) -> str:
 def _data_of(record: Record) -> dict[str, Any]:
     data = record.payload["data"] if record.kind == Kind.MESSAGE else json.loads(record.content)
     return dict(data)
-
-
-async def _every(memory: Memory, order: Order, page: int = _PAGE, **narrowing: Any) -> AsyncIterator[Record]:
-    """Yield every record in order, read page by page."""
-    cursor: str | None = None
-    while True:
-        found = await memory.browse(order=order, limit=page, cursor=cursor, **narrowing)
-        for record in found.records:
-            yield record
-        if (cursor := found.next) is None:
-            return

@@ -14,7 +14,7 @@ from memorist.cli.options import AsJson
 from memorist.cli.progress import bytes_bar, records_bar
 from memorist.cli.running import EXIT_BAD_LINES, opened, run
 from memorist.cli.showing import clean, counted, print_json
-from memorist.errors import InvalidInputError
+from memorist.errors import path_taken
 
 if TYPE_CHECKING:
     from memorist.lines import LoadReport
@@ -123,7 +123,7 @@ async def write_new(target: Path, lines: AsyncIterator[str], show: Callable[[int
         show: called on the way with how many are written.
     """
     if target.exists():
-        raise InvalidInputError(f"{target} exists; choose another path")
+        raise path_taken(target)
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}-")
     draft, number = Path(name), -1
     try:

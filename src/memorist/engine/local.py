@@ -13,7 +13,7 @@ from memorist.engine import reading, upkeep, writing
 from memorist.engine.base import Engine
 from memorist.engine.core import Core
 from memorist.engine.telling import told
-from memorist.errors import ClosedError, EmbedderError, EmbedderMismatchError
+from memorist.errors import ClosedError, EmbedderError, embedder_mismatch
 from memorist.requests import Request
 from memorist.scope import Scope
 
@@ -73,10 +73,7 @@ class LocalEngine(Engine):
             # An embedder that gets its fingerprint from a service is checked at the first vector, not here.
             known = ("", stored)
             if stored is not None and core.embedder.fingerprint not in known and not core.settings.reindexing:
-                raise EmbedderMismatchError(
-                    f"the store holds vectors of the embedder {stored!r}, not of {core.embedder.fingerprint!r}; "
-                    "open it with that embedder, or run: memorist reindex"
-                )
+                raise embedder_mismatch(stored, core.embedder.fingerprint)
             await core.store.sweep(core.clock())
         except BaseException:
             await core.store.close()

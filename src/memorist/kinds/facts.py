@@ -79,13 +79,8 @@ class Facts:
 
     async def all(self, *, as_of: TimeLike | None = None, where: Mapping[str, Any] | None = None) -> list[Record]:
         """Return every fact that holds, or that held `as_of` a time, newest first."""
-        found: list[Record] = []
-        cursor = None
-        while True:
-            page = await self._memory.browse(kind=Kind.FACT, as_of=as_of, where=where, limit=_PAGE, cursor=cursor)
-            found += page.records
-            if (cursor := page.next) is None:
-                return found
+        facts = self._memory.iterate(kind=Kind.FACT, as_of=as_of, where=where, order="newest", page=_PAGE)
+        return [fact async for fact in facts]
 
     async def get(self, id: str) -> Record | None:
         """Return the fact with this id, superseded or not, or None."""

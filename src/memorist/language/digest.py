@@ -162,13 +162,7 @@ class Digest:
         return await self._all(kind=(Kind.FACT, Kind.EXPERIENCE), payload=raw)
 
     async def _all(self, **chosen: Any) -> list[Record]:
-        found: list[Record] = []
-        cursor = None
-        while True:
-            page = await self._memory.browse(**chosen, order="oldest", limit=_PAGE, cursor=cursor)
-            found += page.records
-            if (cursor := page.next) is None:
-                return found
+        return [record async for record in self._memory.iterate(**chosen, page=_PAGE)]
 
     def _batches(self, records: Sequence[Record]) -> list[list[Record]]:
         """Return the messages in batches, each of one agent and session, in the order of their first message."""

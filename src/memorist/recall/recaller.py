@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from memorist.embedders import BatchedEmbedder, Role
-from memorist.errors import EmbedderError, EmbedderMismatchError
+from memorist.errors import EmbedderError, embedder_mismatch
 from memorist.recall.analysis import terms, words
 from memorist.recall.index import Floats, WallIndex
 from memorist.recall.large import Large, gathered
@@ -217,10 +217,7 @@ class Recaller:
     async def _check_fingerprint(self) -> None:
         stored, mine = await self._store.fingerprint(), self._embedder.fingerprint
         if stored is not None and stored != mine:
-            raise EmbedderMismatchError(
-                f"the store holds vectors of the embedder {stored!r}, not of {mine!r}; "
-                "open it with that embedder, or run: memorist reindex"
-            )
+            raise embedder_mismatch(stored, mine)
 
 
 def _read(query: Query, walls: Iterable[WallIndex | Large], moment: datetime) -> Question:

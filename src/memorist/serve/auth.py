@@ -223,13 +223,7 @@ class Tokens:
         raise NotFoundError(f"there is no token named {name!r}; `memorist token list` shows all")
 
     async def _records(self) -> Sequence[Record]:
-        found: list[Record] = []
-        cursor = None
-        while True:
-            page = await self._memory.browse(kind=Kind.TOPIC, key_prefix=_KEY, order="key", limit=500, cursor=cursor)
-            found += page.records
-            if (cursor := page.next) is None:
-                return found
+        return [record async for record in self._memory.iterate(kind=Kind.TOPIC, key_prefix=_KEY, order="key")]
 
 
 def is_near(client: str | None, headers: Mapping[str, str]) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from memorist.errors import ConflictError, EmbedderMismatchError
+from memorist.errors import ConflictError, embedder_mismatch
 from memorist.records import Action, Change, Record
 from memorist.stores.base import Put, Remove
 from memorist.times import from_micros, to_micros
@@ -91,10 +91,7 @@ def check_fingerprint(stored: str | None, fingerprint: str | None) -> None:
         EmbedderMismatchError: they do not; another process may have reindexed the store meanwhile.
     """
     if stored != fingerprint:
-        raise EmbedderMismatchError(
-            f"the store now holds vectors of the embedder {stored!r}, not of {fingerprint!r}; "
-            "open it again with that embedder, or run: memorist reindex"
-        )
+        raise embedder_mismatch(stored, fingerprint)
 
 
 def history_of(

@@ -146,16 +146,8 @@ class MemoryFiles:
                 raise ToolError(f"The path {parent} is not a directory.")
             parent = parent.rpartition("/")[0]
 
-    async def _below(self, at: str) -> AsyncIterator[Record]:
-        cursor = None
-        while True:
-            page = await self._memory.browse(
-                kind=Kind.NOTE, key_prefix=at + "/", order="key", limit=_PAGE, cursor=cursor
-            )
-            for record in page.records:
-                yield record
-            if (cursor := page.next) is None:
-                return
+    def _below(self, at: str) -> AsyncIterator[Record]:
+        return self._memory.iterate(kind=Kind.NOTE, key_prefix=at + "/", order="key", page=_PAGE)
 
     async def _change(self, record: Record, text: str) -> None:
         await self._memory.revise(record.id, **_parts(str(record.key), text))

@@ -113,16 +113,8 @@ class MemoristSessionStore(SessionStore):
             if not record.payload[FIELD]["subpath"]:
                 yield dict(record.payload[FIELD])
 
-    async def _records(self, prefix: str) -> AsyncIterator[Record]:
-        cursor = None
-        while True:
-            page = await self._memory.browse(
-                kind=Kind.TOPIC, key_prefix=prefix, order="key", limit=_PAGE, cursor=cursor
-            )
-            for record in page.records:
-                yield record
-            if (cursor := page.next) is None:
-                return
+    def _records(self, prefix: str) -> AsyncIterator[Record]:
+        return self._memory.iterate(kind=Kind.TOPIC, key_prefix=prefix, order="key", page=_PAGE)
 
 
 def _session(form: str, key: SessionKey | SessionListSubkeysKey) -> str:

@@ -173,14 +173,8 @@ class MemoristStorage:
         """Return how many records there are in a scope and below it."""
         return run(lambda: self.memory.count(kind=Kind.NOTE, payload=narrowed(scope_prefix)))
 
-    async def _every(self, scope: str | None) -> AsyncIterator[Record]:
-        cursor: str | None = None
-        while True:
-            page = await self.memory.browse(kind=Kind.NOTE, payload=narrowed(scope), limit=_PAGE, cursor=cursor)
-            for record in page.records:
-                yield record
-            if (cursor := page.next) is None:
-                return
+    def _every(self, scope: str | None) -> AsyncIterator[Record]:
+        return self.memory.iterate(kind=Kind.NOTE, payload=narrowed(scope), order="newest", page=_PAGE)
 
     async def _all(self, scope: str | None) -> list[Record]:
         return [record async for record in self._every(scope)]

@@ -75,13 +75,7 @@ class AgentMemory(LayeredMemory):
         await self.memory.forget(self._record_id(layer, id))
 
     async def _all(self, layer: Layer) -> Sequence[Stored]:
-        records: list[Record] = []
-        cursor = None
-        while True:
-            page = await self.memory.browse(**_chosen(layer), order="oldest", limit=_PAGE, cursor=cursor)
-            records += page.records
-            if (cursor := page.next) is None:
-                return [_stored(layer, record) for record in records]
+        return [_stored(layer, record) async for record in self.memory.iterate(**_chosen(layer), page=_PAGE)]
 
     def _count(self, layer: Layer) -> int:
         return run(lambda: self.memory.count(**_chosen(layer)))

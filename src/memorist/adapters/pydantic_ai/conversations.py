@@ -154,16 +154,8 @@ class MemoristConversationStore(ConversationStore):
     async def _held(self, conversation_id: str) -> Record | None:
         return await self._memory.lookup(_CONVERSATION + quote(conversation_id, safe=""))
 
-    async def _records(self, prefix: str, chosen: dict[str, Any]) -> AsyncIterator[Record]:
-        cursor = None
-        while True:
-            page = await self._memory.browse(
-                kind=Kind.TOPIC, key_prefix=prefix, payload=chosen or None, order="key", limit=_PAGE, cursor=cursor
-            )
-            for record in page.records:
-                yield record
-            if (cursor := page.next) is None:
-                return
+    def _records(self, prefix: str, chosen: dict[str, Any]) -> AsyncIterator[Record]:
+        return self._memory.iterate(kind=Kind.TOPIC, key_prefix=prefix, payload=chosen or None, order="key", page=_PAGE)
 
 
 def _record_draft(record: ConversationRecord, held: Record | None) -> Draft:

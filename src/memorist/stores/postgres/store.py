@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from memorist.errors import ClosedError, InvalidInputError
+from memorist.errors import ClosedError, path_taken
 from memorist.filters import Filter
 from memorist.records import Action, Change, Record
 from memorist.scope import Reach, Wall
@@ -288,7 +288,7 @@ class PostgresStore(Store):
 
     async def backup(self, target: Path) -> None:
         if target.exists():
-            raise InvalidInputError(f"{target} exists; choose another path for the backup")
+            raise path_taken(target)
         connections = self._connections
 
         async def work(connection: "Connection") -> None:

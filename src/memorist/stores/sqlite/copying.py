@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import apsw
 
-from memorist.errors import InvalidInputError, StoreCorruptError, StoreUnavailableError
+from memorist.errors import StoreCorruptError, StoreUnavailableError, path_taken
 from memorist.stores.sqlite.connections import translated
 
 __all__ = ["copy_to", "damage"]
@@ -77,6 +77,6 @@ def _publish(part: Path, target: Path) -> None:
                 raise FileExistsError(target) from None
             part.rename(target)
     except FileExistsError as error:
-        raise InvalidInputError(f"{target} exists; choose another path for the backup") from error
+        raise path_taken(target) from error
     except OSError as error:
         raise StoreUnavailableError(f"the backup {target} cannot be made: {error}") from error
