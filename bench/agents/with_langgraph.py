@@ -1,0 +1,94 @@
+"""LangChain 1.x agents: MemoryMiddleware beside LangGraph's InMemoryStore, searched before each model call."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+from uuid import uuid4
+
+from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware, ModelRequest, dynamic_prompt
+from langchain_core.embeddings import Embeddings
+from langchain_core.language_models import SimpleChatModel
+from langgraph.store.memory import InMemoryStore
+from scripted import ScriptedAgent
+
+from memorist import Memory
+from memorist.adapters.langgraph import MemoryMiddleware
+from memorist.embedders import Embedder, Role
+
+HITS = 10
+"""How many items a search of LangGraph's store returns by default."""
+
+
+class Model(SimpleChatModel):
+    script: Any
+
+    @property
+    def _llm_type(self) -> str:
+        return "scripted"
+
+    def _call(self, messages: Any, *args: Any, **kwargs: Any) -> str:
+        return str(self.script.reply("\n".join(message.text for message in messages)))
+
+
+class Embedding(Embeddings):
+    """The embedder as LangChain takes it."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+
+    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
+        rows: list[list[float]] = (await self._embedder.embed(texts)).tolist()
+        return rows
+
+    async def aembed_query(self, text: str) -> list[float]:
+        row: list[float] = (await self._embedder.embed([text], Role.QUERY))[0].tolist()
+        return row
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        raise NotImplementedError
+
+    def embed_query(self, text: str) -> list[float]:
+        raise NotImplementedError
+
+
+class Agent(ScriptedAgent):
+    """An agent with one middleware for sessions that are kept, another for questions, and perhaps a store."""
+
+    def __init__(
+        self, kept: AgentMiddleware | None = None, asked: AgentMiddleware | None = None, store: Any = None
+    ) -> None:
+        super().__init__()
+        self._store = store
+        self._agents: dict[bool, Any] = {
+            keep: create_agent(Model(script=self.script), middleware=[each] if each else [], store=store)
+            for keep, each in ((True, kept), (False, asked))
+        }
+
+    async def turn(self, session: str, said: str, *, keep: bool) -> None:
+        await self._agents[keep].ainvoke({"messages": [said]}, {"configurable": {"thread_id": session}})
+        if keep and self._store:
+            for text in (said, self.script.answer):
+                await self._store.aput(("alice",), uuid4().hex, {"text": text})
+
+
+@dynamic_prompt
+async def searched(request: ModelRequest) -> str:
+    """Tell what LangGraph's store finds for the last message."""
+    question = request.messages[-1].text
+    items = await request.runtime.store.asearch(("alice",), query=question, limit=HITS)
+    return "\n".join(["What you know:", *(f"- {item.value['text']}" for item in items)])
+
+
+def agents(memory: Memory, embedder: Embedder) -> Mapping[str, Callable[[], ScriptedAgent]]:
+    """Return what makes an agent with each memory, by the memory's name."""
+    alice = memory.scoped(user="alice")
+
+    def own() -> Agent:
+        index: Any = {"dims": embedder.dimensions, "embed": Embedding(embedder), "fields": ["text"]}
+        return Agent(searched, searched, InMemoryStore(index=index))
+
+    return {
+        "none": Agent,
+        "InMemoryStore": own,
+        "Memorist": lambda: Agent(MemoryMiddleware(alice), MemoryMiddleware(alice, keep=False)),
+    }
