@@ -16,10 +16,31 @@ from memorist.records import MAX_ID, Draft, Hit, Kind, Record, parse_kind
 from memorist.times import now, parse_bound, parse_expiry, parse_time
 
 __all__ = [
-    "MAX_LIMIT", "Reader", "bound", "condition", "draft_of", "drafts", "expiry", "flag", "handle", "handles", "kind",
-    "kinds", "limit", "mapping", "number", "one_of", "optional", "probability", "rating", "text", "time",
-    "unknown_arguments", "vector", "words",
-]  # fmt: skip
+    "MAX_LIMIT",
+    "Reader",
+    "bound",
+    "condition",
+    "draft_of",
+    "drafts",
+    "expiry",
+    "flag",
+    "handle",
+    "handles",
+    "kind",
+    "kinds",
+    "limit",
+    "mapping",
+    "number",
+    "one_of",
+    "optional",
+    "probability",
+    "rating",
+    "text",
+    "time",
+    "unknown_arguments",
+    "vector",
+    "words",
+]
 
 MAX_LIMIT = 10_000
 Reader: TypeAlias = Callable[[str, Any], Any]

@@ -17,8 +17,16 @@ if TYPE_CHECKING:
     from memorist.embedders.registry import EmbedderSpec
     from memorist.indexes import Index
 
-__all__ = ["COMMAND_NAMES", "NAMES", "Settings", "config_file", "default_url", "from_environment", "from_file",
-           "options_from_file"]  # fmt: skip
+__all__ = [
+    "COMMAND_NAMES",
+    "NAMES",
+    "Settings",
+    "config_file",
+    "default_url",
+    "from_environment",
+    "from_file",
+    "options_from_file",
+]
 
 _Number = TypeVar("_Number", int, float)
 

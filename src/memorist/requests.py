@@ -68,7 +68,7 @@ __all__ = [
     "Users",
     "Vectors",
     "Where",
-]  # fmt: skip
+]
 
 T = TypeVar("T")
 IfExists: TypeAlias = Literal["error", "replace", "ignore"]

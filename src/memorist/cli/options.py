@@ -8,9 +8,27 @@ import typer
 from memorist.records import Kind
 
 __all__ = [
-    "Agent", "AsJson", "AsOf", "Cue", "Everyone", "Expires", "Id", "Kinds", "Limit", "Metadata", "OneKind", "Session",
-    "Shared", "Since", "Source", "Superseded", "Until", "User", "Verified", "Where",
-]  # fmt: skip
+    "Agent",
+    "AsJson",
+    "AsOf",
+    "Cue",
+    "Everyone",
+    "Expires",
+    "Id",
+    "Kinds",
+    "Limit",
+    "Metadata",
+    "OneKind",
+    "Session",
+    "Shared",
+    "Since",
+    "Source",
+    "Superseded",
+    "Until",
+    "User",
+    "Verified",
+    "Where",
+]
 
 
 def json_object(text: str) -> dict[str, Any]:

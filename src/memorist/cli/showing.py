@@ -16,8 +16,21 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-__all__ = ["clean", "console", "counted", "marked", "print_changes", "print_context", "print_hits", "print_json",
-           "print_record", "print_records", "print_table", "shown_url", "table"]  # fmt: skip
+__all__ = [
+    "clean",
+    "console",
+    "counted",
+    "marked",
+    "print_changes",
+    "print_context",
+    "print_hits",
+    "print_json",
+    "print_record",
+    "print_records",
+    "print_table",
+    "shown_url",
+    "table",
+]
 
 _LONGEST = 600
 _UNFRAMED_WIDTH = 10_000

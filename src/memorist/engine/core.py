@@ -63,9 +63,15 @@ class Core:
         return vectors
 
     def put(
-        self, record: Record, action: Action, vector: Vector | None, *, expected: int | None = None,
-        keep_index: bool = False, source: str | None = None,
-    ) -> Put:  # fmt: skip
+        self,
+        record: Record,
+        action: Action,
+        vector: Vector | None,
+        *,
+        expected: int | None = None,
+        keep_index: bool = False,
+        source: str | None = None,
+    ) -> Put:
         """Return the write that replaces the previous version by `record`."""
         findable = record.kind.recallable and not keep_index
         return Put(

@@ -115,9 +115,15 @@ class IndexedStore(WrappedStore):
         return await self.store.outline(wall, largest)
 
     async def candidates(
-        self, wall: Wall, outline: Outline, vector: Vector | None, terms: Sequence[str], filter: Filter, limit: int,
+        self,
+        wall: Wall,
+        outline: Outline,
+        vector: Vector | None,
+        terms: Sequence[str],
+        filter: Filter,
+        limit: int,
         near: Sequence[int] | None = None,
-    ) -> Candidates:  # fmt: skip
+    ) -> Candidates:
         if vector is not None and near is None:
             try:
                 near = await self._near(wall, outline, vector, filter, limit)

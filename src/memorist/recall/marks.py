@@ -17,9 +17,17 @@ from memorist.recall.temporal import DAY, spans
 from memorist.records import Kind, Record
 
 __all__ = [
-    "ASKS", "ASSISTANTS", "FIRST_PERSON", "STANDING", "TELLS", "TIMED", "days_in", "is_standing", "marks_of",
+    "ASKS",
+    "ASSISTANTS",
+    "FIRST_PERSON",
+    "STANDING",
+    "TELLS",
+    "TIMED",
+    "days_in",
+    "is_standing",
+    "marks_of",
     "speaker_of",
-]  # fmt: skip
+]
 
 ASKS, TELLS, TIMED, STANDING = "asks", "tells", "timed", "standing"
 _POINTS_AT = "day:"

@@ -22,9 +22,17 @@ from memorist.scope import DEFAULT_TENANT, SERVER_TENANT, Scope
 from memorist.times import TimeLike, iso, now, parse_expiry, parse_time
 
 __all__ = [
-    "LOCAL", "NO_TOKEN", "WRONG_HEADER", "Grant", "Right", "Token", "Tokens", "UnauthorizedError",
-    "is_loopback", "is_near",
-]  # fmt: skip
+    "LOCAL",
+    "NO_TOKEN",
+    "WRONG_HEADER",
+    "Grant",
+    "Right",
+    "Token",
+    "Tokens",
+    "UnauthorizedError",
+    "is_loopback",
+    "is_near",
+]
 
 NO_TOKEN = "a token is needed: send the header `Authorization: Bearer TOKEN`"
 WRONG_HEADER = "the header must be `Authorization: Bearer TOKEN`"

@@ -15,9 +15,19 @@ from memorist.records import Action, Change, Kind, Order, Record
 from memorist.scope import Reach, Wall
 
 __all__ = [
-    "Candidates", "Cursor", "Entries", "Entry", "Order", "Outline", "Put", "Remove", "Staged", "Store", "Vector",
+    "Candidates",
+    "Cursor",
+    "Entries",
+    "Entry",
+    "Order",
+    "Outline",
+    "Put",
+    "Remove",
+    "Staged",
+    "Store",
+    "Vector",
     "Write",
-]  # fmt: skip
+]
 
 Vector: TypeAlias = NDArray[np.float32]
 Cursor: TypeAlias = tuple[int | str, int, str, str | None]
@@ -241,9 +251,15 @@ class Store(ABC):
         return None
 
     async def candidates(
-        self, wall: Wall, outline: Outline, vector: Vector | None, terms: Sequence[str], filter: Filter, limit: int,
+        self,
+        wall: Wall,
+        outline: Outline,
+        vector: Vector | None,
+        terms: Sequence[str],
+        filter: Filter,
+        limit: int,
         near: Sequence[int] | None = None,
-    ) -> Candidates:  # fmt: skip
+    ) -> Candidates:
         """Return up to `limit` entries nearest to a unit vector and as many best by the terms, all passing the filter.
 
         Called only if `outline` has recently returned an outline. `near` are the numbers of the nearest entries,

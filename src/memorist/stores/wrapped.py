@@ -89,9 +89,15 @@ class WrappedStore(Store):
         return await self.store.outline(wall, largest)
 
     async def candidates(
-        self, wall: Wall, outline: Outline, vector: Vector | None, terms: Sequence[str], filter: Filter, limit: int,
+        self,
+        wall: Wall,
+        outline: Outline,
+        vector: Vector | None,
+        terms: Sequence[str],
+        filter: Filter,
+        limit: int,
         near: Sequence[int] | None = None,
-    ) -> Candidates:  # fmt: skip
+    ) -> Candidates:
         return await self.store.candidates(wall, outline, vector, terms, filter, limit, near)
 
     async def sweep(self, now: datetime) -> int:

@@ -25,7 +25,7 @@ __all__ = [
     "searching_words",
     "selecting",
     "state",
-]  # fmt: skip
+]
 
 _ENTRIES_AT_ONCE = 4000
 _ORDERS = {"newest": ("at", "DESC", "<"), "oldest": ("at", "ASC", ">"), "key": ("key", "ASC", ">")}

@@ -28,7 +28,7 @@ __all__ = [
     "token_of",
     "unescaped",
     "vector_from",
-]  # fmt: skip
+]
 
 SELECTED = COLUMNS.replace(" metadata, payload", " metadata::text, payload::text")
 """The columns of a record as they are read: its JSON as the text that it is kept in."""

@@ -102,9 +102,14 @@ _WORDS = {"number": "bigint", "length": "int", "terms": "tsvector"}
 
 
 def _bulk(
-    schema: str, table: str, columns: Mapping[str, str], name: tuple[str, str], rows: Sequence[Sequence[Any]], *,
+    schema: str,
+    table: str,
+    columns: Mapping[str, str],
+    name: tuple[str, str],
+    rows: Sequence[Sequence[Any]],
+    *,
     update: bool = True,
-) -> tuple[bytes, list[Any]]:  # fmt: skip
+) -> tuple[bytes, list[Any]]:
     """Return the statement that stores rows behind a wall, and its values: a list for each column."""
     given = ", ".join(f"%s::{_SENT.get(form, form)}[]" for form in columns.values())
     cast = ", ".join(f"{column}::{form}" if form in _SENT else column for column, form in columns.items())

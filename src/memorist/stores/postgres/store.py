@@ -251,9 +251,15 @@ class PostgresStore(Store):
         return candidates.outline_of(rows)
 
     async def candidates(
-        self, wall: Wall, outline: Outline, vector: Vector | None, terms: Sequence[str], filter: Filter, limit: int,
+        self,
+        wall: Wall,
+        outline: Outline,
+        vector: Vector | None,
+        terms: Sequence[str],
+        filter: Filter,
+        limit: int,
         near: Sequence[int] | None = None,
-    ) -> Candidates:  # fmt: skip
+    ) -> Candidates:
         passing = sql_of(filter, self._clock())
 
         async def by_vector() -> Sequence[int]:

@@ -364,9 +364,16 @@ def _places(walls: dict[int, Wall], reach: Reach) -> list[tuple[str, tuple[Any, 
 
 
 def _rows_in(
-    connection: apsw.Connection, wall: Wall, column: str, columns: str, values: Sequence[Any],
-    condition: str = "", bindings: Sequence[Any] = (), *, table: str = "records",
-) -> list[tuple[Any, ...]]:  # fmt: skip
+    connection: apsw.Connection,
+    wall: Wall,
+    column: str,
+    columns: str,
+    values: Sequence[Any],
+    condition: str = "",
+    bindings: Sequence[Any] = (),
+    *,
+    table: str = "records",
+) -> list[tuple[Any, ...]]:
     """Return `columns` of a wall's rows with `column` in `values`."""
     place = writes.find_partition(connection, wall)
     rows: list[tuple[Any, ...]] = []

@@ -162,9 +162,13 @@ def token(partition: int | None) -> str:
 
 
 def index(
-    connection: apsw.Connection, partition: int | None, number: int, terms: str, vector: Vector | None,
+    connection: apsw.Connection,
+    partition: int | None,
+    number: int,
+    terms: str,
+    vector: Vector | None,
     marks: Iterable[str] = (),
-) -> None:  # fmt: skip
+) -> None:
     """Index a record by its terms and vector, and store its marks with them."""
     blob = None if vector is None else vector.tobytes()
     row = (partition, number, terms, blob, " ".join(sorted(marks)))

@@ -16,9 +16,24 @@ from memorist.stores.base import Entry, Put, Remove, Store, Vector
 from memorist.times import now
 
 __all__ = [
-    "ALICE", "ALL", "BOB", "DIMENSIONS", "FINGERPRINT", "NOON", "SHARED", "Contract", "everything", "forgotten",
-    "ids_of", "make_record", "only", "put", "revised", "scenario", "vector_of",
-]  # fmt: skip
+    "ALICE",
+    "ALL",
+    "BOB",
+    "DIMENSIONS",
+    "FINGERPRINT",
+    "NOON",
+    "SHARED",
+    "Contract",
+    "everything",
+    "forgotten",
+    "ids_of",
+    "make_record",
+    "only",
+    "put",
+    "revised",
+    "scenario",
+    "vector_of",
+]
 
 ALICE, BOB, SHARED = Wall("acme", "alice"), Wall("acme", "bob"), Wall("acme", None)
 NOON = datetime(2024, 5, 8, 12, tzinfo=UTC)
