@@ -18,7 +18,7 @@ from memorist.scope import Wall
 from memorist.stores import Store
 from memorist.stores.sqlite import SQLiteStore
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 
 async def fill(path: Path) -> None:
