@@ -25,12 +25,12 @@ def create_app(
     """Return the server as an ASGI app.
 
     Args:
-        memory: an open one, bound to no tenant and no user; it stays the caller's to close.
-        open: let callers on this machine in without a token. Only for a server on a loopback address.
-        limits: what a request may cost.
-        observer: what is told of its requests; by default one of its own, with the program's OpenTelemetry.
-        more: routes to stand beside its own, within the same limits; who they let in is up to them.
-        settings: what the console shows an operator of how the server was set up.
+        memory: an open memory, bound to no tenant and no user; the caller closes it.
+        open: admit callers on this machine without a token. Only for a server on a loopback address.
+        limits: the limits of a request.
+        observer: receives reports of its requests; by default a new one, with the program's OpenTelemetry.
+        more: additional routes within the same limits; they check access themselves.
+        settings: the settings that the console shows to an operator.
 
     Raises:
         InvalidInputError: the memory is bound.

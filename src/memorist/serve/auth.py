@@ -1,7 +1,7 @@
-"""Bearer tokens: who may do what, in which tenant, as which user.
+"""Bearer tokens: the tenant, the user and the right of a caller.
 
-A token is shown once, when it is created; only its sha256 is kept, as a topic of a tenant that no token
-reaches. So tokens live in the store itself: every process that serves it sees one created or revoked at once.
+A token is shown once, when it is created; only its SHA-256 is stored, as a topic of a tenant that no token can
+reach. Tokens are in the store itself, so every process that serves it sees a new or revoked token at once.
 """
 
 import hashlib
@@ -43,11 +43,11 @@ _KEY = "token/"
 
 
 class UnauthorizedError(ScopeError):
-    """The caller brought no token, or one that does not hold."""
+    """The caller sent no token, or an invalid one."""
 
 
 class Right(StrEnum):
-    """What a token allows; each includes the ones before it."""
+    """The right of a token; each includes the ones before it."""
 
     METRICS = "metrics"
     READ = "read"
@@ -55,20 +55,20 @@ class Right(StrEnum):
     ADMIN = "admin"
 
     def includes(self, other: "Right") -> bool:
-        """Whether who has this right has the other too."""
+        """Return whether this right includes the other."""
         order = list(Right)
         return order.index(self) >= order.index(other)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """What a caller may do.
+    """The access of a caller.
 
     Args:
-        name: who it is, for people and logs.
+        name: the caller's name, for people and logs.
         tenant: its tenant; None for an operator, who names one with each request.
-        user: its user; None for one who speaks for all users of the tenant and names one with each request.
-        right: the most it may do.
+        user: its user; None for a caller that acts for all users of the tenant and names one with each request.
+        right: its right.
     """
 
     name: str
@@ -77,7 +77,7 @@ class Grant:
     right: Right
 
     def check(self, right: Right) -> None:
-        """Raise ScopeError where this right is not granted."""
+        """Raise ScopeError if this right is not granted."""
         if not self.right.includes(right):
             raise ScopeError(f"this needs the right {str(right)!r}; the token has {str(self.right)!r}")
 
@@ -89,10 +89,10 @@ class Grant:
         agent: str | None = None,
         session: str | None = None,
     ) -> Scope:
-        """Return the scope of a request that names these; what the token is bound to cannot be changed.
+        """Return the scope of a request with these names; a request cannot change the token's tenant or user.
 
         Raises:
-            ScopeError: another tenant or user than the token's.
+            ScopeError: the tenant or user is not the token's.
             InvalidInputError: a name is blank or too long.
         """
         bound = Scope(DEFAULT_TENANT if self.tenant is None else self.tenant, self.user)
@@ -106,12 +106,12 @@ class Grant:
 
 
 LOCAL = Grant(name="local", tenant=None, user=None, right=Right.ADMIN)
-"""Whoever is on this machine, where the server asks for no token."""
+"""The access of callers on this machine, if the server requires no token."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
-    """A token as it is kept: everything but itself.
+    """A token as it is stored, without its secret.
 
     `id` is the beginning of its sha256. `expires_at` is None for one that holds until it is revoked.
     """
@@ -123,7 +123,7 @@ class Token:
 
     @property
     def expired(self) -> bool:
-        """Whether its time is over."""
+        """Return whether it has expired."""
         return self.expires_at is not None and self.expires_at <= now()
 
     def to_dict(self) -> dict[str, Any]:
@@ -158,14 +158,14 @@ class Tokens:
         right: Right | str = Right.WRITE,
         expires_at: TimeLike | None = None,
     ) -> tuple[str, Token]:
-        """Return a new token, which is shown this once, and how it is kept.
+        """Return a new token's secret, which is shown only once, and the token as it is stored.
 
         Args:
             name: for people; unique among the tokens.
             tenant: its tenant; None for an operator's token, for every tenant.
             user: its user; None for all users of the tenant.
             right: "read", "write" or "admin".
-            expires_at: until when it holds: a point in time, or seconds from now.
+            expires_at: when it expires: a point in time, or seconds from now.
 
         Raises:
             InvalidInputError: an argument is wrong.
@@ -185,23 +185,23 @@ class Tokens:
         secret = _PREFIX + secrets.token_urlsafe(32)
         digest = _digest(secret)
         token = Token(id=digest[:12], grant=grant, created_at=created, expires_at=expires)
-        # Not the record's own expires_at: a caller whose token has expired is to be told so.
+        # Not the record's own expires_at: a caller with an expired token gets an error that says so.
         await self._memory.remember(
             json.dumps(token.to_dict()), kind=Kind.TOPIC, key=_KEY + digest, id=digest,
-            metadata={"tenant": grant.tenant, "user": grant.user},  # a purge of the user finds it by these
+            metadata={"tenant": grant.tenant, "user": grant.user},  # a purge of the user finds the token by these
         )  # fmt: skip
         return secret, token
 
     async def find(self, secret: str) -> Token | None:
-        """Return the token that this is, expired or not, or None."""
+        """Return the token with this secret, even if it has expired; None for an unknown one."""
         record = await self._memory.lookup(_KEY + _digest(secret), kind=Kind.TOPIC)
         return None if record is None else _read(record)
 
     async def grant(self, secret: str) -> Grant:
-        """Return what the token that this is allows.
+        """Return the access of the token with this secret.
 
         Raises:
-            UnauthorizedError: it is unknown, or its time is over.
+            UnauthorizedError: it is unknown or has expired.
         """
         token = await self.find(secret)
         if token is None:
@@ -215,7 +215,7 @@ class Tokens:
         return sorted([_read(each) for each in await self._records()], key=lambda token: token.grant.name)
 
     async def revoke(self, name: str) -> Token:
-        """Make a token worthless at once, and return what it was.
+        """Revoke a token at once, and return it.
 
         Args:
             name: its name, or its id.
@@ -235,12 +235,14 @@ class Tokens:
 
 
 def is_near(client: str | None, headers: Mapping[str, str]) -> bool:
-    """Whether somebody on this machine asks: as far as is known, no proxy for another, no page of another site, and
-    under no name but this machine's own, for a page can give its own site's name this machine's address.
+    """Return whether a request comes from a program on this machine, and not through a proxy or from another site's
+    page.
+
+    The header Host must name this machine, because a page can give its own site's name this machine's address.
 
     Args:
         client: the address that the request comes from, if known.
-        headers: its headers, by names in small letters.
+        headers: its headers, by names in lower case.
     """
     host = headers.get("host", "")
     origin = headers.get("origin")

@@ -1,4 +1,4 @@
-"""What a request may cost: its body's size, its time, and how many go at once. Plain ASGI, around the app."""
+"""Limits of requests: the size of a body, the time, and the number at once. Plain ASGI, around the app."""
 
 import asyncio
 import json
@@ -21,11 +21,11 @@ MIB = 1024 * 1024
 
 
 class BodyTooLargeError(InvalidInputError):
-    """The body has more bytes than the server takes."""
+    """The body has more bytes than the server accepts."""
 
 
 class OverloadedError(StoreBusyError):
-    """The server has as much to do as it takes on; the call can be repeated."""
+    """The server has too many concurrent requests; the call can be retried."""
 
 
 class RequestTimeoutError(StoreBusyError):
@@ -34,14 +34,14 @@ class RequestTimeoutError(StoreBusyError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What one request may cost.
+    """The limits of requests.
 
     Args:
-        body_bytes: most bytes of a body.
-        load_bytes: most bytes of what `load` reads, which is never held whole.
-        concurrency: most requests at once; more are refused, to be repeated.
-        seconds: longest time of a request; of a streaming one, longest wait for the other side.
-        body_seconds: longest time for a body to arrive; of a streaming request, `seconds` for each part of it.
+        body_bytes: the most bytes of a body.
+        load_bytes: the most bytes of a body of `load`, which is never held in memory whole.
+        concurrency: the most requests at once; more are refused and can be retried.
+        seconds: the longest time of a request; for a streaming one, the longest wait for the other side.
+        body_seconds: the longest time for a body to arrive; for a streaming request, `seconds` for each part of it.
     """
 
     body_bytes: int = 10 * MIB
@@ -52,14 +52,14 @@ class Limits:
 
 
 class Limiter:
-    """An app that keeps another within limits.
+    """An app that enforces limits around another.
 
     Args:
-        app: what it protects.
+        app: the app to protect.
         limits: the limits.
-        streaming: the paths of which the time is not limited as a whole.
-        free: the paths that are answered however busy the server is.
-        refuse: how an error becomes a status, headers and a body.
+        streaming: the paths without a limit of the whole time.
+        free: the paths that are answered even if the server is busy.
+        refuse: converts an error into a status, headers and a body.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class Limiter:
 
 
 class _Body:
-    """Receives a body and stops where it grows too large or does not go on."""
+    """Receives a body, and stops if it grows too large or stalls."""
 
     def __init__(self, scope: Message, receive: Receive, limits: Limits, *, streaming: bool) -> None:
         self._receive = receive
@@ -120,7 +120,7 @@ class _Body:
                 raise self._too_large()
 
     async def __call__(self) -> Message:
-        if self._ended:  # only the caller's hanging up is waited for
+        if self._ended:  # only a disconnect is awaited
             return await self._receive()
         deadline = self._deadline or asyncio.get_running_loop().time() + self._patience
         try:
@@ -130,7 +130,7 @@ class _Body:
             raise HTTPException(408, f"the body did not arrive within {self._patience:g} seconds") from error
         self._read += len(message.get("body", b""))
         self._ended = not message.get("more_body", False)
-        if self._read > self._most:  # the app is reading: let it answer
+        if self._read > self._most:  # the app is reading, so it answers
             raise HTTPException(413, str(self._too_large()))
         return message
 
@@ -139,7 +139,7 @@ class _Body:
 
 
 class _Answer:
-    """Sends an answer, and knows whether it has begun."""
+    """Sends an answer, and records whether it has begun."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -150,7 +150,7 @@ class _Answer:
         await self._send(message)
 
     async def refuse(self, status: int, headers: dict[str, str], body: Any) -> None:
-        """Answer with an error; an answer that has begun can only be broken off."""
+        """Answer with an error; an answer that has begun can only be aborted."""
         if self._begun:
             raise ConnectionAbortedError("the answer was broken off")
         content = json.dumps(body).encode()

@@ -1,4 +1,4 @@
-"""What the head of a request says, read strictly: as UTF-8, once, and with no parameter that is not known."""
+"""Strict parsing of headers and query strings: UTF-8 only, no duplicates, no unknown parameters."""
 
 from collections.abc import Collection, Iterable
 from urllib.parse import parse_qsl
@@ -13,10 +13,10 @@ _MOST_PARAMETERS = 200
 
 
 def header(headers: Iterable[tuple[bytes, bytes]], name: str) -> str | None:
-    """Return the value of a header, or None where it is not sent.
+    """Return the value of a header, or None if it is not sent.
 
     Raises:
-        InvalidInputError: it is blank, comes twice, or is not UTF-8.
+        InvalidInputError: it is blank, sent twice, or not UTF-8.
     """
     values = [value for each, value in headers if each.decode("latin-1").lower() == name.lower()]
     if not values:
@@ -49,15 +49,15 @@ def read_query(query: bytes) -> list[tuple[str, str]]:
 
 
 def check_query(query: bytes, known: Collection[str], repeated: Collection[str] = ()) -> None:
-    """Refuse a query string with a parameter that a route does not have, or has once and is given twice.
+    """Refuse a query string with unknown or repeated parameters.
 
     Args:
         query: the query string as it was sent.
         known: the route's parameters.
-        repeated: those of them that may come several times.
+        repeated: the parameters that may be repeated.
 
     Raises:
-        InvalidInputError: as said, or as for `read_query`.
+        InvalidInputError: a parameter is unknown or repeated, or as for `read_query`.
     """
     seen = set[str]()
     for name, _ in read_query(query):

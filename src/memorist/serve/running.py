@@ -1,4 +1,4 @@
-"""A server on a socket: from binding it to a clean end."""
+"""Running a server on a socket, from binding it to a clean shutdown."""
 
 import asyncio
 import errno
@@ -22,17 +22,17 @@ __all__ = ["Server", "bind", "bracketed", "check_open", "serve", "url_of"]
 
 _GRACE = 10
 _HEAD_SECONDS = 10.0
-"""How long a connection may stay open without a whole request's head on it."""
+"""Seconds that a connection may stay open without a complete request head."""
 
 
 def bind(host: str, port: int) -> socket.socket:
     """Return a socket that listens on a host's address.
 
     Raises:
-        OSError: the address is not here, or the port is taken.
+        OSError: the address is not this machine's, or the port is taken.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # The protocol is named because asyncio looks at it: without, it would leave Nagle's algorithm on, and every
+    # The protocol is named because asyncio checks it: otherwise it leaves Nagle's algorithm on, and every
     # answer would wait 40 ms for the acknowledgement of its first half.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
@@ -53,20 +53,20 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def url_of(host: str, listening: socket.socket) -> str:
-    """Return the URL of a server that was bound to a host."""
+    """Return the URL of a server on a host."""
     return f"http://{bracketed(host)}:{listening.getsockname()[1]}"
 
 
 def bracketed(host: str) -> str:
-    """Return a host as it stands in a URL: an IPv6 address in brackets."""
+    """Return a host as written in a URL: an IPv6 address in brackets."""
     return f"[{host.strip('[]')}]" if ":" in host else host
 
 
 def check_open(host: str, *, tokens: bool) -> bool:
-    """Return whether a server there may let callers in without a token.
+    """Return whether a server on this host may admit callers without a token.
 
     Raises:
-        InvalidInputError: it may not, and there is no token that would let anyone in.
+        InvalidInputError: it requires a token, and none exists.
     """
     if is_loopback(host):
         return True
@@ -79,17 +79,17 @@ def check_open(host: str, *, tokens: bool) -> bool:
 
 
 class _Punctual(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # one class or another, as is installed
-    """A connection that is closed where the head of its next request does not arrive in time."""
+    """A connection that is closed if the head of its next request does not arrive in time."""
 
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        """Begin to wait for a request."""
+        """Start waiting for a request."""
         super().connection_made(transport)
         self._wait()
 
     def data_received(self, data: bytes) -> None:
-        """Take what arrived."""
+        """Receive data."""
         super().data_received(data)
         if self._is_answering:
             self._stop()
@@ -121,13 +121,13 @@ class _Punctual(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # one clas
 
 
 class Server(uvicorn.Server):
-    """A server that ends when it is told to, and lets what is around it end too.
+    """A server that stops on a signal without ending the process, so that the caller can clean up.
 
-    `answering` is set once it answers; `should_exit` ends it.
+    `answering` is set once it answers; setting `should_exit` stops it.
 
     Args:
-        app: what it serves.
-        proxies: the addresses of proxies that are believed as to who asks, and whether with TLS.
+        app: the app to serve.
+        proxies: the addresses of proxies that are trusted for the client's address and for TLS.
     """
 
     def __init__(self, app: Any, *, proxies: Sequence[str] = ()) -> None:
@@ -148,13 +148,13 @@ class Server(uvicorn.Server):
         self.answering = asyncio.Event()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to answer."""
+        """Start answering."""
         await super().startup(sockets)
         self.answering.set()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """End on Ctrl-C or SIGTERM, without the signal going on: the memory is to be closed after."""
+        """Stop on Ctrl-C or SIGTERM without raising the signal again, so that the memory can be closed afterwards."""
         before = {each: signal.signal(each, self.handle_exit) for each in (signal.SIGINT, signal.SIGTERM)}
         try:
             yield
@@ -164,5 +164,5 @@ class Server(uvicorn.Server):
 
 
 async def serve(app: Any, listening: socket.socket, *, proxies: Sequence[str] = ()) -> None:
-    """Answer on a socket until the process is told to end; then finish what was begun."""
+    """Serve on a socket until the process receives a signal to stop; then finish pending requests."""
     await Server(app, proxies=proxies).serve(sockets=[listening])

@@ -1,4 +1,4 @@
-"""The web console: a memory in a browser, rendered here, with one small script and nothing from elsewhere."""
+"""The web console: a memory in a browser, rendered at the server, with one small script and no external resources."""
 
 from memorist.serve.console.app import console_routes
 

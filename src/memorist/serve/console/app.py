@@ -31,7 +31,7 @@ _CHANGES = {
 
 
 def console_routes(server: Server) -> list[BaseRoute]:
-    """Return the console's routes, to stand beside those of REST."""
+    """Return the console's routes, to be added to those of REST."""
     sessions = Sessions()
     routes: list[BaseRoute] = [
         Route(path, answered(handler, server, sessions, Right.READ), methods=["GET"])
@@ -56,7 +56,7 @@ async def _docs(request: Request) -> Response:
 
 
 def _login(server: Server, sessions: Sessions) -> Callable[[Request], Awaitable[Response]]:
-    """The way in: a token, once; the cookie stands for it afterwards."""
+    """Handle the login page: a token is entered once, and a cookie replaces it."""
 
     async def login(request: Request) -> Response:
         if request.method == "POST":
@@ -86,7 +86,7 @@ def _login_page(place: str, problem: str | None = None, status: int = 200) -> Re
 
 
 def _own(path: object) -> str:
-    """Return a path of this site; anything else is the first page."""
+    """Return a path on this site; for anything else, the first page's."""
     own = isinstance(path, str) and path.startswith("/") and not path.startswith(("//", "/\\"))
     return str(path) if own else "/"
 

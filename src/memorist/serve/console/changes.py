@@ -1,4 +1,4 @@
-"""What a form does: each one verb, and back to where it came from."""
+"""Handlers of forms: each calls one verb and redirects back to its page."""
 
 import json
 from typing import Any
@@ -32,7 +32,7 @@ async def remember(visit: Visit) -> Response:
 
 
 async def revise(visit: Visit) -> Response:
-    """Change a record's text, cue or verification; what is as it was is left alone."""
+    """Change a record's text, cue or verification; unchanged fields are left alone."""
     id = _needed(visit, "id")
     old = await visit.memory.get(id)
     if old is None:
@@ -50,7 +50,7 @@ async def revise(visit: Visit) -> Response:
 
 
 async def rate(visit: Visit) -> Response:
-    """Give a record feedback, or take it back."""
+    """Set or clear a record's rating."""
     id, rating = _needed(visit, "id"), _needed(visit, "rating")
     try:
         value = None if rating == "none" else float(rating)
@@ -61,7 +61,7 @@ async def rate(visit: Visit) -> Response:
 
 
 async def forget(visit: Visit) -> Response:
-    """Forget a record, which can be taken back for two minutes."""
+    """Forget a record; this can be undone for two minutes."""
     id, memory = _needed(visit, "id"), visit.memory
     record = await memory.get(id)
     if record is None or not await memory.forget(id, source="console"):
@@ -71,7 +71,7 @@ async def forget(visit: Visit) -> Response:
 
 
 async def undo(visit: Visit) -> Response:
-    """Store what was forgotten last as it was."""
+    """Restore the record that was forgotten last."""
     record = visit.session.forgotten
     if record is None:
         raise NotFoundError("there is nothing to take back any more; two minutes is what there is")
@@ -89,7 +89,7 @@ async def undo(visit: Visit) -> Response:
 
 
 async def set_topic(visit: Visit) -> Response:
-    """Give a topic its value, or delete it where the value is blank."""
+    """Set a topic, or delete it if the value is blank."""
     topic = _needed(visit, "topic")
     old = await visit.memory.topics.get(topic)
     value = visit.text("value", old)
@@ -103,7 +103,7 @@ async def set_topic(visit: Visit) -> Response:
 
 
 async def load(visit: Visit) -> Response:
-    """Store what an export holds."""
+    """Load an exported file."""
     file = visit.values.get("file")
     if not isinstance(file, UploadFile) or not file.filename:
         raise FormatError("choose a file that was exported before")

@@ -1,4 +1,4 @@
-"""Pages that only look: find, browse, a record, topics, the picture, how things stand."""
+"""Pages that only read: find, browse, a record, topics, the picture, the status."""
 
 from typing import Any
 
@@ -17,13 +17,13 @@ __all__ = ["browse", "context", "export", "find", "picture", "record", "status",
 _PAGE = 25
 _HITS = 10
 _DEEPEST = 12
-"""How many dots of a topic's name make branches; the rest of the name is its leaf."""
+"""The number of dots of a topic's name that make branches; the rest of the name is its leaf."""
 _MOST_DRAWN = 1500
 _KINDS = [str(kind) for kind in Kind]
 
 
 async def find(visit: Visit) -> Response:
-    """Find as one types; the script asks for the hits alone, and without a script the form does."""
+    """Show the page that finds records while typing. The script requests only the hits; without it, the form works."""
     question = visit.value("q") or ""
     hits: list[Hit] = []
     if question.strip():
@@ -76,7 +76,7 @@ async def browse(visit: Visit) -> Response:
 
 
 async def record(visit: Visit) -> Response:
-    """Show one record and everything that became of it."""
+    """Show one record and its history."""
     id = visit.value("id")
     if id is None:
         raise InvalidInputError("name a record: /record?id=…")
@@ -101,7 +101,7 @@ async def topics(visit: Visit) -> Response:
 
 
 async def picture(visit: Visit) -> Response:
-    """Draw the memory: what lies near what, and how much came when."""
+    """Draw the memory: a map of similar records, and the number of records over time."""
     memory = visit.memory
     newest = await memory.recent(_MOST_DRAWN)
     vectors = await memory.vectors([each.id for each in newest])
@@ -114,7 +114,7 @@ async def picture(visit: Visit) -> Response:
 
 
 async def export(visit: Visit) -> Response:
-    """Hand out every record of the scope, as lines of JSON."""
+    """Export every record of the scope as lines of JSON."""
     lines = visit.memory.export()
 
     async def encoded() -> Any:
@@ -126,7 +126,7 @@ async def export(visit: Visit) -> Response:
 
 
 async def status(visit: Visit) -> Response:
-    """Tell how things stand: what is stored, and what the server is set to."""
+    """Show the status: what is stored, and the server's settings."""
     memory = visit.memory
     kinds = {kind: await memory.count(kind=kind) for kind in _KINDS}
     users = await _users(memory) if visit.may_see_all and memory.scope.user is None else None

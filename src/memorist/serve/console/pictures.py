@@ -19,7 +19,7 @@ _MOST_BARS = 48
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A record on the map: its place in the drawing, kind, id and first words."""
+    """A record on the map: its position, kind, id and first words."""
 
     x: float
     y: float
@@ -30,7 +30,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """How many records are of one span of time; `height` is a share of the highest, in percent."""
+    """The number of records in one span of time; `height` is in percent of the highest."""
 
     label: str
     count: int
@@ -38,7 +38,7 @@ class Bar:
 
 
 def embedding_map(records: Sequence[Record], vectors: Sequence[Any]) -> list[Point]:
-    """Return where each record lies on the first two principal components of the vectors."""
+    """Return each record's position on the first two principal components of the vectors."""
     if not records:
         return []
     matrix = np.stack(vectors).astype(np.float64)
@@ -55,7 +55,7 @@ def embedding_map(records: Sequence[Record], vectors: Sequence[Any]) -> list[Poi
 
 
 def by_time(records: Sequence[Record]) -> list[Bar]:
-    """Return how many records there are of each day, week, month or year, whichever is fine enough to draw."""
+    """Return the number of records for each day, week, month or year, whichever suits the drawing."""
     if not records:
         return []
     moments = sorted(record.at for record in records)

@@ -1,4 +1,4 @@
-"""From values to pages: the templates, and what they say of times, links and signals."""
+"""Rendering pages: the templates, and their times, links and signals."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -32,19 +32,19 @@ _SIGNALS = {
 
 
 def link(path: str, **query: Any) -> str:
-    """Return a path with the parameters that are given."""
+    """Return a path with the parameters that are not None, False or empty."""
     given = {name: value for name, value in query.items() if value not in (None, "", False)}
     return f"{path}?{urlencode(given)}" if given else path
 
 
 def _when(moment: datetime) -> Markup:
-    """Return a time as people read it and as programs do."""
+    """Return a time as an element that people and programs can read."""
     exact = moment.isoformat()
     return Markup('<time datetime="{}" title="{}">{}</time>').format(exact, exact, f"{moment:%Y-%m-%d %H:%M}")
 
 
 def _marked(text: str, words: tuple[str, ...]) -> Markup:
-    """Return a text with the words that matched marked; what is in it stays text."""
+    """Return a text with its matched words highlighted, and everything else escaped."""
     import re
 
     if not words:
@@ -58,7 +58,7 @@ def _marked(text: str, words: tuple[str, ...]) -> Markup:
 
 
 def _shares(signals: Mapping[str, float]) -> list[tuple[str, float, float]]:
-    """Return (what, how strong, how much of the whole in percent) of each signal, the weightiest first."""
+    """Return (name, strength, share in percent) of each signal, largest share first."""
     weighed = {name: max(WEIGHTS.get(name, 0.0) * value, 0.0) for name, value in signals.items()}
     whole = sum(weighed.values()) or 1.0
     rows = [(_SIGNALS.get(name, name), signals[name], 100 * part / whole) for name, part in weighed.items()]
@@ -77,5 +77,5 @@ def _environment() -> Environment:
 
 
 def render(template: str, **values: Any) -> str:
-    """Return a template filled in. Everything in it is escaped."""
+    """Return a rendered template. All values are escaped."""
     return _environment().get_template(template).render(**values)

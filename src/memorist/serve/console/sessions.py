@@ -1,4 +1,4 @@
-"""Who is at the browser: a cookie, what it was let in with, and what it may still take back."""
+"""Sessions of browsers: a cookie, the token behind it, and the record that can be restored."""
 
 import secrets
 import time
@@ -17,7 +17,7 @@ _UNDO_SECONDS = 120
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """A record that was just forgotten, kept in this process's memory alone, to be taken back for a while."""
+    """A record that was just forgotten, kept only in this process's memory, so that it can be restored for a while."""
 
     record: Record
     until: float
@@ -25,9 +25,9 @@ class Forgotten:
 
 @dataclass(slots=True)
 class Session:
-    """One browser. `secret` is the token it was let in with; None where the server asks for none.
+    """The session of one browser. `secret` is its token; None if the server requires none.
 
-    `csrf` must come with every form: no other site can know it.
+    Every form must contain `csrf`, which no other site can know.
     """
 
     id: str = field(default_factory=lambda: secrets.token_urlsafe(32))
@@ -38,28 +38,28 @@ class Session:
     _forgotten: Forgotten | None = None
 
     def forgot(self, record: Record) -> None:
-        """Keep a forgotten record for a while, in the place of the one before."""
+        """Keep a forgotten record for a while, replacing the one before."""
         self._forgotten = Forgotten(record, time.monotonic() + _UNDO_SECONDS)
 
     @property
     def forgotten(self) -> Record | None:
-        """The record that can still be taken back."""
+        """The record that can still be restored."""
         if self._forgotten is not None and self._forgotten.until < time.monotonic():
             self._forgotten = None
         return None if self._forgotten is None else self._forgotten.record
 
     def took_back(self) -> None:
-        """Let the forgotten record go: it is stored again."""
+        """Drop the forgotten record, which has been restored."""
         self._forgotten = None
 
     def take_notice(self) -> str | None:
-        """Return what is to be told once."""
+        """Return the message to show once, and clear it."""
         notice, self.notice = self.notice, None
         return notice
 
 
 class Sessions:
-    """The browsers of this process; idle ones go, and the oldest where there are too many."""
+    """The sessions of this process; idle ones are removed, and the oldest if there are too many."""
 
     def __init__(self) -> None:
         self._sessions: OrderedDict[str, Session] = OrderedDict()
@@ -77,7 +77,7 @@ class Sessions:
         return session
 
     def begin(self, secret: str | None = None) -> Session:
-        """Return a new session; nothing of an older one goes on in it."""
+        """Return a new session that shares nothing with an older one."""
         session = Session(secret=secret)
         self._sessions[session.id] = session
         while len(self._sessions) > _MOST:
@@ -85,5 +85,5 @@ class Sessions:
         return session
 
     def end(self, session: Session) -> None:
-        """Forget a session."""
+        """Remove a session."""
         self._sessions.pop(session.id, None)

@@ -1,4 +1,4 @@
-"""One visit: who asks, for which scope, and how a page or a refusal goes back."""
+"""One request to the console: its caller and scope, and the responses to it."""
 
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -29,9 +29,9 @@ _MOST_FORM_FIELDS = 50
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """A request that was let in.
+    """An admitted request.
 
-    `values` are the parameters of the address, and those of the form where one was sent.
+    `values` are the parameters of the query, and those of the form if one was sent.
     """
 
     request: Request
@@ -41,16 +41,16 @@ class Visit:
     values: Mapping[str, Any]
 
     def value(self, name: str) -> str | None:
-        """Return a parameter exactly as it was sent; an empty one is as good as none."""
+        """Return a parameter exactly as it was sent; None for an empty one."""
         text = self.values.get(name)
         return text or None if isinstance(text, str) else None
 
     def text(self, name: str, before: str | None = None) -> str | None:
-        """Return what was typed, with the line ends that browsers turn into CR LF as they were.
+        """Return a typed text with the CR LF of browsers turned back into the original line ends.
 
         Args:
             name: the parameter.
-            before: the text that was to be edited; returned itself where nothing but its line ends differs.
+            before: the text that was edited; returned unchanged if only its line ends differ.
         """
         typed = self.value(name)
         if typed is None:
@@ -62,17 +62,17 @@ class Visit:
 
     @property
     def scope(self) -> dict[str, str | None]:
-        """The tenant and user named, which every link takes along; what the token is bound to need not be."""
+        """The tenant and user that every link carries, unless the token is bound to them."""
         tenant = None if self.grant.tenant is not None else self.value("tenant")
         user = None if self.grant.user is not None else self.value("user")
         return {"tenant": tenant, "user": user}
 
     @property
     def memory(self) -> Memory:
-        """The memory in the scope named.
+        """The memory in the requested scope.
 
         Raises:
-            ScopeError: it is not the token's.
+            ScopeError: the token does not allow that scope.
         """
         scope = self.grant.scope(tenant=self.value("tenant"), user=self.value("user"))
         self.request.scope[SCOPE] = scope
@@ -80,7 +80,7 @@ class Visit:
 
     @property
     def may_see_all(self) -> bool:
-        """Whether the token allows a look at all users of its tenant at once."""
+        """Whether the token allows reading all users of its tenant at once."""
         return self.grant.user is None and self.grant.right.includes(Right.ADMIN)
 
     def link(self, path: str, **query: Any) -> str:
@@ -88,9 +88,9 @@ class Visit:
         return link(path, **self.scope, **query)
 
     def record_link(self, record: Record) -> str | None:
-        """Return where a record is shown: under its owner, who may be another than the one looked at.
+        """Return the address of a record's page, in the scope of its owner, who may differ from the current user.
 
-        None for one that the token does not reach by itself, as a shared one for a token of a user.
+        None for a record that the token cannot reach, such as a shared one with a user's token.
         """
         owner = record.scope.user
         if self.grant.user is None:
@@ -108,7 +108,7 @@ class Visit:
         return HTMLResponse(render(template, **common, **values), status)
 
     def redirect(self, path: str, notice: str | None = None, **query: Any) -> Response:
-        """Return the way to another page, and what is told there."""
+        """Return a redirect to another page, with a message to show there."""
         self.session.notice = notice
         return RedirectResponse(self.link(path, **query), 303)
 
@@ -119,7 +119,7 @@ Handler: TypeAlias = Callable[[Visit], Awaitable[Response]]
 def answered(
     handler: Handler, server: Server, sessions: Sessions, right: Right
 ) -> Callable[[Request], Awaitable[Response]]:
-    """Return a handler as a route: who may not is shown the way in, and what goes wrong is a page."""
+    """Return a handler as a route that redirects unauthenticated visitors to /login and shows errors as pages."""
 
     async def route(request: Request) -> Response:
         session = sessions.find(request.cookies.get(COOKIE))
@@ -149,7 +149,7 @@ def answered(
 
 @asynccontextmanager
 async def _form(request: Request) -> AsyncIterator[FormData | None]:
-    """Read the form that was sent, if one was; its files are gone afterwards."""
+    """Return the fields of the form, if one was sent; its files are closed afterwards."""
     if request.method != "POST":
         yield None
         return
@@ -158,7 +158,7 @@ async def _form(request: Request) -> AsyncIterator[FormData | None]:
 
 
 def _check_form(request: Request, session: Session, form: FormData) -> None:
-    """Refuse a form that is not one of this session's pages'."""
+    """Refuse a form that does not come from a page of this session."""
     given = form.get("csrf")
     if (
         is_foreign(request)
@@ -169,17 +169,17 @@ def _check_form(request: Request, session: Session, form: FormData) -> None:
 
 
 def is_foreign(request: Request) -> bool:
-    """Whether another site's page sent a request."""
+    """Return whether a page of another site sent the request."""
     origin = request.headers.get("origin")
     return origin is not None and urlsplit(origin).netloc != request.headers.get("host", "")
 
 
 class FormRefusedError(UnauthorizedError):
-    """A form came from elsewhere."""
+    """A form came from another site or session."""
 
 
 def error_page(error: MemoristError, grant: Grant | None = None) -> Response:
-    """Return a page that tells what went wrong."""
+    """Return an error page."""
     status, _, body = problem_of(error)
     status = 403 if isinstance(error, FormRefusedError) else status
     text = render("error.html", title=body["title"], detail=body["detail"], signed_in=grant is not None)
@@ -187,13 +187,13 @@ def error_page(error: MemoristError, grant: Grant | None = None) -> Response:
 
 
 def set_cookie(request: Request, response: Response, session: Session) -> None:
-    """Let the browser come back as this session."""
+    """Set the session's cookie."""
     secure = request.url.scheme == "https"
     response.set_cookie(COOKIE, session.id, httponly=True, samesite="strict", secure=secure, path="/")
 
 
 def secured(response: Response) -> Response:
-    """Return an answer that forbids the browser what no page here needs."""
+    """Return a response with headers that forbid the browser everything that the pages do not need."""
     for name, value in HEADERS.items():
         response.headers.setdefault(name, value)
     return response

@@ -1,4 +1,4 @@
-"""Whose memory a request works on, and what it may do there: said by the server or a token, never by an argument."""
+"""The memory and the right of a request: set by the server or a token, never by an argument."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,34 +13,34 @@ __all__ = ["Access", "Gate"]
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """One caller's way in.
+    """The access of one caller.
 
     Args:
-        memory: in the scope that the caller has.
-        right: the most it may do there.
+        memory: the memory in the caller's scope.
+        right: the caller's right.
     """
 
     memory: Memory
     right: Right = Right.WRITE
 
     def check(self, what: str, needed: Right) -> None:
-        """Raise ScopeError where `what` needs a right that the caller lacks."""
+        """Raise ScopeError if `what` needs a right that the caller lacks."""
         if not self.right.includes(needed):
             raise ScopeError(f"{what} needs the right {str(needed)!r}; there is only {str(self.right)!r} here")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """Lets HTTP requests in.
+    """Admits HTTP requests.
 
     Args:
-        memory: an open one, bound to no tenant and no user.
-        tenant: whose, where the token does not say.
-        user: whose, where the token does not say; None leaves it to the header Memorist-User, and without
-            that it is the tenant's shared records.
-        agent: the label that is written, and that narrows reads.
+        memory: an open memory, bound to no tenant and no user.
+        tenant: the tenant, if the token names none.
+        user: the user, if the token names none; None uses the header Memorist-User, or without it the tenant's
+            shared records.
+        agent: the label that is stored with new records and narrows reads.
         session: likewise.
-        right: the most that anyone may do here.
+        right: the highest right of any caller.
         open: whether callers on this machine need no token. Only for a server on a loopback address.
     """
 
@@ -53,15 +53,15 @@ class Gate:
     open: bool = False
 
     async def admit(self, headers: Sequence[tuple[bytes, bytes]], client: str | None) -> Access:
-        """Return what a request with these headers may do.
+        """Return the access of a request with these headers.
 
         Args:
-            headers: names, in small letters, and values.
+            headers: the headers, by names in lower case.
             client: the address it comes from, if known.
 
         Raises:
-            UnauthorizedError: it brought no token, or one that is unknown or expired.
-            ScopeError: it names another user than it is granted.
+            UnauthorizedError: it has no token, or one that is unknown or expired.
+            ScopeError: it names a user other than the token's.
             InvalidInputError: the header Memorist-User is blank, repeated or not UTF-8, or holds no user's name.
         """
         grant = await self._grant(headers, client)

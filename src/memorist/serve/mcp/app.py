@@ -43,12 +43,12 @@ def create_app(
     """Return the server as an ASGI app. No state is held between requests, so any process can answer each.
 
     Args:
-        gate: lets requests in.
+        gate: admits requests.
         hosts: the names that a request may call this server by, on any port where they name none; another
             name, or a page of another origin, is refused: it is how a web page would reach a local server.
             None is any name: who comes without a token must use this machine's own all the same.
         path: where the server answers.
-        limits: what a request may cost.
+        limits: the limits of a request.
         ended: called with each call of a verb that has ended, to be counted.
 
     Raises:
@@ -65,13 +65,13 @@ def create_app(
     )
     door = _Door(StreamableHTTPASGIApp(manager), gate)
     guarded = Limiter(door, limits, streaming=(), free=(), refuse=_refusal)
-    # Nothing is sent unasked and no session is kept, so that there is nothing to GET or DELETE.
+    # The server sends no notifications and keeps no session, so there is nothing to GET or DELETE.
     route = Route(path, endpoint=guarded, methods=["POST"])
     return Starlette(routes=[route], lifespan=lambda app: manager.run())
 
 
 class _Door:
-    """Lets in who may come in, and says who it is."""
+    """Admits callers and identifies them."""
 
     def __init__(self, app: ASGIApp, gate: Gate) -> None:
         self._app = app
@@ -91,7 +91,7 @@ class _Door:
 
 def _access_of(context: Context) -> Access:
     if context.request is None:
-        raise ScopeError("the request says not who sent it")
+        raise ScopeError("the request does not identify its sender")
     access: Access = context.request.scope[_ACCESS]
     return access
 
@@ -110,13 +110,13 @@ def _security(hosts: Iterable[str] | None) -> TransportSecuritySettings:
 
 
 def _forms(host: str) -> list[str]:
-    """Return a host as the SDK matches it: alone, and with any port where it names none."""
+    """Return a host as the SDK matches it: as it is, and with any port if it names none."""
     ends_in_port = host.rpartition(":")[2].isdigit() and not host.endswith("]")
     return [host] if ends_in_port else [host, f"{host}:*"]
 
 
 def _refusal(error: Exception) -> tuple[int, dict[str, str], Any]:
-    """Return the status that says what is wrong, the headers, and the error in the form that MCP clients show."""
+    """Return the status and headers for an error, and the error in the form that MCP clients show."""
     status = next(status for each, status in _STATUS.items() if isinstance(error, each))
     code = INTERNAL_ERROR if status >= 500 else INVALID_REQUEST
     headers = {"content-type": "application/json"}

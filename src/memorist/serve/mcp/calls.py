@@ -1,4 +1,4 @@
-"""A span for each request of an MCP client, by its method and tool, and never by what was asked or answered."""
+"""A span for each request of an MCP client, with its method and tool, and without its content or answer."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -13,17 +13,17 @@ __all__ = ["ObservedCalls"]
 
 
 class ObservedCalls:
-    """A middleware of the SDK's, in the place of its own, which tells what errors say and names that a client made up.
+    """A middleware that replaces the SDK's own, which reports error messages and names that a client made up.
 
     Args:
-        telemetry: makes the spans.
+        telemetry: creates the spans.
     """
 
     def __init__(self, telemetry: Telemetry) -> None:
         self._telemetry = telemetry
 
     async def __call__(self, ctx: Any, call_next: Callable[[Any], Awaitable[Any]]) -> Any:
-        """Hand a request on."""
+        """Forward a request."""
         tool = (ctx.params or {}).get("name")
         known = tool if ctx.method == "tools/call" and tool in TOOLS else None
         told = {"mcp.method.name": ctx.method} | ({} if known is None else {"gen_ai.tool.name": known})

@@ -1,4 +1,4 @@
-"""What a model is told of this memory: the instructions, and the prompt that says when to use which tool."""
+"""The instructions for a model, and the prompt that says when to use which tool."""
 
 from mcp_types import GetPromptResult, Prompt, PromptMessage, TextContent
 

@@ -61,10 +61,10 @@ async def list_resources(memory: Memory, cursor: str | None) -> ListResourcesRes
 
 
 async def read_resource(memory: Memory, uri: str) -> ReadResourceResult:
-    """Return what is behind a URI.
+    """Return the resource at a URI.
 
     Raises:
-        NotFoundError: there is nothing.
+        NotFoundError: there is none.
     """
     if uri == PROFILE_URI:
         return _contents(uri, await profile(memory), "text/markdown")
@@ -81,7 +81,7 @@ async def read_resource(memory: Memory, uri: str) -> ReadResourceResult:
 
 
 async def completed(memory: Memory, beginning: str) -> Completion:
-    """Return the names of topics that begin so."""
+    """Return the names of topics with this prefix."""
     page = await memory.unlabelled().browse(kind=Kind.TOPIC, order="key", key_prefix=beginning or None, limit=_PAGE)
     return Completion(values=[str(record.key) for record in page.records], has_more=page.next is not None)
 

@@ -1,4 +1,4 @@
-"""The server run: by stdio for one client, by HTTP for many."""
+"""Running the server: over stdio for one client, over HTTP for many."""
 
 import logging
 import signal
@@ -26,7 +26,7 @@ _EVERY_ADDRESS = ("0.0.0.0", "::", "")
 async def serve_stdio(access: Access) -> None:
     """Serve the client at the other end of the standard streams until it closes them.
 
-    Nothing but the protocol goes to the standard output, whoever prints.
+    Only the protocol is written to the standard output, even if a library prints.
     """
     server = create_server(access)
     with _ending_at_once():
@@ -46,10 +46,10 @@ async def serve_http(
     path: str = "/mcp",
     ready: Callable[[str], None] = lambda url: None,
 ) -> None:
-    """Serve clients over streamable HTTP until the process is told to stop.
+    """Serve clients over streamable HTTP until the process receives a signal to stop.
 
     Args:
-        gate: lets requests in; `open` is heeded on a loopback address alone.
+        gate: admits requests; `open` applies only on a loopback address.
         host: the address to listen on.
         port: the port; 0 takes a free one.
         hosts: more names that clients call this server by.
@@ -82,9 +82,9 @@ def _names(host: str, more: tuple[str, ...]) -> tuple[str, ...]:
 
 @contextmanager
 def _ending_at_once() -> Iterator[None]:
-    """Let Ctrl-C end the process as SIGTERM does: nothing can wake the thread that waits for the next line.
+    """Let Ctrl-C end the process as SIGTERM does: the thread that waits for the next line cannot be woken.
 
-    What was acknowledged is on disk, so that there is nothing to finish.
+    Acknowledged writes are on disk, so there is nothing to finish.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

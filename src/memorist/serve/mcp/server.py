@@ -1,4 +1,4 @@
-"""The server: the SDK's requests answered out of the memory that the caller may see."""
+"""The server: answers the SDK's requests from the memory in the caller's scope."""
 
 import json
 import logging
@@ -63,7 +63,7 @@ def create_server(
     """Return an MCP server, to be run on a transport of the SDK.
 
     Args:
-        access: whose memory it is and what may be done there; for all requests, or found for each.
+        access: the memory and the right; one for all requests, or a function that returns it for each.
         telemetry: gets the spans; by default OpenTelemetry with the program's own providers.
         ended: called with each call of a verb that has ended, to be counted.
     """
@@ -154,7 +154,7 @@ async def _call_tool(access: Access, params: CallToolRequestParams) -> CallToolR
 
 
 def _told(tool: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
-    """Return a tool of which a caller learns no more than the errors that are meant for it."""
+    """Return a tool that reports only expected errors to its caller."""
 
     @wraps(tool)
     async def call(**arguments: Any) -> Any:
@@ -227,6 +227,6 @@ def _as_protocol_error(error: Exception) -> MCPError:
 
 
 def _report(error: Exception) -> None:
-    """Log where something unforeseen went wrong, but not what it says, which may hold a memory's text."""
+    """Log where an unexpected error was raised, but not its message, which may quote a memory's text."""
     frames = "".join(traceback.format_tb(error.__traceback__))
     log.error("%s\n%s", type(error).__name__, frames)

@@ -1,4 +1,4 @@
-"""What a server tells of itself to whoever runs it: spans, measures and logs, and never a text or a token."""
+"""Spans, metrics and logs of a server; they never contain a text or a token."""
 
 from memorist.serve.observability.logs import LogFormat, start_logging
 from memorist.serve.observability.observer import Observer

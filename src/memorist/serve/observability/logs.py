@@ -1,7 +1,7 @@
-"""The log of a server, on stderr: a line for each entry, as text or JSON, and never what an exception says.
+"""The log of a server, on stderr: a line for each entry, as text or JSON, without the messages of exceptions.
 
-The message of an exception may quote what it failed on, and that may be a memory's text. So a traceback is written
-with its classes, files and lines alone.
+The message of an exception may quote a memory's text. So a traceback is written with only its classes, files and
+lines.
 """
 
 import json
@@ -20,11 +20,11 @@ def start_logging(form: LogFormat | None = None, stream: TextIO | None = None) -
     """Send this process's log to stderr.
 
     Args:
-        form: "text" or "json", with a line for each request; None writes only what goes wrong, as text.
-        stream: where to, if not to stderr.
+        form: "text" or "json", with a line for each request; None writes only errors, as text.
+        stream: the stream to write to; by default stderr.
 
     Returns:
-        What writes it, to be removed from the root logger again.
+        The handler, which the caller removes from the root logger.
     """
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonLines() if form == "json" else TextLines())
@@ -36,7 +36,7 @@ def start_logging(form: LogFormat | None = None, stream: TextIO | None = None) -
 
 
 class JsonLines(logging.Formatter):
-    """Each entry is a JSON object on a line of its own."""
+    """Formats each entry as a JSON object on one line."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""
@@ -53,7 +53,7 @@ class JsonLines(logging.Formatter):
 
 
 class TextLines(logging.Formatter):
-    """Each entry is a line for people, with its fields behind it."""
+    """Formats each entry as a readable line, followed by its fields."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line, and a traceback below it."""
@@ -68,9 +68,9 @@ class TextLines(logging.Formatter):
 
 
 def _message(record: logging.LogRecord) -> str:
-    """Return the first line of what an entry says, which in libraries' entries is their own words.
+    """Return the first line of an entry's message, which is a library's own text.
 
-    asyncio puts the exception that nobody caught into the lines below it.
+    asyncio puts an uncaught exception into the following lines.
     """
     arguments = record.args
     if isinstance(arguments, tuple):
@@ -84,7 +84,7 @@ def _class_of(value: object) -> object:
 
 
 def _frames(error: BaseException) -> list[str]:
-    """Return where an exception, and each that led to it, was raised: classes, files and lines."""
+    """Return where an exception and its causes were raised: classes, files and lines."""
     told: list[str] = []
     seen: set[int] = set()
     now: BaseException | None = error
@@ -97,5 +97,5 @@ def _frames(error: BaseException) -> list[str]:
 
 
 def _plain(value: object) -> str:
-    """Return a value on one line, whatever characters are in it."""
+    """Return a value on one line, with control characters escaped."""
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in str(value))

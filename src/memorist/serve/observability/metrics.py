@@ -1,4 +1,4 @@
-"""What `/metrics` shows, in the form that Prometheus reads."""
+"""The metrics at `/metrics`, in Prometheus's format."""
 
 from memorist import __version__
 from memorist.engine.traced import SECONDS, Call
@@ -15,7 +15,7 @@ MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Metrics:
-    """The counts of one server. Their labels are routes, verbs and classes of errors: few, and nobody's own."""
+    """The metrics of one server. Their labels are routes, verbs and classes of errors, never users' data."""
 
     def __init__(self) -> None:
         registry = self._registry = CollectorRegistry()
@@ -48,5 +48,5 @@ class Metrics:
             self._errors.labels(call.verb, call.error).inc()
 
     def text(self) -> bytes:
-        """Return all of it, as Prometheus reads it."""
+        """Return all metrics in Prometheus's format."""
         return generate_latest(self._registry)

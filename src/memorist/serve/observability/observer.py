@@ -1,4 +1,4 @@
-"""What one server is observed with."""
+"""The observer of one server."""
 
 from memorist.engine.traced import Telemetry, Watch
 from memorist.errors import MissingExtraError
@@ -9,11 +9,11 @@ __all__ = ["Observer"]
 
 
 class Observer:
-    """The spans and measures of one server; nothing leaves the process but through exporters that the program set.
+    """The spans and metrics of one server; they leave the process only through exporters that the program has set.
 
     Args:
-        telemetry: OpenTelemetry's part; by default that of the program's own providers, where its API is installed.
-        names: write tenants' and users' names to the logs too.
+        telemetry: OpenTelemetry's tracer and meter; by default the program's own, if its API is installed.
+        names: also write tenants' and users' names to the logs.
     """
 
     def __init__(self, telemetry: Telemetry | None = None, *, names: bool = False) -> None:
@@ -23,7 +23,7 @@ class Observer:
         self._watch = Watch(self.telemetry, self.metrics.verb)
 
     def observed(self, memory: Memory) -> Memory:
-        """Return the same memory, its verbs observed."""
+        """Return the same memory with its verbs observed."""
         return memory.traced(self._watch)
 
 

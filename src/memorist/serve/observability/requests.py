@@ -1,4 +1,4 @@
-"""An app of which every request is counted, traced and logged, by the route and never by what was asked."""
+"""An app that counts, traces and logs every request by its route, never by its content."""
 
 import logging
 import time
@@ -15,23 +15,23 @@ __all__ = ["ERROR", "GRANT", "SCOPE", "ObservedRequests"]
 log = logging.getLogger("memorist.serve.requests")
 
 GRANT = "memorist.grant"
-"""Where a request's scope says who asks."""
+"""The key of the caller in a request's ASGI scope."""
 SCOPE = "memorist.scope"
-"""Where it says whose records are meant."""
+"""The key of the memory's scope in it."""
 ERROR = "memorist.error"
-"""Where it says what class of error was answered."""
+"""The key of the class of the error in it."""
 _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 _HUNG_UP = 499
 _PROBES = frozenset(("/health", "/ready", "/metrics"))
 
 
 class ObservedRequests:
-    """An app around another.
+    """An app that observes another.
 
     Args:
-        app: what answers.
-        observer: what is told.
-        route_of: the template of the route that a scope was handed to, or None where there is none.
+        app: the app that answers.
+        observer: receives the reports.
+        route_of: returns the template of the route that answered a scope, or None if there is none.
     """
 
     def __init__(self, app: App, observer: Observer, route_of: Callable[[Mapping[str, Any]], str | None]) -> None:
@@ -45,7 +45,7 @@ class ObservedRequests:
             self._duration = self._telemetry.meter.create_histogram(name, "s", told)
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Hand a request on, and tell how it went."""
+        """Forward a request and report its outcome."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -93,7 +93,7 @@ class ObservedRequests:
     def _fields(
         self, scope: Message, method: str, route: str, status: int, seconds: float, error: str | None
     ) -> dict[str, Any]:
-        """Return what is logged of a request."""
+        """Return the logged fields of a request."""
         grant: Grant | None = scope.get(GRANT)
         fields = {"method": method, "route": route, "status": status, "milliseconds": round(seconds * 1000, 2)}
         if grant is not None:
@@ -107,7 +107,7 @@ class ObservedRequests:
 
 
 def _trace(span: Any) -> dict[str, str]:
-    """Return what ties a line of the log to its span."""
+    """Return the fields that link a line of the log to its span."""
     context = None if span is None else span.get_span_context()
     if context is None or not context.is_valid:
         return {}

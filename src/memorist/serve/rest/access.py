@@ -1,4 +1,4 @@
-"""From a request to the memory that it may see: its token, what it names, and the right it needs."""
+"""Access of requests: from the token and the names in a request to a memory in the allowed scope."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ _bearer = HTTPBearer(auto_error=False, description="A token made by `memorist to
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """What all requests share.
+    """The state shared by all requests.
 
     `open` is whether callers on this machine need no token, `settings` what an operator is shown of the others.
     """
@@ -44,7 +44,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """One request's way in: what it is granted, and the memory in the scope that it names."""
+    """The access of one request: its grant, and the memory in the scope that it names."""
 
     grant: Grant
     memory: Memory
@@ -70,12 +70,12 @@ class Access:
 
 
 def server_of(request: Request) -> Server:
-    """Return what the app was made with."""
+    """Return the shared state of the app."""
     return cast(Server, request.app.state.server)
 
 
 async def admit(request: Request) -> Grant:
-    """Return what the caller is granted, and keep it with the request, to be asked for once.
+    """Return the caller's grant, and cache it with the request.
 
     Raises:
         UnauthorizedError: it brought no token, or one that is unknown or expired.
@@ -90,7 +90,7 @@ async def admit(request: Request) -> Grant:
 
 
 async def authorized(request: Request, server: Server, secret: str | None) -> Grant:
-    """Return what the caller is granted.
+    """Return the caller's grant.
 
     Raises:
         UnauthorizedError: it brought no token, or one that is unknown or expired.
@@ -109,7 +109,7 @@ def _is_local(request: Request) -> bool:
 
 
 def _needing(right: Right) -> Callable[..., Awaitable[Access]]:
-    """Return a dependency that lets those in who have the right."""
+    """Return a dependency that admits callers with the right."""
 
     async def access(
         request: Request,

@@ -1,8 +1,8 @@
-"""Idempotency keys: a request that comes again, because its answer was lost, is not done again.
+"""Idempotency keys: a request that is retried because its answer was lost is carried out only once.
 
-What is stored holds no text and no name, only hashes, versions and numbers, so that nothing of a user is left
-here after a purge; an answer is made again from the records' own history. It is stored as a topic of the
-server's tenant, in the same store as the records, and goes after a day.
+A stored key holds no text and no name, only hashes, versions and numbers, so that nothing of a user is left after a
+purge; the answer is rebuilt from the records' history. A key is stored as a topic of the server's tenant, in the same
+store as the records, and expires after a day.
 
 `remember` leaves its mark in the records themselves: their ids are made from the key. So there is no moment at
 which a crash could leave records without a trace of the request that stored them.
@@ -27,7 +27,7 @@ __all__ = ["Ledger", "Outcome", "Settle", "fingerprint", "original", "remember_o
 
 _KEEP = 24 * 3600.0
 _RUNNING = timedelta(minutes=2)
-"""After so long a call that never ended was cut off by a crash, and may be made again."""
+"""After this time an unfinished call is considered cut off by a crash, and may be repeated."""
 _WORKED_ON = "the same request is being worked on; try again in a second"
 _REUSED = "the Idempotency-Key came before with another request; take a new one for each"
 _COMPARED = ("content", "kind", "cue", "key", "metadata", "payload", "happened_at")
@@ -37,7 +37,7 @@ Settle: TypeAlias = Callable[[datetime], Awaitable[Outcome | None]]
 
 
 class Ledger:
-    """What became of the requests that had a key.
+    """The outcomes of requests with a key.
 
     Args:
         memory: any memory of the store that is bound to no tenant or user.
@@ -104,7 +104,7 @@ def _outcome(entry: Record, request: str) -> Outcome | None:
 
 
 def fingerprint(*parts: Any) -> str:
-    """Return what tells one request from another: a hash, so that nothing can be read off it."""
+    """Return a request's fingerprint: a hash that reveals nothing of it."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
@@ -138,7 +138,7 @@ async def remember_once(
         return before
     try:
         return await memory.remember(named, if_exists=if_exists, forgetting=forgetting)
-    except ConflictError:  # perhaps the same request, a moment earlier
+    except ConflictError:  # perhaps by the same request, a moment earlier
         if (before := await _remembered(memory, drafts, named)) is not None:
             return before
         raise
@@ -155,14 +155,14 @@ async def _remembered(memory: Memory, given: Sequence[Draft], named: Sequence[Dr
             raise KeyReusedError(_REUSED)
         record = changes[0].record
         if record is None and asked.id is not None:
-            return None  # an id of the caller's own is free again
+            return None  # the caller's own id is free again
         if record is None:
             raise ConflictError("what this Idempotency-Key stored has been forgotten since")
         wanted = draft.to_record(memory.scope, record.created_at)
         if any(getattr(record, name) != getattr(wanted, name) for name in _COMPARED):
             if asked.id is None:
                 raise KeyReusedError(_REUSED)
-            return None  # an id of the caller's own, taken by something else: let the verb say so
+            return None  # the caller's own id is taken by another record: the verb raises
         first.append(record)
     return first
 

@@ -1,4 +1,4 @@
-"""Errors as answers: one status for each class, and a body as RFC 9457 has it."""
+"""Errors as responses: one status for each class, and a body as in RFC 9457."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ _DESCRIPTIONS = {
 
 
 def problems(*statuses: int, common: tuple[int, ...] = (401, 403, 422, 503)) -> dict[int | str, dict[str, Any]]:
-    """Return what OpenAPI says of the errors of a route: those of any route, and these."""
+    """Return the OpenAPI responses for the errors of a route: those of every route, and these."""
     problem = {"model": models.Problem, "content": {MEDIA_TYPE: {}}}
     return {status: {**problem, "description": _DESCRIPTIONS[status]} for status in sorted({*common, *statuses})}
 
@@ -84,9 +84,9 @@ BODY = problems(400, 408, 413, 415)
 
 
 def problem_of(error: Exception) -> tuple[int, dict[str, str], dict[str, Any]]:
-    """Return the status, the headers and the body that stand for an error of ours.
+    """Return the status, the headers and the body for an error of this package.
 
-    `error` in the body names the class in `memorist.errors` that says the same.
+    `error` in the body names the corresponding class in `memorist.errors`.
     """
     status = next(STATUS[each] for each in type(error).__mro__ if each in STATUS)
     name = next(each.__name__ for each in type(error).__mro__ if each.__name__ in errors.__all__)
@@ -99,7 +99,7 @@ def problem_of(error: Exception) -> tuple[int, dict[str, str], dict[str, Any]]:
 
 
 def add_handlers(app: FastAPI) -> None:
-    """Make every error of the app a problem."""
+    """Convert every error of the app into a problem document."""
 
     @app.exception_handler(errors.MemoristError)
     async def ours(request: Request, error: errors.MemoristError) -> JSONResponse:
@@ -127,7 +127,7 @@ def add_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(Exception)
     async def unforeseen(request: Request, error: Exception) -> JSONResponse:
-        # Starlette logs the traceback; what it says may hold a memory's text, so the caller does not get it.
+        # Starlette logs the traceback; the message may quote a memory's text, so the caller does not get it.
         return _answer(500, "the server failed; its log says more", "MemoristError")
 
 
@@ -147,7 +147,7 @@ def _body(status: int, detail: str, name: str) -> dict[str, Any]:
 
 
 def _explained(found: Sequence[Any]) -> tuple[int, str]:
-    """Return the status and one sentence for what is wrong with a request's form."""
+    """Return the status and one sentence for a malformed request."""
     first = found[0]
     if first["type"] == "json_invalid":
         return 400, f"the body is not JSON: {first['ctx']['error']} at character {first['loc'][-1] + 1}"

@@ -1,4 +1,4 @@
-"""How paths and bodies are read: ids may hold any character, and JSON is taken at its word."""
+"""Parsing of paths and bodies: ids may hold any character, and JSON is parsed strictly."""
 
 import asyncio
 import json
@@ -19,20 +19,20 @@ __all__ = ["RawPaths", "StrictRoute"]
 
 _REPEATED = ("kind",)
 _LARGE = 64 * 1024
-"""Bodies from here on are parsed beside the event loop, which would stand still meanwhile."""
+"""Bodies of at least this size are parsed on a thread, so that they do not block the event loop."""
 _parser = ThreadPoolExecutor(1, "memorist-json")
-"""One thread: the bodies of many callers are parsed one after the other, with room between for everybody else."""
+"""One thread: large bodies are parsed one after the other, so that other requests run between them."""
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 class RawPaths:
-    """An app that matches paths as they were sent: a slash within an id stays what it is, ``%2F``."""
+    """An app that matches paths as they were sent: a slash within an id stays ``%2F``."""
 
     def __init__(self, app: App) -> None:
         self._app = app
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Hand a request on with its path still encoded."""
+        """Forward a request with its path still encoded."""
         if scope["type"] == "http" and scope.get("raw_path") is not None:
             raw = scope["raw_path"].partition(b"?")[0]
             scope = {**scope, "path": raw.decode("ascii", "replace")}
@@ -40,13 +40,13 @@ class RawPaths:
 
 
 class StrictRequest(Request):
-    """A request whose JSON is exactly JSON."""
+    """A request that accepts only valid JSON."""
 
     async def json(self) -> Any:
         """Return the body's value.
 
         Raises:
-            JSONDecodeError: it is none.
+            JSONDecodeError: it is not valid JSON.
         """
         body = await self.body()
         if len(body) < _LARGE:
@@ -55,13 +55,13 @@ class StrictRequest(Request):
 
 
 class StrictRoute(APIRoute):
-    """A route that lets callers in before it reads what they send, and then reads it strictly.
+    """A route that checks access before it reads the request, and then parses it strictly.
 
-    It takes no parameter that it does not have, its body as `StrictRequest` does, and no other media type than JSON.
+    It refuses unknown parameters and media types other than JSON, and parses its body as `StrictRequest` does.
     """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return what answers a request."""
+        """Return the handler of a request."""
         inner = super().get_route_handler()
         takes_json = self.body_field is not None
         known = list(_parameters_of(self.dependant))
