@@ -38,7 +38,7 @@ WEIGHTS: Mapping[str, float] = {
 }
 """What each signal counts: learned listwise on all the data sets together, then rounded; see docs/recall.md."""
 RATING = 1.0
-"""What a rating of 1 counts: as much as 0.05 of similarity, so it decides only among like records."""
+"""What a rating of 1 counts: as much as 0.08 of similarity, so it decides only among like records."""
 _MOST_BY_WORDS = (WEIGHTS["words"] + WEIGHTS["words_around"]) * (K1 + 1) + WEIGHTS["pairs"]
 _AS_IT_IS = Scale()
 _NOBODY = Crowd()
