@@ -15,9 +15,6 @@ from memorist import Memory
 from memorist.adapters.langgraph import MemoryMiddleware
 from memorist.embedders import Embedder, Role
 
-HITS = 10
-"""How many items a search of LangGraph's store returns by default."""
-
 
 class Model(SimpleChatModel):
     script: Any
@@ -71,24 +68,29 @@ class Agent(ScriptedAgent):
                 await self._store.aput(("alice",), uuid4().hex, {"text": text})
 
 
-@dynamic_prompt
-async def searched(request: ModelRequest) -> str:
-    """Tell what LangGraph's store finds for the last message."""
-    question = request.messages[-1].text
-    items = await request.runtime.store.asearch(("alice",), query=question, limit=HITS)
-    return "\n".join(["What you know:", *(f"- {item.value['text']}" for item in items)])
+def searching(limit: int) -> Any:
+    """Return a middleware that tells what LangGraph's store finds for the last message."""
+
+    @dynamic_prompt
+    async def searched(request: ModelRequest) -> str:
+        question = request.messages[-1].text
+        items = await request.runtime.store.asearch(("alice",), query=question, limit=limit)
+        return "\n".join(["What you know:", *(f"- {item.value['text']}" for item in items)])
+
+    return searched
 
 
 def agents(memory: Memory, embedder: Embedder) -> Mapping[str, Callable[[], ScriptedAgent]]:
     """Return what makes an agent with each memory, by the memory's name."""
     alice = memory.scoped(user="alice")
 
-    def own() -> Agent:
+    def own(limit: int) -> Agent:
         index: Any = {"dims": embedder.dimensions, "embed": Embedding(embedder), "fields": ["text"]}
-        return Agent(searched, searched, InMemoryStore(index=index))
+        return Agent(searching(limit), searching(limit), InMemoryStore(index=index))
 
     return {
         "none": Agent,
-        "InMemoryStore": own,
+        "InMemoryStore": lambda: own(10),  # as many items as it returns by default
+        "InMemoryStore, 15 items": lambda: own(15),  # about as many tokens as Memorist's 600
         "Memorist": lambda: Agent(MemoryMiddleware(alice), MemoryMiddleware(alice, keep=False)),
     }
