@@ -1,0 +1,94 @@
+"""How long a coding agent waits for ``memorist hook``: cold, and where a server runs.
+
+    python bench/speed/cold.py [--records 10000] [--runs 7]
+
+Each row is a new process. Its time on the clock depends on what else the machine does; its processor time, and both
+as multiples of an interpreter that does nothing, depend on that less.
+"""
+
+import asyncio
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+PROMPT = "With which script is the harbour deployed?"
+USER = "bench"
+MAIN = [sys.executable, "-c", "from memorist.cli import main; main()"]
+Row = tuple[float, float]
+
+
+async def fill(records: int, project: str) -> None:
+    from common import text
+
+    from memorist import Memory
+
+    async with Memory.open(user=USER, agent=project) as memory:
+        for start in range(0, records, 1000):
+            await memory.remember([text(number) for number in range(start, min(start + 1000, records))])
+
+
+def measured(command: Sequence[str], stdin: bytes, runs: int) -> Row:
+    """Return the best time on the clock and the best processor time of a process, in seconds."""
+    walls, cpus = [], []
+    for _ in range(runs):
+        before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+        done = subprocess.run(command, input=stdin, capture_output=True, check=True)
+        walls.append(time.perf_counter() - start)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        cpus.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        assert not done.stderr, done.stderr.decode()
+    return min(walls), min(cpus)
+
+
+def main() -> None:
+    arguments = ArgumentParser()
+    arguments.add_argument("--records", type=int, default=10_000)
+    arguments.add_argument("--runs", type=int, default=7)
+    given = arguments.parse_args()
+    with TemporaryDirectory() as name:
+        folder = Path(name).resolve()
+        db = os.environ.get("MEMORIST_BENCH_DB", str(folder / "cold.db"))
+        os.environ.update(MEMORIST_DB=db, MEMORIST_STATE=str(folder / "state"), MEMORIST_USER=USER)
+        project = folder / "project"
+        project.mkdir()
+        if not Path(db).exists():
+            asyncio.run(fill(given.records, str(project)))
+        said = json.dumps({"session_id": "s", "cwd": str(project), "prompt": PROMPT}).encode()
+        quiet = json.dumps({"session_id": "s", "cwd": str(project), "prompt": "yes"}).encode()
+        rows = {
+            "an interpreter that does nothing": measured([sys.executable, "-c", ""], b"", given.runs),
+            "import memorist.memory": measured([sys.executable, "-c", "import memorist.memory"], b"", given.runs),
+            "memorist --version": measured([*MAIN, "--version"], b"", given.runs),
+            "a hook with nothing to say": measured([*MAIN, "hook", "UserPromptSubmit"], quiet, given.runs),
+            "a prompt, cold": measured([*MAIN, "hook", "UserPromptSubmit"], said, given.runs),
+            "a session's start, cold": measured([*MAIN, "hook", "SessionStart"], said, given.runs),
+        }
+        with subprocess.Popen([*MAIN, "serve", "--port", "0"], stdout=subprocess.PIPE) as server:
+            while not list((folder / "state").glob("servers/*.json")):
+                time.sleep(0.1)
+            subprocess.run([*MAIN, "hook", "UserPromptSubmit"], input=said, capture_output=True, check=True)
+            rows["a prompt, at a server"] = measured([*MAIN, "hook", "UserPromptSubmit"], said, given.runs)
+            rows["a session's start, at a server"] = measured([*MAIN, "hook", "SessionStart"], said, given.runs)
+            server.terminate()
+        log = folder / "state" / "hook.log"
+        assert not log.exists(), log.read_text()
+        show(rows)
+
+
+def show(rows: dict[str, Row]) -> None:
+    nothing = rows["an interpreter that does nothing"]
+    print("| process | ms | processor, ms | × nothing | processor × nothing |\n|---|---:|---:|---:|---:|")
+    for name, (wall, cpu) in rows.items():
+        ratios = f"{wall / nothing[0]:.1f} | {cpu / nothing[1]:.1f}"
+        print(f"| {name} | {wall * 1000:.0f} | {cpu * 1000:.0f} | {ratios} |")
+
+
+if __name__ == "__main__":
+    main()
