@@ -15,5 +15,5 @@ def main() -> None:
         from memorist.cli.app import app  # here, so that importing this package loads no library
 
         app(prog_name="memorist")
-    except KeyboardInterrupt:  # while the libraries are loaded; commands tell it themselves
+    except KeyboardInterrupt:  # while the libraries are loaded; commands handle Ctrl-C themselves
         raise SystemExit(130) from None

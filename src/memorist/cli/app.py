@@ -1,4 +1,4 @@
-"""The command and what goes before its subcommands."""
+"""The command and the options before its subcommands."""
 
 from dataclasses import replace
 from typing import Annotated, Any

@@ -1,4 +1,4 @@
-"""Commands that tell how things stand: stats, doctor."""
+"""Commands that report the state of a store: stats, doctor."""
 
 import platform
 import shutil
@@ -30,7 +30,7 @@ EXTRAS: Mapping[str, str] = {
     "langgraph": "langgraph", "llm-agents": "pydantic", "nats": "nats-py", "local2": "pyyaml", "mcp": "mcp",
     "rest": "fastapi", "client": "httpcore", "otel": "opentelemetry-api",
 }  # fmt: skip
-"""Each extra, and the package by which to tell that it is installed."""
+"""Each extra, and a package that shows that it is installed."""
 _LEAST_FREE = 100 * 1024 * 1024
 _MOST_USERS = 10
 _TITLES = {"most": "who has most"}
@@ -82,7 +82,7 @@ async def _stats(memory: "Memory") -> dict[str, Any]:
 
 
 class Check(NamedTuple):
-    """One thing that was looked at: whether it is well, what was found, and how to mend it."""
+    """The result of one check: whether it passed, what was found, and how to fix it."""
 
     name: str
     well: bool
@@ -131,7 +131,7 @@ def _system() -> Check:
 
 
 def _attempt(name: str, work: Callable[[], tuple[Any, str]]) -> tuple[Any, Check]:
-    """Return what `work` gives and the check that it passed, or None and how it failed."""
+    """Return the result of `work` and a passed check, or None and a failed one."""
     try:
         value, found = work()
     except (MemoristError, ImportError, OSError) as error:
@@ -140,7 +140,7 @@ def _attempt(name: str, work: Callable[[], tuple[Any, str]]) -> tuple[Any, Check
 
 
 def _disk(url: str) -> Iterator[Check]:
-    """Tell how much room is left where the database file is, or will be."""
+    """Return the free disk space where the database file is, or will be."""
     from memorist.stores import file_of
 
     place = file_of(url)
@@ -180,7 +180,7 @@ async def _embedder(settings: "Settings") -> Check:
 
 
 def _extras() -> Check:
-    """Tell which extras are installed; lacking one is no fault."""
+    """Return which extras are installed; a missing one is not an error."""
     found = {}
     for extra, package in EXTRAS.items():
         try:

@@ -1,4 +1,4 @@
-"""The command that shows what this is, in half a minute and without asking anything."""
+"""The command that demonstrates a memory in half a minute, without any questions."""
 
 import shlex
 import tempfile
@@ -85,7 +85,7 @@ def _answers(outcome: "Outcome", width: int) -> "Table":
 
 
 def _found(answer: "Answer") -> "Text":
-    """Return the best hit, green where it is the right one, and below it where that comes from."""
+    """Return the best hit, green if it is the right one, and below it its source."""
     from rich.text import Text
 
     if not answer.hits:

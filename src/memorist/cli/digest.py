@@ -1,4 +1,4 @@
-"""The command that draws facts from what is raw: digest."""
+"""The command that extracts facts from raw messages: digest."""
 
 import os
 from pathlib import Path
@@ -86,7 +86,7 @@ def digest(
                             concurrency=concurrency,
                             again=again,
                         )
-                        if report.problem is not None and report.problem.temporary:  # the model is out for all
+                        if report.problem is not None and report.problem.temporary:  # an outage concerns all users
                             report += DigestReport(left=await raw.pending())
                         else:
                             report += await raw.run(progress)

@@ -78,7 +78,7 @@ def load(
 
 
 def _say(report: "LoadReport", seconds: float, one: str, many: str) -> None:
-    """Print what came of a load."""
+    """Print the report of a load."""
     bad = len(report.bad)
     typer.echo(
         f"{report.added:,} added, {report.existing:,} there already, {counted(bad, f'bad {one}', f'bad {many}')}"
@@ -115,12 +115,12 @@ def export(
 
 
 async def write_new(target: Path, lines: AsyncIterator[str], show: Callable[[int], None] | None = None) -> int:
-    """Write the lines to a new file, whole or not at all; return how many came after the first.
+    """Write the lines to a new file, all or none; return their number without the first.
 
     Args:
         target: the file.
-        lines: without their ends.
-        show: called on the way with how many are written.
+        lines: the lines, without line ends.
+        show: called during the work with the number of written lines.
     """
     if target.exists():
         raise path_taken(target)

@@ -1,4 +1,4 @@
-"""Options that several commands have, and what narrows a read."""
+"""Options that several commands share, and filters of reads."""
 
 import json
 from typing import Annotated, Any, TypeAlias
@@ -32,11 +32,11 @@ __all__ = [
 
 
 def json_object(text: str) -> dict[str, Any]:
-    """Return what a JSON object says; anything else is wrong usage."""
+    """Return the mapping in a JSON object; anything else is a usage error."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise typer.BadParameter(f"this is no JSON: {error}") from error
+        raise typer.BadParameter(f"this is not JSON: {error}") from error
     if not isinstance(value, dict):
         raise typer.BadParameter('give a JSON object, such as {"trip": "Lisbon"}')
     return value

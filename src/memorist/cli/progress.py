@@ -1,4 +1,4 @@
-"""Progress bars, where somebody is there to see them."""
+"""Progress bars, shown only on a terminal."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ _REFRESH_LINES = 50
 
 @contextmanager
 def bytes_bar(title: str) -> Iterator["Progress | None"]:
-    """Show how far a file is read, on stderr; yields what to call on the way, or None without a terminal."""
+    """Show on stderr how far a file is read; yields a callback for progress, or None without a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -40,7 +40,7 @@ def bytes_bar(title: str) -> Iterator["Progress | None"]:
 
 @contextmanager
 def spinner(title: str) -> Iterator[None]:
-    """Show on stderr that something goes on of which nobody knows how long it takes."""
+    """Show on stderr that work of unknown duration is in progress."""
     if not sys.stderr.isatty():
         yield
         return
@@ -50,7 +50,7 @@ def spinner(title: str) -> Iterator[None]:
 
 @contextmanager
 def records_bar(title: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Show how many records are done, on stderr; yields what to call on the way, or None without a terminal."""
+    """Show on stderr how many records are done; yields a callback for progress, or None without a terminal."""
     if not sys.stderr.isatty():
         yield None
         return

@@ -1,4 +1,4 @@
-"""Commands that look: recall, recent, browse, get, count, history."""
+"""Commands that read: recall, recent, browse, get, count, history."""
 
 from typing import Annotated, Literal, TypeAlias
 

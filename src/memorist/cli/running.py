@@ -1,4 +1,4 @@
-"""From a command to a memory, and from what goes wrong to an exit code."""
+"""Opening the memory of a command, and turning errors into exit codes."""
 
 import asyncio
 import os
@@ -30,7 +30,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What was given before the subcommand."""
+    """The options before the subcommand."""
 
     db: str | None
     tenant: str
@@ -39,7 +39,7 @@ class Options:
 
     @property
     def file(self) -> Path:
-        """The file of settings, there or not."""
+        """The file of settings, whether it exists or not."""
         from memorist.config import config_file
 
         return config_file() if self.config is None else Path(self.config).expanduser()
@@ -60,13 +60,13 @@ async def opened(
     """Open the memory that the command line names: a database, or a server's memory by its URL.
 
     Args:
-        context: the command's.
-        user: whose memory.
-        new: make the database where there is none.
-        reindexing: open one that holds another embedder's vectors.
+        context: the command's context.
+        user: the user of the memory.
+        new: create the database if it does not exist.
+        reindexing: also open a database with another embedder's vectors.
 
     Raises:
-        NotFoundError: there is no such file, and `new` is not given.
+        NotFoundError: the file does not exist, and `new` is false.
     """
     from memorist.memory import Memory
     from memorist.stores import file_of
@@ -86,7 +86,7 @@ async def opened(
 
 
 async def tell_of_others(memory: "Memory") -> None:
-    """Say on stderr that a scope is empty where it is, and which users have records, to those who may know."""
+    """Report on stderr that a scope is empty, and which users have records, if the caller may know them."""
     if await memory.count(superseded=True):
         return
     if memory.scope.user is not None:
@@ -94,7 +94,7 @@ async def tell_of_others(memory: "Memory") -> None:
         return
     try:
         users = await memory.users()
-    except ScopeError:  # the token does not let its bearer know
+    except ScopeError:  # the token does not allow reading all users
         return
     named = [user for user, count in users.items() if user is not None and count]
     if named:
@@ -103,7 +103,7 @@ async def tell_of_others(memory: "Memory") -> None:
 
 
 def run(work: Callable[[], Awaitable[_T]]) -> _T:
-    """Run a command to its end; an error that was foreseen is one line on stderr, not a traceback."""
+    """Run a command to its end; an expected error is one line on stderr, not a traceback."""
 
     async def main() -> _T:
         return await work()
@@ -129,13 +129,13 @@ def _foreseen() -> Iterator[None]:
 
 
 def fail(reason: str, code: int = EXIT_FAILED) -> typer.Exit:
-    """Say on stderr what went wrong, in one line, and return what to raise."""
+    """Print an error on stderr in one line, and return the exception to raise."""
     typer.echo(f"error: {' '.join(reason.split())}", err=True)
     return typer.Exit(code)
 
 
 def text_or_stdin(text: str) -> str:
-    """Return `text`, or what the standard input holds where it is ``-``."""
+    """Return `text`, or the standard input if it is ``-``."""
     if text != "-":
         return text
     with _foreseen():
@@ -146,7 +146,7 @@ def text_or_stdin(text: str) -> str:
 
 
 def confirm(question: str) -> None:
-    """Go on only where somebody is there and says yes."""
+    """Ask for confirmation; raise unless the user is at a terminal and confirms."""
     if not sys.stdin.isatty():
         raise typer.BadParameter("nobody is here to be asked; give --yes", param_hint="--yes")
     try:
@@ -158,5 +158,5 @@ def confirm(question: str) -> None:
 
 
 def given(**options: Any) -> dict[str, Any]:
-    """Return the options that were given."""
+    """Return the options that are set."""
     return {name: value for name, value in options.items() if value is not None}

@@ -111,7 +111,7 @@ def _is_default(options: Options) -> bool:
 
 @asynccontextmanager
 async def _mcp(memory: "Memory", observer: "Observer", *, open_here: bool) -> "AsyncIterator[Sequence[BaseRoute]]":
-    """Run what serves MCP clients, and yield its routes: none where the extra is not installed."""
+    """Run the MCP app, and yield its routes: none if the extra is not installed."""
     try:
         from memorist.serve.mcp import Gate, create_app
     except MissingExtraError:

@@ -1,4 +1,4 @@
-"""The command that shows the settings, config; and what the file of settings says of other commands' options."""
+"""The command that shows the settings, config, and the defaults of other commands' options from the settings file."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -26,7 +26,7 @@ def register(app: typer.Typer) -> None:
 
 
 def file_options(file: Path) -> dict[str, Any]:
-    """Return what the file says of commands' options; nothing where it is wrong, which opening a memory tells."""
+    """Return the file's values of commands' options; none if the file is invalid, which opening a memory reports."""
     from memorist.config import options_from_file
 
     try:
@@ -36,7 +36,7 @@ def file_options(file: Path) -> dict[str, Any]:
 
 
 def options_by_command(context: typer.Context, said: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the value of each option of each command that `said` names as the environment would."""
+    """Return the values in `said` by command and option; `said` names options by their environment variables."""
     found: dict[str, dict[str, Any]] = {}
     for command, name, parameter in _variables(context):
         if name in said:
@@ -72,7 +72,7 @@ def config(context: typer.Context, json: AsJson = False) -> None:
 
 
 def _layers(context: typer.Context, options: Options) -> Iterator[tuple[str, Any, str]]:
-    """Yield each setting, its value, and the first layer that says it."""
+    """Yield each setting, its value, and the layer that sets it."""
     from memorist.config import COMMAND_NAMES, NAMES, from_environment, from_file
 
     settings = options.settings()

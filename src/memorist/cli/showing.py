@@ -1,4 +1,4 @@
-"""Records as a person reads them: in tables; and as a program does: in JSON."""
+"""Output of records: as tables for people, and as JSON for programs."""
 
 import json
 import os
@@ -39,7 +39,7 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def console(*, stderr: bool = False) -> "Console":
-    """Return a console that colours only what goes to a terminal."""
+    """Return a console that uses colours only on a terminal."""
     from rich.console import Console
 
     out = Console(stderr=stderr, highlight=False)
@@ -67,7 +67,7 @@ def print_json(value: Any) -> None:
 
 
 def print_hits(hits: Sequence[Hit], *, as_json: bool, explain: bool, whose: bool) -> None:
-    """Print what recall found; `whose` adds of whom each is."""
+    """Print the hits of a recall; `whose` adds the owner of each."""
     if as_json:
         print_json([hit.to_dict() for hit in hits])
         return
@@ -100,7 +100,7 @@ def print_context(told: Context, *, as_json: bool, explain: bool) -> None:
 
 
 def print_records(records: Sequence[Record], *, whose: bool) -> None:
-    """Print records in the order given; `whose` adds of whom each is."""
+    """Print records in the given order; `whose` adds the owner of each."""
     if not records:
         typer.echo("Nothing here yet.")
         return
@@ -111,7 +111,7 @@ def print_records(records: Sequence[Record], *, whose: bool) -> None:
 
 
 def print_record(record: Record) -> None:
-    """Print one record, a field a line."""
+    """Print one record, one field on each line."""
     shown = table("Field", "Value")
     for name, value in record.to_dict().items():
         if value is not None and value != {}:
@@ -158,22 +158,22 @@ def marked(text: str, words: Iterable[str], style: str = "bold green") -> "Text"
 
 
 def clean(text: str) -> str:
-    """Return `text` without the characters that would steer a terminal."""
+    """Return `text` without control characters of a terminal."""
     return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:
-    """Return a number of things, such as ``1,200 records``; `many` is their name where it is not `one` with an s."""
+    """Return a number with its noun, such as ``1,200 records``; `many` is the plural if it is not `one` with an s."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def shown_url(url: str) -> str:
-    """Return a URL without the password it may hold."""
+    """Return a URL without its password."""
     return _PASSWORD.sub(lambda found: f"{found[1] or found[2]}…", url)
 
 
 def _described(record: Record, words: Iterable[str] = (), *, whose: bool = False) -> "Text":
-    """Return who said what, and below it the id, the conversation, and whose it is where that is asked for."""
+    """Return the speaker and the text, and below them the id, the conversation, and the owner if `whose` is set."""
     shown = marked(record.content, words)
     if record.cue is not None:
         shown = marked(record.cue, words).append("\n→ ").append_text(marked(record.content, ()))
