@@ -1,6 +1,6 @@
 """The command that serves MCP clients."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -32,6 +32,10 @@ def mcp(
         ),
     ] = None,
     read_only: Annotated[bool, typer.Option("--read-only", help="Offer only the tools that change nothing.")] = False,
+    tools: Annotated[
+        Literal["core", "all"],
+        typer.Option(help="core: the five tools a model needs, in few tokens; all: every one, and a prompt."),
+    ] = "core",
     http: Annotated[bool, typer.Option("--http", help="Serve by HTTP, not over the standard streams.")] = False,
     host: Annotated[str, typer.Option(help="With --http: the address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="With --http: the port; 0 takes a free one.")] = 8766,
@@ -55,22 +59,25 @@ def mcp(
         user, agent = user or whose(), agent or project_of(project)
 
     async def work() -> None:
+        from memorist.errors import InvalidInputError
         from memorist.memory import Memory
         from memorist.serve.auth import Right
         from memorist.serve.mcp import Access, Gate, serve_http, serve_stdio
 
+        if tools == "core" and session is not None:
+            raise InvalidInputError("--session goes with --tools all; the core tools work across sessions")
         right = Right.READ if read_only else Right.WRITE
         if not http:
             scope = {"tenant": options.tenant, "user": user, "agent": agent, "session": session}
             async with Memory.open(settings=options.settings(), **scope) as memory:  # type: ignore[arg-type]
-                await serve_stdio(Access(memory, right))
+                await serve_stdio(Access(memory, right), tools=tools)
             return
         async with Memory.open(settings=options.settings()) as memory:
             gate = Gate(
                 memory=memory, tenant=options.tenant, user=user, agent=agent, session=session, right=right,
                 open=not require_token,
             )  # fmt: skip
-            await serve_http(gate, host=host, port=port, hosts=allow_host or (), ready=_announce)
+            await serve_http(gate, tools=tools, host=host, port=port, hosts=allow_host or (), ready=_announce)
 
     run(work)
 

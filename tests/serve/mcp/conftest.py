@@ -72,7 +72,9 @@ def by_stdio(db: Path) -> Connect:
     @asynccontextmanager
     async def to(*options: str, mode: str = "auto") -> AsyncIterator["Client"]:
         env = {name: value for name, value in os.environ.items() if name.startswith("MEMORIST_")}
-        command = StdioServerParameters(command=COMMAND[0], args=[*COMMAND[1:], "mcp", *options], env=env)
+        command = StdioServerParameters(
+            command=COMMAND[0], args=[*COMMAND[1:], "mcp", "--tools", "all", *options], env=env
+        )
         async with Client(stdio_client(command), mode=mode) as client:
             yield client
 
@@ -88,7 +90,7 @@ def serve(db: Path) -> Iterator[Serve]:
         *options: str,
         port: int = 0,
         stop: str | None = None,
-        command: tuple[str, ...] = ("mcp", "--http"),
+        command: tuple[str, ...] = ("mcp", "--tools", "all", "--http"),
         says: str = "Serving MCP at ",
     ) -> str:
         if stop is not None:

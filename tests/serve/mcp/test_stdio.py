@@ -27,7 +27,7 @@ class Raw:
 
     def __init__(self, *options: str, code: str = COMMAND[2]) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-c", code, "mcp", *options],
+            [sys.executable, "-c", code, "mcp", "--tools", "all", *options],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
         assert self.ask(0, "initialize", INITIALIZE)["result"]["serverInfo"]["name"] == "memorist"

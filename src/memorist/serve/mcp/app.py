@@ -18,6 +18,7 @@ from memorist.scope import Scope as MemoryScope
 from memorist.serve.auth import UnauthorizedError
 from memorist.serve.limits import BodyTooLargeError, Limiter, Limits, RequestTimeoutError
 from memorist.serve.mcp.access import Access, Gate
+from memorist.serve.mcp.core import ToolSet
 from memorist.serve.mcp.server import Context, create_server
 from memorist.serve.reading import check_query
 
@@ -35,6 +36,7 @@ _STATUS: dict[type[MemoristError], int] = {
 def create_app(
     gate: Gate,
     *,
+    tools: ToolSet = "all",
     hosts: Iterable[str] | None = LOOPBACK_HOSTS,
     path: str = "/mcp",
     limits: Limits = LIMITS,
@@ -44,6 +46,7 @@ def create_app(
 
     Args:
         gate: admits requests.
+        tools: which tools are offered; see `create_server`.
         hosts: the names that a request may call this server by, on any port where they name none; another
             name, or a page of another origin, is refused: it is how a web page would reach a local server.
             None is any name: who comes without a token must use this machine's own all the same.
@@ -57,7 +60,7 @@ def create_app(
     if gate.memory.scope != MemoryScope(DEFAULT_TENANT):
         raise InvalidInputError("a server needs a memory that is bound to no tenant, user or label")
     manager = StreamableHTTPSessionManager(
-        create_server(_access_of, ended=ended),
+        create_server(_access_of, tools=tools, ended=ended),
         stateless=True,
         json_response=True,
         security_settings=_security(hosts),

@@ -13,6 +13,7 @@ from memorist.errors import InvalidInputError
 from memorist.serve.auth import Tokens, is_loopback
 from memorist.serve.mcp.access import Access, Gate
 from memorist.serve.mcp.app import LOOPBACK_HOSTS, create_app
+from memorist.serve.mcp.core import ToolSet
 from memorist.serve.mcp.server import create_server
 from memorist.serve.running import bind, bracketed, check_open, serve, url_of
 
@@ -23,12 +24,12 @@ log = logging.getLogger("memorist.serve")
 _EVERY_ADDRESS = ("0.0.0.0", "::", "")
 
 
-async def serve_stdio(access: Access) -> None:
+async def serve_stdio(access: Access, *, tools: ToolSet = "all") -> None:
     """Serve the client at the other end of the standard streams until it closes them.
 
     Only the protocol is written to the standard output, even if a library prints.
     """
-    server = create_server(access)
+    server = create_server(access, tools=tools)
     with _ending_at_once():
         try:
             async with stdio_server() as (incoming, outgoing):
@@ -40,6 +41,7 @@ async def serve_stdio(access: Access) -> None:
 async def serve_http(
     gate: Gate,
     *,
+    tools: ToolSet = "all",
     host: str = "127.0.0.1",
     port: int = 8766,
     hosts: Iterable[str] = (),
@@ -50,6 +52,7 @@ async def serve_http(
 
     Args:
         gate: admits requests; `open` applies only on a loopback address.
+        tools: which tools are offered; see `create_server`.
         host: the address to listen on.
         port: the port; 0 takes a free one.
         hosts: more names that clients call this server by.
@@ -63,7 +66,7 @@ async def serve_http(
     """
     near = check_open(host, tokens=bool(await Tokens(gate.memory).list()))
     more = tuple(hosts)
-    app = create_app(replace(gate, open=gate.open and near), hosts=[*_names(host, more), *more], path=path)
+    app = create_app(replace(gate, open=gate.open and near), tools=tools, hosts=[*_names(host, more), *more], path=path)
     with bind(host, port) as listening:
         ready(url_of(host, listening) + path)
         async with app.router.lifespan_context(app):

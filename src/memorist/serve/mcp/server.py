@@ -42,6 +42,7 @@ from memorist.serve.auth import Right
 from memorist.serve.mcp import resources
 from memorist.serve.mcp.access import Access
 from memorist.serve.mcp.calls import ObservedCalls
+from memorist.serve.mcp.core import CORE_INSTRUCTIONS, ToolSet, call_core_tool, core_tools
 from memorist.serve.mcp.prompt import INSTRUCTIONS, PROMPT, prompt_of
 from memorist.serve.mcp.tools import TOOLS, MemoryTools
 
@@ -58,12 +59,17 @@ _FAILED = "the server failed; its log says more"
 
 
 def create_server(
-    access: Access | AccessOf, *, telemetry: Telemetry | None = None, ended: Callable[[Call], None] | None = None
+    access: Access | AccessOf,
+    *,
+    tools: ToolSet = "all",
+    telemetry: Telemetry | None = None,
+    ended: Callable[[Call], None] | None = None,
 ) -> Server[Any]:
     """Return an MCP server, to be run on a transport of the SDK.
 
     Args:
         access: the memory and the right; one for all requests, or a function that returns it for each.
+        tools: which tools are offered: "core", the five that a model needs, or "all".
         telemetry: gets the spans; by default OpenTelemetry with the program's own providers.
         ended: called with each call of a verb that has ended, to be counted.
     """
@@ -86,20 +92,23 @@ def create_server(
 
         return handle
 
+    core = tools == "core"
+    prompts: dict[str, Any] = {} if core else {
+        "on_list_prompts": answering(_list_prompts), "on_get_prompt": answering(_get_prompt)
+    }  # fmt: skip
     server: Server[Any] = Server(
         "memorist",
         title="Memorist",
         version=__version__,
         description="Long-term memory for LLM agents",
-        instructions=INSTRUCTIONS,
-        on_list_tools=answering(_list_tools),
-        on_call_tool=answering(_call_tool),
+        instructions=CORE_INSTRUCTIONS if core else INSTRUCTIONS,
+        on_list_tools=answering(_list_core_tools if core else _list_tools),
+        on_call_tool=answering(_call_core_tool if core else _call_tool),
         on_list_resources=answering(_list_resources),
         on_list_resource_templates=answering(_list_resource_templates),
         on_read_resource=answering(_read_resource),
-        on_list_prompts=answering(_list_prompts),
-        on_get_prompt=answering(_get_prompt),
         on_completion=answering(_complete),
+        **prompts,
     )
     server.middleware[:] = [ObservedCalls(telemetry)]
     return server
@@ -113,6 +122,14 @@ async def _list_tools(access: Access, params: PaginatedRequestParams | None) -> 
     return ListToolsResult(
         tools=[_tool(tools, name) for name, spec in TOOLS.items() if access.right.includes(spec.right)]
     )
+
+
+async def _list_core_tools(access: Access, params: PaginatedRequestParams | None) -> ListToolsResult:
+    return ListToolsResult(tools=core_tools(access))
+
+
+async def _call_core_tool(access: Access, params: CallToolRequestParams) -> CallToolResult:
+    return await call_core_tool(access, params)
 
 
 def _tool(tools: MemoryTools, name: str) -> Tool:
