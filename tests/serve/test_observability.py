@@ -130,7 +130,7 @@ async def test_what_a_crash_says_is_not_logged(serve: Serve, told: Told, monkeyp
         except KeyError as error:
             raise RuntimeError(f"cannot recall {SECRET}") from error
 
-    monkeypatch.setattr(Memory, "recall", broken)
+    monkeypatch.setattr(Memory, "ask", broken)
     answer = await serve().post("/v1/recall", json={"query": SECRET})
     logging.getLogger("asyncio").error("Task exception\nfuture: %s", SECRET, exc_info=RuntimeError(SECRET))
     logging.getLogger("other").warning("failed: %s", ValueError(SECRET))

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 from memorist.errors import ConflictError
 from memorist.memory import Memory
 from memorist.records import Draft, Kind, Record
-from memorist.requests import IfExists
+from memorist.requests import Remember
 from memorist.scope import SERVER_TENANT
 from memorist.serve.rest.problems import KeyReusedError
 from memorist.times import now
@@ -120,16 +120,14 @@ async def original(memory: Memory, id: str, version: int) -> Record:
     raise ConflictError("the call was done, and its record has been forgotten since")
 
 
-async def remember_once(
-    memory: Memory, key: str, drafts: Sequence[Draft], if_exists: IfExists, forgetting: Sequence[str]
-) -> list[Record]:
+async def remember_once(memory: Memory, key: str, request: Remember) -> list[Record]:
     """Remember the drafts under ids made from the key, or return what they became when they came before.
 
     Raises:
         KeyReusedError: the key came before with other records.
         ConflictError: what came before has been forgotten since.
     """
-    mark = _mark(memory, key)
+    mark, drafts = _mark(memory, key), request.records
     named = [
         replace(draft, id=f"{mark[:24]}{place:08x}") if draft.id is None else draft
         for place, draft in enumerate(drafts)
@@ -137,7 +135,7 @@ async def remember_once(
     if (before := await _remembered(memory, drafts, named)) is not None:
         return before
     try:
-        return await memory.remember(named, if_exists=if_exists, forgetting=forgetting)
+        return await memory.ask(replace(request, records=tuple(named)))
     except ConflictError:  # perhaps by the same request, a moment earlier
         if (before := await _remembered(memory, drafts, named)) is not None:
             return before

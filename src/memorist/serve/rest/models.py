@@ -1,54 +1,32 @@
-"""What requests and answers look like. The values themselves are checked where they are used, by the verbs."""
+"""What answers look like, and the parameters of queries. The values themselves are checked by the verbs."""
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, Field
 
-from memorist.arguments import unknown_arguments
 from memorist.records import Action, Kind
 
 __all__ = [
-    "BrowseBody",
     "Caller",
     "Changes",
     "ContextAnswer",
-    "ContextBody",
     "Count",
-    "CountBody",
-    "DraftBody",
     "Embedded",
     "EmbeddingsBody",
     "Faults",
-    "FindBody",
-    "ForgetBody",
     "Forgotten",
     "Hits",
     "LoadReportBody",
     "PageBody",
     "Problem",
     "Purged",
-    "RateBody",
-    "RecallBody",
-    "RecentBody",
     "RecordBody",
     "Records",
-    "RememberBody",
-    "ReviseBody",
     "Status",
     "Users",
-    "VectorsBody",
 ]
 
 KindName: TypeAlias = Literal["message", "note", "topic", "episode", "fact", "experience", "tool_use", "tool_guideline"]
-Kinds: TypeAlias = KindName | list[KindName]
-Time: TypeAlias = Annotated[
-    str | float, Field(description="ISO 8601 or another common form, or seconds since 1970; UTC without a zone.")
-]
-Expiry: TypeAlias = Annotated[str | float, Field(description="A point in time, or a number of seconds from now.")]
-Where: TypeAlias = Annotated[
-    dict[str, Any],
-    Field(description="A condition on fields.", examples=[{"city": "Oslo", "nights": {"$gte": 3}}]),
-]
 Json: TypeAlias = dict[str, Any]
 Rating: TypeAlias = Annotated[
     float, Field(json_schema_extra={"minimum": -1, "maximum": 1}, description="From -1 (bad) to 1 (good).")
@@ -58,157 +36,6 @@ Flag: TypeAlias = Annotated[
 ]
 """A truth value in a query: the words of JSON, and no others."""
 Limit: TypeAlias = Annotated[int, Field(json_schema_extra={"minimum": 0, "maximum": 10_000})]
-Similarity: TypeAlias = Annotated[float, Field(json_schema_extra={"minimum": 0, "maximum": 1})]
-
-
-class _Body(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _check_names(cls, given: Any) -> Any:
-        if isinstance(given, dict):
-            unknown_arguments(cls.__name__.removesuffix("Body").lower(), given, cls.model_fields)
-        return given
-
-    def given(self) -> dict[str, Any]:
-        """Return the fields that the caller gave."""
-        return {name: getattr(self, name) for name in self.model_fields_set}
-
-
-class DraftBody(_Body):
-    """A record to be."""
-
-    content: str = Field(description="The text to keep.", examples=["Prefers homestays when she travels"])
-    kind: KindName = "note"
-    id: str | None = Field(None, description="An id of the caller's own, unique for its user; made up if left out.")
-    cue: str | None = Field(None, description="What recall matches instead of the content.")
-    key: str | None = Field(None, description="An exact handle, unique for a user and kind.")
-    metadata: Json | None = Field(None, description="The caller's own fields.", examples=[{"trip": "Lisbon"}])
-    payload: Json | None = Field(None, description="The kind's own fields.")
-    source: str | None = Field(None, description="Who or what says so.")
-    verified: bool | None = None
-    rating: Rating | None = None
-    happened_at: Time | None = None
-    expires_at: Expiry | None = None
-    supersedes: str | None = Field(None, description="The id of a record whose place this one takes.")
-    agent: str | None = None
-    session: str | None = None
-    vector: list[float] | None = Field(None, description="The embedding of its text, where the caller has it.")
-
-
-class RememberBody(_Body):
-    """Records to store: all or none."""
-
-    records: list[DraftBody] = Field(examples=[[{"content": "Is allergic to peanuts"}]])
-    if_exists: Literal["error", "replace", "ignore"] = "error"
-    forgetting: list[str] = Field(default=[], description="Ids of records to forget in the same step, before.")
-
-
-class ReviseBody(_Body):
-    """The fields to change."""
-
-    content: str | None = Field(None, examples=["Prefers hotels since 2025"])
-    cue: str | None = None
-    metadata: Json | None = None
-    payload: Json | None = None
-    verified: bool | None = None
-    happened_at: Time | None = None
-    expires_at: Expiry | None = None
-    source: str | None = None
-
-
-class RateBody(_Body):
-    """Feedback, or null to take it back."""
-
-    rating: Rating | None = Field(examples=[0.5])
-    source: str | None = None
-
-
-class _Filter(_Body):
-    kind: Kinds | None = Field(None, description="Only this kind, or one of these.", examples=["note"])
-    where: Where | None = None
-    payload: Where | None = None
-    since: Time | None = None
-    until: Time | None = None
-    verified: bool | None = None
-    key: str | None = Field(None, description="Only the record with exactly this key.")
-    key_prefix: str | None = Field(None, description="Only records whose key begins so.")
-
-
-class _Exact(_Filter):
-    as_of: Time | None = None
-    superseded: bool = False
-    shared: bool = False
-    everyone: bool = Field(False, description="All users of the tenant; needs the right admin.")
-
-
-class RecallBody(_Filter):
-    """A question, and where to look."""
-
-    query: str = Field(examples=["where does she like to stay?"])
-    limit: Limit = 5
-    as_of: Time | None = None
-    now: Time | None = None
-    shared: bool = False
-    min_score: Similarity = 0.0
-    min_similarity: Similarity = 0.0
-    mode: Literal["hybrid", "dense", "lexical"] = "hybrid"
-    explain: bool = False
-    vector: list[float] | None = None
-
-
-class ContextBody(_Filter):
-    """A question, and how much may be told."""
-
-    query: str = Field(examples=["where does she like to stay?"])
-    tokens: int = Field(600, description="The most the text may take, four characters a token.")
-    min_confidence: Similarity | None = None
-    standing: bool = True
-    topics: list[str] = Field(default=[], examples=[["user.*"]])
-    pinned: list[str] = []
-    as_of: Time | None = None
-    now: Time | None = None
-    shared: bool = False
-
-
-class RecentBody(_Filter):
-    """How many of the newest, and of which."""
-
-    limit: Limit = 10
-    shared: bool = False
-
-
-class BrowseBody(_Exact):
-    """A filter, an order, and where the page before ended."""
-
-    order: Literal["newest", "oldest", "key"] = "newest"
-    limit: Limit = 50
-    cursor: str | None = Field(None, description="The `next` of the page before.")
-
-
-class CountBody(_Exact):
-    """A filter."""
-
-
-class ForgetBody(_Filter):
-    """Ids, or a filter, or both."""
-
-    ids: list[str] = Field(default=[], examples=[["0f8c…"]])
-    source: str | None = None
-
-
-class FindBody(_Body):
-    """Ids, and whose."""
-
-    ids: list[str] = Field(examples=[["0f8c…"]])
-    everyone: bool = Field(False, description="All users of the tenant; needs the right admin.")
-
-
-class VectorsBody(_Body):
-    """Ids of records."""
-
-    ids: list[str] = Field(examples=[["0f8c…"]])
 
 
 # --- answers -------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from memorist.serve.auth import UnauthorizedError
 from memorist.serve.limits import BodyTooLargeError, OverloadedError, RequestTimeoutError
 from memorist.serve.observability.requests import ERROR
 from memorist.serve.rest import models
+from memorist.serve.rest.bodies import NotJsonError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,6 +33,7 @@ class KeyReusedError(errors.InvalidInputError):
 
 STATUS: dict[type[Exception], int] = {
     errors.InvalidInputError: 422,
+    NotJsonError: 400,
     BodyTooLargeError: 413,
     UnauthorizedError: 401,
     errors.ScopeError: 403,
@@ -111,12 +113,7 @@ def add_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
-        found = error.errors()
-        if isinstance(ours := found[0].get("ctx", {}).get("error"), errors.MemoristError):
-            status, headers, body = problem_of(ours)
-            return JSONResponse(body, status, headers)
-        status, detail = _explained(found)
-        return _answer(status, detail, "InvalidInputError" if status == 422 else "FormatError")
+        return _answer(422, _explained(error.errors()), "InvalidInputError")
 
     @app.exception_handler(HTTPException)
     async def http(request: Request, error: HTTPException) -> JSONResponse:
@@ -146,17 +143,10 @@ def _body(status: int, detail: str, name: str) -> dict[str, Any]:
     }
 
 
-def _explained(found: Sequence[Any]) -> tuple[int, str]:
-    """Return the status and one sentence for a malformed request."""
+def _explained(found: Sequence[Any]) -> str:
+    """Return one sentence for what is wrong with a parameter."""
     first = found[0]
-    if first["type"] == "json_invalid":
-        return 400, f"the body is not JSON: {first['ctx']['error']} at character {first['loc'][-1] + 1}"
-    where = [str(part) for part in first["loc"] if part != "body"]
-    if not where:
-        if first["type"] == "missing":
-            return 422, "the body is missing; it must be a JSON object"
-        return 422, "the body must be a JSON object, sent as application/json"
-    name = ".".join(where[1:] if where[0] in ("query", "header", "path") and len(where) > 1 else where)
+    name = ".".join(str(part) for part in first["loc"][1:])  # after where it is: the query, a header or the path
     if first["type"] == "missing":
-        return 422, f"{name} is missing"
-    return 422, f"{name}: {first['msg'][:1].lower()}{first['msg'][1:]}"
+        return f"{name} is missing"
+    return f"{name}: {first['msg'][:1].lower()}{first['msg'][1:]}"

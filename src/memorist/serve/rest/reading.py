@@ -3,8 +3,10 @@
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 
+from memorist import requests
 from memorist.serve.rest import models
 from memorist.serve.rest.access import Admin, Reader, Writer
+from memorist.serve.rest.bodies import Body, asked, takes
 from memorist.serve.rest.idempotency import Outcome
 from memorist.serve.rest.problems import BODY, problems
 from memorist.serve.rest.records import check_everyone, page_answer, records_answer
@@ -15,64 +17,71 @@ __all__ = ["router"]
 router = APIRouter(route_class=StrictRoute, tags=["search"])
 
 
-@router.post("/recall", response_model=models.Hits, responses=BODY)
-async def recall(access: Reader, body: models.RecallBody) -> JSONResponse:
+@router.post("/recall", response_model=models.Hits, responses=BODY, openapi_extra=takes(requests.Recall))
+async def recall(access: Reader, body: Body) -> JSONResponse:
     """Find the records that matter to a query, by meaning and by words; best first."""
-    hits = await access.memory.recall(**body.given())
+    hits = await access.memory.ask(asked(requests.Recall, body))
     return JSONResponse({"hits": [hit.to_dict() for hit in hits]})
 
 
-@router.post("/context", response_model=models.ContextAnswer, responses=BODY)
-async def context(access: Reader, body: models.ContextBody) -> JSONResponse:
+@router.post("/context", response_model=models.ContextAnswer, responses=BODY, openapi_extra=takes(requests.Context))
+async def context(access: Reader, body: Body) -> JSONResponse:
     """Return what to put into an agent's prompt for a question, within a budget of tokens."""
-    told = await access.memory.context(**body.given())
+    told = await access.memory.ask(asked(requests.Context, body))
     return JSONResponse(told.to_dict())
 
 
-@router.post("/recent", response_model=models.Records, responses=BODY)
-async def recent(access: Reader, body: models.RecentBody) -> JSONResponse:
+@router.post("/recent", response_model=models.Records, responses=BODY, openapi_extra=takes(requests.Recent))
+async def recent(access: Reader, body: Body) -> JSONResponse:
     """Return the newest records by when they happened (or were stored), newest first."""
-    return records_answer(await access.memory.recent(**body.given()))
+    return records_answer(await access.memory.ask(asked(requests.Recent, body)))
 
 
-@router.post("/browse", response_model=models.PageBody, responses=BODY)
-async def browse(access: Reader, body: models.BrowseBody) -> JSONResponse:
+@router.post("/browse", response_model=models.PageBody, responses=BODY, openapi_extra=takes(requests.Browse))
+async def browse(access: Reader, body: Body) -> JSONResponse:
     """Return one page of the records that pass the filter."""
-    check_everyone(access, body.everyone)
-    return page_answer(await access.memory.browse(**body.given()))
+    request = asked(requests.Browse, body)
+    check_everyone(access, request.everyone)
+    return page_answer(await access.memory.ask(request))
 
 
-@router.post("/count", response_model=models.Count, responses=BODY)
-async def count(access: Reader, body: models.CountBody) -> JSONResponse:
+@router.post("/count", response_model=models.Count, responses=BODY, openapi_extra=takes(requests.Count))
+async def count(access: Reader, body: Body) -> JSONResponse:
     """Return how many records pass the filter."""
-    check_everyone(access, body.everyone)
-    return JSONResponse({"count": await access.memory.count(**body.given())})
+    request = asked(requests.Count, body)
+    check_everyone(access, request.everyone)
+    return JSONResponse({"count": await access.memory.ask(request)})
 
 
-@router.post("/find", response_model=models.Records, responses=BODY)
-async def find(access: Reader, body: models.FindBody) -> JSONResponse:
+@router.post("/find", response_model=models.Records, responses=BODY, openapi_extra=takes(requests.Find))
+async def find(access: Reader, body: Body) -> JSONResponse:
     """Return the records with these ids, superseded or not. Unknown ids are ignored."""
-    check_everyone(access, body.everyone)
-    return records_answer(await access.memory.find(body.ids, everyone=body.everyone))
+    request = asked(requests.Find, body)
+    check_everyone(access, request.everyone)
+    return records_answer(await access.memory.ask(request))
 
 
-@router.post("/vectors", response_model=models.EmbeddingsBody, responses=BODY)
-async def vectors(access: Reader, body: models.VectorsBody) -> JSONResponse:
+@router.post("/vectors", response_model=models.EmbeddingsBody, responses=BODY, openapi_extra=takes(requests.Vectors))
+async def vectors(access: Reader, body: Body) -> JSONResponse:
     """Return the stored embeddings of records by id."""
-    found = await access.memory.vectors(body.ids)
+    found = await access.memory.ask(asked(requests.Vectors, body))
     return JSONResponse({"vectors": {id: vector.tolist() for id, vector in found.items()}})
 
 
-@router.post("/forget", response_model=models.Forgotten, responses={**BODY, **problems(409)})
-async def forget(access: Writer, body: models.ForgetBody) -> JSONResponse:
+@router.post(
+    "/forget",
+    response_model=models.Forgotten,
+    responses={**BODY, **problems(409)},
+    openapi_extra=takes(requests.Forget),
+)
+async def forget(access: Writer, body: Body) -> JSONResponse:
     """Delete the records named that pass the filter, or all that pass it; superseded ones too."""
-    fields = body.given()
-    ids = fields.pop("ids", [])
+    request = asked(requests.Forget, body)
 
     async def work() -> Outcome:
-        return {"forgotten": await access.memory.forget(*ids, **fields)}
+        return {"forgotten": await access.memory.ask(request)}
 
-    outcome, _ = await access.once(("forget", ids, fields), work)
+    outcome, _ = await access.once(("forget", body), work)
     return JSONResponse(outcome)
 
 

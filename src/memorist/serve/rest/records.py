@@ -1,7 +1,6 @@
 """Routes on records: remember, get, revise, rate, forget, history, browse, lookup."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any
 from urllib.parse import unquote
@@ -9,15 +8,16 @@ from urllib.parse import unquote
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import JSONResponse
 
+from memorist import requests
 from memorist.errors import InvalidInputError, NotFoundError
-from memorist.records import Action, Draft, Page, Record
+from memorist.records import Action, Page, Record
 from memorist.serve.auth import Right
 from memorist.serve.rest import models
 from memorist.serve.rest.access import Access, Reader, Writer
+from memorist.serve.rest.bodies import Body, asked, takes
 from memorist.serve.rest.idempotency import Outcome, original, remember_once
 from memorist.serve.rest.problems import BODY, problems
 from memorist.serve.rest.routing import StrictRoute
-from memorist.times import parse_time
 
 __all__ = ["check_everyone", "page_answer", "records_answer", "router"]
 
@@ -26,33 +26,40 @@ router = APIRouter(route_class=StrictRoute, tags=["records"])
 Id = Annotated[str, Path(description="The record's id, percent-encoded whole: a slash in it is %2F.")]
 
 
-@router.post("/records", status_code=201, response_model=models.Records, responses={**BODY, **problems(404, 409)})
-async def remember(access: Writer, body: models.RememberBody) -> JSONResponse:
+@router.post(
+    "/records",
+    status_code=201,
+    response_model=models.Records,
+    responses={**BODY, **problems(404, 409)},
+    openapi_extra=takes(requests.Remember),
+)
+async def remember(access: Writer, body: Body) -> JSONResponse:
     """Store records: all of them or none. On disk when it returns; in the order given."""
-    drafts = [Draft(**draft.given()) for draft in body.records]
+    request = asked(requests.Remember, body)
     key, memory = access.idempotency_key, access.memory
     if key is None:
-        stored = await memory.remember(drafts, if_exists=body.if_exists, forgetting=body.forgetting)
-    elif body.if_exists != "replace":
-        stored = await remember_once(memory, key, drafts, body.if_exists, body.forgetting)
+        stored = await memory.ask(request)
+    elif request.if_exists != "replace":
+        stored = await remember_once(memory, key, request)
     else:
-        stored = await _replace_once(access, drafts, body)
+        stored = await _replace_once(access, request, body)
     return records_answer(stored, 201)
 
 
-async def _replace_once(access: Access, drafts: list[Draft], body: models.RememberBody) -> list[Record]:
+async def _replace_once(access: Access, request: requests.Remember, body: Mapping[str, Any]) -> list[Record]:
     memory, stored = access.memory, list[Record]()
 
     async def work() -> Outcome:
-        stored[:] = await memory.remember(drafts, if_exists="replace", forgetting=body.forgetting)
-        return {str(place): record.version for place, record in enumerate(stored)}
+        found = await memory.ask(request)
+        stored.extend(found)
+        return {str(place): record.version for place, record in enumerate(found)}
 
-    if any(draft.id is None and draft.key is None for draft in drafts):
+    if any(draft.id is None and draft.key is None for draft in request.records):
         raise InvalidInputError("to replace records under an Idempotency-Key, give each an id or a key")
-    versions, new = await access.once(("remember", body.model_dump()), work)
+    versions, new = await access.once(("remember", body), work)
     if new:
         return stored
-    for place, draft in enumerate(drafts):
+    for place, draft in enumerate(request.records):
         id = draft.id
         if draft.key is not None and not (id and await memory.history(id)):
             held = await memory.lookup(draft.key, kind=draft.kind)
@@ -93,25 +100,29 @@ async def get(access: Reader, id: Id) -> JSONResponse:
     return JSONResponse(record.to_dict())
 
 
-@router.patch("/records/{id}", response_model=models.RecordBody, responses={**BODY, **problems(404, 409)})
-async def revise(access: Writer, id: Id, body: models.ReviseBody) -> JSONResponse:
+@router.patch(
+    "/records/{id}",
+    response_model=models.RecordBody,
+    responses={**BODY, **problems(404, 409)},
+    openapi_extra=takes(requests.Revise),
+)
+async def revise(access: Writer, id: Id, body: Body) -> JSONResponse:
     """Change the fields given; the record as it was stays in its history."""
-    name, fields = _unquoted(id), body.given()
-    compared = {field: value for field, value in fields.items() if field not in ("source", "expires_at")}
-    if "happened_at" in compared:
-        compared["happened_at"] = parse_time(compared["happened_at"])
-    change = _Change(Action.REVISED, compared, lambda: access.memory.revise(name, **fields))
-    return await _changed(access, name, ("revise", fields), change)
+    request = asked(requests.Revise, body, id=_unquoted(id))
+    fields = {name: value for name, value in request.changes().items() if name != "expires_at"}
+    return await _changed(access, request, Action.REVISED, fields, body)
 
 
-@router.put("/records/{id}/rating", response_model=models.RecordBody, responses={**BODY, **problems(404, 409)})
-async def rate(access: Writer, id: Id, body: models.RateBody) -> JSONResponse:
+@router.put(
+    "/records/{id}/rating",
+    response_model=models.RecordBody,
+    responses={**BODY, **problems(404, 409)},
+    openapi_extra=takes(requests.Rate),
+)
+async def rate(access: Writer, id: Id, body: Body) -> JSONResponse:
     """Give a record feedback from -1 to 1, or take it back with null."""
-    name, asked = _unquoted(id), ("rate", body.rating, body.source)
-    change = _Change(
-        Action.RATED, {"rating": body.rating}, lambda: access.memory.rate(name, body.rating, source=body.source)
-    )
-    return await _changed(access, name, asked, change)
+    request = asked(requests.Rate, body, id=_unquoted(id))
+    return await _changed(access, request, Action.RATED, {"rating": request.rating}, body)
 
 
 @router.get("/records/{id}/history", response_model=models.Changes, responses=problems())
@@ -129,7 +140,7 @@ async def forget_one(access: Writer, id: Id, source: str | None = None) -> JSONR
     async def work() -> Outcome:
         return {"forgotten": await access.memory.forget(name, source=source)}
 
-    outcome, _ = await access.once(("forget", [name], {"source": source}), work)
+    outcome, _ = await access.once(("forget", {"ids": [name], "source": source}), work)
     return JSONResponse(outcome)
 
 
@@ -144,33 +155,31 @@ async def lookup(
     return JSONResponse(record.to_dict())
 
 
-@dataclass(frozen=True, slots=True)
-class _Change:
-    """What becomes of a record: the action, the fields as they are afterwards, and what does it."""
-
-    action: Action
-    fields: Mapping[str, Any]
-    do: Callable[[], Awaitable[Record]]
-
-
-async def _changed(access: Access, id: str, asked: tuple[Any, ...], change: _Change) -> JSONResponse:
-    """Change a record, once for each idempotency key, and answer with it."""
+async def _changed(
+    access: Access,
+    request: requests.Revise | requests.Rate,
+    action: Action,
+    fields: Mapping[str, Any],
+    body: Mapping[str, Any],
+) -> JSONResponse:
+    """Change a record, once for each idempotency key, and answer with it; `fields` are as they are afterwards."""
+    id = str(request.id)
     changed = list[Record]()
 
     async def work() -> Outcome:
-        changed.append(await change.do())
+        changed.append(await access.memory.ask(request))
         return {"version": changed[0].version}
 
     async def done_since(begun: datetime) -> Outcome | None:
         for each in await access.memory.history(id):
             after = each.record
-            if after is None or each.action is not change.action or each.at < begun:
+            if after is None or each.action is not action or each.at < begun:
                 continue
-            if all(getattr(after, name) == value for name, value in change.fields.items()):
+            if all(getattr(after, name) == value for name, value in fields.items()):
                 return {"version": after.version}
         return None
 
-    outcome, new = await access.once((id, *asked), work, done_since)
+    outcome, new = await access.once((id, request.verb, body), work, done_since)
     if not new:
         changed.append(await original(access.memory, id, outcome["version"]))
     return JSONResponse(changed[0].to_dict())
