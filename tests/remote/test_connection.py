@@ -123,7 +123,7 @@ async def test_a_server_of_another_kind_is_told_apart() -> None:
         await send({"type": "http.response.body", "body": b"Hello"})
 
     async with running(other) as url:
-        with pytest.raises(StoreUnavailableError, match="no Memorist server"):
+        with pytest.raises(StoreUnavailableError, match="not a Memorist server"):
             await Memory.connect(url)
 
 
