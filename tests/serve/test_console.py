@@ -209,7 +209,7 @@ async def test_export_and_import(page: Page, site: str, alice: Memory, tmp_path:
 
 
 async def test_what_is_remembered_is_text_and_never_markup(browser: Browser, site: str, alice: Memory) -> None:
-    await alice.remember(HOSTILE, id=HOSTILE[:60], metadata={HOSTILE: HOSTILE}, session=HOSTILE[:50])
+    await alice.remember(HOSTILE, id=HOSTILE[:60], metadata={HOSTILE: HOSTILE}, session=HOSTILE[:50].strip())
     await alice.topics.set(f"user.{HOSTILE[:40]}", HOSTILE)
     page = await browser.new_page()
     for path in ("/?user=alice&q=script", "/browse?user=alice", "/topics?user=alice", "/picture?user=alice"):
