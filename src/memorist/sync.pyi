@@ -9,6 +9,7 @@ from memorist.config import Settings
 from memorist.context import Context, CountTokens
 from memorist.embedders import EmbedderSpec
 from memorist.engine.traced import Telemetry, Watch
+from memorist.indexes import Index
 from memorist.kinds.message import Message
 from memorist.kinds.options import RecordFields, SearchOptions
 from memorist.kinds.tools import ToolStatistics
@@ -29,9 +30,9 @@ __all__ = ["Conversation", "Episodes", "Experiences", "Facts", "Memory", "Notes"
 class Conversation:
     """The messages of one session, in exactly the order in which they were appended.
 
-    An id that the caller gives a message is its own in this session: the same message appended again is
-    left out. Where a message says it happened before the last one did, its record's time is moved up behind
-    it, so that records too go in this order; the message itself keeps the time it was given.
+    An id given by the caller is unique in the session: a message whose id is there already is not
+    appended again. If a message happened before the last one, its record gets a time just after the last record's,
+    so that records keep this order; the message itself keeps the time it was given.
 
     ```python
     talk = memory.conversation("monday")
@@ -121,11 +122,11 @@ class Conversation:
         ...
 
     def get(self, id: str) -> Message | None:
-        """Return the message with this id, the caller's or its record's, or None."""
+        """Return the message with this id (the caller's id or the record's), or None."""
         ...
 
     def delete(self, *ids: str) -> int:
-        """Delete the messages with these ids, and return how many there were; ids of none are passed over.
+        """Delete the messages with these ids, and return how many existed. Unknown ids are ignored.
 
         An id is the caller's, which takes every message that has it, or a record's, which takes that one.
         """
@@ -140,7 +141,7 @@ class Conversation:
         ...
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Put the messages of a `state` in the place of all there are, in one step: all or nothing.
+        """Replace all messages with those of a `state`, in one step: all or nothing.
 
         Raises:
             InvalidInputError: it is not what `state` returns; nothing was changed.
@@ -245,7 +246,7 @@ class Episodes:
         ...
 
     def delete(self, *ids: str) -> int:
-        """Delete the episodes named, and return how many there were; ids of none are passed over."""
+        """Delete the episodes named, and return how many existed. Unknown ids are ignored."""
         ...
 
 
@@ -307,7 +308,7 @@ class Experiences:
         ...
 
     def delete(self, *ids: str) -> int:
-        """Delete the experiences named, and return how many there were; ids of none are passed over."""
+        """Delete the experiences named, and return how many existed. Unknown ids are ignored."""
         ...
 
 
@@ -340,7 +341,7 @@ class Facts:
         ...
 
     def supersede(self, old_id: str, statement: str, **fields: Unpack[RecordFields]) -> Record:
-        """Put a new statement in the place of the fact `old_id`, in one step, and return the new record.
+        """Replace the fact `old_id` with a new statement, in one step, and return the new record.
 
         Raises:
             NotFoundError: there is no such fact.
@@ -370,7 +371,7 @@ class Facts:
         ...
 
     def current(self, id: str) -> Record | None:
-        """Return what holds now in the place of the fact `id`: itself, or the last that superseded it.
+        """Return the fact that holds now instead of the fact `id`: itself, or the last one that superseded it.
 
         None where there is no such fact, or where the last has been deleted.
         """
@@ -384,7 +385,7 @@ class Facts:
         ...
 
     def delete(self, *ids: str) -> int:
-        """Delete the facts named, for good, and return how many there were; ids of none are passed over."""
+        """Delete the facts named, for good, and return how many existed. Unknown ids are ignored."""
         ...
 
 
@@ -417,7 +418,7 @@ class Memory:
         agent: str | None = None,
         session: str | None = None,
         embedder: EmbedderSpec = None,
-        index: str | None = None,
+        index: str | Index | None = None,
         settings: Settings | None = None,
     ) -> Memory:
         """Return a memory; ``async with`` or ``await`` opens it. The blocking twin's is open already.
@@ -430,7 +431,7 @@ class Memory:
             agent: a label.
             session: a label.
             embedder: see `memorist.embedders.open_embedder`; by default the bundled model.
-            index: the URL of a vector database that finds candidates in walls too large to be read, as
+            index: the URL of a vector database (or an `Index`) that finds candidates in walls too large to be read, as
                 ``qdrant://host`` or ``chroma:folder``; see `memorist.indexes.open_index`. None needs none.
             settings: everything else; by default read from the environment.
 
@@ -661,7 +662,7 @@ class Memory:
         ...
 
     def purge(self, *, user: str | None = None, shared: bool = False) -> int:
-        """Delete everything of a user, history and name included, and leave no byte of it in the store.
+        """Delete everything of a user, history, name and tokens included, and leave no byte of it in the store.
 
         Args:
             user: whose; by default the scope's own user.
@@ -982,7 +983,7 @@ class Notes:
         ...
 
     def delete(self, *ids: str) -> int:
-        """Delete the notes named, and return how many there were; ids of none are passed over."""
+        """Delete the notes named, and return how many existed. Unknown ids are ignored."""
         ...
 
 
@@ -1087,7 +1088,7 @@ class Tools:
         ...
 
     def delete(self, *ids: str) -> int:
-        """Delete the tool uses named, and return how many there were; ids of none are passed over."""
+        """Delete the tool uses named, and return how many existed. Unknown ids are ignored."""
         ...
 
     def tools(self) -> list[str]:
@@ -1158,7 +1159,7 @@ class Topics:
         metadata: Mapping[str, Any] | None = None,
         expires_at: TimeLike | None = None,
     ) -> Record:
-        """Give a topic its value, and return its record.
+        """Set the value of a topic, and return its record.
 
         A value it had before is replaced: the id stays, and the old value is in `Memory.history`.
 
