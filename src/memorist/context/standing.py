@@ -1,6 +1,5 @@
 """What always holds: topics asked for, pinned records, standing instructions and preferences."""
 
-import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -8,20 +7,17 @@ from memorist.context.lines import Line, line_of
 from memorist.context.reading import Reader
 from memorist.context.sentences import Asked
 from memorist.errors import InvalidInputError
+from memorist.recall.marks import is_standing
 from memorist.records import Kind, Record
 from memorist.results import Why
 
 __all__ = ["asked_for", "standing_among"]
 
-_WORDS = "always never prefer remember instruction"
-_STANDING = re.compile(
-    r"(?:^|[.!?;:]\s+|\bplease |\b(?:should|must|to) )(?:always|never) (?!mind\b|been\b|had\b)[a-z]+"
-    r"|\bfrom now on\b|\bi(?:'d| would| generally| usually| always)? prefer\b",
-    re.IGNORECASE,
-)
+_WORDS = "always never prefer preference remember instruction future rather vegetarian allergic"
+"""Words of standing instructions, by which they are looked for."""
 _LONGEST = 400
 _LOOKED_AT = 40
-_MOST = 5
+_MOST = 3
 
 
 async def asked_for(reader: Reader, topics: Iterable[str], pinned: Iterable[str], **narrowing: Any) -> list[Line]:
@@ -53,7 +49,7 @@ async def standing_among(reader: Reader, asked: Asked, **narrowing: Any) -> list
 def _is_standing(record: Record) -> bool:
     if record.kind is Kind.MESSAGE and (record.payload.get("speaker") or record.payload.get("role")) != "user":
         return False
-    return len(record.content) <= _LONGEST and _STANDING.search(record.content) is not None
+    return len(record.content) <= _LONGEST and is_standing(record.content)
 
 
 def _line(record: Record, why: Why) -> Line:
