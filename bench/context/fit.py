@@ -22,7 +22,7 @@ from run import BUDGETS, load_evaluator
 from memorist.context.confidence import features
 
 WEIGHT = {"own": 1.0, "foreign": 1.0, "unanswerable": 0.03}
-PENALTY = 3e-2
+PENALTY = 1e-2
 UNANSWERABLE = ("5-adversarial", "abstention")
 _LEASTS = (0.05, 0.1, 0.15, 0.2)
 _HITS = 20

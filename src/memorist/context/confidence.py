@@ -10,14 +10,14 @@ from memorist.records import Hit
 __all__ = ["MIN_CONFIDENCE", "confidence_of", "features"]
 
 WEIGHTS: Mapping[str, float] = {
-    "score": 0.838,
-    "meaning": 6.595,
-    "around": 15.598,
-    "covered": 1.57,
-    "length": -0.12,
-    "misplaced": -1.553,
-    "size": -1.139,
-    "constant": -8.34,
+    "score": 0.58,
+    "meaning": 14.9,
+    "around": 5.7,
+    "covered": 1.15,
+    "misplaced": -1.08,
+    "size": -0.75,
+    "person": 2.23,
+    "constant": -10.3,
 }
 """Fitted by bench/context/fit.py on questions that a memory can answer and on the same asked of another one; see
 docs/context.md."""
@@ -39,26 +39,29 @@ def confidence_of(question: str, hits: Sequence[Hit]) -> float:
 
 
 def features(question: str, hits: Sequence[Hit]) -> Mapping[str, float]:
-    """Return what confidence goes by.
+    """Return what confidence goes by, by name.
 
-    `score` is the best one's log odds, `meaning` the mean of the nearest, `around` the best with its neighbours in
-    the conversation; `covered` the share of the question's words in one hit and `length` their number; `misplaced`
-    how much better what others said fits than what the person asked about said; `size` the length of the hits: a
-    long text fits many a question by chance.
+    - `score`: the log odds that one of the hits answers; of many alike, each has its share of the score.
+    - `meaning`: the mean of the nearest; `around`: the best together with its neighbours in the conversation.
+    - `covered`: the share of the question's words in one hit.
+    - `person`: whether somebody who speaks here is asked about by name; `misplaced`: by how much what others said
+      fits better than what this person said.
+    - `size`: the length of the hits, because a long text fits many a question by chance.
     """
     read = hits[:_READ]
     wanted = {word for word in _WORD.findall(question.casefold()) if word not in STOPWORDS}
     nearest = sorted((_signal(hit, "meaning") for hit in read), reverse=True)[:_BEST]
-    score = min(max(hits[0].score, _LEAST), 1 - _LEAST)
+    score = min(max(sum(hit.score for hit in read), _LEAST), 1 - _LEAST)
     sizes = [len(hit.record.content) for hit in read[:_BEST]]
+    person = any("speaker" in hit.signals for hit in read)
     return {
         "score": math.log(score / (1 - score)),
         "meaning": sum(nearest) / _BEST,
         "around": max(_signal(hit, "meaning_around") for hit in read),
         "covered": max(len(wanted.intersection(hit.matched)) for hit in read) / max(len(wanted), 1),
-        "length": math.log1p(len(wanted)),
-        "misplaced": _misplaced(read),
+        "misplaced": _misplaced(read) if person else 0.0,
         "size": math.log(sum(sizes) / len(sizes)),
+        "person": float(person),
         "constant": 1.0,
     }
 
@@ -68,8 +71,6 @@ def _signal(hit: Hit, name: str) -> float:
 
 
 def _misplaced(hits: Sequence[Hit]) -> float:
-    if not any("speaker" in hit.signals for hit in hits):
-        return 0.0
     own = [_fit(hit) for hit in hits if _signal(hit, "speaker")]
     others = [_fit(hit) for hit in hits if not _signal(hit, "speaker")]
     return max(others, default=0.0) - max(own, default=0.0)

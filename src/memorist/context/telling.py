@@ -25,13 +25,13 @@ __all__ = ["Reader", "tell"]
 
 STANDING_SHARE = 1 / 3
 """How much of the budget what always holds may take."""
-ONE_SHARE = 0.15
+ONE_SHARE = 0.2
 """How much of the budget one record may take, unless it is short."""
-ROOM = 0.6
+ROOM = 0.7
 """How much the length of a text counts against it: at 1 twice the length needs twice the odds."""
 TIGHT_FROM = 4
 """The place in the order from which on less is shown of a record."""
-_SHORT = 60
+_SHORT = 80
 """Words up to which a record is not cut, unless it comes late."""
 _CHARACTERS_A_WORD, _CHARACTERS_A_LINE = 6, 20
 _LEAST = 1e-6
