@@ -3,8 +3,9 @@
     python bench/context/fit.py DATA [--every N] [--memories N] [--features FILE] [--plot IMAGE]
 
 The questions that a memory can answer are told from the same questions asked of another group's memory, by a
-logistic regression in which every data set counts alike; the data's own questions without an answer count little,
-for they are hardly told apart. Features are kept in FILE, and read from it where it is there.
+logistic regression: of whole memories, of 3, 10 and 50 records of each, and of short notes asked about in other words;
+each of these sets counts alike. The data's own questions without an answer count little, for they are hardly told
+apart. Features are kept in FILE, and read from it where it is there.
 """
 
 import argparse
@@ -16,6 +17,7 @@ from typing import Any
 
 import memorist_backend
 import numpy as np
+from notes import ELSEWHERE, NOTES
 from numpy.typing import NDArray
 from run import BUDGETS, load_evaluator
 
@@ -26,6 +28,8 @@ PENALTY = 1e-2
 UNANSWERABLE = ("5-adversarial", "abstention")
 _LEASTS = (0.05, 0.1, 0.15, 0.2)
 _HITS = 20
+SIZES = (3, 10, 50)
+"""Records of a small memory."""
 _STEPS = 50
 _BINS = 10
 Floats = NDArray[np.float64]
@@ -51,6 +55,39 @@ def examples(data: Path, evaluator: Any, every: int, memories: int) -> Iterator[
             if query["category"] not in UNANSWERABLE and not sessions & _sessions(query, data):
                 yield from _example(index, query, "foreign")
         memorist_backend.close(index)
+
+
+def small(data: Path, evaluator: Any, count: int) -> Iterator[Example]:
+    """Yield questions of one data set, asked of a few records around their evidence, and of those around another's."""
+    groups, queries = evaluator.groups_of(str(data))
+    asked = [each for each in queries if each["gold"] and each["category"] not in UNANSWERABLE]
+    asked = asked[:: max(len(asked) // count, 1)]
+    for place, query in enumerate(asked):
+        rows = groups[query["group"]]()
+        found = next((n for n, row in enumerate(rows) if row["id"] in query["gold"]), None)
+        other = asked[(place + len(asked) // 2) % len(asked)]
+        for size in SIZES if found is not None else ():
+            start = max(0, min((found or 0) - size // 2, len(rows) - size))
+            index = memorist_backend.build(rows[start : start + size])
+            yield from _example(index, query, "own")
+            if other["group"] != query["group"]:
+                yield from _example(index, other, "foreign")
+            memorist_backend.close(index)
+
+
+def notes() -> Iterator[Example]:
+    """Yield questions in other words than the notes they are about, and questions about something else."""
+    for size in (1, *SIZES[:2], len(NOTES)):
+        for start in range(0, len(NOTES) - size + 1, size):
+            some = NOTES[start : start + size]
+            rows = [{"id": str(n), "text": note, "timestamp": None} for n, (note, _) in enumerate(some)]
+            index = memorist_backend.build(rows)
+            for _, question in some:
+                yield from _example(index, {"question": question}, "own")
+            others = [question for _, question in NOTES[:start] + NOTES[start + size :]][:: max(len(NOTES) // 6, 1)]
+            for question in [*others, *ELSEWHERE[:6]]:
+                yield from _example(index, {"question": question}, "foreign")
+            memorist_backend.close(index)
 
 
 def _sessions(query: Mapping[str, Any], data: Path) -> set[str]:
@@ -96,7 +133,7 @@ def report(name: str, rows: Sequence[Example], weights: Floats, names: Sequence[
     own, foreign = np.array(by["own"]), np.array(by["foreign"])
     told = [f"{least}: {_percent((own >= least).mean())}/{_percent((foreign < least).mean())}" for least in _LEASTS]
     print(
-        f"{name:>23}  AUROC {_percent(found[0])} {_percent(found[1])}",
+        f"{name:>28}  AUROC {_percent(found[0])} {_percent(found[1])}",
         f"sure {_percent((own >= 0.5).mean())} {_percent((foreign < 0.5).mean())}",
         f"ece {_percent(evaluator.ece(by['own'], by['foreign']))}  told/silent {' '.join(told)}",
     )
@@ -134,13 +171,19 @@ def main() -> None:
             every = given.every if name.startswith("locomo") else 1
             sets[name] = list(examples(given.data / name, evaluator, every, given.memories))
             print(name, len(sets[name]), flush=True)
+        for name in BUDGETS:
+            sets[f"{name}, few records"] = list(small(given.data / name, evaluator, given.memories))
+        sets["short notes"] = list(notes())
         if given.features is not None:
             given.features.write_text(json.dumps(sets), encoding="utf-8")
     names = list(next(iter(sets.values()))[0][1])
+    print("fitted without the data set:")
     left_out = {}
     for name, rows in sets.items():
-        left_out[name] = fitted([other for each, other in sets.items() if each != name], names)
-        report(f"without {name}", rows, left_out[name], names, evaluator)
+        kept = [other for each, other in sets.items() if each.split(",")[0] != name.split(",")[0]]
+        left_out[name] = fitted(kept, names)
+        report(name, rows, left_out[name], names, evaluator)
+    print("fitted on all sets:")
     whole = fitted(list(sets.values()), names)
     for name, rows in sets.items():
         report(name, rows, whole, names, evaluator)
@@ -148,7 +191,7 @@ def main() -> None:
     if given.plot is not None:
         from plot import draw_calibration
 
-        draw_calibration({name: bins(rows, left_out[name], names) for name, rows in sets.items()}, given.plot)
+        draw_calibration({name: bins(sets[name], left_out[name], names) for name in BUDGETS}, given.plot)
 
 
 if __name__ == "__main__":

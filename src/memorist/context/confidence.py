@@ -10,18 +10,18 @@ from memorist.records import Hit
 __all__ = ["MIN_CONFIDENCE", "confidence_of", "features"]
 
 WEIGHTS: Mapping[str, float] = {
-    "score": 0.58,
-    "meaning": 14.9,
-    "around": 5.7,
-    "covered": 1.15,
-    "misplaced": -1.08,
-    "size": -0.75,
-    "person": 2.23,
-    "constant": -10.3,
+    "score": 0.97,
+    "meaning": 5.77,
+    "around": 6.45,
+    "covered": -1.08,
+    "misplaced": -0.5,
+    "size": -0.87,
+    "person": 1.71,
+    "constant": -3.21,
 }
-"""Fitted by bench/context/fit.py on questions that a memory can answer and on the same asked of another one; see
-docs/context.md."""
-MIN_CONFIDENCE = 0.1
+"""Fitted by bench/context/fit.py on questions that a memory can answer and on such that it cannot, in memories of 1 to
+5,000 records; see docs/context.md."""
+MIN_CONFIDENCE = 0.15
 """Below it, a context tells nothing but what always holds."""
 _READ = 20
 """Hits that are looked at."""
@@ -42,7 +42,7 @@ def features(question: str, hits: Sequence[Hit]) -> Mapping[str, float]:
     """Return what confidence goes by, by name.
 
     - `score`: the log odds that one of the hits answers; of many alike, each has its share of the score.
-    - `meaning`: the mean of the nearest; `around`: the best together with its neighbours in the conversation.
+    - `meaning`: the nearest; `around`: the nearest together with its neighbours in the conversation.
     - `covered`: the share of the question's words in one hit.
     - `person`: whether somebody who speaks here is asked about by name; `misplaced`: by how much what others said
       fits better than what this person said.
@@ -50,13 +50,12 @@ def features(question: str, hits: Sequence[Hit]) -> Mapping[str, float]:
     """
     read = hits[:_READ]
     wanted = {word for word in _WORD.findall(question.casefold()) if word not in STOPWORDS}
-    nearest = sorted((_signal(hit, "meaning") for hit in read), reverse=True)[:_BEST]
     score = min(max(sum(hit.score for hit in read), _LEAST), 1 - _LEAST)
     sizes = [len(hit.record.content) for hit in read[:_BEST]]
     person = any("speaker" in hit.signals for hit in read)
     return {
         "score": math.log(score / (1 - score)),
-        "meaning": sum(nearest) / _BEST,
+        "meaning": max(_signal(hit, "meaning") for hit in read),
         "around": max(_signal(hit, "meaning_around") for hit in read),
         "covered": max(len(wanted.intersection(hit.matched)) for hit in read) / max(len(wanted), 1),
         "misplaced": _misplaced(read) if person else 0.0,
