@@ -5,6 +5,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from memorist.errors import install_command
+
 __all__ = ["fits", "is_refusal", "read_answer", "with_schema", "without_thoughts"]
 
 _THOUGHTS = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
@@ -62,7 +64,7 @@ def read_answer(
     if cut:
         return None, "the answer is cut off"
     if data is None:
-        return None, "the answer is no JSON; pip install 'memorist[llm]' repairs small faults"
+        return None, f"the answer is no JSON; {install_command('llm')} repairs small faults"
     try:
         data = _wrapped(_storable(data), schema)
     except RecursionError:

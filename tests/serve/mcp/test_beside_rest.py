@@ -48,7 +48,7 @@ async def test_the_command_serves_both_under_the_same_token(
         secret, _ = await Tokens(memory).create("alice", user="alice")
     url = serve("--require-token", command=("serve",), says="Serving at ")
     async with by_http(f"{url}/mcp", authorization=f"Bearer {secret}") as client:
-        added = await value(client, "add_memory", content="Likes tea", user="bob")
+        added = await value(client, "add_memory", content="Likes tea")
     async with Memory.connect(url, token=secret) as alice:
         assert [record.id for record in await alice.recent()] == [added["id"]]
     async with httpx2.AsyncClient() as stranger:

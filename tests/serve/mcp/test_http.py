@@ -131,7 +131,7 @@ async def test_a_header_cannot_turn_a_token_into_another_users(serve: Any, token
 async def test_on_this_machine_no_token_is_needed(serve: Any, by_http: Any, value: Any, reopen: Any) -> None:
     url = serve("--user", "alice")
     async with by_http(url) as client:
-        await value(client, "add_memory", content="x", user="bob")
+        await value(client, "add_memory", content="x")
     assert (await post(url, memorist_user="bob")).status_code == 403
     async with reopen() as memory:
         assert await memory.users() == {"alice": 1}

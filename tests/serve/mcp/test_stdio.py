@@ -96,7 +96,7 @@ async def test_the_command_says_whose_memory_it_is(
 ) -> None:
     monkeypatch.setenv("MEMORIST_USER", "alice")
     async with by_stdio("--agent", "coder") as client:
-        await value(client, "add_memory", content="from the environment", user="bob", tenant="other")
+        await value(client, "add_memory", content="from the environment")
     async with by_stdio("--user", "carol", "--session", "s") as client:
         await value(client, "add_memory", content="from a flag")
     async with reopen() as memory:
@@ -107,7 +107,7 @@ async def test_the_command_says_whose_memory_it_is(
 
     monkeypatch.setenv("MEMORIST_TENANT", "acme")
     async with by_stdio() as client:
-        await value(client, "add_memory", content="of another tenant", tenant="default")
+        await value(client, "add_memory", content="of another tenant")
     async with reopen(tenant="acme") as memory:
         assert await memory.users() == {"alice": 1}
 
@@ -197,13 +197,15 @@ async def test_a_server_that_is_stopped_keeps_what_it_acknowledged(raw: Start, r
 
 
 @pytest.mark.parametrize(
-    ("options", "text"),
-    [(["--db", "{folder}", "mcp"], "error: "), (["mcp", "--user", " "], "user must not be blank")],
+    ("options", "code", "text"),
+    [(["--db", "{folder}", "mcp"], 1, "error: "), (["mcp", "--user", " "], 2, "user must not be blank")],
 )
-def test_what_cannot_be_served_is_said_on_stderr_alone(db: Path, tmp_path: Path, options: list[str], text: str) -> None:
+def test_what_cannot_be_served_is_said_on_stderr_alone(
+    db: Path, tmp_path: Path, options: list[str], code: int, text: str
+) -> None:
     named = [each.format(folder=tmp_path) for each in options]
     done = subprocess.run([*COMMAND, *named], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stdout) == (1, "") and text in done.stderr and "Traceback" not in done.stderr
+    assert (done.returncode, done.stdout) == (code, "") and text in done.stderr and "Traceback" not in done.stderr
 
 
 def test_without_the_extra_the_pip_command_is_named(db: Path) -> None:
