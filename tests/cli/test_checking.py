@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from memorist.cli.checking import EXTRAS
+from memorist.cli.checking import extras
 
 Command: TypeAlias = Callable[..., Any]
 
@@ -87,4 +87,5 @@ def test_doctor_tells_wrong_settings(memorist: Command, monkeypatch: pytest.Monk
 
 def test_doctor_knows_every_extra() -> None:
     kept = {extra.lower() for extra in metadata("memorist").get_all("Provides-Extra") or ()}
-    assert EXTRAS.keys() == kept - {"agentscope1", "bench", "dev"}
+    assert extras().keys() == kept - {"agentscope1", "bench", "dev"}
+    assert extras()["postgres"] == ["pgvector", "psycopg"]

@@ -1,9 +1,10 @@
 """Commands that report the state of a store: stats, doctor."""
 
 import platform
+import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Callable, Iterator
+from importlib.metadata import PackageNotFoundError, requires, version
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
@@ -23,14 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
-EXTRAS: Mapping[str, str] = {
-    "models": "tokenizers", "openai": "openai", "fastembed": "fastembed",
-    "sentence-transformers": "sentence-transformers", "llm": "json-repair", "chroma": "chromadb",
-    "qdrant": "qdrant-client", "postgres": "psycopg", "mem0": "mem0ai", "agentscope": "agentscope",
-    "langgraph": "langgraph", "llm-agents": "pydantic", "nats": "nats-py", "local2": "pyyaml", "mcp": "mcp",
-    "rest": "fastapi", "client": "httpcore", "otel": "opentelemetry-api",
-}  # fmt: skip
-"""Each extra, and a package that shows that it is installed."""
+_NOT_FOR_USERS = frozenset({"agentscope1", "bench", "dev"})
 _LEAST_FREE = 100 * 1024 * 1024
 _MOST_USERS = 10
 _TITLES = {"most": "who has most"}
@@ -181,12 +175,25 @@ async def _embedder(settings: "Settings") -> Check:
 
 def _extras() -> Check:
     """Return which extras are installed; a missing one is not an error."""
-    found = {}
-    for extra, package in EXTRAS.items():
+    found, missing = [], []
+    for extra, packages in extras().items():
         try:
-            found[extra] = version(package)
+            numbers = [version(package) for package in packages]
         except PackageNotFoundError:
-            continue
-    missing = ", ".join(extra for extra in EXTRAS if extra not in found)
-    here = ", ".join(f"{extra} ({number})" for extra, number in found.items())
-    return Check("extras", True, f"installed: {here or 'none'}\nnot installed: {missing or 'none'}")
+            missing.append(extra)
+        else:
+            found.append(f"{extra} ({numbers[0]})")
+    here, lacking = ", ".join(found) or "none", ", ".join(missing) or "none"
+    return Check("extras", True, f"installed: {here}\nnot installed: {lacking}")
+
+
+def extras() -> dict[str, list[str]]:
+    """Return the packages that each extra installs by itself, as this installation's metadata names them."""
+    packages: dict[str, list[str]] = {}
+    for requirement in requires("memorist") or ():
+        wanted, _, condition = requirement.partition(";")
+        extra = re.search(r"""extra == ['"]([^'"]+)['"]""", condition)
+        package = re.match(r"[\w.-]+", wanted)
+        if extra and package and package[0] != "memorist" and extra[1] not in _NOT_FOR_USERS:
+            packages.setdefault(extra[1], []).append(package[0])
+    return packages
