@@ -307,6 +307,9 @@ async def test_marks_that_stood_behind_the_terms_get_a_field_of_their_own(path: 
         connection.execute("DELETE FROM indexed; INSERT INTO words (words) VALUES ('delete-all')")
         for table in ("indexed", "staged"):
             connection.execute(f"ALTER TABLE {table} DROP COLUMN marks")
+        for table in ("records", "indexed", "changes", "staged"):
+            connection.execute(f"ALTER TABLE {table} RENAME COLUMN wall TO partition")
+        connection.execute("ALTER TABLE walls RENAME TO partitions")
         for number, terms in old:
             connection.execute("INSERT INTO indexed VALUES (1, ?, ?, NULL)", (number, terms))
             connection.execute("INSERT INTO words (rowid, wall, terms) VALUES (?, 'p1', ?)", (number, terms))

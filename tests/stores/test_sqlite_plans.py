@@ -22,8 +22,8 @@ async def test_a_key_of_a_kind_is_found_by_its_index(tmp_path: Path, name: dict[
     await store.write(ALICE, [put(make_record("one", kind=Kind.TOPIC, key="k.1"))])
     await store.close()
     condition, bindings = sql_of(Filter(kinds=frozenset((Kind.TOPIC,)), **name), NOON)  # type: ignore[arg-type]
-    query = f"SELECT * FROM records WHERE partition = 1 AND {condition} ORDER BY {order} LIMIT 1"
+    query = f"SELECT * FROM records WHERE wall = 1 AND {condition} ORDER BY {order} LIMIT 1"
     connection = apsw.Connection(str(tmp_path / "memory.db"))
     [first, *_] = [row[-1] for row in connection.execute(f"EXPLAIN QUERY PLAN {query}", bindings)]
     connection.close()
-    assert "INDEX records_by_key (partition=? AND kind=? AND key" in first
+    assert "INDEX records_by_key (wall=? AND kind=? AND key" in first

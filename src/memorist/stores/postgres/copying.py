@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["copy_out"]
 
 _AT_ONCE = 2000
-_ROW = "INSERT INTO records (partition, number, {}, at, epoch) VALUES ({})"
+_ROW = "INSERT INTO records (wall, number, {}, at, epoch) VALUES ({})"
 
 
 async def copy_out(connection: "Connection", schema: str, target: Path) -> None:
@@ -44,36 +44,36 @@ async def _fill(connection: "Connection", schema: str, copy: apsw.Connection) ->
     async for name, value in _rows(connection, f"SELECT name, value FROM {schema}.meta"):
         if name not in ("version", "staged"):
             copy.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
-    places: dict[Wall, int] = {}
+    wall_ids: dict[Wall, int] = {}
 
-    def place_of(tenant: str, user: str) -> tuple[Wall, int]:
+    def wall_of(tenant: str, user: str) -> tuple[Wall, int]:
         wall = Wall(tenant, user or None)
-        if wall not in places:
-            place = sqlite_writes.find_partition(copy, wall, create=True)
-            assert place is not None
-            places[wall] = place
-        return wall, places[wall]
+        if wall not in wall_ids:
+            wall_id = sqlite_writes.find_wall(copy, wall, create=True)
+            assert wall_id is not None
+            wall_ids[wall] = wall_id
+        return wall, wall_ids[wall]
 
     insert = _ROW.format(COLUMNS, ",".join("?" * (COLUMNS.count(",") + 5)))
     async for tenant, user, number, at, epoch, *row in _rows(
         connection, f"SELECT tenant, user_name, number, at, epoch, {SELECTED} FROM {schema}.records"
     ):
-        wall, place = place_of(tenant, user)
-        copy.execute(insert, (place, number, *values_of(record_from(row, wall)), at, epoch))
+        wall, wall_id = wall_of(tenant, user)
+        copy.execute(insert, (wall_id, number, *values_of(record_from(row, wall)), at, epoch))
     async for tenant, user, number, terms, blob, marks in _rows(
         connection, f"SELECT tenant, user_name, number, terms, vector_send(vector), marks FROM {schema}.indexed"
     ):
-        _, place = place_of(tenant, user)
-        sqlite_writes.index(copy, place, number, unescaped(terms), vector_from(blob), marks.split())
+        _, wall_id = wall_of(tenant, user)
+        sqlite_writes.index(copy, wall_id, number, unescaped(terms), vector_from(blob), marks.split())
     async for tenant, user, epoch, number, id, action, at, source, before in _rows(
         connection,
         f"SELECT tenant, user_name, epoch, number, id, action, at, source, before FROM {schema}.changes ORDER BY epoch",
     ):
-        wall, place = place_of(tenant, user)
+        wall, wall_id = wall_of(tenant, user)
         record = load_row(before, wall)
         text = None if record is None else dump_record(values_of(record))
         copy.execute("INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                     (epoch, place, number, id, action, at, source, text))  # fmt: skip
+                     (epoch, wall_id, number, id, action, at, source, text))  # fmt: skip
 
 
 async def _rows(connection: "Connection", query: str) -> AsyncIterator[tuple[Any, ...]]:

@@ -14,7 +14,7 @@ from memorist.stores.sqlite.connections import translated
 __all__ = ["copy_to", "damage"]
 
 _PART = re.compile(r"\..+\.[0-9a-f]{32}\.backup-part")
-_ORPHANS = "SELECT count(*) FROM indexed LEFT JOIN records USING (partition, number) WHERE id IS NULL"
+_ORPHANS = "SELECT count(*) FROM indexed LEFT JOIN records USING (wall, number) WHERE id IS NULL"
 
 
 def copy_to(connection: apsw.Connection, target: Path) -> None:

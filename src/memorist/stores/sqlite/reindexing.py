@@ -13,7 +13,7 @@ from memorist.stores.sqlite.rows import COLUMNS, query_all, record_of, user_of
 __all__ = ["adopt", "count_missing", "missing", "stage"]
 
 _MISSING = (
-    "FROM records AS r JOIN indexed AS i ON i.partition = r.partition AND i.number = r.number"
+    "FROM records AS r JOIN indexed AS i ON i.wall = r.wall AND i.number = r.number"
     " LEFT JOIN staged AS s ON s.number = r.number AND s.version = r.version WHERE s.number IS NULL"
 )
 
@@ -42,7 +42,7 @@ def count_missing(connection: apsw.Connection, fingerprint: str) -> int:
     return connection.execute(f"SELECT count(*) {missing}").get  # type: ignore[no-any-return]
 
 
-_WITH_NAMES = " JOIN partitions AS p ON p.id = r.partition WHERE"
+_WITH_NAMES = " JOIN walls AS w ON w.id = r.wall WHERE"
 
 
 def _begin(connection: apsw.Connection, fingerprint: str) -> None:
@@ -57,8 +57,8 @@ def stage(connection: apsw.Connection, fingerprint: str, rows: Sequence[Staged])
     """Stage new vectors, terms and marks. Records forgotten meanwhile are ignored."""
     _begin(connection, fingerprint)
     connection.executemany(
-        "INSERT OR REPLACE INTO staged (number, partition, version, vector, terms, marks)"
-        " SELECT number, partition, ?, ?, ?, ? FROM indexed WHERE number = ?",
+        "INSERT OR REPLACE INTO staged (number, wall, version, vector, terms, marks)"
+        " SELECT number, wall, ?, ?, ?, ? FROM indexed WHERE number = ?",
         ((row.version, row.vector.tobytes(), row.terms, " ".join(sorted(row.marks)), row.number) for row in rows),
     )
 
@@ -70,12 +70,12 @@ def adopt(connection: apsw.Connection, fingerprint: str, dimensions: int) -> boo
         return False
     changed = query_all(
         connection,
-        "SELECT i.partition, i.number, s.terms FROM indexed AS i JOIN staged AS s ON s.number = i.number"
+        "SELECT i.wall, i.number, s.terms FROM indexed AS i JOIN staged AS s ON s.number = i.number"
         " WHERE s.terms <> i.terms",
     )
-    for partition, number, terms in changed:
-        writes.unindex(connection, partition, number)
-        writes.index(connection, partition, number, terms, None)
+    for wall_id, number, terms in changed:
+        writes.unindex(connection, wall_id, number)
+        writes.index(connection, wall_id, number, terms, None)
     connection.execute(
         "UPDATE indexed SET (vector, marks) = (SELECT vector, marks FROM staged WHERE staged.number = indexed.number)"
     )

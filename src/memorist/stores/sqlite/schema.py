@@ -100,7 +100,15 @@ def _part_marks(connection: apsw.Connection) -> None:
 _OLD_MARKS = re.compile(r"(?:(?:^| )(?:[?!~]|@-?\d+))+$")
 _NEW_MARKS = {"?": "asks", "!": "tells", "~": "timed"}
 
-MIGRATIONS: Sequence[Migration] = (_create, _part_marks)
+
+def _name_walls(connection: apsw.Connection) -> None:
+    """Call a wall a wall: the table of walls and the columns that refer to it were called partitions."""
+    connection.execute("ALTER TABLE partitions RENAME TO walls")
+    for table in ("records", "indexed", "changes", "staged"):
+        connection.execute(f"ALTER TABLE {table} RENAME COLUMN partition TO wall")
+
+
+MIGRATIONS: Sequence[Migration] = (_create, _part_marks, _name_walls)
 """Step n leads from version n to version n + 1. A step that was released is never changed."""
 
 

@@ -119,12 +119,12 @@ class SQLiteStore(Store):
         def work(connection: apsw.Connection) -> list[bool]:
             if any(isinstance(each, Put) and each.vector is not None for each in writes_):
                 writes.check_fingerprint(connection, self._bound)
-            place = writes.find_partition(connection, wall, create=any(isinstance(each, Put) for each in writes_))
+            wall_id = writes.find_wall(connection, wall, create=any(isinstance(each, Put) for each in writes_))
             moment = self._clock()
             return [
-                writes.put(connection, place, each, moment)
+                writes.put(connection, wall_id, each, moment)
                 if isinstance(each, Put)
-                else writes.remove(connection, place, each, moment)
+                else writes.remove(connection, wall_id, each, moment)
                 for each in writes_
             ]
 
@@ -161,20 +161,20 @@ class SQLiteStore(Store):
             condition += " AND key IS NOT NULL"
         if after is not None:
             beyond = "<" if direction == "DESC" else ">"
-            condition += f" AND ({column}, created_at, id, partition) {beyond} (?, ?, ?, ?)"
+            condition += f" AND ({column}, created_at, id, wall) {beyond} (?, ?, ?, ?)"
         query = (
-            f"SELECT {column}, created_at, id, partition, {COLUMNS} FROM records WHERE {{}} AND {condition} ORDER BY"
-            f" {column} {direction}, created_at {direction}, id {direction}, partition {direction} LIMIT {limit}"
+            f"SELECT {column}, created_at, id, wall, {COLUMNS} FROM records WHERE {{}} AND {condition} ORDER BY"
+            f" {column} {direction}, created_at {direction}, id {direction}, wall {direction} LIMIT {limit}"
         )
 
         def work(connection: apsw.Connection) -> list[Record]:
             walls = _walls(connection, reach)
             cursor: tuple[Any, ...] = ()
             if after is not None:
-                cursor = (*after[:3], writes.find_partition(connection, Wall(reach.tenant, after[3])) or 0)
+                cursor = (*after[:3], writes.find_wall(connection, Wall(reach.tenant, after[3])) or 0)
             pages = [
-                connection.execute(query.format(place), (*values, *bindings, *cursor))
-                for place, values in _places(walls, reach)
+                connection.execute(query.format(behind), (*values, *bindings, *cursor))
+                for behind, values in _behind(walls, reach)
             ]
             rows = merge(*pages, key=lambda row: row[:4], reverse=direction == "DESC")
             return [record_of(row[4:], walls[row[3]]) for row in islice(rows, limit)]
@@ -187,9 +187,9 @@ class SQLiteStore(Store):
         def work(connection: apsw.Connection) -> int:
             return sum(
                 connection.execute(
-                    f"SELECT count(*) FROM records WHERE {place} AND {condition}", (*values, *bindings)
+                    f"SELECT count(*) FROM records WHERE {behind} AND {condition}", (*values, *bindings)
                 ).get
-                for place, values in _places(_walls(connection, reach), reach)
+                for behind, values in _behind(_walls(connection, reach), reach)
             )
 
         return await self._read(work)
@@ -198,7 +198,7 @@ class SQLiteStore(Store):
         def work(connection: apsw.Connection) -> dict[str | None, int]:
             rows = connection.execute(
                 "SELECT user, count(*) FILTER (WHERE superseded_at IS NULL)"
-                " FROM partitions JOIN records ON partition = partitions.id"
+                " FROM walls JOIN records ON wall = walls.id"
                 f" WHERE tenant = ? AND {_ALIVE} GROUP BY user ORDER BY user",
                 (tenant, to_micros(self._clock())),
             )
@@ -209,8 +209,7 @@ class SQLiteStore(Store):
     async def tenants(self) -> list[str]:
         def work(connection: apsw.Connection) -> list[str]:
             rows = connection.execute(
-                f"SELECT DISTINCT tenant FROM partitions JOIN records ON partition = partitions.id WHERE {_ALIVE}"
-                " ORDER BY tenant",
+                f"SELECT DISTINCT tenant FROM walls JOIN records ON wall = walls.id WHERE {_ALIVE} ORDER BY tenant",
                 (to_micros(self._clock()),),
             )
             return [tenant for (tenant,) in rows]
@@ -219,13 +218,13 @@ class SQLiteStore(Store):
 
     async def history(self, wall: Wall, id: str) -> list[Change]:
         def work(connection: apsw.Connection) -> list[Change]:
-            place = (writes.find_partition(connection, wall), id)
+            row = (writes.find_wall(connection, wall), id)
             rows = query_all(
                 connection,
-                "SELECT action, at, source, before FROM changes WHERE partition = ? AND id = ? ORDER BY epoch",
-                place,
+                "SELECT action, at, source, before FROM changes WHERE wall = ? AND id = ? ORDER BY epoch",
+                row,
             )
-            now_there = query_one(connection, f"SELECT {COLUMNS} FROM records WHERE partition = ? AND id = ?", place)
+            now_there = query_one(connection, f"SELECT {COLUMNS} FROM records WHERE wall = ? AND id = ?", row)
             present = None if now_there is None else record_of(now_there, wall)
             return history_of(id, rows, lambda text: load_record(text, wall), present, self._clock())
 
@@ -242,9 +241,9 @@ class SQLiteStore(Store):
         condition, bindings = sql_of(filter, self._clock())
 
         def work(connection: apsw.Connection) -> NDArray[np.int64]:
-            place = writes.find_partition(connection, wall)
-            query = f"SELECT number FROM records WHERE partition = ? AND {condition}"
-            return np.fromiter((row[0] for row in connection.execute(query, (place, *bindings))), np.int64)
+            wall_id = writes.find_wall(connection, wall)
+            query = f"SELECT number FROM records WHERE wall = ? AND {condition}"
+            return np.fromiter((row[0] for row in connection.execute(query, (wall_id, *bindings))), np.int64)
 
         return await self._read(work)
 
@@ -257,13 +256,13 @@ class SQLiteStore(Store):
 
     async def search_words(self, wall: Wall, terms: Sequence[str], limit: int) -> list[tuple[int, float]]:
         def work(connection: apsw.Connection) -> list[tuple[int, float]]:
-            place = writes.find_partition(connection, wall)
-            if place is None or not terms:
+            wall_id = writes.find_wall(connection, wall)
+            if wall_id is None or not terms:
                 return []
             quoted = " OR ".join('"' + term.replace('"', '""') + '"' for term in dict.fromkeys(terms))
             rows = connection.execute(
                 "SELECT rowid, bm25(words, 0, 1) AS score FROM words WHERE words MATCH ? ORDER BY score LIMIT ?",
-                (f"wall : {writes.token(place)} AND terms : ({quoted})", limit),
+                (f"wall : {writes.token(wall_id)} AND terms : ({quoted})", limit),
             )
             return [(number, -score) for number, score in rows]
 
@@ -346,21 +345,21 @@ _ALIVE = "(expires_at IS NULL OR expires_at > ?)"
 
 def _walls(connection: apsw.Connection, reach: Reach) -> dict[int, Wall]:
     """Return the walls within reach that hold anything, by their id in the file."""
-    rows = connection.execute("SELECT id, user FROM partitions WHERE tenant = ?", (reach.tenant,))
+    rows = connection.execute("SELECT id, user FROM walls WHERE tenant = ?", (reach.tenant,))
     if reach.users is not None:
         names = ", ".join("?" * len(reach.users))
         rows = connection.execute(
-            f"SELECT id, user FROM partitions WHERE tenant = ? AND user IN ({names})",
+            f"SELECT id, user FROM walls WHERE tenant = ? AND user IN ({names})",
             (reach.tenant, *map(shared_name, reach.users)),
         )
     return {id: Wall(reach.tenant, user_of(user)) for id, user in rows}
 
 
-def _places(walls: dict[int, Wall], reach: Reach) -> list[tuple[str, tuple[Any, ...]]]:
-    """Return conditions on `partition`: one for each wall, so that each walks its index; for very many one for all."""
+def _behind(walls: dict[int, Wall], reach: Reach) -> list[tuple[str, tuple[Any, ...]]]:
+    """Return conditions on `wall`: one for each wall, so that each walks its index; for very many one for all."""
     if reach.users is None and len(walls) > _MOST_WALKED:
-        return [("partition IN (SELECT id FROM partitions WHERE tenant = ?)", (reach.tenant,))]
-    return [("partition = ?", (id,)) for id in walls]
+        return [("wall IN (SELECT id FROM walls WHERE tenant = ?)", (reach.tenant,))]
+    return [("wall = ?", (id,)) for id in walls]
 
 
 def _rows_in(
@@ -375,50 +374,49 @@ def _rows_in(
     table: str = "records",
 ) -> list[tuple[Any, ...]]:
     """Return `columns` of a wall's rows with `column` in `values`."""
-    place = writes.find_partition(connection, wall)
+    wall_id = writes.find_wall(connection, wall)
     rows: list[tuple[Any, ...]] = []
     for start in range(0, len(values), _VARIABLES):
         some = values[start : start + _VARIABLES]
         rows += connection.execute(
-            f"SELECT {columns} FROM {table} WHERE partition = ?"
-            f" AND {column} IN ({','.join('?' * len(some))}){condition}",
-            (place, *some, *bindings),
+            f"SELECT {columns} FROM {table} WHERE wall = ? AND {column} IN ({','.join('?' * len(some))}){condition}",
+            (wall_id, *some, *bindings),
         )
     return rows
 
 
 def _state(connection: apsw.Connection, wall: Wall) -> tuple[int | None, str, int]:
     """Return a wall's id, its generation and the last epoch of the whole file."""
-    [(place, vectors, epoch)] = query_all(
+    [(wall_id, vectors, epoch)] = query_all(
         connection,
-        "SELECT (SELECT id FROM partitions WHERE tenant = ? AND user = ?),"
+        "SELECT (SELECT id FROM walls WHERE tenant = ? AND user = ?),"
         " (SELECT value FROM meta WHERE name = 'vectors'),"
         " ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'changes'), 0)",
         (wall.tenant, shared_name(wall.user)),
     )
-    return place, f"{place}.{vectors}", epoch
+    return wall_id, f"{wall_id}.{vectors}", epoch
 
 
 def _changed(connection: apsw.Connection, wall: Wall, generation: str | None, epoch: int) -> Entries:
     with connection:  # one snapshot for all three queries
-        place, current, latest = _state(connection, wall)
+        wall_id, current, latest = _state(connection, wall)
         since = epoch if generation == current else 0
         rows = query_all(
             connection,
             "SELECT epoch, r.number, id, kind, agent, session,"
             " ifnull(json_extract(payload, '$.speaker'), json_extract(payload, '$.role')),"
             " at, expires_at, superseded_at, rating, terms, vector, marks"
-            " FROM records AS r LEFT JOIN indexed AS i ON i.partition = r.partition AND i.number = r.number"
-            " WHERE r.partition = ? AND epoch > ? ORDER BY epoch LIMIT ?",
-            (place, since, _ENTRIES_AT_ONCE),
+            " FROM records AS r LEFT JOIN indexed AS i ON i.wall = r.wall AND i.number = r.number"
+            " WHERE r.wall = ? AND epoch > ? ORDER BY epoch LIMIT ?",
+            (wall_id, since, _ENTRIES_AT_ONCE),
         )
         more = len(rows) == _ENTRIES_AT_ONCE
         reached = rows[-1][0] if more else latest
         gone = query_all(
             connection,
-            "SELECT number FROM changes WHERE partition = ? AND epoch > ? AND epoch <= ?"
+            "SELECT number FROM changes WHERE wall = ? AND epoch > ? AND epoch <= ?"
             " AND action IN ('forgotten', 'expired')",
-            (place, since, reached),
+            (wall_id, since, reached),
         )
     # The record that replaced it may be of a kind that recall does not find: then its entry is removed too.
     found = [_entry(row) for row in rows if row[_TERMS] is not None]
