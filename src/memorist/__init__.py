@@ -30,8 +30,8 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Context": "memorist.context",
-    "ContextItem": "memorist.context",
+    "Context": "memorist.results",
+    "ContextItem": "memorist.results",
     "Memory": "memorist.memory",
     "MemoristError": "memorist.errors",
     "Embedder": "memorist.embedders",

@@ -6,14 +6,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from memorist.config import Settings
-from memorist.embedders import EmbedderSpec
-from memorist.engine.local import LocalEngine
-from memorist.engine.remote import RemoteEngine
 from memorist.kinds import Conversation, Episodes, Experiences, Facts, Notes, Tools, Topics
 from memorist.scope import DEFAULT_TENANT, Scope
 from memorist.verbs import Verbs
 
 if TYPE_CHECKING:
+    from memorist.embedders import EmbedderSpec
     from memorist.engine.traced import Telemetry, Watch
     from memorist.indexes import Index
 
@@ -46,7 +44,7 @@ class Memory(Verbs):
         user: str | None = None,
         agent: str | None = None,
         session: str | None = None,
-        embedder: EmbedderSpec = None,
+        embedder: "EmbedderSpec" = None,
         index: "str | Index | None" = None,
         settings: Settings | None = None,
     ) -> "Memory":
@@ -68,6 +66,8 @@ class Memory(Verbs):
             StoreUnavailableError, StoreCorruptError, SchemaError: the store cannot be used.
             EmbedderMismatchError: it holds vectors of another embedder.
         """
+        from memorist.engine.local import LocalEngine
+
         settings = (settings or Settings.load()).with_given(url=url, embedder=embedder, index=index)
         return cls(LocalEngine(settings), Scope(tenant, user, agent, session))
 
@@ -98,6 +98,8 @@ class Memory(Verbs):
             StoreUnavailableError: there is no server there.
             ScopeError: the token is not valid, or is of another tenant or user.
         """
+        from memorist.engine.remote import RemoteEngine
+
         return cls(RemoteEngine(url, token, timeout), Scope(tenant, user, agent, session))
 
     async def __aenter__(self) -> Self:

@@ -6,7 +6,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from memorist import lines
 from memorist.config import Settings
-from memorist.context import Context, CountTokens
+from memorist.context import CountTokens
 from memorist.embedders import EmbedderSpec
 from memorist.engine.traced import Telemetry, Watch
 from memorist.indexes import Index
@@ -16,6 +16,7 @@ from memorist.kinds.tools import ToolStatistics
 from memorist.lines import LoadReport
 from memorist.records import Change, Draft, Fields, Hit, Kind, Order, Page, Record
 from memorist.requests import Id, IfExists, Mode, Narrowing, Request
+from memorist.results import Context
 from memorist.scope import Scope
 from memorist.times import TimeLike
 from memorist.verbs import T

@@ -3,17 +3,20 @@
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self, TypeVar, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, cast, overload
 
 from memorist import lines, requests
 from memorist.arguments import draft_of
-from memorist.context import Context, CountTokens
 from memorist.engine.base import Engine
 from memorist.lines import LoadReport
 from memorist.records import Change, Draft, Fields, Hit, Kind, Order, Page, Record
 from memorist.requests import Id, IfExists, Mode, Narrowing, Request
+from memorist.results import Context
 from memorist.scope import Scope
 from memorist.times import TimeLike
+
+if TYPE_CHECKING:
+    from memorist.context import CountTokens
 
 __all__ = ["Verbs"]
 
@@ -271,7 +274,7 @@ class Verbs:
         query: str,
         *,
         tokens: int = 600,
-        count_tokens: CountTokens | None = None,
+        count_tokens: "CountTokens | None" = None,
         min_confidence: float | None = None,
         standing: bool = True,
         topics: Iterable[str] = (),

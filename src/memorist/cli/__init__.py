@@ -2,6 +2,8 @@
 
 import sys
 
+from memorist import __version__
+
 __all__ = ["main"]
 
 
@@ -11,6 +13,9 @@ def main() -> None:
         from memorist.cli.hooks.run import run  # an agent waits for it: no library is loaded for it here
 
         run(sys.argv[2:])
+    if sys.argv[1:] == ["--version"]:
+        sys.stdout.write(f"memorist {__version__}\n")
+        return
     try:
         from memorist.cli.app import app  # here, so that importing this package loads no library
 

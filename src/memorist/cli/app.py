@@ -6,33 +6,24 @@ from typing import Annotated, Any
 import typer
 import typer.core
 
-from memorist.cli import (
-    bus,
-    checking,
-    demo,
-    digest,
-    files,
-    mcp,
-    moving,
-    reading,
-    serve,
-    settings,
-    token,
-    topics,
-    training,
-    upkeep,
-    writing,
-)
-from memorist.cli.installing import commands as installing
 from memorist.cli.running import Options
-from memorist.cli.settings import file_options, options_by_command
+from memorist.cli.settings import file_options, options_of
+from memorist.cli.table import Commands, new_typer
 from memorist.scope import DEFAULT_TENANT
 
 __all__ = ["app"]
 
 
-class Commands(typer.core.TyperGroup):
-    """The subcommands; an option that goes before them is not merely unknown behind them."""
+class Root(typer.core.TyperGroup):
+    """The command; an option that goes before its subcommands is not merely unknown behind them."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands: Any = Commands()
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the subcommands; their modules are not imported for it."""
+        return list(self.commands)
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
         """Run the subcommand that was named."""
@@ -45,21 +36,14 @@ class Commands(typer.core.TyperGroup):
             raise
 
 
-app = typer.Typer(
+app = new_typer(
     name="memorist",
-    cls=Commands,
+    cls=Root,
     help="Long-term memory for LLM agents, on this machine.",
     epilog="Exit codes: 0 done, 1 failed, 2 wrong usage, 3 some lines of a file were bad, 130 interrupted.",
     no_args_is_help=True,
-    rich_markup_mode="markdown",
-    pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for subject in (demo, writing, reading, files, digest, upkeep, checking, settings, moving, bus, serve, mcp, installing):
-    subject.register(app)
-app.add_typer(topics.app, name="topics")
-app.add_typer(token.app, name="token")
-app.add_typer(training.app, name="mango")
 
 
 @app.callback()
@@ -105,7 +89,7 @@ def options(
     options = Options(db, DEFAULT_TENANT if tenant is None else tenant, embedder, config)
     said = file_options(options.file)
     context.obj = options if tenant is not None else replace(options, tenant=said.get("tenant", options.tenant))
-    context.default_map = options_by_command(context, said)
+    context.default_map = options_of(context, said)
 
 
 def _print_version() -> None:

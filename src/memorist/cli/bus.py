@@ -1,6 +1,5 @@
 """The command that starts the memory of LoCAL2 on a message bus."""
 
-import asyncio
 import contextlib
 import signal
 from pathlib import Path
@@ -57,6 +56,8 @@ def _settings(config: Path | None, overrides: dict[str, Any]) -> "MemoryConfig":
 
 
 async def _serve(config: Path | None, overrides: dict[str, Any], url: str, dual_mode: bool) -> None:
+    import asyncio
+
     from memorist.adapters.local2 import MemoryService, run_local
     from memorist.bus import NatsBus
 

@@ -1,6 +1,5 @@
 """Opening the memory of a command, and turning errors into exit codes."""
 
-import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -104,6 +103,8 @@ async def tell_of_others(memory: "Memory") -> None:
 
 def run(work: Callable[[], Awaitable[_T]]) -> _T:
     """Run a command to its end; an expected error is one line on stderr, not a traceback."""
+
+    import asyncio  # which takes as long to import as the rest of a command that only prints its help
 
     async def main() -> _T:
         return await work()

@@ -15,7 +15,7 @@ from memorist.errors import InvalidInputError
 if TYPE_CHECKING:
     from memorist.config import Settings
 
-__all__ = ["file_options", "options_by_command", "register"]
+__all__ = ["file_options", "options_of", "register"]
 
 _PREFIX = "MEMORIST_"
 
@@ -35,22 +35,28 @@ def file_options(file: Path) -> dict[str, Any]:
         return {}
 
 
-def options_by_command(context: typer.Context, said: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the values in `said` by command and option; `said` names options by their environment variables."""
-    found: dict[str, dict[str, Any]] = {}
-    for command, name, parameter in _variables(context):
-        if name in said:
-            found.setdefault(command, {})[parameter.name] = said[name]
-    return found
+def options_of(context: typer.Context, said: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the values in `said` for the subcommand that was named, as `default_map` takes them.
+
+    `said` names options by their environment variables.
+    """
+    command = context.invoked_subcommand
+    if not said or command is None:
+        return {}
+    variables = _variables(getattr(context.command, "commands", {})[command])
+    return {command: {parameter.name: said[name] for name, parameter in variables if name in said}}
 
 
-def _variables(context: typer.Context) -> Iterator[tuple[str, str, Any]]:
-    """Yield each command that has an option with a variable, the variable's name without prefix, and the option."""
-    commands: Mapping[str, Any] = getattr(context.find_root().command, "commands", {})
-    for command, found in commands.items():
-        for parameter in found.params:
-            if isinstance(parameter.envvar, str):
-                yield command, parameter.envvar.removeprefix(_PREFIX).lower(), parameter
+def _all_variables(context: typer.Context) -> Iterator[tuple[str, Any]]:
+    for command in getattr(context.find_root().command, "commands", {}).values():
+        yield from _variables(command)
+
+
+def _variables(command: Any) -> Iterator[tuple[str, Any]]:
+    """Yield each option of a command that has a variable, behind the variable's name without its prefix."""
+    for parameter in command.params:
+        if isinstance(parameter.envvar, str):
+            yield parameter.envvar.removeprefix(_PREFIX).lower(), parameter
 
 
 def config(context: typer.Context, json: AsJson = False) -> None:
@@ -86,7 +92,7 @@ def _layers(context: typer.Context, options: Options) -> Iterator[tuple[str, Any
         "environment": from_environment(os.environ) | {name: text for name, text in variables.items() if text},
         "file": from_file(options.file) | file_options(options.file),
     }
-    defaults = {name: parameter.default for _, name, parameter in _variables(context)}
+    defaults = {name: parameter.default for name, parameter in _all_variables(context)}
     for name in (*NAMES, *COMMAND_NAMES):
         source = next((layer for layer, values in said.items() if name in values), "default")
         own = said.get(source, defaults).get(name)

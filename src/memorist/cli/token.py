@@ -8,9 +8,14 @@ from memorist.cli.options import AsJson
 from memorist.cli.running import Options, run
 from memorist.cli.showing import clean, print_json, print_table, table
 
-__all__ = ["app"]
+__all__ = ["register"]
 
 app = typer.Typer(help="Tokens for `memorist serve`.", no_args_is_help=True)
+
+
+def register(root: typer.Typer) -> None:
+    """Add the commands to `root`, as a group."""
+    root.add_typer(app, name="token")
 
 
 @app.command()

@@ -9,11 +9,16 @@ from memorist.cli.running import opened, run, tell_of_others, text_or_stdin
 from memorist.cli.showing import clean, print_json, print_table, table
 from memorist.errors import NotFoundError
 
-__all__ = ["app"]
+__all__ = ["register"]
 
 Topic: TypeAlias = Annotated[str, typer.Argument(help="The topic's name, exactly.")]
 
 app = typer.Typer(help="Standing values under exact names.", no_args_is_help=True)
+
+
+def register(root: typer.Typer) -> None:
+    """Add the commands to `root`, as a group."""
+    root.add_typer(app, name="topics")
 
 
 @app.command(name="list")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from memorist.adapters.mango import TrainingReport
     from memorist.adapters.mango.layered import LayeredMemory
 
-__all__ = ["app"]
+__all__ = ["register"]
 
 _MOST_SHOWN = 20
 
@@ -29,6 +29,11 @@ Folder: TypeAlias = Annotated[
 Collection: TypeAlias = Annotated[str, typer.Option(help="The collection's name in the folder.")]
 
 app = typer.Typer(help="Mango's memory: tool calls, texts and training examples.", no_args_is_help=True)
+
+
+def register(root: typer.Typer) -> None:
+    """Add the commands to `root`, as a group."""
+    root.add_typer(app, name="mango")
 
 
 @asynccontextmanager

@@ -14,15 +14,14 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from memorist import lines, requests
-from memorist.context import Context
 from memorist.engine.base import Engine
 from memorist.engine.connection import Connection, error_of, result_of
-from memorist.engine.telling import told
 from memorist.engine.wire import change_of, context_of, hit_of, params_of, part_of
 from memorist.errors import NotFoundError, StoreUnavailableError
 from memorist.lines import BadLine, LoadReport
 from memorist.records import Change, Hit, Kind, Page, Record
 from memorist.requests import Narrowed, Request
+from memorist.results import Context
 from memorist.scope import DEFAULT_TENANT, Scope
 
 __all__ = ["RemoteEngine"]
@@ -122,6 +121,8 @@ async def _recall(server: Connection, scope: Scope, request: requests.Recall) ->
 
 async def _context(server: Connection, scope: Scope, request: requests.Context) -> Context:
     if request.count_tokens is not None:  # the caller's counter runs here
+        from memorist.engine.telling import told  # which brings the arithmetic along
+
         return await told(partial(_answer, server, scope), request)
     return context_of(await _post_narrowed(server, "/v1/context", scope, request, request.given()))
 

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from memorist.context import Context, ContextItem
 from memorist.errors import InvalidInputError
 from memorist.records import Action, Change, Hit, Record
+from memorist.results import Context, ContextItem
 from memorist.scope import Scope
 from memorist.times import parse_time
 

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 from memorist import __version__
-from memorist.agents import texts
 from memorist.cli.installing.agents import CLAUDE_EVENTS, Registered, hooks_of
 from memorist.cli.installing.edits import SERVER
 from memorist.errors import InvalidInputError
@@ -65,6 +64,8 @@ def _json(value: object) -> str:
 
 
 def _skill() -> str:
+    from memorist.agents import texts  # here, because these bring the whole memory along
+
     tools = "\n".join(f"- `{each.name}`: {each.description}" for each in texts.CORE)
     return f"""\
 ---
