@@ -26,6 +26,7 @@ __all__ = [
     "flag",
     "handle",
     "handles",
+    "handles_or_words",
     "kind",
     "kinds",
     "limit",
@@ -98,11 +99,21 @@ def handle(name: str, value: Any) -> str:
 
 def handles(name: str, value: Any) -> tuple[str, ...]:
     """Return ids in the order given; a single id, `Record` or `Hit` is one."""
+    return tuple(handle(name, each) for each in _several(name, "ids", value))
+
+
+def handles_or_words(name: str, value: Any) -> tuple[str, ...]:
+    """Return ids and texts in the order given; a single one may stand alone. Lone surrogates are as in `words`."""
+    given = _several(name, "ids or texts", value)
+    return tuple(words(name, each) if isinstance(each, str) else handle(name, each) for each in given)
+
+
+def _several(name: str, what: str, value: Any) -> Iterable[Any]:
     if isinstance(value, str | Record | Hit):
-        value = (value,)
+        return (value,)
     if isinstance(value, Mapping | bytes) or not isinstance(value, Iterable):
-        raise InvalidInputError(f"{name} must be ids, not {type(value).__name__}")
-    return tuple(handle(name, each) for each in value)
+        raise InvalidInputError(f"{name} must be {what}, not {type(value).__name__}")
+    return value
 
 
 def flag(name: str, value: Any) -> bool:

@@ -360,6 +360,7 @@ class Context(Narrowed[results.Context]):
     standing: Annotated[bool, read.flag] = True
     topics: Annotated[tuple[str, ...], read.handles] = ()
     pinned: Annotated[tuple[str, ...], read.handles] = ()
+    known: Annotated[tuple[str, ...], read.handles_or_words] = ()
     as_of: Annotated[TimeLike | None, read.bound] = None
     now: Annotated[TimeLike | None, read.time] = None
     shared: Annotated[bool, read.flag] = False

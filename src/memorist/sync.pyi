@@ -740,6 +740,7 @@ class Memory:
         standing: bool = True,
         topics: Iterable[str] = ...,
         pinned: Iterable[Id] = ...,
+        known: Iterable[Id] = ...,
         as_of: TimeLike | None = None,
         now: TimeLike | None = None,
         shared: bool = False,
@@ -756,6 +757,8 @@ class Memory:
             standing: whether standing instructions and preferences are told, whatever is asked.
             topics: names of topics to tell in any case; ``user.*`` stands for all that begin with ``user.``.
             pinned: ids of records to tell in any case.
+            known: what the prompt holds already, as ids of records or as whole texts. A record with such an id, or
+                with such a text whatever its case and white space, is not told, unless by `topics` or `pinned`.
             as_of: answer as of this time, as in `recall`.
             now: the time the question is asked at; by default the present.
             shared: also the tenant's shared records.

@@ -279,6 +279,7 @@ class Verbs:
         standing: bool = True,
         topics: Iterable[str] = (),
         pinned: Iterable[Id] = (),
+        known: Iterable[Id] = (),
         as_of: TimeLike | None = None,
         now: TimeLike | None = None,
         shared: bool = False,
@@ -295,6 +296,8 @@ class Verbs:
             standing: whether standing instructions and preferences are told, whatever is asked.
             topics: names of topics to tell in any case; ``user.*`` stands for all that begin with ``user.``.
             pinned: ids of records to tell in any case.
+            known: what the prompt holds already, as ids of records or as whole texts. A record with such an id, or
+                with such a text whatever its case and white space, is not told, unless by `topics` or `pinned`.
             as_of: answer as of this time, as in `recall`.
             now: the time the question is asked at; by default the present.
             shared: also the tenant's shared records.
@@ -309,8 +312,8 @@ class Verbs:
         """
         request = requests.Context.of({
             "query": query, "tokens": tokens, "count_tokens": count_tokens, "min_confidence": min_confidence,
-            "standing": standing, "topics": topics, "pinned": pinned, "as_of": as_of, "now": now, "shared": shared,
-            **narrowing,
+            "standing": standing, "topics": topics, "pinned": pinned, "known": known, "as_of": as_of, "now": now,
+            "shared": shared, **narrowing,
         })  # fmt: skip
         return await self.ask(request)
 

@@ -130,6 +130,22 @@ async def test_a_short_question_is_asked_with_what_was_said_before(memory: Memor
     assert "garden club" in told.text
 
 
+async def test_what_the_conversation_holds_already_is_not_told_again(memory: Memory) -> None:
+    await memory.notes.add("My cat is grey")
+    said = talk("My cat is called Mio.", "A lovely name for a cat!", "What is the name of my cat?")
+    await after_turn(memory, said)
+    told = await before_turn(memory, said, min_confidence=0)
+    assert [item.text for item in told.items] == ["My cat is grey"]
+    assert (await before_turn(memory, said, min_confidence=0, known="my cat is grey")).text == ""
+    assert "Mio" in (await before_turn(memory, said[2:], min_confidence=0)).text
+
+
+async def test_a_message_that_no_store_can_keep_stops_no_turn(memory: Memory) -> None:
+    await memory.notes.add("My cat is called Mio")
+    said = talk("broken \ud800", "ok", "What is the name of my cat?")
+    assert "Mio" in (await before_turn(memory, said)).text
+
+
 @pytest.mark.parametrize("messages", [[], [{"role": "system", "content": "Be brief."}]])
 async def test_without_a_question_only_what_always_holds_is_told(memory: Memory, messages: Talk) -> None:
     await memory.notes.add("The sky is blue")

@@ -64,6 +64,8 @@ def test_what_an_agent_would_be_told_is_shown(memorist: Command) -> None:
     assert "coffee black" in told.out and "confidence" in told.out
     plain = memorist("context", "how does she take her coffee?", "--user", "alice", "--json").json
     assert [item["record"]["id"] for item in plain["items"]] == ["c"]
+    known = memorist("context", "how does she take her coffee?", "--user", "alice", "--known", "c", "--json").json
+    assert known["items"] == []
 
 
 def test_times_read_alike_in_every_option(memorist: Command) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from inside import core_of
-from memorist import Context, Draft, Kind, Memory
+from memorist import Context, Draft, Kind, Memory, Record
 from memorist.errors import InvalidInputError, StoreError
 from memorist.sync import Memory as BlockingMemory
 from memorist.testing import HashEmbedder
@@ -145,6 +145,41 @@ async def test_no_two_lines_say_the_same(alice: Memory) -> None:
     told = await alice.context("cello", min_confidence=0)
     assert told.text.casefold().count("in the attic") == 1
     assert "for sale" in told.text
+
+
+async def test_what_the_prompt_holds_already_is_not_told(alice: Memory) -> None:
+    [question, lesson, strict, broke] = await alice.remember(TALK)
+    known: list[str | Record] = [lesson, strict.id, "  my CELLO\nbroke. ", "cello"]
+    told = await alice.context("cello of Bo", min_confidence=0, known=known)
+    assert [item.text for item in told.items] == ["Which instrument do you play?"]
+    told = await alice.context("cello of Bo", min_confidence=0, known=broke.content)
+    assert {item.record.id for item in told.items} == {question.id, lesson.id, strict.id}
+
+
+async def test_what_is_known_makes_room_for_the_next_best(alice: Memory) -> None:
+    stored = await alice.remember([f"Cello lesson number {number} was on scales." for number in range(60)])
+    told = await alice.context("cello lesson", min_confidence=0, tokens=100, known=stored[:50])
+    assert {item.record.id for item in told.items} <= {record.id for record in stored[50:]}
+    assert told.items
+
+
+async def test_what_is_known_makes_the_memory_no_less_sure(alice: Memory) -> None:
+    note = await alice.remember("The cello is in the attic.")
+    sure = await alice.context("Where is the cello?")
+    again = await alice.context("Where is the cello?", known=[note])
+    assert again.text == "" and again.confidence == sure.confidence > 0
+
+
+async def test_what_is_asked_for_by_name_is_told_though_it_is_known(alice: Memory) -> None:
+    [rule, note] = await alice.remember(["Always answer in French.", "The cello is in the attic."])
+    told = await alice.context("", known=[rule, note], pinned=[note])
+    assert [item.why for item in told.items] == ["pinned"]
+
+
+@pytest.mark.parametrize("known", [3, {"id": "x"}, [3], [None], b"x"])
+async def test_what_is_known_is_ids_or_texts(alice: Memory, known: object) -> None:
+    with pytest.raises(InvalidInputError, match="known"):
+        await alice.context("cello", known=known)  # type: ignore[arg-type]
 
 
 async def test_of_a_long_message_the_sentences_that_matter_are_told(alice: Memory) -> None:

@@ -9,6 +9,7 @@ from hashlib import blake2b
 from typing import Any
 
 from memorist.agents.messages import AnyMessage, read_messages
+from memorist.arguments import handles_or_words
 from memorist.context import Context
 from memorist.errors import EmbedderError, StoreError
 from memorist.framing import without_recalled
@@ -44,8 +45,8 @@ async def before_turn(
     ```
 
     All sessions are read, whichever the memory has. The query is the last message of the user; where that is a
-    few words ("And in May?"), with what was said before it. When the store or the embedder fails, the turn can go
-    on: the context is empty, its `error` says why, and the error is logged.
+    few words ("And in May?"), with what was said before it. What the messages say is not told again. When the store
+    or the embedder fails, the turn can go on: the context is empty, its `error` says why, and the error is logged.
 
     Args:
         memory: whose memory is read.
@@ -59,9 +60,10 @@ async def before_turn(
         ClosedError: the memory is not open.
         StoreError, EmbedderError: with `raise_errors`.
     """
-    query = _query(read_messages(messages))
+    said = [(each.role, text) for each in read_messages(messages) if (text := without_recalled(each.content).strip())]
+    known = [*handles_or_words("known", options.pop("known", ())), *(text for _, text in said)]
     try:
-        return await across_sessions(memory).context(query, tokens=tokens, **options)
+        return await across_sessions(memory).context(_query(said), tokens=tokens, known=known, **options)
     except (StoreError, EmbedderError) as error:
         if raise_errors:
             raise
@@ -74,12 +76,8 @@ def across_sessions(memory: Memory) -> Memory:
     return memory.unlabelled().scoped(agent=memory.scope.agent)
 
 
-def _query(messages: Sequence[Message]) -> str:
-    talk = [
-        (each.role, text)
-        for each in messages
-        if each.role in ("user", "assistant") and (text := without_recalled(each.content).strip())
-    ]
+def _query(said: Iterable[tuple[str, str]]) -> str:
+    talk = [(role, text) for role, text in said if role in ("user", "assistant")]
     last = max((place for place, (role, _) in enumerate(talk) if role == "user"), default=None)
     if last is None:
         return ""

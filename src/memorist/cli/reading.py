@@ -91,6 +91,9 @@ def context(
     question: Annotated[str, typer.Argument(help="A question or a task; - reads the standard input.")],
     user: User = None,
     tokens: Annotated[int, typer.Option(min=32, help="The most that the text may take.")] = 600,
+    known: Annotated[
+        list[str] | None, typer.Option(help="An id or a text to leave out, known already; several times.")
+    ] = None,
     kind: Kinds = None,
     session: Session = None,
     agent: Agent = None,
@@ -112,7 +115,7 @@ def context(
             verified=verified,
         )  # fmt: skip
         async with opened(context, user) as memory:
-            told = await memory.context(query, tokens=tokens, shared=shared, **options)
+            told = await memory.context(query, tokens=tokens, known=known or (), shared=shared, **options)
             if not told.items:
                 await tell_of_others(memory)
         print_context(told, as_json=json, explain=explain)

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from memorist.context.budget import Budget
 from memorist.context.lines import LINE, OVERHEAD, Line, header_of
+from memorist.records import Record
 
 __all__ = ["Chosen"]
 
@@ -22,9 +23,10 @@ class Chosen:
     Args:
         budget: of the whole text, its frame included.
         now: as in `header_of`.
+        known: ids and texts of records that are told only where they are asked for.
     """
 
-    def __init__(self, budget: Budget, now: datetime | None = None) -> None:
+    def __init__(self, budget: Budget, now: datetime | None = None, known: Iterable[str] = ()) -> None:
         self.lines: list[Line] = []
         self._budget, self._now = budget, now
         self._used = self._count(OVERHEAD)
@@ -32,6 +34,11 @@ class Chosen:
         self._speakers: set[object] = set()
         self._said: list[frozenset[str]] = []
         self._records: set[str] = set()
+        self._known = {form for each in known for form in (each, _folded(each))}
+
+    def knows(self, record: Record) -> bool:
+        """Return whether a record was known before."""
+        return bool(self._known) and (record.id in self._known or _folded(record.content) in self._known)
 
     def add(self, line: Line, *, share: float = 1.0) -> bool | None:
         """Add a line if it fits into a share of the budget with those before.
@@ -40,7 +47,8 @@ class Chosen:
             Whether it fits; None for a line that says nothing new.
         """
         said = frozenset(_WORD.findall(line.shown.casefold()))
-        if line.record.id in self._records or any(_same(said, other) for other in self._said):
+        known = self.knows(line.record) and line.item.why not in ("topic", "pinned")
+        if known or line.record.id in self._records or any(_same(said, other) for other in self._said):
             return None
         takes = self._count(self._cost(line))
         if self._used + takes > self._budget.tokens * share:
@@ -76,6 +84,10 @@ class Chosen:
 
     def _count(self, text: str) -> float:
         return len(text) / 4 if self._budget.counter is None else self._budget.count(text)
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
 
 
 def _same(one: frozenset[str], other: frozenset[str]) -> bool:

@@ -1,7 +1,7 @@
 """From a question to a context: what always holds, then the best evidence that fits."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -54,6 +54,7 @@ async def tell(
     standing: bool = True,
     topics: Iterable[str] = (),
     pinned: Iterable[str] = (),
+    known: Collection[str] = (),
     now: TimeLike | None = None,
     shared: bool = False,
     **narrowing: Any,
@@ -65,7 +66,7 @@ async def tell(
     budget, asked_at = Budget(tokens, count_tokens), None if now is None else parse_time(now)
     asked = Asked.of(query)
     moment = (asked_at or present()) if asked.how_long_ago else None
-    chosen = Chosen(budget, moment)
+    chosen = Chosen(budget, moment, known)
     for line in await asked_for(reader, topics, pinned, shared=shared):
         chosen.add(line, share=STANDING_SHARE)
     if standing:
@@ -73,12 +74,13 @@ async def tell(
             chosen.add(line, share=STANDING_SHARE)
     confidence = 0.0
     if query.strip():
-        limit = min(max(tokens // _TOKENS_A_HIT, _FEWEST), _MOST)
+        limit = min(max(tokens // _TOKENS_A_HIT, _FEWEST), _MOST) + min(len(known), _MOST)
         hits = await reader.recall(query, limit=limit, now=asked_at, shared=shared, explain=True, **narrowing)
         confidence = confidence_of(query, hits)
         if confidence >= min_confidence:
             most = max(_SHORT, int(tokens * ONE_SHARE / _TOKENS_A_WORD))
-            hits = sorted(hits, key=partial(_worth, most=most), reverse=True)
+            hits = [hit for hit in hits if not chosen.knows(hit.record)]
+            hits.sort(key=partial(_worth, most=most), reverse=True)
             candidates: list[Callable[[], Line]] = []
             for place, hit in enumerate(hits):
                 candidates.append(partial(_shown, hit, place, asked, most))

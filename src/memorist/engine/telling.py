@@ -51,6 +51,7 @@ async def told(answer: Answer, request: requests.Context) -> Context:
         standing=request.standing,
         topics=request.topics,
         pinned=request.pinned,
+        known=request.known,
         now=request.now,
         shared=request.shared,
         as_of=request.as_of,

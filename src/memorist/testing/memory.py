@@ -217,6 +217,7 @@ class MemoryContract(_Contract):
         await memory.remember("Prefers homestays when she travels", happened_at="2024-05-17")
         told = await memory.context("where does she prefer to stay when she travels?", tokens=100, min_confidence=0)
         assert "homestays" in told.text and told.tokens <= 100 and len(told.items) == 1
+        assert (await memory.context("homestays travels", min_confidence=0, known=[told.items[0].record])).items == ()
         counted = await memory.context(
             "homestays travels", min_confidence=0, count_tokens=lambda text: len(text.split())
         )

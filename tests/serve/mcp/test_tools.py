@@ -154,6 +154,8 @@ async def test_a_context_is_told_within_its_budget(tools: Client, value: Any) ->
     added = await value(tools, "add_memory", content="Alice always takes her coffee black")
     told = await value(tools, "get_context", query="how does Alice take her coffee?", tokens=200)
     assert "coffee black" in told["text"] and told["ids"] == [added["id"]] and told["tokens"] <= 200
+    again = await value(tools, "get_context", query="how does Alice take her coffee?", known=told["ids"])
+    assert again["ids"] == []
 
 
 async def test_another_users_memory_cannot_be_reached_by_its_id(

@@ -144,7 +144,13 @@ class MemoryTools:
         return hits_of(hits)
 
     async def get_context(
-        self, query: str, tokens: int = 600, session: str | None = None, as_of: str | None = None, shared: bool = False
+        self,
+        query: str,
+        tokens: int = 600,
+        known: list[str] | None = None,
+        session: str | None = None,
+        as_of: str | None = None,
+        shared: bool = False,
     ) -> Answer:
         """Return what is worth knowing for a question as one text within a budget of tokens, dated and attributed.
 
@@ -154,11 +160,14 @@ class MemoryTools:
         Args:
             query: the question or the task.
             tokens: the most the text may take.
+            known: ids or texts to leave out, because you have them already.
             session: only of this conversation.
             as_of: answer as of this time, with the facts that held then.
             shared: also what all users share.
         """
-        told = await self._memory.context(query, tokens=tokens, session=session, as_of=as_of, shared=shared)
+        told = await self._memory.context(
+            query, tokens=tokens, known=known or (), session=session, as_of=as_of, shared=shared
+        )
         return context_of(told)
 
     async def recent_memories(
