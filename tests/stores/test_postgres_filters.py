@@ -4,7 +4,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from memorist.filters import make_filter
@@ -41,6 +41,7 @@ def url(server: "Server") -> str:
     return server.new_url(pool_size=2)
 
 
+@example(stored=[10**308, 2**1024 - 2**970 - 1, 2**1024 - 2**970], filters=[{"x": {"$gte": float("inf")}}])
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(stored=st.lists(STORED, min_size=5, max_size=12), filters=st.lists(ORDERED | EQUAL, min_size=5, max_size=12))
 def test_any_value_against_any_filter(url: str, stored: list[Any], filters: list[dict[str, Any]]) -> None:

@@ -22,7 +22,7 @@ _OPERATORS = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 _TEXT = "(found.value #>> '{}')"
 _WHOLE = "(found.value::text ~ '^-?[0-9]{1,18}$' OR found.value::text ~ '^-?[0-9]{19}$'"
 _WHOLE += " AND abs(found.value::text::numeric + 0.5) < 9223372036854775808)"
-_FLOAT = "(CASE WHEN found.value::text !~ '[.eE]' AND length(found.value::text) > 308"
+_FLOAT = f"(CASE WHEN found.value::text !~ '[.eE]' AND abs(found.value::text::numeric) >= {2**1024 - 2**970}"
 _FLOAT += " THEN CASE left(found.value::text, 1) WHEN '-' THEN '-Infinity' ELSE 'Infinity' END"
 _FLOAT += " ELSE found.value::text END)"
 _BEYOND = Decimal(10) ** 400
