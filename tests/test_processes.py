@@ -109,7 +109,7 @@ async def test_a_purge_waits_while_another_process_copies_the_log(path: Path) ->
 
             done = threading.Timer(0.3, end)
             done.start()
-            assert await memory.purge() == 2  # SQLite itself refuses at once here, whatever its time-out
+            assert await memory.purge(shared=True) == 2  # SQLite itself refuses at once here, whatever its time-out
             done.join()
             copying.join()
 
