@@ -441,7 +441,7 @@ class Mcp(Door):
 
         with refusing(call.verb):
             memory = self.memory.scoped(tenant=tenant, user=call.user)
-        async with Client(create_server(Access(memory))) as client:
+        async with Client(create_server(Access(memory), tools="all")) as client:
             answer = await client.call_tool(self.tools[call.verb][0], dict(call.arguments))
         if answer.is_error:
             raise Refused(None)
@@ -468,7 +468,7 @@ class McpByHttp(Mcp):
         from memorist.serve.mcp import Gate, create_app
 
         self.tokens: dict[str, str] = {}
-        app = create_app(Gate(memory=self.memory))
+        app = create_app(Gate(memory=self.memory), tools="all")
         transport = httpx.ASGITransport(app=app)
         async with (
             app.router.lifespan_context(app),

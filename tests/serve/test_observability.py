@@ -246,7 +246,7 @@ async def test_mcp_calls_are_spans_without_what_they_are_about(everyone: Memory,
 
     from memorist.serve.mcp import Access, create_server
 
-    server = create_server(Access(everyone.scoped(user=USER)), telemetry=told.telemetry)
+    server = create_server(Access(everyone.scoped(user=USER)), tools="all", telemetry=told.telemetry)
     async with Client(server) as client:
         await client.call_tool("add_memory", {"content": SECRET})
         await client.call_tool("search_memories", {"query": SECRET})

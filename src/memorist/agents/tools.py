@@ -27,11 +27,19 @@ _SCOPE_NAMES = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
-    """The result of a tool call: its data, or with `success` False what went wrong."""
+    """The result of a tool call: its data, or with `success` False what went wrong.
+
+    Args:
+        success: whether the tool did what it should.
+        data: what it returned.
+        error: what went wrong, for the model.
+        exception: what was raised, for the program; not in `to_dict`.
+    """
 
     success: bool
     data: Any = None
     error: str | None = None
+    exception: Exception | None = field(default=None, compare=False, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields by name."""
@@ -210,7 +218,7 @@ class Toolbox:
             outcome = tool.function(**given)
             data = await outcome if inspect.isawaitable(outcome) else outcome
         except Exception as error:  # whatever the tool does, the agent's turn goes on and is told
-            return ToolResult(success=False, error=str(error) or type(error).__name__)
+            return ToolResult(success=False, error=str(error) or type(error).__name__, exception=error)
         return data if isinstance(data, ToolResult) else ToolResult(success=True, data=data)
 
 

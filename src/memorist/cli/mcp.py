@@ -1,9 +1,10 @@
 """The command that serves MCP clients."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
+from memorist.cli.options import Tools
 from memorist.cli.running import Options, run
 
 __all__ = ["register"]
@@ -32,10 +33,7 @@ def mcp(
         ),
     ] = None,
     read_only: Annotated[bool, typer.Option("--read-only", help="Offer only the tools that change nothing.")] = False,
-    tools: Annotated[
-        Literal["core", "all"],
-        typer.Option(help="core: the five tools a model needs, in few tokens; all: every one, and a prompt."),
-    ] = "core",
+    tools: Tools = "core",
     http: Annotated[bool, typer.Option("--http", help="Serve by HTTP, not over the standard streams.")] = False,
     host: Annotated[str, typer.Option(help="With --http: the address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="With --http: the port; 0 takes a free one.")] = 8766,

@@ -1,7 +1,7 @@
 """Options that several commands share, and filters of reads."""
 
 import json
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import typer
 
@@ -24,6 +24,7 @@ __all__ = [
     "Since",
     "Source",
     "Superseded",
+    "Tools",
     "Until",
     "User",
     "Verified",
@@ -53,6 +54,10 @@ Metadata: TypeAlias = Annotated[
     dict[str, Any] | None, typer.Option(parser=json_object, metavar="JSON", help="Fields of your own, an object.")
 ]
 Source: TypeAlias = Annotated[str | None, typer.Option(help="Who or what says so.")]
+Tools: TypeAlias = Annotated[
+    Literal["core", "all"],
+    typer.Option(help="For MCP: core is the five tools a model needs, in few tokens; all is every one, and a prompt."),
+]
 User: TypeAlias = Annotated[
     str | None,
     typer.Option("--user", "-u", envvar="MEMORIST_USER", help="Whose records. Without it, those that all users share."),

@@ -3,10 +3,11 @@
 import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, nullcontext
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
+from memorist.cli.options import Tools
 from memorist.cli.running import Options, run
 from memorist.cli.servers import announced
 from memorist.cli.showing import shown_url
@@ -36,6 +37,7 @@ def serve(
     concurrency: Annotated[int, typer.Option(min=1, help="Most requests at once.")] = 256,
     body_mib: Annotated[int, typer.Option("--body-mib", min=1, help="Largest body of a request, in MiB.")] = 10,
     timeout: Annotated[float, typer.Option(min=0.1, help="Longest time of a request, in seconds.")] = 60.0,
+    tools: Tools = "core",
     trust_proxy: Annotated[
         list[str] | None,
         typer.Option(
@@ -82,7 +84,7 @@ def serve(
                 "Longest time": f"{timeout:g} seconds",
             }
             with bind(host, port) as listening:
-                async with _mcp(memory, observer, open_here=open_here) as routes:
+                async with _mcp(memory, observer, tools=tools, open_here=open_here) as routes:
                     app = create_app(
                         memory, open=open_here, limits=limits, observer=observer, more=routes, settings=told
                     )
@@ -110,13 +112,15 @@ def _is_default(options: Options) -> bool:
 
 
 @asynccontextmanager
-async def _mcp(memory: "Memory", observer: "Observer", *, open_here: bool) -> "AsyncIterator[Sequence[BaseRoute]]":
+async def _mcp(
+    memory: "Memory", observer: "Observer", *, tools: Literal["core", "all"], open_here: bool
+) -> "AsyncIterator[Sequence[BaseRoute]]":
     """Run the MCP app, and yield its routes: none if the extra is not installed."""
     try:
         from memorist.serve.mcp import Gate, create_app
     except MissingExtraError:
         yield ()
         return
-    app = create_app(Gate(memory=memory, open=open_here), hosts=None, ended=observer.metrics.verb)
+    app = create_app(Gate(memory=memory, open=open_here), tools=tools, hosts=None, ended=observer.metrics.verb)
     async with app.router.lifespan_context(app):
         yield app.routes

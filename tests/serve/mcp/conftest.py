@@ -39,7 +39,7 @@ def connect(era: str) -> Connect:
 
     @asynccontextmanager
     async def to(memory: Memory, right: Right = Right.WRITE) -> AsyncIterator["Client"]:
-        async with Client(create_server(Access(memory, right)), mode=era) as client:
+        async with Client(create_server(Access(memory, right), tools="all"), mode=era) as client:
             yield client
 
     return to

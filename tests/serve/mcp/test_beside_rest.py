@@ -27,7 +27,7 @@ HEADERS = {
 async def http(everyone: Memory) -> AsyncIterator[httpx2.AsyncClient]:
     """A client of both, on one memory, as `memorist serve` puts them together on a loopback address."""
     observer = Observer()
-    mcp = create_mcp(Gate(memory=everyone, open=True), hosts=None, ended=observer.metrics.verb)
+    mcp = create_mcp(Gate(memory=everyone, open=True), tools="all", hosts=None, ended=observer.metrics.verb)
     app = create_app(everyone, open=True, observer=observer, more=mcp.routes)
     async with (
         mcp.router.lifespan_context(mcp),
@@ -46,7 +46,7 @@ async def test_the_command_serves_both_under_the_same_token(
 ) -> None:
     async with reopen() as memory:
         secret, _ = await Tokens(memory).create("alice", user="alice")
-    url = serve("--require-token", command=("serve",), says="Serving at ")
+    url = serve("--require-token", "--tools", "all", command=("serve",), says="Serving at ")
     async with by_http(f"{url}/mcp", authorization=f"Bearer {secret}") as client:
         added = await value(client, "add_memory", content="Likes tea")
     async with Memory.connect(url, token=secret) as alice:

@@ -18,8 +18,8 @@ from memorist.scope import Scope as MemoryScope
 from memorist.serve.auth import UnauthorizedError
 from memorist.serve.limits import BodyTooLargeError, Limiter, Limits, RequestTimeoutError
 from memorist.serve.mcp.access import Access, Gate
-from memorist.serve.mcp.core import ToolSet
 from memorist.serve.mcp.server import Context, create_server
+from memorist.serve.mcp.toolsets import ToolSet
 from memorist.serve.reading import check_query
 
 __all__ = ["LIMITS", "LOOPBACK_HOSTS", "create_app"]
@@ -36,7 +36,7 @@ _STATUS: dict[type[MemoristError], int] = {
 def create_app(
     gate: Gate,
     *,
-    tools: ToolSet = "all",
+    tools: ToolSet = "core",
     hosts: Iterable[str] | None = LOOPBACK_HOSTS,
     path: str = "/mcp",
     limits: Limits = LIMITS,

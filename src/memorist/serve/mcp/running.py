@@ -13,8 +13,8 @@ from memorist.errors import InvalidInputError
 from memorist.serve.auth import Tokens, is_loopback
 from memorist.serve.mcp.access import Access, Gate
 from memorist.serve.mcp.app import LOOPBACK_HOSTS, create_app
-from memorist.serve.mcp.core import ToolSet
 from memorist.serve.mcp.server import create_server
+from memorist.serve.mcp.toolsets import ToolSet
 from memorist.serve.running import bind, bracketed, check_open, serve, url_of
 
 __all__ = ["serve_http", "serve_stdio"]
@@ -24,7 +24,7 @@ log = logging.getLogger("memorist.serve")
 _EVERY_ADDRESS = ("0.0.0.0", "::", "")
 
 
-async def serve_stdio(access: Access, *, tools: ToolSet = "all") -> None:
+async def serve_stdio(access: Access, *, tools: ToolSet = "core") -> None:
     """Serve the client at the other end of the standard streams until it closes them.
 
     Only the protocol is written to the standard output, even if a library prints.
@@ -41,7 +41,7 @@ async def serve_stdio(access: Access, *, tools: ToolSet = "all") -> None:
 async def serve_http(
     gate: Gate,
     *,
-    tools: ToolSet = "all",
+    tools: ToolSet = "core",
     host: str = "127.0.0.1",
     port: int = 8766,
     hosts: Iterable[str] = (),

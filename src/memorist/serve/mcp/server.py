@@ -1,8 +1,5 @@
 """The server: answers the SDK's requests from the memory in the caller's scope."""
 
-import json
-import logging
-import traceback
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import wraps
@@ -11,8 +8,6 @@ from typing import Any, TypeVar
 from mcp import MCPError
 from mcp.server import Server, ServerRequestContext
 from mcp_types import (
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,
     CompleteRequestParams,
@@ -28,40 +23,30 @@ from mcp_types import (
     ReadResourceRequestParams,
     ReadResourceResult,
     ResourceTemplateReference,
-    TextContent,
-    Tool,
-    ToolAnnotations,
 )
 
 from memorist import __version__
-from memorist.agents.tools import Toolbox, ToolSchema
-from memorist.arguments import unknown_arguments
 from memorist.engine.traced import Call, Telemetry, Watch
-from memorist.errors import InvalidInputError, MemoristError, NotFoundError, ScopeError
-from memorist.serve.auth import Right
+from memorist.errors import NotFoundError
 from memorist.serve.mcp import resources
 from memorist.serve.mcp.access import Access
 from memorist.serve.mcp.calls import ObservedCalls
-from memorist.serve.mcp.core import CORE_INSTRUCTIONS, ToolSet, call_core_tool, core_tools
+from memorist.serve.mcp.failures import protocol_error
 from memorist.serve.mcp.prompt import INSTRUCTIONS, PROMPT, prompt_of
-from memorist.serve.mcp.tools import TOOLS, MemoryTools
+from memorist.serve.mcp.toolsets import CORE_INSTRUCTIONS, ToolSet, call_tool, list_tools
 
 __all__ = ["AccessOf", "create_server"]
-
-log = logging.getLogger("memorist.serve")
 
 Context = ServerRequestContext[Any, Any]
 AccessOf = Callable[[Context], Access]
 _T = TypeVar("_T")
 _P = TypeVar("_P")
 
-_FAILED = "the server failed; its log says more"
-
 
 def create_server(
     access: Access | AccessOf,
     *,
-    tools: ToolSet = "all",
+    tools: ToolSet = "core",
     telemetry: Telemetry | None = None,
     ended: Callable[[Call], None] | None = None,
 ) -> Server[Any]:
@@ -88,9 +73,15 @@ def create_server(
             except MCPError:
                 raise
             except Exception as error:
-                raise _as_protocol_error(error) from None
+                raise protocol_error(error) from None
 
         return handle
+
+    async def listed(access: Access, params: PaginatedRequestParams | None) -> ListToolsResult:
+        return ListToolsResult(tools=list_tools(access, tools))
+
+    async def called(access: Access, params: CallToolRequestParams) -> CallToolResult:
+        return await call_tool(access, params, tools)
 
     core = tools == "core"
     prompts: dict[str, Any] = {} if core else {
@@ -102,8 +93,8 @@ def create_server(
         version=__version__,
         description="Long-term memory for LLM agents",
         instructions=CORE_INSTRUCTIONS if core else INSTRUCTIONS,
-        on_list_tools=answering(_list_core_tools if core else _list_tools),
-        on_call_tool=answering(_call_core_tool if core else _call_tool),
+        on_list_tools=answering(listed),
+        on_call_tool=answering(called),
         on_list_resources=answering(_list_resources),
         on_list_resource_templates=answering(_list_resource_templates),
         on_read_resource=answering(_read_resource),
@@ -112,82 +103,6 @@ def create_server(
     )
     server.middleware[:] = [ObservedCalls(telemetry)]
     return server
-
-
-# --- tools -------------------------------------------------------------------------------------------
-
-
-async def _list_tools(access: Access, params: PaginatedRequestParams | None) -> ListToolsResult:
-    tools = MemoryTools(access.memory)
-    return ListToolsResult(
-        tools=[_tool(tools, name) for name, spec in TOOLS.items() if access.right.includes(spec.right)]
-    )
-
-
-async def _list_core_tools(access: Access, params: PaginatedRequestParams | None) -> ListToolsResult:
-    return ListToolsResult(tools=core_tools(access))
-
-
-async def _call_core_tool(access: Access, params: CallToolRequestParams) -> CallToolResult:
-    return await call_core_tool(access, params)
-
-
-def _tool(tools: MemoryTools, name: str) -> Tool:
-    spec, schema = TOOLS[name], ToolSchema.of(getattr(tools, name))
-    return Tool(
-        name=name,
-        title=spec.title,
-        description=schema.description,
-        input_schema=dict(schema.parameters),
-        output_schema=dict(spec.output),
-        annotations=ToolAnnotations(
-            title=spec.title,
-            read_only_hint=spec.right == Right.READ,
-            destructive_hint=spec.destructive,
-            idempotent_hint=spec.idempotent,
-            open_world_hint=False,
-        ),
-    )
-
-
-async def _call_tool(access: Access, params: CallToolRequestParams) -> CallToolResult:
-    spec = TOOLS.get(params.name)
-    if spec is None:
-        raise MCPError(INVALID_PARAMS, f"there is no tool {params.name!r}; there are: {', '.join(TOOLS)}")
-    try:
-        access.check(params.name, spec.right)
-    except ScopeError as error:
-        return _failed(str(error))
-    toolbox = Toolbox([_told(getattr(MemoryTools(access.memory), params.name))])
-    try:
-        unknown_arguments(params.name, params.arguments or {}, toolbox.schemas[0].parameters["properties"])
-    except InvalidInputError as error:
-        return _failed(str(error))
-    result = await toolbox.call(params.name, params.arguments)
-    if not result.success:
-        return _failed(result.error or _FAILED)
-    text = json.dumps(result.data, ensure_ascii=False)
-    return CallToolResult(content=[TextContent(text=text)], structured_content=result.data)
-
-
-def _told(tool: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
-    """Return a tool that reports only expected errors to its caller."""
-
-    @wraps(tool)
-    async def call(**arguments: Any) -> Any:
-        try:
-            return await tool(**arguments)
-        except MemoristError:
-            raise
-        except Exception as error:
-            _report(error)
-            raise MemoristError(_FAILED) from None
-
-    return call
-
-
-def _failed(reason: str) -> CallToolResult:
-    return CallToolResult(content=[TextContent(text=reason)], is_error=True)
 
 
 # --- resources ---------------------------------------------------------------------------------------
@@ -229,21 +144,3 @@ async def _get_prompt(access: Access, params: GetPromptRequestParams) -> GetProm
     if params.name != PROMPT.name:
         raise NotFoundError(f"there is no prompt {params.name!r}; there is {PROMPT.name}")
     return prompt_of()
-
-
-# --- what goes wrong ---------------------------------------------------------------------------------
-
-
-def _as_protocol_error(error: Exception) -> MCPError:
-    if isinstance(error, InvalidInputError | NotFoundError | ScopeError):
-        return MCPError(INVALID_PARAMS, str(error))
-    if isinstance(error, MemoristError):
-        return MCPError(INTERNAL_ERROR, str(error))
-    _report(error)
-    return MCPError(INTERNAL_ERROR, _FAILED)
-
-
-def _report(error: Exception) -> None:
-    """Log where an unexpected error was raised, but not its message, which may quote a memory's text."""
-    frames = "".join(traceback.format_tb(error.__traceback__))
-    log.error("%s\n%s", type(error).__name__, frames)
