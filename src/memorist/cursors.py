@@ -18,8 +18,8 @@ def make_page(found: list[Record], size: int, order: Order) -> Page:
     if len(found) <= size or not records:
         return Page(records)
     last = records[-1]
-    place = last.key if order == "key" else to_micros(last.at)
-    text = json.dumps([order, place, to_micros(last.created_at), last.id, last.scope.user])
+    position = last.key if order == "key" else to_micros(last.at)
+    text = json.dumps([order, position, to_micros(last.created_at), last.id, last.scope.user])
     return Page(records, base64.urlsafe_b64encode(text.encode()).decode())
 
 
@@ -32,17 +32,17 @@ def decode(cursor: str | None, order: str) -> Cursor | None:
     if cursor is None:
         return None
     try:
-        made_for, place, stored, id, user = json.loads(base64.urlsafe_b64decode(cursor.encode()))
+        made_for, position, stored, id, user = json.loads(base64.urlsafe_b64decode(cursor.encode()))
     except (ValueError, TypeError, AttributeError, RecursionError):
         made_for = None
     if made_for not in get_args(Order):
         raise InvalidInputError("the cursor is not the `next` of a page; begin without one")
     if made_for != order:
         raise InvalidInputError(f"the cursor is of a page in the order {made_for!r}, not {order!r}")
-    placed = isinstance(place, str) if order == "key" else _is_time(place)
+    placed = isinstance(position, str) if order == "key" else _is_time(position)
     if not (placed and _is_time(stored) and isinstance(id, str) and isinstance(user, str | None)):
         raise InvalidInputError("the cursor was changed on its way; begin without one")
-    return place, stored, id, user
+    return position, stored, id, user
 
 
 def _is_time(value: object) -> bool:

@@ -48,7 +48,7 @@ def frame(texts: str | Iterable[str], *, note: str = _NOTE) -> str:
 
 def _item(text: str) -> list[str]:
     lines = [line for line in neutralise(text).split("\n") if line.strip()]
-    return [line if place == 0 else f"  {line}" for place, line in enumerate(lines)]
+    return [line if position == 0 else f"  {line}" for position, line in enumerate(lines)]
 
 
 def _number(body: str) -> str:

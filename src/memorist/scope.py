@@ -136,8 +136,8 @@ def checked_name(label: str, name: object) -> str:
 def _composed(label: str, name: str) -> str:
     """Return a name in NFC, or refuse it for a character that cannot be seen."""
     composed = unicodedata.normalize("NFC", name)
-    for place, character in enumerate(composed):
-        if _is_hidden(composed, place):
+    for position, character in enumerate(composed):
+        if _is_hidden(composed, position):
             what = "a lone surrogate" if "\ud800" <= character <= "\udfff" else "a control or invisible character"
             raise InvalidInputError(f"{label} must not hold U+{ord(character):04X}, {what}")
     return composed
@@ -153,12 +153,12 @@ _SKIN_TONES = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 _NON_JOINER, _JOINER, _EMOJI_STYLE = "\u200c", "\u200d", "\ufe0f"
 
 
-def _is_hidden(name: str, place: int) -> bool:
-    """Whether the character at `place` cannot be seen, and is not one of the few that a script or an emoji needs."""
-    character = name[place]
+def _is_hidden(name: str, position: int) -> bool:
+    """Whether the character at `position` cannot be seen, and is not one of the few that a script or an emoji needs."""
+    character = name[position]
     if unicodedata.category(character) not in _HIDDEN_CATEGORIES and not _HIDDEN.match(character):
         return False
-    before, after = name[place - 1 : place], name[place + 1 : place + 2]
+    before, after = name[position - 1 : position], name[position + 1 : position + 2]
     if character == _EMOJI_STYLE:
         return not _is_emoji(before)
     if character not in (_JOINER, _NON_JOINER) or not before or not after:

@@ -54,7 +54,7 @@ def test_a_database_given_is_kept_and_can_be_asked(memorist: Command, tmp_path: 
 
 
 def test_a_wrong_answer_is_shown_as_one() -> None:
-    missing = demo.Answer(demo.QUESTIONS[0], [], 0.001)
+    missing = demo.DemoAnswer(demo.QUESTIONS[0], [], 0.001)
     assert missing.rank is None
     assert "nothing" in command._found(missing).plain
 

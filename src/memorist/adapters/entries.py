@@ -16,7 +16,7 @@ from memorist.records import Draft, Kind, Record
 from memorist.stores.base import Order
 from memorist.times import TimeLike, now
 
-__all__ = ["Entries", "Entry", "Found", "Shelf"]
+__all__ = ["Found", "SessionEntries", "SessionEntry", "Shelf"]
 
 _KINDS = (Kind.MESSAGE, Kind.TOPIC)
 _PAGE = 500
@@ -24,7 +24,7 @@ _TICK = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class SessionEntry:
     """One entry of a session.
 
     Args:
@@ -40,7 +40,7 @@ class Entry:
     name: str | None = None
 
 
-class Entries:
+class SessionEntries:
     """The entries of one session, in the order in which they were added.
 
     Args:
@@ -53,7 +53,7 @@ class Entries:
         self._form = form
         self._own = {"form": form}
 
-    async def append(self, entries: Iterable[Entry]) -> None:
+    async def append(self, entries: Iterable[SessionEntry]) -> None:
         """Add entries in order: all of them or none. They stay together if others are added at the same time."""
         given = list(entries)
         if not given:
@@ -89,7 +89,7 @@ class Entries:
         page = await self._memory.browse(kind=_KINDS, payload=self._own, order="newest", limit=1)
         return page.records[0] if page.records else None
 
-    def _draft(self, entry: Entry, at: datetime) -> Draft:
+    def _draft(self, entry: SessionEntry, at: datetime) -> Draft:
         if entry.text is None or not entry.text.strip():
             return Draft(content=_as_json(entry.data), kind=Kind.TOPIC, payload=self._own, happened_at=at)
         voice = {"role": entry.role} if entry.name is None else {"role": entry.role, "speaker": entry.name}

@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
+from memorist.content import field_of, text_of
 from memorist.errors import InvalidInputError
 from memorist.kinds import Message
-from memorist.parts import field_of, text_of
 
 __all__ = ["AnyMessage", "read_messages"]
 
@@ -36,10 +36,10 @@ def read_messages(messages: AnyMessage | Iterable[AnyMessage]) -> list[Message]:
     """
     if isinstance(messages, str | Message | Mapping) or not isinstance(messages, Iterable):
         messages = [messages]
-    return [read for place, each in enumerate(messages) for read in _read(each, place)]
+    return [read for position, each in enumerate(messages) for read in _read(each, position)]
 
 
-def _read(given: AnyMessage, place: int) -> Iterator[Message]:
+def _read(given: AnyMessage, position: int) -> Iterator[Message]:
     if isinstance(given, Message):
         yield given
         return
@@ -61,7 +61,7 @@ def _read(given: AnyMessage, place: int) -> Iterator[Message]:
     elif field_of(given, "role") is None and isinstance(kind, str) and kind not in _MESSAGE_TYPES:
         return  # another item of a response, such as reasoning
     elif not isinstance(role, str) or role == "message":
-        raise InvalidInputError(f"message {place} has no role: {type(given).__name__}")
+        raise InvalidInputError(f"message {position} has no role: {type(given).__name__}")
     else:
         yield from _spoken(given, _ROLES.get(role, role))
 

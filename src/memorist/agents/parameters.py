@@ -97,7 +97,7 @@ def check_value(name: str, value: Any, schema: Mapping[str, Any]) -> Any:
     if "enum" in schema and value not in schema["enum"]:
         raise InvalidInputError(f"{name} must be one of {', '.join(map(repr, schema['enum']))}, not {value!r}"[:300])
     if kind == "array" and "items" in schema:
-        return [check_value(f"{name}[{place}]", each, schema["items"]) for place, each in enumerate(value)]
+        return [check_value(f"{name}[{position}]", each, schema["items"]) for position, each in enumerate(value)]
     if kind == "object" and isinstance(schema.get("additionalProperties"), Mapping):
         inner = schema["additionalProperties"]
         return {key: check_value(f"{name}.{key}", each, inner) for key, each in value.items()}

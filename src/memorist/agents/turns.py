@@ -78,7 +78,7 @@ def across_sessions(memory: Memory) -> Memory:
 
 def _query(said: Iterable[tuple[str, str]]) -> str:
     talk = [(role, text) for role, text in said if role in ("user", "assistant")]
-    last = max((place for place, (role, _) in enumerate(talk) if role == "user"), default=None)
+    last = max((position for position, (role, _) in enumerate(talk) if role == "user"), default=None)
     if last is None:
         return ""
     question = talk[last][1]
@@ -140,9 +140,9 @@ def _new(said: Sequence[Message], stored: Sequence[Message]) -> list[Message]:
     by_id = {each.id: each for each in stored}
     new: list[Message] = []
     before = stored[-1].id if stored and not matched else None
-    for place, message in enumerate(said):
+    for position, message in enumerate(said):
         old = by_id.get(message.id) if message.id is not None else None
-        old = old or matched.get(place)
+        old = old or matched.get(position)
         if old is not None:
             before = old.id
             continue
@@ -153,13 +153,13 @@ def _new(said: Sequence[Message], stored: Sequence[Message]) -> list[Message]:
 
 
 def _matched(said: Sequence[Message], stored: Sequence[Message]) -> dict[int, Message]:
-    """Return, by place, the stored message that each message said is taken for."""
+    """Return, by position, the stored message that each message said is taken for."""
     here, there = ([(each.role, each.content) for each in some] for some in (said, stored))
     found: dict[int, Message] = {}
-    for start, place, length in SequenceMatcher(None, there, here, autojunk=False).get_matching_blocks():
-        if length > 1 or start + length == len(there) or start == place == 0:
-            found |= {place + step: stored[start + step] for step in range(length)}
-    return {place: old for place, old in found.items() if not _differ(said[place], old)}
+    for start, position, length in SequenceMatcher(None, there, here, autojunk=False).get_matching_blocks():
+        if length > 1 or start + length == len(there) or start == position == 0:
+            found |= {position + step: stored[start + step] for step in range(length)}
+    return {position: old for position, old in found.items() if not _differ(said[position], old)}
 
 
 def _differ(message: Message, old: Message) -> bool:

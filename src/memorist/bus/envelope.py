@@ -102,8 +102,8 @@ def check_subject(subject: object, *, wildcards: bool = False) -> str:
         InvalidInputError: it is not valid.
     """
     words = subject.split(".") if isinstance(subject, str) else [""]
-    for place, word in enumerate(words):
-        wild = word == "*" or (word == ">" and place == len(words) - 1)
+    for position, word in enumerate(words):
+        wild = word == "*" or (word == ">" and position == len(words) - 1)
         plain = word.isprintable() and " " not in word and not set(word) & {"*", ">"}
         if not word or not (plain or (wildcards and wild)):
             raise InvalidInputError(f"{subject!r} is not a subject; write words with dots between")

@@ -75,7 +75,7 @@ async def _stats(memory: "Memory") -> dict[str, Any]:
     }
 
 
-class Check(NamedTuple):
+class Finding(NamedTuple):
     """The result of one check: whether it passed, what was found, and how to fix it."""
 
     name: str
@@ -98,7 +98,7 @@ def doctor(context: typer.Context, json: AsJson = False) -> None:
         checks += _disk(settings.url)
         file = file_of(settings.url)
         if file is not None and not file.exists():
-            checks.append(Check("database", True, "not there yet; the first write makes it"))
+            checks.append(Finding("database", True, "not there yet; the first write makes it"))
         else:
             checks += run(lambda: _store(context))
         checks.append(run(lambda: _embedder(settings)))
@@ -106,7 +106,7 @@ def doctor(context: typer.Context, json: AsJson = False) -> None:
     if json:
         print_json([check._asdict() for check in checks])
     else:
-        shown = table("Check", "", "Found")
+        shown = table("Finding", "", "Found")
         for each in checks:
             text = each.found if each.well or not each.mend else f"{each.found}\n→ {each.mend}"
             shown.add_row(each.name, "ok" if each.well else "broken", clean(text))
@@ -115,53 +115,53 @@ def doctor(context: typer.Context, json: AsJson = False) -> None:
         raise fail("something is broken; see above")
 
 
-def _system() -> Check:
+def _system() -> Finding:
     import apsw
 
     from memorist import __version__
 
     found = f"Memorist {__version__}, Python {platform.python_version()}, SQLite {apsw.sqlite_lib_version()}"
-    return Check("system", True, f"{found}, {platform.system()} {platform.machine()}")
+    return Finding("system", True, f"{found}, {platform.system()} {platform.machine()}")
 
 
-def _attempt(name: str, work: Callable[[], tuple[Any, str]]) -> tuple[Any, Check]:
+def _attempt(name: str, work: Callable[[], tuple[Any, str]]) -> tuple[Any, Finding]:
     """Return the result of `work` and a passed check, or None and a failed one."""
     try:
         value, found = work()
     except (MemoristError, ImportError, OSError) as error:
-        return None, Check(name, False, str(error))
-    return value, Check(name, True, found)
+        return None, Finding(name, False, str(error))
+    return value, Finding(name, True, found)
 
 
-def _disk(url: str) -> Iterator[Check]:
+def _disk(url: str) -> Iterator[Finding]:
     """Return the free disk space where the database file is, or will be."""
     from memorist.stores import file_of
 
-    place = file_of(url)
-    if place is None:
+    folder = file_of(url)
+    if folder is None:
         return
-    while not place.exists():
-        place = place.parent
-    free = shutil.disk_usage(place).free
-    yield Check("disk", free >= _LEAST_FREE, f"{free / 1e9:,.1f} GB free", "make room, or move the database: --db PATH")
+    while not folder.exists():
+        folder = folder.parent
+    free = shutil.disk_usage(folder).free
+    yield Finding("disk", free >= _LEAST_FREE, f"{free / 1e9:,.1f} GB free", "make room, or move it: --db PATH")
 
 
-async def _store(context: typer.Context) -> list[Check]:
+async def _store(context: typer.Context) -> list[Finding]:
     """Open the store, if there is one, and look for damage in it."""
     try:
         async with opened(context) as memory:
             number = await memory.count(everyone=True)
-            checks = [Check("database", True, f"opened; {counted(number, 'record')} of this tenant")]
+            checks = [Finding("database", True, f"opened; {counted(number, 'record')} of this tenant")]
             with spinner("Reading all of the database"):
                 damage = await memory.check()
             mend = "copy what can be read: memorist export, then load it into a new file; or go back to a backup"
-            checks.append(Check("integrity", not damage, "; ".join(damage) or "nothing damaged", mend))
+            checks.append(Finding("integrity", not damage, "; ".join(damage) or "nothing damaged", mend))
             return checks
     except (MemoristError, ImportError, OSError) as error:
-        return [Check("database", False, str(error))]
+        return [Finding("database", False, str(error))]
 
 
-async def _embedder(settings: "Settings") -> Check:
+async def _embedder(settings: "Settings") -> Finding:
     from memorist.embedders import Role, open_embedder
 
     try:
@@ -169,11 +169,11 @@ async def _embedder(settings: "Settings") -> Check:
         [vector] = await embedder.embed(["Does the embedder answer?"], Role.QUERY)
         await embedder.close()
     except (MemoristError, ImportError) as error:
-        return Check("embedder", False, str(error))
-    return Check("embedder", True, f"{settings.embedder or 'the bundled model'} answers, {len(vector)} dimensions")
+        return Finding("embedder", False, str(error))
+    return Finding("embedder", True, f"{settings.embedder or 'the bundled model'} answers, {len(vector)} dimensions")
 
 
-def _extras() -> Check:
+def _extras() -> Finding:
     """Return which extras are installed; a missing one is not an error."""
     found, missing = [], []
     for extra, packages in extras().items():
@@ -184,7 +184,7 @@ def _extras() -> Check:
         else:
             found.append(f"{extra} ({numbers[0]})")
     here, lacking = ", ".join(found) or "none", ", ".join(missing) or "none"
-    return Check("extras", True, f"installed: {here}\nnot installed: {lacking}")
+    return Finding("extras", True, f"installed: {here}\nnot installed: {lacking}")
 
 
 def extras() -> dict[str, list[str]]:

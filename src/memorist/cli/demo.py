@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from memorist.demo import Answer, Outcome
+    from memorist.demo import DemoAnswer, Outcome
 
 __all__ = ["register"]
 
@@ -66,7 +66,7 @@ def _answers(outcome: "Outcome", width: int) -> "Table":
     from rich.table import Table
 
     shown = Table(box=HORIZONTALS, header_style="bold", border_style="dim", show_lines=True, expand=True, width=width)
-    shown.add_column("Question", ratio=5)
+    shown.add_column("DemoQuestion", ratio=5)
     shown.add_column("For", no_wrap=True)
     shown.add_column("What was found", ratio=8)
     for title in ("Score", "Similar", "ms"):
@@ -84,7 +84,7 @@ def _answers(outcome: "Outcome", width: int) -> "Table":
     return shown
 
 
-def _found(answer: "Answer") -> "Text":
+def _found(answer: "DemoAnswer") -> "Text":
     """Return the best hit, green if it is the right one, and below it its source."""
     from rich.text import Text
 
@@ -93,8 +93,8 @@ def _found(answer: "Answer") -> "Text":
     record, right = answer.hits[0].record, answer.rank == 1
     text = Text(clean(record.content), style="bold green" if right else "yellow")
     if not right:
-        place = f"the right one is at place {answer.rank}" if answer.rank else "the right one is not among the first"
-        text.append(f"\n{place}", style="red")
+        verdict = f"the right one is at place {answer.rank}" if answer.rank else "the right one is not among the first"
+        text.append(f"\n{verdict}", style="red")
     said = f"{record.payload.get('speaker')}, {record.at.day} {record.at:%B %Y}"
     return text.append(f"\n{said} · {answer.question.why}", style="not bold dim default")
 

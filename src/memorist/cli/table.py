@@ -17,7 +17,7 @@ _MODULES: Mapping[str, str] = {
     "upkeep": "backup reindex",
     "checking": "stats doctor",
     "settings": "config",
-    "moving": "migrate",
+    "migration": "migrate",
     "bus": "local2",
     "serve": "serve",
     "mcp": "mcp",

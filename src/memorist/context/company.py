@@ -5,7 +5,7 @@ from datetime import timedelta
 from memorist.context.dates import dated, day_of
 from memorist.context.lines import Line, line_of
 from memorist.context.reading import Reader
-from memorist.context.sentences import Asked, shortened
+from memorist.context.sentences import QuestionTerms, shortened
 from memorist.records import Hit, Kind, Record
 
 __all__ = ["beside"]
@@ -19,7 +19,7 @@ _LOOKED_AT = 50
 _INSTANT = timedelta(microseconds=1)
 
 
-async def beside(reader: Reader, hit: Hit, asked: Asked) -> Line | None:
+async def beside(reader: Reader, hit: Hit, asked: QuestionTerms) -> Line | None:
     """Return the line that a hit needs beside it, None for most hits."""
     record = hit.record
     if record.kind is Kind.FACT and asked.earlier:
@@ -51,5 +51,5 @@ async def _message_before(reader: Reader, record: Record) -> Record | None:
         order="newest", limit=_LOOKED_AT,
     )  # fmt: skip
     ids = [each.id for each in page.records]
-    place = ids.index(record.id) + 1 if record.id in ids else len(ids)
-    return page.records[place] if place < len(ids) else None
+    position = ids.index(record.id) + 1 if record.id in ids else len(ids)
+    return page.records[position] if position < len(ids) else None

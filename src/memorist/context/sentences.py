@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from memorist.recall.analysis import STOPWORDS, stem, terms
 
-__all__ = ["ELLIPSIS", "Asked", "shortened"]
+__all__ = ["ELLIPSIS", "QuestionTerms", "shortened"]
 
 ELLIPSIS = "…"
 _WORD = re.compile(r"[^\W_]+")
@@ -32,7 +32,7 @@ _KEPT = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QuestionTerms:
     """What a question asks.
 
     Attributes:
@@ -46,7 +46,7 @@ class Asked:
     earlier: bool
 
     @classmethod
-    def of(cls, question: str) -> "Asked":
+    def of(cls, question: str) -> "QuestionTerms":
         """Return what a question asks."""
         return cls(frozenset(terms(question)), bool(_HOW_LONG_AGO.search(question)), bool(_EARLIER.search(question)))
 
@@ -55,7 +55,7 @@ class Asked:
         return _shared(_WORD.findall(text.casefold()), self.terms)
 
 
-def shortened(text: str, asked: Asked, most: int, *, tight: bool = False) -> str:
+def shortened(text: str, asked: QuestionTerms, most: int, *, tight: bool = False) -> str:
     """Return what of a text matters, in at most about `most` words, with … where something is left out.
 
     A text of few sentences loses its manners only; of a longer one the sentences stay that share the most words
@@ -70,7 +70,7 @@ def shortened(text: str, asked: Asked, most: int, *, tight: bool = False) -> str
     kept = _without_manners(sentences, counted, shares, total)
     if tight:
         kept = _tightened(kept, counted, shares, total)
-    if sum(len(counted[place]) for place in kept) > most:
+    if sum(len(counted[position]) for position in kept) > most:
         kept = _best(kept, counted, shares, most)
     return _joined(sentences, kept)
 
@@ -80,14 +80,14 @@ def _shared(words: list[str], asked: Set[str]) -> int:
 
 
 def _without_manners(sentences: list[str], counted: list[list[str]], shares: list[int], total: int) -> list[int]:
-    """Return the places of the sentences that say something; at least half of the words stay."""
+    """Return the positions of the sentences that say something; at least half of the words stay."""
     kept, left = list(range(len(sentences))), total
-    for place in sorted(kept, key=lambda place: (shares[place], len(counted[place]))):
-        length = len(counted[place])
-        if shares[place] or left - length < _KEPT * total:
+    for position in sorted(kept, key=lambda position: (shares[position], len(counted[position]))):
+        length = len(counted[position])
+        if shares[position] or left - length < _KEPT * total:
             continue
-        if length <= _LONGEST_FILLER and _is_manners(sentences[place]):
-            kept.remove(place)
+        if length <= _LONGEST_FILLER and _is_manners(sentences[position]):
+            kept.remove(position)
             left -= length
     return kept
 
@@ -97,11 +97,11 @@ _TIGHT = 0.65
 
 
 def _tightened(kept: list[int], counted: list[list[str]], shares: list[int], total: int) -> list[int]:
-    left = sum(len(counted[place]) for place in kept)
-    for place in sorted(kept, key=lambda place: (shares[place], -place)):
-        if left - len(counted[place]) >= _TIGHT * total and not shares[place]:
-            kept = [each for each in kept if each != place]
-            left -= len(counted[place])
+    left = sum(len(counted[position]) for position in kept)
+    for position in sorted(kept, key=lambda position: (shares[position], -position)):
+        if left - len(counted[position]) >= _TIGHT * total and not shares[position]:
+            kept = [each for each in kept if each != position]
+            left -= len(counted[position])
     return kept
 
 
@@ -110,23 +110,23 @@ def _is_manners(sentence: str) -> bool:
 
 
 def _best(kept: list[int], counted: list[list[str]], shares: list[int], most: int) -> list[int]:
-    """Return the places of the best sentences that have `most` words together, at least one."""
-    worth = {place: shares[place] + 0.5 * max(shares[max(place - 1, 0) : place + 2]) for place in kept}
+    """Return the positions of the best sentences that have `most` words together, at least one."""
+    worth = {position: shares[position] + 0.5 * max(shares[max(position - 1, 0) : position + 2]) for position in kept}
     chosen: list[int] = []
     room = most
-    for place in sorted(kept, key=lambda place: (-worth[place], place)):
-        if len(counted[place]) <= room or not chosen:
-            chosen.append(place)
-            room -= len(counted[place])
+    for position in sorted(kept, key=lambda position: (-worth[position], position)):
+        if len(counted[position]) <= room or not chosen:
+            chosen.append(position)
+            room -= len(counted[position])
     return sorted(chosen)
 
 
 def _joined(sentences: list[str], kept: list[int]) -> str:
     parts: list[str] = []
-    for before, place in zip([-1, *kept], kept, strict=False):
-        if place - before > 1 and parts:
+    for before, position in zip([-1, *kept], kept, strict=False):
+        if position - before > 1 and parts:
             parts.append(ELLIPSIS)
-        parts.append(sentences[place])
+        parts.append(sentences[position])
     if kept and kept[-1] < len(sentences) - 1:
         parts.append(ELLIPSIS)
     return " ".join(parts)

@@ -5,7 +5,7 @@ from typing import Any
 
 from memorist.context.lines import Line, line_of
 from memorist.context.reading import Reader
-from memorist.context.sentences import Asked
+from memorist.context.sentences import QuestionTerms
 from memorist.errors import InvalidInputError
 from memorist.recall.marks import is_standing
 from memorist.records import Kind, Record
@@ -38,7 +38,7 @@ async def asked_for(reader: Reader, topics: Iterable[str], pinned: Iterable[str]
     return list({line.record.id: line for line in found}.values())
 
 
-async def standing_among(reader: Reader, asked: Asked, **narrowing: Any) -> list[Line]:
+async def standing_among(reader: Reader, asked: QuestionTerms, **narrowing: Any) -> list[Line]:
     """Return standing instructions and preferences: first what shares words with the question, then the newest."""
     hits = await reader.recall(_WORDS, mode="lexical", limit=_LOOKED_AT, **narrowing)
     found = [hit.record for hit in hits if _is_standing(hit.record)]

@@ -13,7 +13,7 @@ from memorist.context.confidence import MIN_CONFIDENCE, confidence_of
 from memorist.context.dates import dated, day_of
 from memorist.context.lines import Line, laid_out, line_of, ordered
 from memorist.context.reading import Reader
-from memorist.context.sentences import Asked, shortened
+from memorist.context.sentences import QuestionTerms, shortened
 from memorist.context.standing import asked_for, standing_among
 from memorist.errors import InvalidInputError
 from memorist.records import Hit, Kind, Record
@@ -30,7 +30,7 @@ ONE_SHARE = 0.2
 ROOM = 0.7
 """How much the length of a text counts against it: at 1 twice the length needs twice the odds."""
 TIGHT_FROM = 4
-"""The place in the order from which on less is shown of a record."""
+"""The position in the order from which on less is shown of a record."""
 _SHORT = 80
 """Words up to which a record is not cut, unless it comes late."""
 _CHARACTERS_A_WORD, _CHARACTERS_A_LINE = 6, 20
@@ -64,7 +64,7 @@ async def tell(
         raise InvalidInputError(f"the query must be a string, not {type(query).__name__}")
     _check_confidence(min_confidence)
     budget, asked_at = Budget(tokens, count_tokens), None if now is None else parse_time(now)
-    asked = Asked.of(query)
+    asked = QuestionTerms.of(query)
     moment = (asked_at or present()) if asked.how_long_ago else None
     chosen = Chosen(budget, moment, known)
     for line in await asked_for(reader, topics, pinned, shared=shared):
@@ -82,9 +82,9 @@ async def tell(
             hits = [hit for hit in hits if not chosen.knows(hit.record)]
             hits.sort(key=partial(_worth, most=most), reverse=True)
             candidates: list[Callable[[], Line]] = []
-            for place, hit in enumerate(hits):
-                candidates.append(partial(_shown, hit, place, asked, most))
-                if place < _WITH_COMPANY and (company := await beside(reader, hit, asked)) is not None:
+            for position, hit in enumerate(hits):
+                candidates.append(partial(_shown, hit, position, asked, most))
+                if position < _WITH_COMPANY and (company := await beside(reader, hit, asked)) is not None:
                     candidates.append(partial(_ready, company))
             chosen.fill(candidates)
     return _context(chosen.lines, confidence, budget, moment)
@@ -96,10 +96,10 @@ def _worth(hit: Hit, most: int) -> float:
     return odds - ROOM * math.log(min(len(hit.record.content), _CHARACTERS_A_WORD * most) + _CHARACTERS_A_LINE)
 
 
-def _shown(hit: Hit, place: int, asked: Asked, most: int) -> Line:
+def _shown(hit: Hit, position: int, asked: QuestionTerms, most: int) -> Line:
     """Return what is shown of a hit: at most so many words, and of the later in the order less."""
     record = hit.record
-    text = dated(shortened(_told(record), asked, most, tight=place >= TIGHT_FROM), record.at)
+    text = dated(shortened(_told(record), asked, most, tight=position >= TIGHT_FROM), record.at)
     if record.kind is Kind.FACT and record.payload.get("supersedes"):
         text = f"{text} (since {day_of(record.at)})"
     return line_of(record, text, "recalled", hit.score)

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from memorist.memory import Memory
     from memorist.records import Hit
 
-__all__ = ["QUESTIONS", "Answer", "Outcome", "Question", "conversation", "run"]
+__all__ = ["QUESTIONS", "DemoAnswer", "DemoQuestion", "Outcome", "conversation", "run"]
 
 _DEPTH = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class DemoQuestion:
     """What is asked for whom; `expected` is the end of the right message's id, `why` what it shows."""
 
     text: str
@@ -32,29 +32,29 @@ class Question:
 
 _STAY = "Do I prefer a hotel or a homestay?"
 QUESTIONS = (
-    Question(_STAY, "maya", "m03-07", "her answer"),
-    Question(_STAY, "tom", "t03-07", "the same question, his answer"),
-    Question("Which city do I live in now?", "maya", "m05-03", "in March it was Lisbon"),
-    Question("When do I see the dentist?", "maya", "m05-11", "a date"),
-    Question("Which food is dangerous for my daughter?", "tom", "t05-09", "found by meaning alone"),
-    Question("Which programming language does my team use?", "tom", "t03-11", "of his other talk"),
+    DemoQuestion(_STAY, "maya", "m03-07", "her answer"),
+    DemoQuestion(_STAY, "tom", "t03-07", "the same question, his answer"),
+    DemoQuestion("Which city do I live in now?", "maya", "m05-03", "in March it was Lisbon"),
+    DemoQuestion("When do I see the dentist?", "maya", "m05-11", "a date"),
+    DemoQuestion("Which food is dangerous for my daughter?", "tom", "t05-09", "found by meaning alone"),
+    DemoQuestion("Which programming language does my team use?", "tom", "t03-11", "of his other talk"),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class DemoAnswer:
     """What a question found: the hits, best first, and how long that took."""
 
-    question: Question
+    question: DemoQuestion
     hits: list[Hit]
     seconds: float
 
     @property
     def rank(self) -> int | None:
         """At which place, from 1, the right message is; None if it was not found."""
-        for place, hit in enumerate(self.hits, start=1):
+        for rank, hit in enumerate(self.hits, start=1):
             if hit.record.id.endswith(self.question.expected):
-                return place
+                return rank
         return None
 
 
@@ -66,7 +66,7 @@ class Outcome:
     users: int
     storing: float
     opening: float
-    answers: list[Answer]
+    answers: list[DemoAnswer]
 
 
 def conversation() -> Iterator[bytes]:
@@ -101,7 +101,7 @@ async def run(settings: Settings, tenant: str) -> Outcome:
     return Outcome(found, len(users), storing, opening, answers)
 
 
-async def _ask(memory: Memory, question: Question) -> Answer:
+async def _ask(memory: Memory, question: DemoQuestion) -> DemoAnswer:
     begun = time.perf_counter()
     hits = await memory.scoped(user=question.user).recall(question.text, limit=_DEPTH)
-    return Answer(question, hits, time.perf_counter() - begun)
+    return DemoAnswer(question, hits, time.perf_counter() - begun)

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from memorist.embedders.base import Role, unit_rows
 from memorist.embedders.blocking import BlockingEmbedder
 from memorist.embedders.prefixes import Prefixes, prefixes_for
-from memorist.endpoints import address, client_settings, openai_library, reason
 from memorist.errors import EmbedderError, EmbedderUnavailableError
+from memorist.openai_client import address, client_settings, openai_library, reason
 
 if TYPE_CHECKING:
     import openai

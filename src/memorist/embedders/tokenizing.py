@@ -122,12 +122,12 @@ def _words(text: str) -> Iterator[str]:
             yield chunk
             continue
         start = 0
-        for place, letter in enumerate(chunk):
+        for position, letter in enumerate(chunk):
             if letter in _ASCII_PUNCTUATION or (letter > "\x7f" and unicodedata.category(letter)[0] == "P"):
-                if place > start:
-                    yield chunk[start:place]
+                if position > start:
+                    yield chunk[start:position]
                 yield letter
-                start = place + 1
+                start = position + 1
         if start < len(chunk):
             yield chunk[start:]
 
@@ -137,10 +137,10 @@ def _frame(processor: dict[str, Any]) -> tuple[list[int], list[int]]:
     if processor["type"] == "BertProcessing":
         return [processor["cls"][1]], [processor["sep"][1]]
     pieces, tokens = processor["single"], processor["special_tokens"]
-    place = next(index for index, piece in enumerate(pieces) if "Sequence" in piece)
+    position = next(index for index, piece in enumerate(pieces) if "Sequence" in piece)
     before, after = (
         [id for piece in part for id in tokens[piece["SpecialToken"]["id"]]["ids"]]
-        for part in (pieces[:place], pieces[place + 1 :])
+        for part in (pieces[:position], pieces[position + 1 :])
     )
     return before, after
 

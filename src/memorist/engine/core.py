@@ -46,19 +46,19 @@ class Core:
     async def embed(self, records: Sequence[Record], given: Sequence[Any]) -> list[Vector | None]:
         """Return a vector for each record that recall can find: the given one, or its text's embedding."""
         vectors: list[Vector | None] = [None] * len(records)
-        wanted = [place for place, record in enumerate(records) if record.kind.recallable]
+        wanted = [position for position, record in enumerate(records) if record.kind.recallable]
         if not wanted:
             return vectors
         await self.embedder.ready()
-        brought = [place for place in wanted if given[place] is not None]
-        rows = _unit_rows([given[place] for place in brought], self.embedder.dimensions)
-        for place, row in zip(brought, rows, strict=True):
-            vectors[place] = row
-        missing = [place for place in wanted if vectors[place] is None]
+        brought = [position for position in wanted if given[position] is not None]
+        rows = _unit_rows([given[position] for position in brought], self.embedder.dimensions)
+        for position, row in zip(brought, rows, strict=True):
+            vectors[position] = row
+        missing = [position for position in wanted if vectors[position] is None]
         if missing:
-            rows = await embedded(self.embedder, [records[place] for place in missing])
-            for place, row in zip(missing, rows, strict=True):
-                vectors[place] = row
+            rows = await embedded(self.embedder, [records[position] for position in missing])
+            for position, row in zip(missing, rows, strict=True):
+                vectors[position] = row
         await self.store.bind(self.embedder.fingerprint, self.embedder.dimensions)
         return vectors
 

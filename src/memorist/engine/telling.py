@@ -8,17 +8,17 @@ from memorist.context import MIN_CONFIDENCE, Context, tell
 from memorist.records import Hit, Page, Record
 from memorist.requests import Narrowing, Request
 
-__all__ = ["Answer", "told"]
+__all__ = ["Answerer", "told"]
 
 T = TypeVar("T")
-Answer = Callable[[Request[Any]], Awaitable[Any]]
+Answerer = Callable[[Request[Any]], Awaitable[Any]]
 """Answers a request in one scope."""
 
 
 class _Reader:
     """The reads that a context needs, each one request."""
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: Answerer) -> None:
         self._answer = answer
 
     async def recall(self, query: str, **options: Any) -> list[Hit]:
@@ -38,7 +38,7 @@ class _Reader:
         return record
 
 
-async def told(answer: Answer, request: requests.Context) -> Context:
+async def told(answer: Answerer, request: requests.Context) -> Context:
     """Return the context that a request asks for."""
     least = request.min_confidence
     narrowing = {name: getattr(request, name) for name in Narrowing.__annotations__}

@@ -35,7 +35,7 @@ async def remember(core: Core, scope: Scope, request: requests.Remember) -> list
         await batch.forget(request.forgetting)
         await batch.look_up(drafts, records)
         stored = [
-            await batch.place(draft, record, vector)
+            await batch.remember(draft, record, vector)
             for draft, record, vector in zip(drafts, records, vectors, strict=True)
         ]
         return batch.writes, stored
@@ -185,7 +185,7 @@ class _Batch:
             found = await self._core.store.get(self._scope.wall, ids)
             self._known = {each.id: each for each in found if each.id not in self._gone}
 
-    async def place(self, draft: Draft, record: Record, vector: Vector | None) -> Record:
+    async def remember(self, draft: Draft, record: Record, vector: Vector | None) -> Record:
         """Add the write that stores `record`, and return the record as it will be stored."""
         old = None if self._if_exists == "error" else await self._taken(record, draft.supersedes)
         if old is not None and old.id == record.id and not self._scope.sees(old.scope):

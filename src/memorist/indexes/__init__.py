@@ -1,9 +1,9 @@
 """Indexes: vector databases that follow a store and find candidates behind walls too large to be read."""
 
 from memorist.errors import InvalidInputError
+from memorist.indexes.address import parse_url
 from memorist.indexes.base import Index, Near, Point, Position, token_of
 from memorist.indexes.following import IndexedStore
-from memorist.indexes.places import parse_url
 from memorist.stores.base import Store
 
 __all__ = ["Index", "IndexedStore", "Near", "Point", "Position", "indexed", "open_index", "token_of"]

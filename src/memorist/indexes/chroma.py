@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from memorist.errors import ClosedError, missing_extra
+from memorist.indexes.address import Address, translated
 from memorist.indexes.base import Index, Near, Point, Position
-from memorist.indexes.places import Place, translated
 from memorist.stores.base import Vector
 
 __all__ = ["ChromaIndex"]
@@ -22,14 +22,14 @@ _AT_ONCE = 500
 
 
 class ChromaIndex(Index):
-    """Points in the collection `place.collection`, positions in one beside it. Needs `pip install 'memorist[chroma]'`.
+    """Points in the address's collection, positions in one beside it. Needs `pip install 'memorist[chroma]'`.
 
     Chroma's files may keep bytes of vectors that were deleted.
     """
 
-    def __init__(self, place: Place) -> None:
-        self.name = f"chroma {place.shown}"
-        self._place = place
+    def __init__(self, address: Address) -> None:
+        self.name = f"chroma {address.shown}"
+        self._address = address
         self._client: Any = None
 
     def open(self) -> None:
@@ -39,7 +39,7 @@ class ChromaIndex(Index):
             chromadb = import_module("chromadb")
         except ImportError as error:
             raise missing_extra("chromadb", "chroma") from error
-        at, settings = self._place.at, chromadb.Settings(anonymized_telemetry=False)
+        at, settings = self._address.at, chromadb.Settings(anonymized_telemetry=False)
         with translated(self.name):
             if isinstance(at, Path):
                 at.mkdir(parents=True, exist_ok=True)
@@ -50,7 +50,7 @@ class ChromaIndex(Index):
                 self._client = chromadb.EphemeralClient(settings, database=database)
             else:
                 url = urlsplit(at)
-                headers = {"Authorization": f"Bearer {self._place.key}"} if self._place.key else None
+                headers = {"Authorization": f"Bearer {self._address.key}"} if self._address.key else None
                 self._client = chromadb.HttpClient(
                     host=url.hostname, port=url.port, ssl=url.scheme == "https", headers=headers, settings=settings
                 )
@@ -74,12 +74,12 @@ class ChromaIndex(Index):
             yield self._client
 
     def _positions(self) -> Any:
-        return self._client.get_or_create_collection(f"{self._place.collection}-positions", embedding_function=None)
+        return self._client.get_or_create_collection(f"{self._address.collection}-positions", embedding_function=None)
 
     def _points(self) -> Any:
         """Return the collection of points; None before the first."""
         with suppress(import_module("chromadb.errors").NotFoundError):
-            return self._client.get_collection(self._place.collection, embedding_function=None)
+            return self._client.get_collection(self._address.collection, embedding_function=None)
         return None
 
     def position(self, wall: str) -> Position | None:
@@ -108,10 +108,10 @@ class ChromaIndex(Index):
         """Return the collection for vectors of this length; vectors of another length belong to another embedder."""
         found = self._points()
         if found is not None and (found.metadata or {}).get("dimensions") != dimensions:
-            self._client.delete_collection(self._place.collection)
-            self._client.delete_collection(f"{self._place.collection}-positions")
+            self._client.delete_collection(self._address.collection)
+            self._client.delete_collection(f"{self._address.collection}-positions")
         return self._client.get_or_create_collection(
-            self._place.collection, configuration={"hnsw": {"space": "cosine"}}, embedding_function=None,
+            self._address.collection, configuration={"hnsw": {"space": "cosine"}}, embedding_function=None,
             metadata={"dimensions": dimensions},
         )  # fmt: skip
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from memorist.errors import ClosedError, MemoristError, StoreBusyError, StoreUnavailableError, missing_extra
+from memorist.indexes.address import Address, translated
 from memorist.indexes.base import Index, Near, Point, Position
-from memorist.indexes.places import Place, translated
 from memorist.stores.base import Vector
 
 __all__ = ["QdrantIndex"]
@@ -24,20 +24,20 @@ _NAMESPACE = uuid.UUID("5b1c9bfa-0c0d-4d3e-9a39-6d656d6f7269")
 
 
 class QdrantIndex(Index):
-    """Points in the collection `place.collection`, positions in one beside it. Needs `pip install 'memorist[qdrant]'`.
+    """Points in the address's collection, positions in one beside it. Needs `pip install 'memorist[qdrant]'`.
 
     A server's key is read from the URL or from the variable QDRANT_API_KEY. Without a server, the client keeps all
     points in memory, and only one process can use the folder.
     """
 
-    def __init__(self, place: Place) -> None:
-        self.name = f"qdrant {place.shown}"
-        self._place = place
-        self._points, self._positions = place.collection, f"{place.collection}-positions"
+    def __init__(self, address: Address) -> None:
+        self.name = f"qdrant {address.shown}"
+        self._address = address
+        self._points, self._positions = address.collection, f"{address.collection}-positions"
         self._client: Any = None
         self._models: Any = None
         # The client without a server is not thread-safe.
-        self._turn: Any = nullcontext() if isinstance(place.at, str) else threading.RLock()
+        self._turn: Any = nullcontext() if isinstance(address.at, str) else threading.RLock()
 
     def open(self) -> None:
         try:
@@ -45,7 +45,7 @@ class QdrantIndex(Index):
         except ImportError as error:
             raise missing_extra("qdrant-client", "qdrant") from error
         self._models = qdrant.models
-        at, key = self._place.at, self._place.key or os.environ.get("QDRANT_API_KEY") or None
+        at, key = self._address.at, self._address.key or os.environ.get("QDRANT_API_KEY") or None
         with translated(self.name, self._own):
             if isinstance(at, str):
                 self._client = qdrant.QdrantClient(url=at, api_key=key, check_compatibility=False)
@@ -87,7 +87,7 @@ class QdrantIndex(Index):
         except Exception:
             if not client.collection_exists(name):  # otherwise another process has created it meanwhile
                 raise
-        if isinstance(self._place.at, str):
+        if isinstance(self._address.at, str):
             wall = models.KeywordIndexParams(type="keyword", is_tenant=True)
             client.create_payload_index(name, field_name="wall", field_schema=wall, wait=True)
             for each in numbers:
@@ -175,8 +175,8 @@ class QdrantIndex(Index):
                 if client.collection_exists(name):
                     chosen = self._models.FilterSelector(filter=self._behind(wall))
                     client.delete(name, points_selector=chosen, wait=True)
-            if isinstance(self._place.at, Path):  # each collection is a SQLite file, which keeps what was deleted
-                for file in self._place.at.glob(f"collection/{self._points}*/storage.sqlite"):
+            if isinstance(self._address.at, Path):  # each collection is a SQLite file, which keeps what was deleted
+                for file in self._address.at.glob(f"collection/{self._points}*/storage.sqlite"):
                     with closing(sqlite3.connect(file)) as connection:
                         connection.execute("VACUUM")
 

@@ -217,15 +217,15 @@ class Conversation:
         if allow_duplicates:
             return [Message.of(record) for record in records]
         added = iter(records)
-        places: list[Record] = []
+        written: list[Record] = []
         for message in messages:
             if message.id is None:
-                places.append(next(added))
+                written.append(next(added))
             else:
                 if message.id not in stored:
                     stored[message.id] = next(added)
-                places.append(stored[message.id])
-        return [Message.of(record) for record in places]
+                written.append(stored[message.id])
+        return [Message.of(record) for record in written]
 
     def _drafts(self, messages: Sequence[Message], last: datetime | None, taken: set[str]) -> list[Draft]:
         """Return a draft for each message, each with a later time than the one before, which orders them."""

@@ -10,7 +10,7 @@ print(report.usage)
 
 from memorist.language.digest import Digest, DigestReport
 from memorist.language.experiences import Lesson, Lessons, Trajectory, draw_experiences, keep_experiences
-from memorist.language.facts import Extraction, Statement, extract_facts
+from memorist.language.extracting import Extraction, Statement, extract_facts
 from memorist.language.guidelines import Guidelines, keep_guidelines, statistics_text, write_guidelines
 from memorist.language.keeping import Kept, keep_facts
 from memorist.language.models import ChatModel, ChatModelSpec, Prices, Reply, Usage

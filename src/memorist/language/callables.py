@@ -8,11 +8,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from memorist.content import field_of, text_of
 from memorist.errors import ModelError, ModelUnavailableError
-from memorist.language.counting import Answer, CountingChatModel
+from memorist.language.counting import Completion, CountingChatModel
 from memorist.language.models import ChatMessage, ModelFunction, Prices, Reply
 from memorist.language.reading import with_schema
-from memorist.parts import field_of, text_of
 
 __all__ = ["CallableChatModel"]
 
@@ -39,7 +39,7 @@ class CallableChatModel(CountingChatModel):
         self._takes_schema = _has_schema(function)
         self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
 
-    async def _answer(self, messages: Sequence[ChatMessage], schema: Mapping[str, Any] | None) -> Answer:
+    async def _answer(self, messages: Sequence[ChatMessage], schema: Mapping[str, Any] | None) -> Completion:
         asked = [dict(message) for message in messages]
         given: dict[str, Any] = {}
         if schema is not None and self._takes_schema:
@@ -64,8 +64,8 @@ class CallableChatModel(CountingChatModel):
             counted = not made.usage.estimated and made.usage.prompt_tokens > 0
             tokens = (made.usage.prompt_tokens, made.usage.completion_tokens) if counted else (None, None)
             text = made.text or ("" if made.data is None else _as_text(made.data))
-            return Answer(text=text, prompt_tokens=tokens[0], completion_tokens=tokens[1])
-        return Answer(text="" if made is None else made if isinstance(made, str) else _text_in(made))
+            return Completion(text=text, prompt_tokens=tokens[0], completion_tokens=tokens[1])
+        return Completion(text="" if made is None else made if isinstance(made, str) else _text_in(made))
 
 
 def _has_schema(function: ModelFunction) -> bool:

@@ -15,11 +15,11 @@ from memorist.kinds import estimate_tokens
 from memorist.language.models import ChatMessage, Prices, Reply, Usage
 from memorist.language.reading import read_answer
 
-__all__ = ["Answer", "CountingChatModel"]
+__all__ = ["Completion", "CountingChatModel"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Completion:
     """The unparsed answer of one call. Tokens are None if the model does not count them."""
 
     text: str
@@ -74,14 +74,14 @@ class CountingChatModel(ABC):
         await self.close()
 
     @abstractmethod
-    async def _answer(self, messages: Sequence[ChatMessage], schema: Mapping[str, Any] | None) -> Answer:
+    async def _answer(self, messages: Sequence[ChatMessage], schema: Mapping[str, Any] | None) -> Completion:
         """Return the answer to one call.
 
         Raises:
             ModelError: the model did not answer.
         """
 
-    def _usage(self, messages: Sequence[ChatMessage], answer: Answer, seconds: float) -> Usage:
+    def _usage(self, messages: Sequence[ChatMessage], answer: Completion, seconds: float) -> Usage:
         prompt, completion = answer.prompt_tokens, answer.completion_tokens
         estimated = prompt is None or completion is None
         if prompt is None:
@@ -99,7 +99,7 @@ class CountingChatModel(ABC):
         return usage.priced(self._prices)
 
 
-def _no_text(answer: Answer) -> str | None:
+def _no_text(answer: Completion) -> str | None:
     if answer.refused:
         return "the model refused"
     return None if answer.text.strip() else "the answer is empty"

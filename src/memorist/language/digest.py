@@ -9,7 +9,7 @@ from memorist.errors import InvalidInputError, NotFoundError
 from memorist.framing import without_recalled
 from memorist.kinds import Message
 from memorist.language.experiences import draw_experiences, store_lesson
-from memorist.language.facts import BATCH, Extraction, Statement, batches_of, extract_batch
+from memorist.language.extracting import BATCH, Extraction, Statement, batches_of, extract_batch
 from memorist.language.models import NO_USAGE, ChatModel, ChatModelSpec, Usage
 from memorist.language.prompting import Prompts
 from memorist.language.reconciling import NEAREST, Decision, again, reconcile_one

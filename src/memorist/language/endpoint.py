@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from memorist.endpoints import address, client_settings, openai_library, reason
 from memorist.errors import ModelError, ModelUnavailableError
-from memorist.language.counting import Answer, CountingChatModel
+from memorist.language.counting import Completion, CountingChatModel
 from memorist.language.models import ChatMessage, Prices
 from memorist.language.reading import with_schema
+from memorist.openai_client import address, client_settings, openai_library, reason
 
 if TYPE_CHECKING:
     import openai
@@ -73,7 +73,7 @@ class OpenAIChatModel(CountingChatModel):
         if threads is not None:
             threads.shutdown(wait=False)
 
-    async def _answer(self, messages: Sequence[ChatMessage], schema: Mapping[str, Any] | None) -> Answer:
+    async def _answer(self, messages: Sequence[ChatMessage], schema: Mapping[str, Any] | None) -> Completion:
         loop = asyncio.get_running_loop()
         with self._lock:
             if self._client is None:
@@ -90,7 +90,9 @@ class OpenAIChatModel(CountingChatModel):
         except library.OpenAIError as error:
             raise ModelUnavailableError(f"{self.name} cannot be used: {error}") from error
 
-    def _ask(self, client: openai.OpenAI, messages: list[dict[str, str]], schema: Mapping[str, Any] | None) -> Answer:
+    def _ask(
+        self, client: openai.OpenAI, messages: list[dict[str, str]], schema: Mapping[str, Any] | None
+    ) -> Completion:
         openai = openai_library("llm")
         if schema is None:
             return self._request(client, messages, {})
@@ -108,7 +110,7 @@ class OpenAIChatModel(CountingChatModel):
         self._structured = False  # it answers without the schema, so it was the schema that it refused
         return answer
 
-    def _request(self, client: openai.OpenAI, messages: list[dict[str, str]], more: Mapping[str, Any]) -> Answer:
+    def _request(self, client: openai.OpenAI, messages: list[dict[str, str]], more: Mapping[str, Any]) -> Completion:
         openai = openai_library("llm")
         asked: Any = messages
         fields: dict[str, Any] = {**self._options, **more}
@@ -120,7 +122,7 @@ class OpenAIChatModel(CountingChatModel):
             raise ModelUnavailableError(f"{self.name} gave an answer that cannot be read: {error}") from error
         return self._read(answer)
 
-    def _read(self, answer: Any) -> Answer:
+    def _read(self, answer: Any) -> Completion:
         choices = getattr(answer, "choices", None)
         if not isinstance(choices, list):
             raise ModelUnavailableError(
@@ -131,7 +133,7 @@ class OpenAIChatModel(CountingChatModel):
         content, refusal = getattr(message, "content", None), getattr(message, "refusal", None)
         reason = getattr(first, "finish_reason", None)
         usage = getattr(answer, "usage", None)
-        return Answer(
+        return Completion(
             text=content if isinstance(content, str) else refusal if isinstance(refusal, str) else "",
             prompt_tokens=_count(getattr(usage, "prompt_tokens", None)),
             completion_tokens=_count(getattr(usage, "completion_tokens", None)),

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from memorist.language.facts import Extraction, dated, extract_facts, raw_statements
+from memorist.language.extracting import Extraction, dated, extract_facts, raw_statements
 from memorist.language.models import NO_USAGE, ChatModelSpec, Usage
 from memorist.language.prompting import Prompts
 from memorist.language.reconciling import NEAREST, Decision, Reconciled, reconcile_all

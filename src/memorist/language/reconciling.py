@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from memorist.errors import InvalidInputError, NotFoundError
-from memorist.language.facts import Statement
+from memorist.language.extracting import Statement
 from memorist.language.models import NO_USAGE, ChatModel, ChatModelSpec, Usage
 from memorist.language.prompting import Prompts
 from memorist.language.steps import TEXT, WHOLE, Problem, ask, object_of, opened, told, wrong_language

@@ -17,7 +17,7 @@ from memorist.language.prompting import Prompts
 from memorist.language.reading import fits, read_answer
 from memorist.language.tongues import other_language
 
-__all__ = ["Asked", "Given", "Problem", "ask", "messages_of", "object_of", "opened", "speaker_of", "told"]
+__all__ = ["Given", "Problem", "StepResult", "ask", "messages_of", "object_of", "opened", "speaker_of", "told"]
 
 log = logging.getLogger("memorist.language")
 
@@ -43,7 +43,7 @@ NO_MODEL = Problem("no chat model")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class StepResult:
     """The result of one call of a model: its data, or a problem."""
 
     data: Any = None
@@ -57,14 +57,14 @@ async def ask(
     data: Mapping[str, Any],
     schema: Mapping[str, Any],
     prompts: Prompts | None,
-) -> Asked:
+) -> StepResult:
     """Send data to a model with one of the prompts, and return its answer in the form of `schema`.
 
     A failing model results in a `Problem`, never an exception. A `Problem` given instead of a model is returned at
     once, so that a step does not wait for an unavailable model again and again.
     """
     if isinstance(model, Problem):
-        return Asked(problem=model)
+        return StepResult(problem=model)
     messages = [
         {"role": "system", "content": (prompts or Prompts()).get(prompt)},
         {"role": "user", "content": json.dumps(data, ensure_ascii=False, indent=1)},
@@ -76,17 +76,17 @@ async def ask(
             raise TypeError(f"complete() returned {type(reply).__name__}, not a Reply")
     except ModelError as error:
         problem = Problem(str(error), temporary=isinstance(error, ModelUnavailableError))
-        return Asked(problem=problem, usage=Usage(failures=1, batches=1))
+        return StepResult(problem=problem, usage=Usage(failures=1, batches=1))
     except (ImportError, MemoristError):
         raise
     except Exception as error:  # a model from elsewhere may raise anything, and its next call may succeed
         problem = Problem(f"the chat model failed: {type(error).__name__}: {error}", temporary=True)
-        return Asked(problem=problem, usage=Usage(failures=1, batches=1))
+        return StepResult(problem=problem, usage=Usage(failures=1, batches=1))
     usage = replace(reply.usage, batches=1)
     answer, reason = reply.data, reply.problem
     if reason is None and (answer is None or not fits(answer, schema)):  # a model that does not parse its answers
         answer, reason = read_answer(reply.text, schema)
-    return Asked(usage=usage, data=answer) if reason is None else Asked(usage=usage, problem=Problem(reason))
+    return StepResult(usage=usage, data=answer) if reason is None else StepResult(usage=usage, problem=Problem(reason))
 
 
 @asynccontextmanager

@@ -7,7 +7,7 @@ from typing import Any
 
 from memorist.errors import InvalidInputError
 from memorist.kinds import Message, estimate_tokens
-from memorist.language.facts import BATCH_CHARACTERS, batches_of
+from memorist.language.extracting import BATCH_CHARACTERS, batches_of
 from memorist.language.models import NO_USAGE, ChatModel, ChatModelSpec, Usage
 from memorist.language.prompting import Prompts
 from memorist.language.reading import is_refusal

@@ -13,7 +13,7 @@ import numpy as np
 from memorist.recall.index import Floats, WallIndex
 from memorist.recall.query import Query
 from memorist.recall.question import Question
-from memorist.recall.rank import Asked
+from memorist.recall.rank import Search
 from memorist.recall.scale import Scale
 from memorist.recall.words import Statistics
 from memorist.scope import Wall
@@ -59,7 +59,7 @@ async def gathered(
     vector: Floats | None,
     scale: Scale,
     moment: datetime,
-) -> tuple[WallIndex, Asked]:
+) -> tuple[WallIndex, Search]:
     """Return an index of the candidates alone, and what `rank` is asked of it."""
     terms = [] if query.mode == "dense" else list(question.terms)
     limit = min(max(query.limit, CANDIDATES), MOST)
@@ -67,4 +67,4 @@ async def gathered(
     index = WallIndex.of_some(known.dimensions, found.entries, known.speakers, found.dialogues)
     words = Statistics(known.rows, known.outline.length, found.holders)
     chosen = np.array(found.chosen, np.int64)
-    return index, Asked(query, question, vector, chosen, None, to_micros(moment), scale, words)
+    return index, Search(query, question, vector, chosen, None, to_micros(moment), scale, words)

@@ -46,7 +46,7 @@ async def embedded(embedder: BatchedEmbedder, records: Sequence[Record]) -> Vect
         if record.kind is not Kind.MESSAGE and count > 1:
             shares[start : start + 2] = 1 - NAME, NAME
     vectors: Vectors = np.add.reduceat(rows * shares[:, None], starts, axis=0)
-    told = [place for place, record in enumerate(records) if counts[place] > 1 and _by_a_person(record)]
+    told = [position for position, record in enumerate(records) if counts[position] > 1 and _by_a_person(record)]
     vectors[told] /= np.maximum(np.linalg.norm(vectors[told], axis=1, keepdims=True), 1e-12)
     return vectors
 

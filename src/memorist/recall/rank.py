@@ -17,7 +17,7 @@ from memorist.recall.temporal import DAY, time_fit
 from memorist.recall.words import K1, Statistics, WordScores, score_words
 from memorist.records import Kind
 
-__all__ = ["Asked", "Ranked", "rank"]
+__all__ = ["Ranked", "Search", "rank"]
 
 WEIGHTS: Mapping[str, float] = {
     "words": 2.4,
@@ -47,7 +47,7 @@ CANDIDATES = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Search:
     """What `rank` is asked.
 
     `chosen` are the numbers that pass a filter only the store can tell, `found` the store's word scores where
@@ -108,25 +108,25 @@ class Ranked:
         passed = np.flatnonzero((scores >= query.min_score) & (similar >= query.min_similarity))
         if query.mode == "hybrid":  # the scores of those far behind are all next to nothing
             scores = self.total()
-        if len(passed) > count:  # sort only those that tie with the last place or better
+        if len(passed) > count:  # sort only those that tie with the last position or better
             last = np.partition(scores[passed], -count)[-count]
             passed = passed[scores[passed] >= last]
         order = passed[np.lexsort((-self.numbers[passed], -similar[passed], -scores[passed]))][:count]
         return self.take(order)
 
-    def take(self, places: Rows) -> "Ranked":
-        """Return the records at these places."""
+    def take(self, positions: Rows) -> "Ranked":
+        """Return the records at these positions."""
         return replace(
             self,
-            rows=self.rows[places],
-            numbers=self.numbers[places],
-            similarities=self.similarities[places],
-            signals={name: values[places] for name, values in self.signals.items()},
-            ratings=self.ratings[places],
+            rows=self.rows[positions],
+            numbers=self.numbers[positions],
+            similarities=self.similarities[positions],
+            signals={name: values[positions] for name, values in self.signals.items()},
+            ratings=self.ratings[positions],
         )
 
 
-def rank(index: WallIndex, asked: Asked) -> Ranked:
+def rank(index: WallIndex, asked: Search) -> Ranked:
     """Score the records behind a wall that pass the filter."""
     allowed = index.allowed(asked.query.filter, asked.now)
     if asked.chosen is not None:
@@ -156,7 +156,7 @@ def rank(index: WallIndex, asked: Asked) -> Ranked:
     return replace(ranked, crowd=crowd_of(ranked.total(), talk="impersonal" in signals))
 
 
-def _spelled(index: WallIndex, asked: Asked) -> tuple[list[str], list[tuple[str, str]]]:
+def _spelled(index: WallIndex, asked: Search) -> tuple[list[str], list[tuple[str, str]]]:
     """Return the question's terms and pairs, with slips of the pen mended where the whole wall is known."""
     question = asked.question
     mended = {} if asked.known is not None else respelled(question.terms, index.holders)
@@ -164,13 +164,13 @@ def _spelled(index: WallIndex, asked: Asked) -> tuple[list[str], list[tuple[str,
     return terms, [(mended.get(first, first), mended.get(second, second)) for first, second in question.pairs]
 
 
-def _nearest(index: WallIndex, asked: Asked, allowed: Bools, cosines: Floats) -> Rows:
+def _nearest(index: WallIndex, asked: Search, allowed: Bools, cosines: Floats) -> Rows:
     """Return the rows that may be among the nearest; provably all of them."""
     assert asked.vector is not None
     rows = np.flatnonzero(allowed)
     wanted = asked.query.limit
     if len(rows) > wanted:
-        # Whoever is further below the last place than twice what it may be off, or rated up, cannot reach it.
+        # Whoever is further below the last position than twice what it may be off, or rated up, cannot reach it.
         last = np.partition(cosines[rows], -wanted)[-wanted]
         off = index.vectors.error(asked.vector) + (RATING / WEIGHTS["meaning"] if index.rated else 0.0)
         rows = rows[cosines[rows] >= last - 2 * off]
@@ -185,7 +185,7 @@ def _candidates(index: WallIndex, allowed: Bools, cosines: Floats, words: WordSc
     return np.union1d(near, rows[words.alone[rows] > 0])
 
 
-def _found(index: WallIndex, asked: Asked) -> WordScores:
+def _found(index: WallIndex, asked: Search) -> WordScores:
     """Return the store's own word scores by row, the best taken for a full match."""
     alone = np.zeros(index.rows, np.float32)
     best = max((score for _, score in asked.found or ()), default=0.0) or 1.0

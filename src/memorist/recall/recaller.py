@@ -14,7 +14,7 @@ from memorist.recall.index import Floats, WallIndex
 from memorist.recall.large import Large, gathered
 from memorist.recall.query import Query, given_vector
 from memorist.recall.question import Question, read_question
-from memorist.recall.rank import Asked, Ranked, rank
+from memorist.recall.rank import Ranked, Search, rank
 from memorist.recall.scale import Scale, measure
 from memorist.records import Hit, Record
 from memorist.scope import Wall
@@ -137,13 +137,13 @@ class Recaller:
 
     async def _asked(
         self, wall: Wall, index: WallIndex, query: Query, question: Question, vector: Floats | None, scale: Scale
-    ) -> Asked:
+    ) -> Search:
         """Return what `rank` is asked of a wall that is held whole."""
         chosen = await self._store.matching(wall, query.filter) if query.filter.reads_fields else None
         found = None
         if query.mode != "dense" and not index.has_postings:
             found = await self._store.search_words(wall, list(question.terms), _WORD_CANDIDATES)
-        return Asked(query, question, vector, chosen, found, to_micros(self._clock()), scale)
+        return Search(query, question, vector, chosen, found, to_micros(self._clock()), scale)
 
     async def _run(self, index: WallIndex, work: Callable[[], _T]) -> _T:
         def locked() -> _T:
@@ -232,7 +232,7 @@ def _hits(index: WallIndex, best: Ranked, records: Mapping[int, Record], query: 
     asked = {term: word for word in words(query.words) for term in terms(word)}
     scores = best.scores(query)
     hits = []
-    for place, (row, number) in enumerate(zip(best.rows.tolist(), best.numbers.tolist(), strict=True)):
+    for position, (row, number) in enumerate(zip(best.rows.tolist(), best.numbers.tolist(), strict=True)):
         if number not in records:
             continue
         record = records[number]
@@ -240,10 +240,12 @@ def _hits(index: WallIndex, best: Ranked, records: Mapping[int, Record], query: 
         hits.append(
             Hit(
                 record=record,
-                similarity=min(max(float(best.similarities[place]), 0.0), 1.0),
-                score=float(scores[place]),
+                similarity=min(max(float(best.similarities[position]), 0.0), 1.0),
+                score=float(scores[position]),
                 matched=tuple(dict.fromkeys(word for term, word in asked.items() if term in held)),
-                signals={name: float(values[place]) for name, values in best.signals.items()} if query.explain else {},
+                signals={name: float(values[position]) for name, values in best.signals.items()}
+                if query.explain
+                else {},
             )
         )
     return hits

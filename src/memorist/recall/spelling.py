@@ -31,8 +31,8 @@ def respelled(terms: Iterable[str], holders: Callable[[str], int]) -> dict[str, 
 
 def a_slip_away(word: str) -> Iterator[str]:
     """Yield what a slip of the pen makes of a word, some several times."""
-    for place in range(1, len(word) + 1):
-        before, after = word[:place], word[place:]
+    for position in range(1, len(word) + 1):
+        before, after = word[:position], word[position:]
         if after:
             yield before + after[1:]
         if len(after) > 1:

@@ -83,8 +83,8 @@ class VectorTable:
                 self._codes.append(np.zeros((BLOCK_ROWS, self.dimensions), np.int8))
                 self._scales.append(np.zeros(BLOCK_ROWS, np.float32))
             some = vectors[done : done + min(_AT_ONCE, BLOCK_ROWS - offset)]
-            place = slice(offset, offset + len(some))
-            self._codes[block][place], self._scales[block][place], residual = _quantize(some)
+            position = slice(offset, offset + len(some))
+            self._codes[block][position], self._scales[block][position], residual = _quantize(some)
             self._residual = max(self._residual, residual)
             done += len(some)
 

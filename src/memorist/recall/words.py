@@ -105,6 +105,6 @@ def _spread(rows: Rows, amount: Floats, near: list[tuple[NDArray[np.int32], floa
         there = beside >= 0
         targets.append(beside[there].astype(np.intp))
         parts.append(amount[there] * np.float32(pull))
-    touched, place = np.unique(np.concatenate(targets), return_inverse=True)
-    reached = np.bincount(place, np.concatenate(parts)).astype(np.float32)
+    touched, position = np.unique(np.concatenate(targets), return_inverse=True)
+    reached = np.bincount(position, np.concatenate(parts)).astype(np.float32)
     return touched, reached

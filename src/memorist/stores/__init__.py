@@ -30,11 +30,11 @@ def open_store(settings: Settings) -> Store:
         InvalidInputError: no store of that scheme is installed.
         ImportError: the store's library is not installed; the message names the command that installs it.
     """
-    place = _place(settings.url)
-    if place is not None:
+    path = _path(settings.url)
+    if path is not None:
         from memorist.stores.sqlite import SQLiteStore
 
-        if not place.strip():
+        if not path.strip():
             raise InvalidInputError("name the database's file, or :memory:")
         return SQLiteStore(file_of(settings.url), busy_timeout=settings.busy_timeout, clock=settings.clock)
     scheme = settings.url.partition(":")[0]
@@ -58,13 +58,13 @@ def open_store(settings: Settings) -> Store:
 
 def file_of(url: str) -> Path | None:
     """Return the file that a SQLite URL names, whether it exists or not; None for ``:memory:`` and other stores."""
-    place = _place(url)
-    if place is None or place == ":memory:" or not place.strip():
+    path = _path(url)
+    if path is None or path == ":memory:" or not path.strip():
         return None
-    return Path(place).expanduser().absolute()
+    return Path(path).expanduser().absolute()
 
 
-def _place(url: str) -> str | None:
+def _path(url: str) -> str | None:
     """Return the path in a SQLite URL, ``:memory:``, or ""; None for other stores."""
     scheme, separator, rest = url.partition(":")
     if url == ":memory:" or not separator or len(scheme) < 2:  # a letter before a colon is a drive

@@ -38,8 +38,8 @@ class HashEmbedder(Embedder):
         rows = np.zeros((len(texts), self.dimensions), np.float32)
         for row, text in zip(rows, texts, strict=True):
             for feature, weight in _features(text):
-                place, sign = divmod(zlib.crc32(feature.encode("utf-8", "replace")), 2)
-                row[place % self.dimensions] += weight if sign else -weight
+                column, sign = divmod(zlib.crc32(feature.encode("utf-8", "replace")), 2)
+                row[column % self.dimensions] += weight if sign else -weight
             if not row.any() and text.strip():  # all weights cancelled out
                 row[zlib.crc32(text.encode("utf-8", "replace")) % self.dimensions] = 1
             row /= np.linalg.norm(row) or 1

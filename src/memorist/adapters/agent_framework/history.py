@@ -5,7 +5,7 @@ from typing import Any
 
 from agent_framework import HistoryProvider, Message
 
-from memorist.adapters.entries import Entries, Entry
+from memorist.adapters.entries import SessionEntries, SessionEntry
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
 
@@ -52,13 +52,13 @@ class MemoristHistoryProvider(HistoryProvider):
         Raises:
             InvalidInputError: a message cannot be written as JSON.
         """
-        await self._entries(session_id).append([Entry(each.to_dict()) for each in messages])
+        await self._entries(session_id).append([SessionEntry(each.to_dict()) for each in messages])
 
     async def clear(self, session_id: str) -> int:
         """Remove every message of a session, and return how many there were."""
         return await self._entries(session_id).clear()
 
-    def _entries(self, session_id: str | None) -> Entries:
+    def _entries(self, session_id: str | None) -> SessionEntries:
         if session_id is None:
             raise InvalidInputError("a history belongs to a session; give the run one: agent.create_session()")
-        return Entries(self._memory.scoped(session=session_id), f"agent_framework/{self.source_id}")
+        return SessionEntries(self._memory.scoped(session=session_id), f"agent_framework/{self.source_id}")

@@ -11,7 +11,7 @@ from memorist.adapters.agentscope.messages import (
     Marks,
     added,
     checked_marks,
-    checked_places,
+    checked_positions,
     chosen,
     read_state,
     renamed,
@@ -101,15 +101,15 @@ class InMemoryMemory(MemoryBase):
         """Delete messages, and return how many there were.
 
         Args:
-            index: places, counted from 0; or ids of messages, as AgentScope 1.0.10 and later has it.
+            index: positions, counted from 0; or ids of messages, as AgentScope 1.0.10 and later has it.
             msg_ids: ids of messages; unknown ids are ignored.
 
         Raises:
             IndexError: there is no such place; nothing was deleted.
         """
-        places = checked_places(index, msg_ids, [message.id for message in self.content])
-        self._keep([message for place, message in enumerate(self.content) if place not in places])
-        return len(places)
+        positions = checked_positions(index, msg_ids, [message.id for message in self.content])
+        self._keep([message for position, message in enumerate(self.content) if position not in positions])
+        return len(positions)
 
     async def delete_by_mark(self, mark: str | list[str], **kwargs: Any) -> int:
         """Delete the messages that have one of these marks, and return how many there were."""

@@ -14,7 +14,7 @@ from memorist.adapters.agentscope.messages import (
     Marks,
     added,
     checked_marks,
-    checked_places,
+    checked_positions,
     chosen,
     read_state,
     renamed,
@@ -92,10 +92,10 @@ class DurableMemory(MemoryBase):
                 await self._summarise()
 
     async def delete(self, index: Index | None = None, *, msg_ids: Iterable[str] | None = None, **kwargs: Any) -> int:
-        """Delete messages by place or id, as `InMemoryMemory` does."""
+        """Delete messages by position or id, as `InMemoryMemory` does."""
         found = await self._talk.all()
-        places = checked_places(index, msg_ids, [_own_id(each) for each in found])
-        return await self._delete([found[place] for place in places])
+        positions = checked_positions(index, msg_ids, [_own_id(each) for each in found])
+        return await self._delete([found[position] for position in positions])
 
     async def delete_by_mark(self, mark: str | list[str], **kwargs: Any) -> int:
         """Delete the messages that have one of these marks, and return how many there were."""

@@ -1,4 +1,4 @@
-"""Checks that both buffers share: of messages, places, marks and states."""
+"""Checks that both buffers share: of messages, positions, marks and states."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
@@ -14,7 +14,7 @@ __all__ = [
     "added",
     "checked_marks",
     "checked_messages",
-    "checked_places",
+    "checked_positions",
     "chosen",
     "read_state",
     "renamed",
@@ -62,8 +62,8 @@ def checked_marks(given: object) -> list[str]:
     return list(marks)
 
 
-def checked_places(index: Index | None, msg_ids: Iterable[str] | None, ids: Sequence[str]) -> set[int]:
-    """Return the places of the messages that `delete` is asked for: numbers, or ids of messages.
+def checked_positions(index: Index | None, msg_ids: Iterable[str] | None, ids: Sequence[str]) -> set[int]:
+    """Return the positions of the messages that `delete` is asked for: numbers, or ids of messages.
 
     Raises:
         IndexError: a number is out of range.
@@ -74,7 +74,7 @@ def checked_places(index: Index | None, msg_ids: Iterable[str] | None, ids: Sequ
     asked = index if msg_ids is None else msg_ids
     given = [asked] if isinstance(asked, int | str) else list(asked or ())
     if given and all(isinstance(each, str) for each in given):
-        return {place for place, id in enumerate(ids) if id in given}
+        return {position for position, id in enumerate(ids) if id in given}
     bad = [each for each in given if not isinstance(each, int) or not 0 <= each < len(ids)]
     if bad:
         raise IndexError(f"The index {bad} does not exist.")

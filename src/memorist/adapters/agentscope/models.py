@@ -7,7 +7,7 @@ from typing import Any
 from memorist.adapters.agentscope.types import agentscope_version
 from memorist.embedders.callables import CallableEmbedder
 from memorist.errors import ModelUnavailableError
-from memorist.language.counting import Answer, CountingChatModel
+from memorist.language.counting import Completion, CountingChatModel
 from memorist.language.models import ChatMessage, ChatModel
 from memorist.language.opening import open_chat_model
 from memorist.language.reading import with_schema
@@ -41,7 +41,7 @@ class AgentScopeChatModel(CountingChatModel):
         super().__init__(_name_of(model))
         self._model = model
 
-    async def _answer(self, messages: Sequence[ChatMessage], schema: Mapping[str, Any] | None) -> Answer:
+    async def _answer(self, messages: Sequence[ChatMessage], schema: Mapping[str, Any] | None) -> Completion:
         plain = [dict(message) for message in messages] if schema is None else with_schema(messages, schema)
         try:
             response = await self._model(_as_messages(plain))
@@ -50,7 +50,7 @@ class AgentScopeChatModel(CountingChatModel):
         except Exception as error:  # the edge to a library that is not ours
             raise ModelUnavailableError(f"{self.name} failed: {type(error).__name__}: {error}") from error
         usage = getattr(response, "usage", None)
-        return Answer(
+        return Completion(
             text="\n".join(text for block in response.content if (text := _text(block))),
             prompt_tokens=getattr(usage, "input_tokens", None),
             completion_tokens=getattr(usage, "output_tokens", None),

@@ -58,9 +58,13 @@ class MemoryFiles:
         """Replace the one place where a text stands in a file."""
         record = await self._existing(path)
         text = _text_of(record)
-        places = [place for place in range(len(text) + 1) if text.startswith(old, place)] if text.count(old) > 1 else []
-        if places:
-            numbers = ", ".join(str(text.count("\n", 0, place) + 1) for place in places)
+        positions = (
+            [position for position in range(len(text) + 1) if text.startswith(old, position)]
+            if text.count(old) > 1
+            else []
+        )
+        if positions:
+            numbers = ", ".join(str(text.count("\n", 0, position) + 1) for position in positions)
             raise ToolError(
                 f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: {numbers}. "
                 "Please ensure it is unique"

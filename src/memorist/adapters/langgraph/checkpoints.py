@@ -127,12 +127,17 @@ def checkpoint_of(serde: SerializerProtocol, record: Record, writes: Iterable[Re
 
 
 def write_draft(
-    serde: SerializerProtocol, config: RunnableConfig, task_id: str, task_path: str, place: int, write: tuple[str, Any]
+    serde: SerializerProtocol,
+    config: RunnableConfig,
+    task_id: str,
+    task_path: str,
+    position: int,
+    write: tuple[str, Any],
 ) -> tuple[Draft, bool]:
-    """Return the record to be of one pending write, and whether it replaces an earlier one at its place."""
+    """Return the record to be of one pending write, and whether it replaces an earlier one at its position."""
     asked = config["configurable"]
     channel, value = write
-    index = WRITES_IDX_MAP.get(channel, place)
+    index = WRITES_IDX_MAP.get(channel, position)
     parts = {
         "thread_id": str(asked["thread_id"]),
         "checkpoint_ns": asked.get("checkpoint_ns", ""),

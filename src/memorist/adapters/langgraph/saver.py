@@ -80,7 +80,8 @@ class MemoristSaver(BaseCheckpointSaver[int]):
     ) -> None:
         """Store a task's writes to a checkpoint. One that is there already stays, unless it is a special channel's."""
         drafts = [
-            write_draft(self.serde, config, task_id, task_path, place, write) for place, write in enumerate(writes)
+            write_draft(self.serde, config, task_id, task_path, position, write)
+            for position, write in enumerate(writes)
         ]
         await self._memory.remember([draft for draft, special in drafts if not special], if_exists="ignore")
         await self._memory.remember([draft for draft, special in drafts if special], if_exists="replace")

@@ -216,11 +216,13 @@ async def _every(memory: Memory, prefix: str, payload: dict[str, Any] | None, si
     """Yield the records of all items whose keys begin so, newest first."""
     streams = [_of_kind(memory, kind, prefix, payload, size) for kind in _KINDS]
     heads = [await anext(stream, None) for stream in streams]
-    while found := [(head.at, head.created_at, head.id, place) for place, head in enumerate(heads) if head is not None]:
-        place = max(found)[-1]
-        if (record := heads[place]) is not None:
+    while found := [
+        (head.at, head.created_at, head.id, position) for position, head in enumerate(heads) if head is not None
+    ]:
+        position = max(found)[-1]
+        if (record := heads[position]) is not None:
             yield record
-        heads[place] = await anext(streams[place], None)
+        heads[position] = await anext(streams[position], None)
 
 
 async def _of_kind(

@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from memorist.adapters.mango.layered import Layer, LayeredMemory, Stored
+from memorist.adapters.mango.layered import Layer, LayeredMemory, LayerEntry
 from memorist.arguments import MAX_LIMIT
 from memorist.kinds import ToolUse
 from memorist.memory import Memory
@@ -40,7 +40,7 @@ class AgentMemory(LayeredMemory):
             return f"{layer}:{id}"
         return f"{layer}:{uuid.uuid5(uuid.NAMESPACE_OID, json.dumps([scope.agent, scope.session, id]))}"
 
-    async def _put(self, layer: Layer, entry: Stored) -> None:
+    async def _put(self, layer: Layer, entry: LayerEntry) -> None:
         fields = entry.fields
         given: dict[str, Any] = {
             "id": self._record_id(layer, entry.id), "if_exists": "replace", "metadata": _metadata(entry),
@@ -58,7 +58,7 @@ class AgentMemory(LayeredMemory):
             **given,
         )
 
-    async def _nearest(self, layer: Layer, text: str, count: int, threshold: float) -> Sequence[Stored]:
+    async def _nearest(self, layer: Layer, text: str, count: int, threshold: float) -> Sequence[LayerEntry]:
         if threshold > 1:
             return []
         hits = await self.memory.recall(
@@ -67,14 +67,14 @@ class AgentMemory(LayeredMemory):
         )  # fmt: skip
         return [_stored(layer, hit.record, hit.similarity) for hit in hits]
 
-    async def _get(self, layer: Layer, id: str) -> Stored | None:
+    async def _get(self, layer: Layer, id: str) -> LayerEntry | None:
         record = await self.memory.get(self._record_id(layer, id))
         return None if record is None or "mango" not in record.metadata else _stored(layer, record)
 
     async def _remove(self, layer: Layer, id: str) -> None:
         await self.memory.forget(self._record_id(layer, id))
 
-    async def _all(self, layer: Layer) -> Sequence[Stored]:
+    async def _all(self, layer: Layer) -> Sequence[LayerEntry]:
         return [_stored(layer, record) async for record in self.memory.iterate(**_chosen(layer), page=_PAGE)]
 
     def _count(self, layer: Layer) -> int:
@@ -90,17 +90,17 @@ def _chosen(layer: Layer) -> dict[str, Any]:
     return {"kind": _kind(layer), "where": where, "verified": layer == "training"}
 
 
-def _metadata(entry: Stored) -> dict[str, Any]:
+def _metadata(entry: LayerEntry) -> dict[str, Any]:
     """Return what a record has no field for: Mango's id and timestamp to the letter, and its own `verified`."""
     kept = {name: entry.fields[name] for name in ("timestamp", "verified") if name in entry.fields}
     return {"mango": {"id": entry.id, **kept}}
 
 
-def _stored(layer: Layer, record: Record, similarity: float = 0.0) -> Stored:
+def _stored(layer: Layer, record: Record, similarity: float = 0.0) -> LayerEntry:
     own: dict[str, Any] = {**record.metadata["mango"], "source": record.source}
     id = own.pop("id")
     if layer == "text":
-        return Stored(id, record.content, own, similarity)
+        return LayerEntry(id, record.content, own, similarity)
     use = ToolUse.of(record)
     fields = {"tool_name": use.tool, "tool_args": dict(use.arguments), "result_summary": use.result, **own}
-    return Stored(id, record.cue or "", fields, similarity)
+    return LayerEntry(id, record.cue or "", fields, similarity)

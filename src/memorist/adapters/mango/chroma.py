@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from memorist.adapters.chroma import ChromaFolder, Embedding, Row, Rows, translated
-from memorist.adapters.mango.layered import Layer, LayeredMemory, Stored
+from memorist.adapters.mango.layered import Layer, LayeredMemory, LayerEntry
 from memorist.adapters.mango.types import make_entry_id
 
 __all__ = ["ChromaAgentMemory", "make_entry_id"]
@@ -54,10 +54,10 @@ class ChromaAgentMemory(LayeredMemory):
         """Release Chroma and the embedder. Later calls raise `ClosedError`."""
         await self._folder.close()
 
-    async def _put(self, layer: Layer, entry: Stored) -> None:
+    async def _put(self, layer: Layer, entry: LayerEntry) -> None:
         await self._rows[layer].put(entry.id, entry.text, _metadata(entry.fields))
 
-    async def _nearest(self, layer: Layer, text: str, count: int, threshold: float) -> Sequence[Stored]:
+    async def _nearest(self, layer: Layer, text: str, count: int, threshold: float) -> Sequence[LayerEntry]:
         found = await self._rows[layer].nearest(text, count)
         return _readable(row for row in found if row.similarity >= threshold)
 
@@ -65,10 +65,10 @@ class ChromaAgentMemory(LayeredMemory):
         rows = self._rows[layer]
         await rows.run(lambda: rows.collection.delete(ids=[id]))
 
-    async def _get(self, layer: Layer, id: str) -> Stored | None:
+    async def _get(self, layer: Layer, id: str) -> LayerEntry | None:
         return next(iter(_readable(await self._rows[layer].get(ids=[id]))), None)
 
-    async def _all(self, layer: Layer) -> Sequence[Stored]:
+    async def _all(self, layer: Layer) -> Sequence[LayerEntry]:
         return _readable(await self._rows[layer].get())
 
     def _count(self, layer: Layer) -> int:
@@ -84,7 +84,7 @@ def _metadata(fields: Mapping[str, Any]) -> dict[str, Any]:
     return metadata
 
 
-def _readable(rows: Iterable[Row]) -> list[Stored]:
+def _readable(rows: Iterable[Row]) -> list[LayerEntry]:
     """Return the entries of rows; a row whose arguments cannot be read is logged and left out."""
     found = []
     for row in rows:
@@ -98,5 +98,5 @@ def _readable(rows: Iterable[Row]) -> list[Stored]:
                 logger.warning("The arguments of the entry %s cannot be read; it is left out.", row.id)
                 continue
             fields = {"result_summary": "", "timestamp": "", **fields, "tool_args": arguments}
-        found.append(Stored(row.id, row.document, fields, row.similarity))
+        found.append(LayerEntry(row.id, row.document, fields, row.similarity))
     return found

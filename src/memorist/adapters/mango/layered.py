@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 from memorist.adapters.mango.types import MemoryEntry, MemoryService, TextMemoryEntry, TrainingEntry, make_entry_id
 
-__all__ = ["Layer", "LayeredMemory", "Stored"]
+__all__ = ["Layer", "LayerEntry", "LayeredMemory"]
 
 logger = logging.getLogger("memorist.adapters.mango")
 
@@ -28,7 +28,7 @@ _BY_SIMILARITY, _BY_ARGUMENTS = 0.7, 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class LayerEntry:
     """An entry as a layer keeps it: `text` is what a search matches. A text has no other fields."""
 
     id: str
@@ -53,15 +53,15 @@ class LayeredMemory(MemoryService):
     # --- what a layer does -------------------------------------------------------------------------------
 
     @abstractmethod
-    async def _put(self, layer: Layer, entry: Stored) -> None:
+    async def _put(self, layer: Layer, entry: LayerEntry) -> None:
         """Store an entry, and replace one with the same id."""
 
     @abstractmethod
-    async def _nearest(self, layer: Layer, text: str, count: int, threshold: float) -> Sequence[Stored]:
+    async def _nearest(self, layer: Layer, text: str, count: int, threshold: float) -> Sequence[LayerEntry]:
         """Return up to `count` entries whose unrounded similarity is `threshold` or more, best first."""
 
     @abstractmethod
-    async def _get(self, layer: Layer, id: str) -> Stored | None:
+    async def _get(self, layer: Layer, id: str) -> LayerEntry | None:
         """Return an entry, or None."""
 
     @abstractmethod
@@ -69,7 +69,7 @@ class LayeredMemory(MemoryService):
         """Delete an entry, if there is one."""
 
     @abstractmethod
-    async def _all(self, layer: Layer) -> Sequence[Stored]:
+    async def _all(self, layer: Layer) -> Sequence[LayerEntry]:
         """Return every entry, oldest first."""
 
     @abstractmethod
@@ -90,7 +90,7 @@ class LayeredMemory(MemoryService):
 
     async def save_text(self, text: str, *, source: str | None = None, verified: bool | None = None) -> str:
         id = make_entry_id()
-        await self._put("text", Stored(id, text, self._origin(source or "manual", bool(verified))))
+        await self._put("text", LayerEntry(id, text, self._origin(source or "manual", bool(verified))))
         return id
 
     async def search_text(self, query: str, top_k: int = 3, similarity_threshold: float = 0.6) -> list[TextMemoryEntry]:
@@ -151,7 +151,7 @@ class LayeredMemory(MemoryService):
         id = _text(entry, "id", _id_of(entry)) or _id_of(entry)
         source, verified = entry.get("source") or "import", entry.get("verified")
         if layer == "text":
-            await self._put("text", Stored(id, _text(entry, "text"), self._origin(source, bool(verified))))
+            await self._put("text", LayerEntry(id, _text(entry, "text"), self._origin(source, bool(verified))))
             return
         arguments = entry["tool_args"]
         if not isinstance(arguments, Mapping):
@@ -169,7 +169,7 @@ class LayeredMemory(MemoryService):
 
     # --- how ---------------------------------------------------------------------------------------------
 
-    def _stored(self, entry: MemoryEntry | TrainingEntry, *, verified: bool) -> Stored:
+    def _stored(self, entry: MemoryEntry | TrainingEntry, *, verified: bool) -> LayerEntry:
         """Return an entry as a layer keeps it; Mango's own entries need not have `source` and `verified`."""
         fields = {
             "tool_name": entry.tool_name,
@@ -179,12 +179,12 @@ class LayeredMemory(MemoryService):
         }
         source, checked = getattr(entry, "source", None), getattr(entry, "verified", None)
         origin = self._origin(source or "manual", verified if checked is None else checked)
-        return Stored(entry.id, entry.question, {**fields, **origin})
+        return LayerEntry(entry.id, entry.question, {**fields, **origin})
 
     def _origin(self, source: str, verified: bool) -> dict[str, Any]:
         return {"source": source, "verified": verified} if self.provenance else {}
 
-    async def _search(self, layer: Layer, text: str, top_k: int, threshold: float) -> list[Stored]:
+    async def _search(self, layer: Layer, text: str, top_k: int, threshold: float) -> list[LayerEntry]:
         """Return the best `top_k` entries; the threshold is inclusive."""
         if top_k < 1 or not text.strip():
             return []
@@ -195,16 +195,16 @@ class LayeredMemory(MemoryService):
         return found[:top_k]
 
 
-def _call(kind: type[_Call], found: Stored) -> _Call:
+def _call(kind: type[_Call], found: LayerEntry) -> _Call:
     fields = {name: found.fields[name] for name in _CALL_FIELDS[1:]}
     return kind(id=found.id, question=found.text, similarity=round(found.similarity, 3), **fields, **_origin_of(found))
 
 
-def _origin_of(found: Stored) -> dict[str, Any]:
+def _origin_of(found: LayerEntry) -> dict[str, Any]:
     return {name: found.fields.get(name) for name in ("source", "verified")}
 
 
-def _blended(question: str, found: Stored) -> float:
+def _blended(question: str, found: LayerEntry) -> float:
     words = set(_words(question))
     shared = words & set(_words(json.dumps(found.fields["tool_args"], ensure_ascii=False)))
     return _BY_SIMILARITY * found.similarity + _BY_ARGUMENTS * (len(shared) / len(words) if words else 0.0)

@@ -6,16 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memorist.adapters.mango.types import MemoryService
+from memorist.lines import BadLine
 
 __all__ = ["BadLine", "TrainingReport", "export_lines", "train_lines"]
-
-
-@dataclass(frozen=True, slots=True)
-class BadLine:
-    """A line that was not imported: its number from 1, and the reason."""
-
-    number: int
-    reason: str
 
 
 @dataclass(slots=True)

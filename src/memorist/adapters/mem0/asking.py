@@ -11,7 +11,7 @@ from memorist.arguments import MAX_LIMIT
 from memorist.errors import InvalidInputError
 from memorist.records import Hit, Record
 
-__all__ = ["Asked", "asked_of", "enough", "shown"]
+__all__ = ["Selection", "enough", "selection_of", "shown"]
 
 _TOP_K, _TOP_K_1 = 20, 100
 """The most results by default: in the form of mem0 2.x, and in that of 1.x."""
@@ -19,7 +19,7 @@ _THRESHOLD = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Selection:
     """Whose memories, which, and how many; `is_first_form` if the ids are arguments, as in mem0 1.x."""
 
     owner: Owner
@@ -48,7 +48,7 @@ class Asked:
         return passes
 
 
-def asked_of(ids: Mapping[str, Any], filters: Mapping[str, Any] | None, top_k: Any, limit: Any) -> Asked:
+def selection_of(ids: Mapping[str, Any], filters: Mapping[str, Any] | None, top_k: Any, limit: Any) -> Selection:
     """Return what the arguments ask for; ids that are arguments override those in the filters.
 
     Raises:
@@ -67,7 +67,7 @@ def asked_of(ids: Mapping[str, Any], filters: Mapping[str, Any] | None, top_k: A
         raise InvalidInputError(
             "filters must contain at least one of: user_id, agent_id, run_id. Example: filters={'user_id': 'u1'}"
         )
-    return Asked(owner_of({**named, **given}), split(rest), top_k, bool(given))
+    return Selection(owner_of({**named, **given}), split(rest), top_k, bool(given))
 
 
 async def enough(

@@ -11,7 +11,7 @@ from memorist.adapters.mem0.shapes import BESIDE, LABELS
 from memorist.errors import InvalidInputError
 from memorist.times import parse_time
 
-__all__ = ["Condition", "Split", "parse", "split"]
+__all__ = ["FilterNode", "Split", "parse", "split"]
 
 _STORED = {
     "eq": "$eq", "ne": "$ne", "gt": "$gt", "gte": "$gte", "lt": "$lt", "lte": "$lte", "in": "$in", "nin": "$nin"
@@ -24,11 +24,11 @@ _GROUPS = {"AND": "AND", "OR": "OR", "NOT": "NOT", "$and": "AND", "$or": "OR", "
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class FilterNode:
     """A group (AND, OR, NOT: none of its parts) with its parts, or a comparison of one field."""
 
     operator: str
-    parts: tuple[Condition, ...] = ()
+    parts: tuple[FilterNode, ...] = ()
     field: str = ""
     value: Any = None
 
@@ -87,7 +87,7 @@ def split(filters: Mapping[str, Any]) -> Split:
         InvalidInputError: an operator is unknown, or its value is unfit.
     """
     stored: list[dict[str, Any]] = []
-    left: list[Condition] = []
+    left: list[FilterNode] = []
     for part in _parts(parse(filters)):
         if _OUTSIDE.isdisjoint(fields := set(part.fields())) and "" not in fields:
             stored.append(part.where())
@@ -97,7 +97,7 @@ def split(filters: Mapping[str, Any]) -> Split:
     return Split(where, (lambda memory: all(each.holds(memory) for each in left)) if left else None)
 
 
-def parse(filters: object) -> Condition:
+def parse(filters: object) -> FilterNode:
     """Return the condition that a mapping describes; all of its entries must hold.
 
     Raises:
@@ -105,28 +105,28 @@ def parse(filters: object) -> Condition:
     """
     if not isinstance(filters, Mapping):
         raise InvalidInputError(f"a filter must be a dict, not {type(filters).__name__}")
-    parts: list[Condition] = []
+    parts: list[FilterNode] = []
     for name, value in filters.items():
         if name in _GROUPS:
             parts.append(_group(_GROUPS[name], value))
         elif isinstance(value, Mapping):
             parts.extend(_comparisons(name, value))
         elif isinstance(value, list):
-            parts.append(Condition("in", field=name, value=value))
+            parts.append(FilterNode("in", field=name, value=value))
         elif value != "*":  # "*" is any value
-            parts.append(Condition("eq", field=name, value=value))
-    return Condition("AND", tuple(parts))
+            parts.append(FilterNode("eq", field=name, value=value))
+    return FilterNode("AND", tuple(parts))
 
 
-def _group(operator: str, value: object) -> Condition:
+def _group(operator: str, value: object) -> FilterNode:
     if not isinstance(value, list | tuple) or (not value and operator != "AND"):
         size = "" if operator == "AND" else "non-empty "
         raise InvalidInputError(f"{operator} operator requires a {size}list of conditions")
     parts = tuple(part for each in value if (part := parse(each)).parts)  # empty conditions are left out
-    return Condition(operator if parts else "AND", parts)
+    return FilterNode(operator if parts else "AND", parts)
 
 
-def _comparisons(name: str, value: Mapping[str, Any]) -> Iterator[Condition]:
+def _comparisons(name: str, value: Mapping[str, Any]) -> Iterator[FilterNode]:
     if not value:
         raise InvalidInputError(
             f"the filter on {name!r} has no operator; there are: {', '.join((*_STORED, *_TEXTUAL))}"
@@ -138,10 +138,10 @@ def _comparisons(name: str, value: Mapping[str, Any]) -> Iterator[Condition]:
             raise InvalidInputError(f"{operator} takes a list of values")
         if operator in _TEXTUAL and not isinstance(operand, str):
             raise InvalidInputError(f"{operator} takes a text")
-        yield Condition(operator, field=name, value=operand)
+        yield FilterNode(operator, field=name, value=operand)
 
 
-def _parts(condition: Condition) -> Iterator[Condition]:
+def _parts(condition: FilterNode) -> Iterator[FilterNode]:
     """Yield the conditions that must all hold."""
     if condition.operator == "AND":
         for part in condition.parts:

@@ -9,13 +9,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from memorist.adapters.mem0 import checks
-from memorist.adapters.mem0.asking import asked_of, enough, shown
+from memorist.adapters.mem0.adding import draw, model_of, store, summarise
+from memorist.adapters.mem0.asking import enough, selection_of, shown
 from memorist.adapters.mem0.checks import Owner
 from memorist.adapters.mem0.errors import MemoryNotFoundError
 from memorist.adapters.mem0.finding import Finder
 from memorist.adapters.mem0.settings import Opening, opening_of
 from memorist.adapters.mem0.shapes import KINDS, deleting_source, history_rows, item, split_metadata
-from memorist.adapters.mem0.writing import draw, model_of, store, summarise
 from memorist.adapters.originals import caught_by
 from memorist.config import Settings
 from memorist.errors import ClosedError, InvalidInputError
@@ -273,7 +273,7 @@ class AsyncMemory:
         Raises:
             InvalidInputError: no id is given, or a filter makes no sense; also a ValueError.
         """
-        asked = asked_of({"user_id": user_id, "agent_id": agent_id, "run_id": run_id}, filters, top_k, limit)
+        asked = selection_of({"user_id": user_id, "agent_id": agent_id, "run_id": run_id}, filters, top_k, limit)
         memory, passes = await self._of(asked.owner), asked.test(show_expired)
         found: list[Record] = []
         cursor = None
@@ -321,7 +321,7 @@ class AsyncMemory:
         Raises:
             InvalidInputError: no id is given, or an argument makes no sense; also a ValueError.
         """
-        asked = asked_of({"user_id": user_id, "agent_id": agent_id, "run_id": run_id}, filters, top_k, limit)
+        asked = selection_of({"user_id": user_id, "agent_id": agent_id, "run_id": run_id}, filters, top_k, limit)
         floor = asked.floor(threshold)
         query = checks.check_query(query)
         memory = await self._of(asked.owner)

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from agents.memory import SessionSettings
 
-from memorist.adapters.entries import Entries, Entry
+from memorist.adapters.entries import SessionEntries, SessionEntry
 from memorist.agents import before_turn, text_of, without_recalled
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
@@ -101,18 +101,18 @@ class MemoristSession:
             raise InvalidInputError("this session tells its user from the run's context; give the call its wrapper")
         return memory
 
-    def _entries(self, wrapper: Any) -> Entries:
-        return Entries(self._of(wrapper).scoped(session=self.session_id), "openai_agents")
+    def _entries(self, wrapper: Any) -> SessionEntries:
+        return SessionEntries(self._of(wrapper).scoped(session=self.session_id), "openai_agents")
 
     def _is_told(self, item: Item) -> bool:
         """Whether the item is what recall put in front of the model, which is not stored again."""
         return bool(self._told) and item.get("role") == "developer" and item.get("content") in self._told
 
 
-def _entry(item: Item) -> Entry:
+def _entry(item: Item) -> SessionEntry:
     if item.get("role") not in _VOICES:
-        return Entry(item)
-    return Entry(item, without_recalled(text_of(item.get("content"))), item["role"])
+        return SessionEntry(item)
+    return SessionEntry(item, without_recalled(text_of(item.get("content"))), item["role"])
 
 
 async def _settled(work: Awaitable[_T]) -> _T:

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from memorist.adapters.promptise.context import _format_memory_context, get_current_caller
-from memorist.adapters.promptise.messages import Answer, is_system, messages_of, query_of
+from memorist.adapters.promptise.messages import GraphAnswer, is_system, messages_of, query_of
 from memorist.adapters.promptise.types import MemoryProvider, MemoryResult, MemoryScope
 from memorist.errors import missing_extra
 from memorist.framing import without_recalled
@@ -64,14 +64,14 @@ class MemoryAgent:
         query, user = query_of(input), self._user()
         told = self._told(input, await self._recalled(query, user))
         answer = await self._inner.ainvoke(told, config=config, **kwargs)
-        await self._keep(query, Answer.of(answer), user)
+        await self._keep(query, GraphAnswer.of(answer), user)
         return answer
 
     async def astream(self, input: Any, config: Any = None, **kwargs: Any) -> AsyncIterator[Any]:
         """Stream from the agent, called with relevant memories."""
         query, user = query_of(input), self._user()
         told = self._told(input, await self._recalled(query, user))
-        answer = Answer()
+        answer = GraphAnswer()
         async for chunk in self._inner.astream(told, config=config, **kwargs):
             answer.take(chunk)
             yield chunk
@@ -82,7 +82,7 @@ class MemoryAgent:
         query, user = query_of(input), self._user()
         told = self._told(input, self._apart(lambda: self._recalled(query, user), ""))
         answer = self._inner.invoke(told, config=config, **kwargs)
-        self._apart(lambda: self._keep(query, Answer.of(answer), user), None)
+        self._apart(lambda: self._keep(query, GraphAnswer.of(answer), user), None)
         return answer
 
     @staticmethod
@@ -129,13 +129,13 @@ class MemoryAgent:
         messages = messages_of(input)
         if messages is None or not block:
             return input
-        place = next((n for n, each in enumerate(messages) if not is_system(each)), len(messages))
-        messages.insert(place, self._system_message(content=block))
+        position = next((n for n, each in enumerate(messages) if not is_system(each)), len(messages))
+        messages.insert(position, self._system_message(content=block))
         return {**input, "messages": messages}
 
     # --- storing -----------------------------------------------------------------------------------------
 
-    async def _keep(self, query: str, answer: Answer, user: str | None) -> None:
+    async def _keep(self, query: str, answer: GraphAnswer, user: str | None) -> None:
         if not self._auto_store:
             return
         asked, said = without_recalled(query), without_recalled(answer.text)

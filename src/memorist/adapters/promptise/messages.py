@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from memorist.parts import text_of as content_text
+from memorist.content import text_of as content_text
 
-__all__ = ["Answer", "is_system", "messages_of", "query_of", "text_of"]
+__all__ = ["GraphAnswer", "is_system", "messages_of", "query_of", "text_of"]
 
 _ASKED = ("input", "query", "question", "text")
 _ANSWERED = ("output", "answer", "response", "result", "text")
@@ -69,7 +69,7 @@ def is_system(message: Any) -> bool:
     return _role(message) in _SYSTEM
 
 
-class Answer:
+class GraphAnswer:
     """The answer of a graph, from its output or from streamed pieces."""
 
     def __init__(self) -> None:
@@ -78,7 +78,7 @@ class Answer:
         self._unknown: Any = None
 
     @classmethod
-    def of(cls, output: Any) -> "Answer":
+    def of(cls, output: Any) -> "GraphAnswer":
         """Return the answer in an output; of an output in an unknown form, its beginning."""
         answer = cls().take(output)
         known = isinstance(output, Mapping) and any(name in output for name in ("messages", *_ANSWERED))
@@ -92,7 +92,7 @@ class Answer:
             return text
         return "" if self._unknown is None else str(self._unknown)[:_MOST]
 
-    def take(self, output: Any) -> "Answer":
+    def take(self, output: Any) -> "GraphAnswer":
         """Add an output, or a piece of one."""
         if isinstance(output, str):
             self._pieces.append(output)

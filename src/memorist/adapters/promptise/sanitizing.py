@@ -70,17 +70,17 @@ _REACH = 300
 
 
 def _without_marks(text: str) -> str:
-    view, places = _folded(text)
+    view, positions = _folded(text)
     gone = bytearray(len(text))
     position = 0
     while (found := _next_mark(view, position)) is not None:
         start, end = found
-        first, last = places[start], places[end - 1]
+        first, last = positions[start], positions[end - 1]
         gone[first : last + 1] = b"\1" * (last + 1 - first)
         if start and end < len(view) and view[start - 1] == view[end] == " ":
             end += 1  # white space is one character in the view, also where it has come together just now
         view = view[:start] + view[end:]
-        del places[start:end]
+        del positions[start:end]
         position = max(0, start - _REACH)
     return "".join(letter for letter, cut in zip(text, gone, strict=True) if not cut) if any(gone) else text
 
@@ -133,15 +133,15 @@ _INVISIBLE = re.compile(
 
 
 def _folded(text: str) -> tuple[str, list[int]]:
-    """Return what the text looks like, white space as one space, and the place in the text of each character."""
+    """Return what the text looks like, white space as one space, and the position in the text of each character."""
     view: list[str] = []
-    places: list[int] = []
-    for place, character in enumerate(text):
+    positions: list[int] = []
+    for position, character in enumerate(text):
         for letter in _fold(character):
             if letter != " " or not view or view[-1] != " ":
                 view.append(letter)
-                places.append(place)
-    return "".join(view), places
+                positions.append(position)
+    return "".join(view), positions
 
 
 @lru_cache(maxsize=4096)

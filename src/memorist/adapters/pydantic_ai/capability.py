@@ -70,13 +70,13 @@ class MemoristCapability(AbstractCapability[Any]):
             said = _plain(messages)
             told = await before_turn(self._scoped(ctx), said, tokens=self.tokens, **self.options)
             self._told = told.text
-        place = next((n for n in range(len(messages) - 1, -1, -1) if _is_prompt(messages[n])), None)
-        if not self._told or place is None:
+        position = next((n for n in range(len(messages) - 1, -1, -1) if _is_prompt(messages[n])), None)
+        if not self._told or position is None:
             return request_context
-        prompt = messages[place]
+        prompt = messages[position]
         part = UserPromptPart([TextContent(self._told)])
         changed = replace(prompt, parts=[part, *prompt.parts])  # type: ignore[arg-type, unused-ignore]
-        return replace(request_context, messages=[*messages[:place], changed, *messages[place + 1 :]])
+        return replace(request_context, messages=[*messages[:position], changed, *messages[position + 1 :]])
 
     async def after_run(self, ctx: RunContext[Any], *, result: AgentRunResult[Any]) -> AgentRunResult[Any]:
         """Keep what was said."""

@@ -246,8 +246,8 @@ def _snippet(hit: Hit, most_of_file: int, most: int) -> str:
     if len(text) <= most:
         return text
     folded = text.casefold()
-    places = [place for word in hit.matched if (place := folded.find(word.casefold())) >= 0]
-    start = max(0, min(min(places, default=0) - most // 3, len(text) - most))
+    positions = [position for word in hit.matched if (position := folded.find(word.casefold())) >= 0]
+    start = max(0, min(min(positions, default=0) - most // 3, len(text) - most))
     cut = text[start : start + most]
     return ("…" + cut[1:] if start else cut)[: most - 1] + ("…" if start + most < len(text) else cut[-1:])
 

@@ -10,7 +10,7 @@ import typer
 
 from memorist.cli.installing.agents import AGENTS, CodingAgent, Registered
 from memorist.cli.installing.edits import Edit, JsonHooks, JsonServer, TomlServer
-from memorist.cli.installing.files import Change, planned, written
+from memorist.cli.installing.files import FileEdit, planned, written
 from memorist.cli.installing.plugin import plugin_files, write_plugin
 from memorist.cli.running import Options, confirm, run
 from memorist.errors import InvalidInputError
@@ -136,7 +136,7 @@ def _change(known: CodingAgent, root: Path | None, edits: tuple[Edit, Edit], *, 
     run(work)
 
 
-def _show(change: Change) -> None:
+def _show(change: FileEdit) -> None:
     typer.echo(f"{change.file}{'' if change.before is not None else ' (new)'}")
     for line in change.lines():
         typer.echo(f"  {line}")

@@ -55,8 +55,8 @@ class JsonHooks(Edit):
             text = "{}\n" if self._version is None else f'{{\n  "version": {self._version}\n}}\n'
         if dict(_ours(text)) == {event: [hook] for event, hook in self._hooks.items()}:
             return text
-        while place := _first_of_ours(text):
-            text = without(text, place)
+        while position := _first_of_ours(text):
+            text = without(text, position)
         for event, hook in reversed([*self._hooks.items()]):
             text = with_first(text, ("hooks", event), None, hook)
         return text
@@ -78,13 +78,13 @@ def _first_of_ours(text: str) -> tuple[Any, ...] | None:
     """Return the path of a hook of memorist's, or None: in a group with others' hooks, of that hook alone."""
     hooks = parse(text).at(("hooks",))
     for event, entries in ({} if hooks is None else hooks.parts).items():
-        for place, entry in entries.parts.items():
+        for position, entry in entries.parts.items():
             if _is_ours(entry.value):
-                return "hooks", event, place
+                return "hooks", event, position
             inner = entry.at(("hooks",))
             for number, hook in ({} if inner is None else inner.parts).items():
                 if _is_ours(hook.value):
-                    return "hooks", event, place, "hooks", number
+                    return "hooks", event, position, "hooks", number
     return None
 
 

@@ -10,13 +10,13 @@ from pathlib import Path
 from memorist.cli.installing.edits import Edit
 from memorist.errors import InvalidInputError
 
-__all__ = ["Change", "planned", "written"]
+__all__ = ["FileEdit", "planned", "written"]
 
 BACKUP = ".before-memorist"
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FileEdit:
     """What a file says, and what it is going to say.
 
     Args:
@@ -37,7 +37,7 @@ class Change:
                 yield line
 
 
-def planned(file: Path, edit: Edit) -> Change | None:
+def planned(file: Path, edit: Edit) -> FileEdit | None:
     """Return what an edit does to a file, or None where it does nothing.
 
     Raises:
@@ -53,10 +53,10 @@ def planned(file: Path, edit: Edit) -> Change | None:
         after = edit(before or "")
     except (ValueError, InvalidInputError, RecursionError) as error:
         raise InvalidInputError(f"{file} is left as it is: {error}") from error
-    return None if after == (before or "") else Change(file, before, after)
+    return None if after == (before or "") else FileEdit(file, before, after)
 
 
-def written(change: Change) -> Path | None:
+def written(change: FileEdit) -> Path | None:
     """Write a change in one step, and return the backup of what was there before, if anything was.
 
     Raises:

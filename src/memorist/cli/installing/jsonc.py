@@ -23,8 +23,8 @@ class Node:
         start: where it begins; of a member, where its name does.
         opens: where the value itself begins.
         end: where it ends.
-        comma: the place behind the comma that follows, or None.
-        parts: of an object its members by name, of an array its values by place.
+        comma: the position behind the comma that follows, or None.
+        parts: of an object its members by name, of an array its values by position.
     """
 
     value: Any
@@ -35,7 +35,7 @@ class Node:
     parts: dict[Any, "Node"] = field(default_factory=dict)
 
     def at(self, path: Sequence[Any]) -> "Node | None":
-        """Return what is inside at a path of names and places, or None."""
+        """Return what is inside at a path of names and positions, or None."""
         node: Node | None = self
         for step in path:
             node = None if node is None else node.parts.get(step)
@@ -54,42 +54,42 @@ def parse(text: str) -> Node:
     return node
 
 
-def _after_space(text: str, place: int) -> int:
-    found = _SPACE.match(text, place)
-    return place if found is None else found.end()
+def _after_space(text: str, position: int) -> int:
+    found = _SPACE.match(text, position)
+    return position if found is None else found.end()
 
 
-def _value(text: str, place: int) -> Node:
-    mark = text[place : place + 1]
+def _value(text: str, position: int) -> Node:
+    mark = text[position : position + 1]
     if mark in ("{", "["):
-        return _parts(text, place)
+        return _parts(text, position)
     if mark == '"':
-        value, end = _decode.raw_decode(text, place)
-        return Node(value, place, place, end)
-    atom = _ATOM.match(text, place)
+        value, end = _decode.raw_decode(text, position)
+        return Node(value, position, position, end)
+    atom = _ATOM.match(text, position)
     if atom is None:
-        raise ValueError(f"a value is missing at character {place}")
-    return Node(json.loads(atom[0]), place, place, atom.end())
+        raise ValueError(f"a value is missing at character {position}")
+    return Node(json.loads(atom[0]), position, position, atom.end())
 
 
 def _parts(text: str, opens: int) -> Node:
     mark = text[opens]
     node = Node({} if mark == "{" else [], opens, opens, opens)
-    place, more = _after_space(text, opens + 1), True
-    while text[place : place + 1] != _MARKS[mark]:
+    position, more = _after_space(text, opens + 1), True
+    while text[position : position + 1] != _MARKS[mark]:
         if not more:
-            raise ValueError(f"a comma is missing at character {place}")
-        start, name = place, len(node.parts)
+            raise ValueError(f"a comma is missing at character {position}")
+        start, name = position, len(node.parts)
         if mark == "{":
-            name, place = _name(text, place)
-        part = _value(text, place)
+            name, position = _name(text, position)
+        part = _value(text, position)
         part.start = start
         node.parts[name] = part
-        place = _after_space(text, part.end)
-        if more := text[place : place + 1] == ",":
-            part.comma = place + 1
-            place = _after_space(text, place + 1)
-    node.end = place + 1
+        position = _after_space(text, part.end)
+        if more := text[position : position + 1] == ",":
+            part.comma = position + 1
+            position = _after_space(text, position + 1)
+    node.end = position + 1
     values = node.parts
     node.value = {name: each.value for name, each in values.items()}
     if mark == "[":
@@ -97,14 +97,14 @@ def _parts(text: str, opens: int) -> Node:
     return node
 
 
-def _name(text: str, place: int) -> tuple[Any, int]:
-    if text[place : place + 1] != '"':
-        raise ValueError(f"a name is missing at character {place}")
-    name, end = _decode.raw_decode(text, place)
-    place = _after_space(text, end)
-    if text[place : place + 1] != ":":
-        raise ValueError(f"a colon is missing at character {place}")
-    return name, _after_space(text, place + 1)
+def _name(text: str, position: int) -> tuple[Any, int]:
+    if text[position : position + 1] != '"':
+        raise ValueError(f"a name is missing at character {position}")
+    name, end = _decode.raw_decode(text, position)
+    position = _after_space(text, end)
+    if text[position : position + 1] != ":":
+        raise ValueError(f"a colon is missing at character {position}")
+    return name, _after_space(text, position + 1)
 
 
 def with_first(text: str, path: Sequence[str], name: str | None, value: Any) -> str:

@@ -67,22 +67,22 @@ def _login(server: Server, sessions: Sessions) -> Callable[[Request], Awaitable[
         form = await request.form(max_files=0, max_fields=5)
         token = form.get("token")
         secret = token.strip() if isinstance(token, str) else ""
-        place = _own(form.get("next"))
+        target = _own(form.get("next"))
         if is_foreign(request):
-            return _login_page(place, "this form is not of this page", 403)
+            return _login_page(target, "this form is not of this page", 403)
         try:
             (await authorized(request, server, secret)).check(Right.READ)
         except MemoristError as error:
-            return _login_page(place, str(error), problem_of(error)[0])
-        response = RedirectResponse(place, 303)
+            return _login_page(target, str(error), problem_of(error)[0])
+        response = RedirectResponse(target, 303)
         set_cookie(request, response, sessions.begin(secret))
         return response
 
     return login
 
 
-def _login_page(place: str, problem: str | None = None, status: int = 200) -> Response:
-    return HTMLResponse(render("login.html", problem=problem, next=place), status)
+def _login_page(target: str, problem: str | None = None, status: int = 200) -> Response:
+    return HTMLResponse(render("login.html", problem=problem, next=target), status)
 
 
 def _own(path: object) -> str:

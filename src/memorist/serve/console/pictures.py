@@ -10,7 +10,7 @@ import numpy as np
 
 from memorist.records import Record
 
-__all__ = ["Bar", "Point", "by_time", "embedding_map"]
+__all__ = ["Bar", "Dot", "by_time", "embedding_map"]
 
 WIDTH, HEIGHT, EDGE = 800, 480, 16
 _LONGEST = 160
@@ -18,7 +18,7 @@ _MOST_BARS = 48
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class Dot:
     """A record on the map: its position, kind, id and first words."""
 
     x: float
@@ -37,7 +37,7 @@ class Bar:
     height: float
 
 
-def embedding_map(records: Sequence[Record], vectors: Sequence[Any]) -> list[Point]:
+def embedding_map(records: Sequence[Record], vectors: Sequence[Any]) -> list[Dot]:
     """Return each record's position on the first two principal components of the vectors."""
     if not records:
         return []
@@ -47,10 +47,10 @@ def embedding_map(records: Sequence[Record], vectors: Sequence[Any]) -> list[Poi
     flat = matrix @ axes[:, np.argsort(values)[-2:][::-1]]
     low, span = flat.min(axis=0), np.ptp(flat, axis=0)
     room = np.array([WIDTH - 2 * EDGE, HEIGHT - 2 * EDGE])
-    places = EDGE + np.where(span > 1e-9, (flat - low) / np.maximum(span, 1e-9), 0.5) * room
+    positions = EDGE + np.where(span > 1e-9, (flat - low) / np.maximum(span, 1e-9), 0.5) * room
     return [
-        Point(round(float(x), 1), round(float(y), 1), str(record.kind), record.id, record.text[:_LONGEST])
-        for record, (x, y) in zip(records, places, strict=True)
+        Dot(round(float(x), 1), round(float(y), 1), str(record.kind), record.id, record.text[:_LONGEST])
+        for record, (x, y) in zip(records, positions, strict=True)
     ]
 
 

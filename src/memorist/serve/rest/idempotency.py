@@ -129,8 +129,8 @@ async def remember_once(memory: Memory, key: str, request: Remember) -> list[Rec
     """
     mark, drafts = _mark(memory, key), request.records
     named = [
-        replace(draft, id=f"{mark[:24]}{place:08x}") if draft.id is None else draft
-        for place, draft in enumerate(drafts)
+        replace(draft, id=f"{mark[:24]}{position:08x}") if draft.id is None else draft
+        for position, draft in enumerate(drafts)
     ]
     if (before := await _remembered(memory, drafts, named)) is not None:
         return before

@@ -52,19 +52,19 @@ async def _replace_once(access: Access, request: requests.Remember, body: Mappin
     async def work() -> Outcome:
         found = await memory.ask(request)
         stored.extend(found)
-        return {str(place): record.version for place, record in enumerate(found)}
+        return {str(position): record.version for position, record in enumerate(found)}
 
     if any(draft.id is None and draft.key is None for draft in request.records):
         raise InvalidInputError("to replace records under an Idempotency-Key, give each an id or a key")
     versions, new = await access.once(("remember", body), work)
     if new:
         return stored
-    for place, draft in enumerate(request.records):
+    for position, draft in enumerate(request.records):
         id = draft.id
         if draft.key is not None and not (id and await memory.history(id)):
             held = await memory.lookup(draft.key, kind=draft.kind)
             id = held.id if held is not None else id
-        stored.append(await original(memory, id or "", versions[str(place)]))
+        stored.append(await original(memory, id or "", versions[str(position)]))
     return stored
 
 

@@ -12,14 +12,14 @@ from memorist.stores.postgres.rows import COLUMNS, dump_row, row_of, stored_of
 from memorist.stores.rules import Handle, Stored, check_put, check_remove, handle_of
 from memorist.times import to_micros
 
-__all__ = ["Batch", "Change", "Held"]
+__all__ = ["Batch", "ChangeRow", "Held"]
 
 _NAMES = [name.strip() for name in COLUMNS.split(",")]
 _KIND, _KEY, _SUPERSEDED = map(_NAMES.index, ("kind", "key", "superseded_at"))
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ChangeRow:
     """A row of the table of changes, without tenant and user."""
 
     epoch: int
@@ -60,7 +60,7 @@ class Batch:
     held: dict[str, Held]
     epochs: Iterator[int]
     holders: dict[Handle, str] = field(default_factory=dict)
-    changes: list[Change] = field(default_factory=list)
+    changes: list[ChangeRow] = field(default_factory=list)
     steps: list[tuple[str, tuple[Any, ...]]] = field(default_factory=list)
     blanked: set[str] = field(default_factory=set)
     indexed: dict[int, Put | None] = field(default_factory=dict)
@@ -88,7 +88,7 @@ class Batch:
         number = epoch if old is None else old.number  # the epoch of its first change, never reused
         source = write.source or record.source
         self.changes.append(
-            Change(epoch, number, record.id, write.action, to_micros(record.updated_at), source, before)
+            ChangeRow(epoch, number, record.id, write.action, to_micros(record.updated_at), source, before)
         )
         self._let_go(record.id)
         self.held[record.id] = Held(number, row)
@@ -118,7 +118,7 @@ class Batch:
         self.changes = [replace(each, before=None) if each.id == write.id else each for each in self.changes]
         self.blanked.add(write.id)
         self.changes.append(
-            Change(next(self.epochs), held.number, write.id, write.action, to_micros(write.at), write.source, None)
+            ChangeRow(next(self.epochs), held.number, write.id, write.action, to_micros(write.at), write.source, None)
         )
         self.steps.append(("remove", (held.number,)))
         self.indexed[held.number] = None

@@ -54,9 +54,9 @@ def outline_of(rows: Rows) -> Outline | None:
     """Return the outline that was found."""
     if not rows:
         return None
-    [(place, entries, length, vectors, speakers, moments)] = rows
+    [(wall_id, entries, length, vectors, speakers, moments)] = rows
     return Outline(
-        generation=f"{place}.{vectors}",
+        generation=f"{wall_id}.{vectors}",
         rows=entries,
         length=length / max(entries, 1),
         speakers=[unescaped(name) for name in speakers if name is not None],

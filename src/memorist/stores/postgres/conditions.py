@@ -69,20 +69,20 @@ def sql_of(filter: Filter, now: datetime) -> Sql:
 
 
 def _test(column: str, test: Test) -> Sql:
-    place = column + " -> %s::text" * len(test.path)
+    field = column + " -> %s::text" * len(test.path)
     path = [escaped(name) for name in test.path]
     if test.operator == "exists":
-        return f"(({place}) IS NOT NULL)", path
+        return f"(({field}) IS NOT NULL)", path
     if test.operator in _OPERATORS:
         sql, values = _compared(test.operator, test.value)
     else:
         sql, values = _equal(test.value if test.operator == "in" else (test.value,))
     # A list matches by its elements; a mapping equals nothing.
     return (
-        f"EXISTS (SELECT 1 FROM (SELECT {place} AS value OFFSET 0) AS place,"
-        " json_array_elements(CASE json_typeof(place.value) WHEN 'array' THEN place.value WHEN 'object' THEN '[]'"
-        " ELSE json_build_array(place.value) END) AS found(value)"
-        f" WHERE place.value IS NOT NULL AND CASE json_typeof(found.value) {sql} ELSE false END)",
+        f"EXISTS (SELECT 1 FROM (SELECT {field} AS value OFFSET 0) AS field,"
+        " json_array_elements(CASE json_typeof(field.value) WHEN 'array' THEN field.value WHEN 'object' THEN '[]'"
+        " ELSE json_build_array(field.value) END) AS found(value)"
+        f" WHERE field.value IS NOT NULL AND CASE json_typeof(found.value) {sql} ELSE false END)",
         [*path, *values],
     )
 

@@ -93,8 +93,8 @@ def is_unprepared(error: BaseException) -> bool:
 
 
 @contextmanager
-def translated(place: str) -> Iterator[None]:
-    """Turn psycopg's errors into this package's; `place` is the database, as it may be shown."""
+def translated(database: str) -> Iterator[None]:
+    """Turn psycopg's errors into this package's; `database` is the database, as it may be shown."""
     import psycopg
 
     try:
@@ -102,12 +102,12 @@ def translated(place: str) -> Iterator[None]:
     except MemoristError:
         raise
     except psycopg.Error as error:
-        raise_ours(error, place)
+        raise_ours(error, database)
     except UnicodeEncodeError as error:
         raise InvalidInputError("a text holds a lone surrogate, which no store can keep") from error
 
 
-def raise_ours(error: "psycopg.Error", place: str) -> NoReturn:
+def raise_ours(error: "psycopg.Error", database: str) -> NoReturn:
     """Raise this package's error for one of psycopg's."""
     code = error.sqlstate or ""
     said = str(error).strip()
@@ -115,24 +115,24 @@ def raise_ours(error: "psycopg.Error", place: str) -> NoReturn:
         for pattern, advice in _REASONS:
             if re.search(pattern, said, re.IGNORECASE):
                 if advice in _BUSY:
-                    raise StoreBusyError(f"{place}: {_BUSY[advice]}") from error
-                raise StoreUnavailableError(f"{place} cannot be reached: {said}; {advice}") from error
+                    raise StoreBusyError(f"{database}: {_BUSY[advice]}") from error
+                raise StoreUnavailableError(f"{database} cannot be reached: {said}; {advice}") from error
     if code in _BUSY:
-        raise StoreBusyError(f"{place}: {_BUSY[code]}") from error
+        raise StoreBusyError(f"{database}: {_BUSY[code]}") from error
     if code == _TOO_LONG:
         raise InvalidInputError(
             "tenant, user, session, id and key are too long together: PostgreSQL indexes some 2,700 bytes of them"
         ) from error
     if code.startswith("53"):
-        raise StoreFullError(f"no room is left where {place} writes ({said}); free some, then repeat") from error
+        raise StoreFullError(f"no room is left where {database} writes ({said}); free some, then repeat") from error
     if code in ("XX001", "XX002"):
-        raise StoreCorruptError(f"{place} is damaged ({said}); restore a backup") from error
+        raise StoreCorruptError(f"{database} is damaged ({said}); restore a backup") from error
     if code in ("42P01", "3F000", "42703", "42883"):
-        raise SchemaError(f"tables of {place} are missing or another's ({said}); choose another schema") from error
+        raise SchemaError(f"tables of {database} are missing or another's ({said}); choose another schema") from error
     if code == "42501":
-        raise StoreUnavailableError(f"the role lacks a right in {place}: {said}; grant it") from error
+        raise StoreUnavailableError(f"the role lacks a right in {database}: {said}; grant it") from error
     if code == "25006":
-        raise StoreUnavailableError(f"{place} only reads ({said}); name the primary server") from error
+        raise StoreUnavailableError(f"{database} only reads ({said}); name the primary server") from error
     if not code or is_lost(error):
-        raise StoreUnavailableError(f"the connection to {place} was lost ({said}); try again") from error
-    raise StoreError(f"PostgreSQL could not do it in {place}: {said}") from error
+        raise StoreUnavailableError(f"the connection to {database} was lost ({said}); try again") from error
+    raise StoreError(f"PostgreSQL could not do it in {database}: {said}") from error

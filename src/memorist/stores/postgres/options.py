@@ -44,9 +44,9 @@ class Options:
     def shown(self) -> str:
         """The URL to show in an error or a log: without the password and the parameters."""
         parts = urlsplit(self.conninfo)
-        user, _, place = parts.netloc.rpartition("@")
+        user, _, host = parts.netloc.rpartition("@")
         name = user.partition(":")[0]
-        return urlunsplit((parts.scheme, f"{name}@{place}" if name else place, parts.path, "", ""))
+        return urlunsplit((parts.scheme, f"{name}@{host}" if name else host, parts.path, "", ""))
 
 
 def parse_url(url: str, busy_timeout: float = 30.0) -> Options:

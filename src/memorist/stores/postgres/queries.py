@@ -17,11 +17,11 @@ __all__ = [
     "MOST_EXACT",
     "PARTS",
     "PURGED",
+    "behind",
     "changed",
     "counting",
     "entries_of",
     "nearest",
-    "place_of",
     "searching_words",
     "selecting",
     "state",
@@ -29,7 +29,7 @@ __all__ = [
 
 _ENTRIES_AT_ONCE = 4000
 _ORDERS = {"newest": ("at", "DESC", "<"), "oldest": ("at", "ASC", ">"), "key": ("key", "ASC", ">")}
-_PLACE = "tenant = %s AND user_name = %s"
+_BEHIND = "tenant = %s AND user_name = %s"
 MOST_EXACT = 10_000
 """The most vectors that are compared one by one, in some 25 ms. If more pass the filter, the vector index is read; for
 few, a scan of the index would take long to find them."""
@@ -54,7 +54,7 @@ AND (whole.oid IS NULL OR satisfies_hash_partition(
 """The tables that hold a tenant's rows: of a partitioned table, the tenant's part."""
 
 
-def place_of(reach: Reach) -> tuple[str, list[Any]]:
+def behind(reach: Reach) -> tuple[str, list[Any]]:
     """Return the condition that rows lie within reach, and its values."""
     if reach.users is None:
         return "tenant = %s", [reach.tenant]
@@ -72,13 +72,13 @@ def selecting(schema: str, reach: Reach, passing: Sql, *, order: Order, limit: i
         bindings = [*bindings, *after[:3], after[3] or ""]
     ordered = ", ".join(f"{name} {direction}" for name in ("1", "2", "3", "4")) + f" LIMIT {limit}"
 
-    def page(place: str) -> str:
+    def page(behind: str) -> str:
         columns = f"{column}, created_at, id, user_name, {SELECTED}"
-        return f"SELECT {columns} FROM {schema}.records WHERE {place} AND {condition} ORDER BY {ordered}"
+        return f"SELECT {columns} FROM {schema}.records WHERE {behind} AND {condition} ORDER BY {ordered}"
 
     if reach.users is None:
         return page("tenant = %s"), [reach.tenant, *bindings]
-    pages = " UNION ALL ".join(f"({page(_PLACE)})" for _ in reach.users)
+    pages = " UNION ALL ".join(f"({page(_BEHIND)})" for _ in reach.users)
     values = [value for user in reach.users for value in (reach.tenant, user or "", *bindings)]
     return (pages if len(reach.users) == 1 else f"{pages} ORDER BY {ordered}"), values
 
@@ -86,9 +86,9 @@ def selecting(schema: str, reach: Reach, passing: Sql, *, order: Order, limit: i
 def state(schema: str, wall: Wall) -> Query:
     """Return the query for a wall's id, the count of adopted embedders, and the wall's last epoch."""
     return (
-        f"SELECT (SELECT id FROM {schema}.walls WHERE {_PLACE}), "
+        f"SELECT (SELECT id FROM {schema}.walls WHERE {_BEHIND}), "
         f" (SELECT value FROM {schema}.meta WHERE name = 'vectors'),"
-        f" coalesce((SELECT epoch FROM {schema}.walls WHERE {_PLACE}), 0)",
+        f" coalesce((SELECT epoch FROM {schema}.walls WHERE {_BEHIND}), 0)",
         [wall.tenant, wall.user or ""] * 2,
     )
 
@@ -101,12 +101,12 @@ def changed(schema: str, wall: Wall, since: int) -> tuple[Query, Query]:
         " superseded_at, rating, i.terms, vector_send(i.vector), i.marks"
         " FROM (SELECT epoch, number, id, kind, agent, session, at, expires_at, superseded_at, rating,"
         f" coalesce(payload ->> 'speaker', payload ->> 'role') AS speaker FROM {schema}.records"
-        f" WHERE {_PLACE} AND epoch > %s ORDER BY epoch LIMIT {_ENTRIES_AT_ONCE}) AS r"
+        f" WHERE {_BEHIND} AND epoch > %s ORDER BY epoch LIMIT {_ENTRIES_AT_ONCE}) AS r"
         f" LEFT JOIN LATERAL (SELECT terms, vector, marks FROM {schema}.indexed"
-        f" WHERE {_PLACE} AND number = r.number OFFSET 0) AS i ON true ORDER BY epoch"
+        f" WHERE {_BEHIND} AND number = r.number OFFSET 0) AS i ON true ORDER BY epoch"
     )
     gone = (
-        f"SELECT epoch, number FROM {schema}.changes WHERE {_PLACE} AND epoch > %s"
+        f"SELECT epoch, number FROM {schema}.changes WHERE {_BEHIND} AND epoch > %s"
         " AND action IN ('forgotten', 'expired')"
     )
     return (entries, (*name, since, *name)), (gone, (*name, since))
@@ -114,8 +114,8 @@ def changed(schema: str, wall: Wall, since: int) -> tuple[Query, Query]:
 
 def entries_of(rows: Sequence[Rows], *, asked: str, since: int) -> Entries:
     """Return what `state` and `changed` found in one snapshot; `asked` is the generation to which `since` belongs."""
-    [[(place, vectors, latest)], entries, gone] = rows
-    current = f"{place}.{vectors}"
+    [[(wall_id, vectors, latest)], entries, gone] = rows
+    current = f"{wall_id}.{vectors}"
     more = len(entries) == _ENTRIES_AT_ONCE
     if current != asked and since:  # purged or reindexed since the last call: the caller starts again
         return Entries(current, 0, [], [], more=True)
@@ -138,9 +138,9 @@ def searching_words(schema: str, wall: Wall, terms: Sequence[str], limit: int) -
         " FROM unnest(%s::tsquery[], %s::tsquery[], %s::tsquery[], %s::tsquery[])"
         " WITH ORDINALITY AS asked (once, twice, thrice, often, term)"
         f" CROSS JOIN LATERAL (SELECT number, length, terms FROM {schema}.words"
-        f" WHERE {_PLACE} AND terms @@ once) AS held),"
+        f" WHERE {_BEHIND} AND terms @@ once) AS held),"
         " whole AS (SELECT entries AS rows, greatest(length::float8 / greatest(entries, 1), 1) AS length"
-        f" FROM {schema}.walls WHERE {_PLACE}),"
+        f" FROM {schema}.walls WHERE {_BEHIND}),"
         " known AS (SELECT term, ln(1 + (greatest(max(whole.rows), count(*)) - count(*) + 0.5)"
         " / (count(*) + 0.5))::float8 AS information"
         " FROM found, whole GROUP BY term)"
@@ -154,7 +154,7 @@ def searching_words(schema: str, wall: Wall, terms: Sequence[str], limit: int) -
 def counting(schema: str, wall: Wall, passing: Sql) -> Query:
     """Return the query for how many records pass, which stops where it is too many to look at each."""
     condition, bindings = passing
-    rows = f"SELECT 1 FROM {schema}.records WHERE {_PLACE} AND {condition} LIMIT {MOST_EXACT + 1}"
+    rows = f"SELECT 1 FROM {schema}.records WHERE {_BEHIND} AND {condition} LIMIT {MOST_EXACT + 1}"
     return f"SELECT count(*) FROM ({rows}) AS found", (wall.tenant, wall.user or "", *bindings)
 
 
@@ -167,7 +167,7 @@ def nearest(schema: str, wall: Wall, vector: Vector, passing: Sql, limit: int, *
     return (
         f"SELECT number, -({distance}) FROM {schema}.indexed AS near"
         f" JOIN {schema}.records USING (tenant, user_name, number)"
-        f" WHERE {_PLACE} AND near.vector IS NOT NULL AND {condition}"
+        f" WHERE {_BEHIND} AND near.vector IS NOT NULL AND {condition}"
         # Only exactly the index's expression makes PostgreSQL read the index in its order.
         f" ORDER BY {distance if by_index else f'({distance}) + 0'} LIMIT %s",
         (given, wall.tenant, wall.user or "", *bindings, given, limit),

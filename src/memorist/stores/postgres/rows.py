@@ -141,8 +141,8 @@ def lexemes_of(wall: Wall, terms: str) -> tuple[str, int]:
 def queries_of(wall: Wall, terms: Iterable[str]) -> list[tuple[str, str, str, str]]:
     """Return for each term its `tsquery` behind a wall, and those for more than one, two and three occurrences."""
     asked = dict.fromkeys(_short(escaped(term)) for term in terms if term and not any(map(str.isspace, term)))
-    place = _quoted(token_of(wall))
-    return [(f"{place} & {word}", f"{word}:ABC", f"{word}:AB", f"{word}:A") for word in map(_quoted, asked)]
+    wall_token = _quoted(token_of(wall))
+    return [(f"{wall_token} & {word}", f"{word}:ABC", f"{word}:AB", f"{word}:A") for word in map(_quoted, asked)]
 
 
 def _short(word: str) -> str:

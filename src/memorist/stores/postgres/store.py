@@ -15,7 +15,7 @@ from memorist.records import Action, Change, Record
 from memorist.scope import Reach, Wall
 from memorist.stores.base import Candidates, Cursor, Entries, Order, Outline, Staged, Store, Vector, Write
 from memorist.stores.postgres import candidates, queries, reindexing, writes
-from memorist.stores.postgres.batch import Change as Stored
+from memorist.stores.postgres.batch import ChangeRow
 from memorist.stores.postgres.conditions import ALIVE, sql_of
 from memorist.stores.postgres.connections import EVERYTHING, Connections, Query, Rows, everyone_of, only
 from memorist.stores.postgres.copying import copy_out
@@ -107,12 +107,12 @@ class PostgresStore(Store):
     async def _remove(self, wall: Wall, condition: Sql, action: Action, at: datetime, source: str | None) -> int:
         connections, schema = self._connections, self._schema
 
-        async def work(connection: "Connection") -> tuple[int, Stored | None]:
+        async def work(connection: "Connection") -> tuple[int, ChangeRow | None]:
             return await writes.remove_passing(connection, schema, wall, condition, action, at, source)
 
         return await connections.run(lambda: self._commit(wall, work), whole=True)
 
-    async def _commit(self, wall: Wall, work: Callable[["Connection"], Awaitable[tuple[_T, Stored | None]]]) -> _T:
+    async def _commit(self, wall: Wall, work: Callable[["Connection"], Awaitable[tuple[_T, ChangeRow | None]]]) -> _T:
         """Run a write behind a wall in one transaction; `work` returns its outcome and the last change it made."""
         connections, schema, last = self._connections, self._schema, None
 
@@ -180,8 +180,8 @@ class PostgresStore(Store):
 
     async def count(self, reach: Reach, filter: Filter) -> int:
         condition, values = sql_of(filter, self._clock())
-        place, names = queries.place_of(reach)
-        query = f"SELECT count(*) FROM {self._schema}.records WHERE {place} AND {condition}"
+        behind, names = queries.behind(reach)
+        query = f"SELECT count(*) FROM {self._schema}.records WHERE {behind} AND {condition}"
         [[(count,)]] = await self._read(reach, (query, (*names, *values)))
         return int(count)
 
@@ -215,8 +215,8 @@ class PostgresStore(Store):
 
     async def entries(self, wall: Wall, generation: str | None, epoch: int) -> Entries:
         state = queries.state(self._schema, wall)
-        [[(place, vectors, latest)]] = await self._read(only(wall), state)
-        current = f"{place}.{vectors}"
+        [[(wall_id, vectors, latest)]] = await self._read(only(wall), state)
+        current = f"{wall_id}.{vectors}"
         if current == generation and latest == epoch:
             return Entries(current, epoch, [], [])
         since = epoch if generation == current else 0

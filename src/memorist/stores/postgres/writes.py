@@ -14,7 +14,7 @@ from memorist.records import Action
 from memorist.scope import Wall
 from memorist.stores import rules
 from memorist.stores.base import Put, Remove, Write
-from memorist.stores.postgres.batch import Batch, Change, Held
+from memorist.stores.postgres.batch import Batch, ChangeRow, Held
 from memorist.stores.postgres.grouping import Outcome
 from memorist.stores.postgres.rows import SELECTED
 from memorist.stores.postgres.schema import lock_key
@@ -45,7 +45,7 @@ async def carry_out(
     calls: Sequence[Sequence[Write]],
     fingerprint: str | None,
     clock: Clock,
-) -> tuple[list[Outcome], Change | None]:
+) -> tuple[list[Outcome], ChangeRow | None]:
     """Carry out the writes of several calls, in order; `fingerprint` is that of their vectors.
 
     Return for each call the outcomes of its writes, or the error for which none of them was carried out; and the
@@ -109,15 +109,15 @@ async def _read(connection: "Connection", schema: str, wall: Wall, writes: Seque
     records = [each.record for each in writes if isinstance(each, Put)]
     ids = {each.record.id if isinstance(each, Put) else each.id for each in writes}
     handles = {handle for record in records if (handle := rules.handle_of(record)) is not None}
-    place = f"FROM {schema}.records WHERE tenant = %s AND user_name = %s"
+    behind = f"FROM {schema}.records WHERE tenant = %s AND user_name = %s"
     found = [await connection.execute(
-        f"SELECT number, {SELECTED} {place} AND id = ANY(%s::text[])".encode(),
+        f"SELECT number, {SELECTED} {behind} AND id = ANY(%s::text[])".encode(),
         (*_name(wall), [id for id in ids if "\0" not in id]),
     )]  # fmt: skip
     if handles:
         kinds, keys = zip(*handles, strict=True)
         found.append(await connection.execute(
-            f"SELECT number, {SELECTED} {place} AND (kind, key) IN (SELECT * FROM unnest(%s::text[], %s::text[]))"
+            f"SELECT number, {SELECTED} {behind} AND (kind, key) IN (SELECT * FROM unnest(%s::text[], %s::text[]))"
             " AND superseded_at IS NULL".encode(),
             (*_name(wall), list(kinds), list(keys)),
         ))  # fmt: skip
@@ -132,7 +132,7 @@ async def _draw(connection: "Connection", schema: str, count: int) -> "AsyncCurs
     return await connection.execute(query.encode(), (count,))
 
 
-async def took_effect(connection: "Connection", schema: str, wall: Wall, last: Change | None) -> bool:
+async def took_effect(connection: "Connection", schema: str, wall: Wall, last: ChangeRow | None) -> bool:
     """Return whether the last change sent is stored, once its transaction has ended."""
     if last is None:
         return True
@@ -148,7 +148,7 @@ async def took_effect(connection: "Connection", schema: str, wall: Wall, last: C
 
 async def remove_passing(
     connection: "Connection", schema: str, wall: Wall, condition: Sql, action: Action, at: datetime, source: str | None
-) -> tuple[int, Change | None]:
+) -> tuple[int, ChangeRow | None]:
     """Remove every record behind a wall that meets a condition, in chunks; return their number, and the last change."""
     found, last, floor = 0, None, -1
     query = (
@@ -174,9 +174,9 @@ async def purge(connection: "Connection", schema: str, wall: Wall) -> int:
     """Remove everything behind a wall, its history and its name; return the number of records."""
     if not await lock_wall(connection, schema, wall):
         return 0
-    place = "WHERE tenant = %s AND user_name = %s"
-    counted = await connection.execute(f"SELECT count(*) FROM {schema}.records {place}".encode(), _name(wall))
+    behind = "WHERE tenant = %s AND user_name = %s"
+    counted = await connection.execute(f"SELECT count(*) FROM {schema}.records {behind}".encode(), _name(wall))
     for table in ("indexed", "words", "staged", "changes", "records", "walls"):
-        await connection.execute(f"DELETE FROM {schema}.{table} {place}".encode(), _name(wall))
+        await connection.execute(f"DELETE FROM {schema}.{table} {behind}".encode(), _name(wall))
     [(count,)] = await counted.fetchall()
     return int(count)

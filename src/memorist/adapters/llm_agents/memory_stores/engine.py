@@ -215,6 +215,6 @@ def _shown(memory: str | PathLike[str] | None) -> str:
     """Return where a store is, without the password that may be in a URL."""
     if memory is None:
         return "the user's database"
-    place = fspath(memory)
-    parts = urlsplit(place)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl() if "@" in parts.netloc else place
+    url = fspath(memory)
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl() if "@" in parts.netloc else url

@@ -59,7 +59,7 @@ class JSONMemoryStore(BaseMemoryStore):
         stored = _as_stored(episode)
 
         def work() -> None:
-            if self._place(stored.id_) is None:
+            if self._position(stored.id_) is None:
                 self._append(stored)
             else:
                 self._replace(stored.id_, stored)
@@ -120,8 +120,8 @@ class JSONMemoryStore(BaseMemoryStore):
         with self._guard:
             return work()
 
-    def _place(self, id_: str) -> int | None:
-        return next((place for place, each in enumerate(self._episodes) if each.id_ == id_), None)
+    def _position(self, id_: str) -> int | None:
+        return next((position for position, each in enumerate(self._episodes) if each.id_ == id_), None)
 
     def _append(self, episode: Episode) -> None:
         if self._torn_at is not None:
@@ -132,10 +132,10 @@ class JSONMemoryStore(BaseMemoryStore):
         self._episodes.append(episode)
 
     def _replace(self, id_: str, episode: Episode | None) -> None:
-        place = self._place(id_)
-        if place is None:
+        position = self._position(id_)
+        if position is None:
             raise self._not_found(id_)
-        after = [*self._episodes[:place], *([episode] if episode else []), *self._episodes[place + 1 :]]
+        after = [*self._episodes[:position], *([episode] if episode else []), *self._episodes[position + 1 :]]
         if self._torn_at is not None:
             self._file.set_aside(self._torn_at)
             self._torn_at = None
@@ -148,11 +148,11 @@ class JSONMemoryStore(BaseMemoryStore):
         mark, lines = self._file.mark(), self._file.read()
         episodes: dict[str, Episode] = {}
         torn_at = None
-        for place, (number, line) in enumerate(lines.numbered, start=1):
+        for position, (number, line) in enumerate(lines.numbered, start=1):
             try:
                 episode = Episode.model_validate_json(line)
             except ValueError as error:
-                if place < len(lines.numbered):
+                if position < len(lines.numbered):
                     raise known(MemoryStoreError)(
                         f"{self.path}, line {number} is no episode: {_shortly(error)}"
                     ) from error

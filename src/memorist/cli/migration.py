@@ -97,8 +97,7 @@ async def _migrate(context: typer.Context, source: str, target: str) -> "Migrati
     from memorist.stores import file_of
 
     urls = [_url(context, each) for each in (source, target)]
-    places = {file_of(url) or url for url in urls}
-    if len(places) == 1:
+    if len({file_of(url) or url for url in urls}) == 1:
         raise InvalidInputError("source and target are the same store")
     async with AsyncExitStack() as stack:
         stores = [_store(context, url) for url in (source, target)]

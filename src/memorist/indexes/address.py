@@ -9,12 +9,12 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from memorist.errors import InvalidInputError, MemoristError, StoreBusyError, StoreError, StoreUnavailableError
 
-__all__ = ["Place", "parse_url", "translated"]
+__all__ = ["Address", "parse_url", "translated"]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """The place that an index's URL names.
+class Address:
+    """Where an index is, as its URL names it.
 
     Args:
         at: a folder, a server's URL ("http://host:port"), or None for this process's memory.
@@ -28,11 +28,11 @@ class Place:
 
     @property
     def shown(self) -> str:
-        """The place to show in errors, without the key."""
+        """The address to show in errors, without the key."""
         return str(self.at or ":memory:")
 
 
-def parse_url(url: str, port: int) -> Place:
+def parse_url(url: str, port: int) -> Address:
     """Return where ``NAME:FOLDER``, ``NAME::memory:``, ``NAME://HOST:PORT`` or ``NAME+https://:KEY@HOST`` points.
 
     ``?collection=NAME`` at the end sets the first part of the collections' names.
@@ -51,10 +51,10 @@ def parse_url(url: str, port: int) -> Place:
         return _server(f"{protocol or 'http'}:{rest}", name, port, collection)
     if protocol or not rest.strip("/ "):
         raise InvalidInputError(f"a {name} URL is {name}:FOLDER, {name}::memory:, or {name}://HOST:PORT")
-    return Place(None if rest == ":memory:" else Path(rest).expanduser().absolute(), collection)
+    return Address(None if rest == ":memory:" else Path(rest).expanduser().absolute(), collection)
 
 
-def _server(url: str, name: str, port: int, collection: str) -> Place:
+def _server(url: str, name: str, port: int, collection: str) -> Address:
     try:
         parts = urlsplit(url)
         port = parts.port or port
@@ -65,7 +65,7 @@ def _server(url: str, name: str, port: int, collection: str) -> Place:
     host = parts.hostname or ""
     host = f"[{host}]" if ":" in host else host
     key = unquote(parts.password) if parts.password else None
-    return Place(f"{parts.scheme}://{host}:{port}", collection, key)
+    return Address(f"{parts.scheme}://{host}:{port}", collection, key)
 
 
 @contextmanager
@@ -73,7 +73,7 @@ def translated(where: str, own: Callable[[str], MemoristError | None] = lambda s
     """Turn a library's errors into this package's; `own` may choose one by the library's message.
 
     Raises:
-        StoreUnavailableError: there is no connection, or the place cannot be used.
+        StoreUnavailableError: there is no connection, or it cannot be used.
         StoreBusyError: another process has it.
         StoreError: anything else.
     """
