@@ -87,5 +87,5 @@ def test_doctor_tells_wrong_settings(memorist: Command, monkeypatch: pytest.Monk
 
 def test_doctor_knows_every_extra() -> None:
     kept = {extra.lower() for extra in metadata("memorist").get_all("Provides-Extra") or ()}
-    assert extras().keys() == kept - {"agentscope1", "bench", "dev"}
+    assert extras().keys() == kept - {"agentscope1", "bench", "dev", "docs"}
     assert extras()["postgres"] == ["pgvector", "psycopg"]

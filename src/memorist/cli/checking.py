@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
-_NOT_FOR_USERS = frozenset({"agentscope1", "bench", "dev"})
+_NOT_FOR_USERS = frozenset({"agentscope1", "bench", "dev", "docs"})
 _LEAST_FREE = 100 * 1024 * 1024
 _MOST_USERS = 10
 _TITLES = {"most": "who has most"}
