@@ -69,25 +69,29 @@ async def tell(
     chosen = Chosen(budget, moment, known)
     for line in await asked_for(reader, topics, pinned, shared=shared):
         chosen.add(line, share=STANDING_SHARE)
-    if standing:
-        for line in await standing_among(reader, asked, shared=shared):
-            chosen.add(line, share=STANDING_SHARE)
-    confidence = 0.0
+    hits, confidence = list[Hit](), 0.0
     if query.strip():
         limit = min(max(tokens // _TOKENS_A_HIT, _FEWEST), _MOST) + min(len(known), _MOST)
         hits = await reader.recall(query, limit=limit, now=asked_at, shared=shared, explain=True, **narrowing)
         confidence = confidence_of(query, hits)
-        if confidence >= min_confidence:
-            most = max(_SHORT, int(tokens * ONE_SHARE / _TOKENS_A_WORD))
-            hits = [hit for hit in hits if not chosen.knows(hit.record)]
-            hits.sort(key=partial(_worth, most=most), reverse=True)
-            candidates: list[Callable[[], Line]] = []
-            for position, hit in enumerate(hits):
-                candidates.append(partial(_shown, hit, position, asked, most))
-                if position < _WITH_COMPANY and (company := await beside(reader, hit, asked)) is not None:
-                    candidates.append(partial(_ready, company))
-            chosen.fill(candidates)
+    silent = bool(query.strip()) and confidence < min_confidence
+    if standing:
+        for line in await standing_among(reader, asked, conditional=not silent, shared=shared):
+            chosen.add(line, share=STANDING_SHARE)
+    if not silent:
+        new = [hit for hit in hits if not chosen.knows(hit.record)]
+        chosen.fill(await _candidates(reader, new, asked, max(_SHORT, int(tokens * ONE_SHARE / _TOKENS_A_WORD))))
     return _context(chosen.lines, confidence, budget, moment)
+
+
+async def _candidates(reader: Reader, hits: list[Hit], asked: QuestionTerms, most: int) -> list[Callable[[], Line]]:
+    """Return the lines of hits, made when they are tried: first what is worth most for its room."""
+    candidates: list[Callable[[], Line]] = []
+    for position, hit in enumerate(sorted(hits, key=partial(_worth, most=most), reverse=True)):
+        candidates.append(partial(_shown, hit, position, asked, most))
+        if position < _WITH_COMPANY and (company := await beside(reader, hit, asked)) is not None:
+            candidates.append(partial(_ready, company))
+    return candidates
 
 
 def _worth(hit: Hit, most: int) -> float:
