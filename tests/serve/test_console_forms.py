@@ -9,37 +9,11 @@ from typing import Any
 import httpx
 import pytest
 
+from browsers import FORM, Browser
 from memorist.memory import Memory
 from memorist.serve.auth import Tokens
 
 pytestmark = pytest.mark.anyio
-
-FORM = re.compile(r'<form[^>]* action="([^"]+)"[^>]*>(.*?)</form>', re.DOTALL)
-TEXTAREA = re.compile(r'<textarea[^>]*name="(\w+)"[^>]*>\n?(.*?)</textarea>', re.DOTALL)
-"""The newline after the opening tag is none of the text's, as HTML has it."""
-
-
-class Browser:
-    """Sends the forms of pages as a browser does."""
-
-    def __init__(self, http: httpx.AsyncClient) -> None:
-        self.http = http
-
-    async def send(self, page: str, action: str, **typed: str) -> httpx.Response:
-        """Send the form of a page that leads to `action`, with what is typed in the place of what stands there."""
-        text = (await self.http.get(page)).text
-        for target, inner in FORM.findall(text):
-            if unescape(target).partition("?")[0] == action:
-                fields = {name: unescape(value) for name, value in TEXTAREA.findall(inner)}
-                hidden = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', inner))
-                fields = hidden | fields | typed
-                sent = {name: _as_sent(value) for name, value in fields.items()}
-                return await self.http.post(unescape(target), data=sent)
-        raise AssertionError(f"{page} has no form for {action}: {text}")
-
-
-def _as_sent(value: str) -> str:
-    return value.replace("\r\n", "\n").replace("\r", "\n").replace("\n", "\r\n")
 
 
 @pytest.fixture
@@ -131,3 +105,44 @@ async def test_the_page_shows_what_the_agent_would_be_told(browser: Browser, ali
     assert page.status_code == 200 and "coffee black &lt;b&gt;" in page.text and "of 200 tokens" in page.text
     for wrong in ("x", "-5", "9" * 5000):
         assert (await browser.http.get(path_of("/context", q="x", tokens=wrong))).status_code == 422
+
+
+@pytest.mark.parametrize(
+    "page", ["/browse?user_id=alice", "/?k=5", "/record?id=x1&top_k=1", "/browse?kind=note&kind=fact"]
+)
+async def test_a_page_takes_no_parameter_that_it_does_not_have(browser: Browser, page: str) -> None:
+    assert (await browser.http.get(page)).status_code == 422
+
+
+@pytest.mark.parametrize("shared", ["false", "0", "on"])
+async def test_a_box_is_ticked_by_its_own_value_alone(browser: Browser, shared: str) -> None:
+    answer = await browser.http.get(path_of("/", q="tea", shared=shared))
+    assert (answer.status_code, "shared is 1 or left out" in answer.text) == (422, True)
+
+
+async def test_a_form_with_an_unknown_field_stores_nothing(browser: Browser, everyone: Memory) -> None:
+    answer = await browser.send("/", "/remember", content="Likes tea", user_id="alice")
+    assert (answer.status_code, "did you mean &#39;user&#39;?" in answer.text) == (422, True)
+    assert await everyone.count(everyone=True) == 0
+
+
+async def test_names_in_forms_must_be_utf8(browser: Browser, alice: Memory) -> None:
+    [csrf] = set(re.findall(r'name="csrf" value="([^"]+)"', (await browser.http.get(path_of("/topics"))).text))
+    for topic in ("%e9", "%e8"):
+        body = f"csrf={csrf}&topic={topic}&value=x"
+        kind = {"content-type": "application/x-www-form-urlencoded"}
+        assert (await browser.http.post(path_of("/topic"), content=body, headers=kind)).status_code == 422
+    assert await alice.topics.list() == {}
+
+
+async def test_an_emptied_text_is_an_error_as_everywhere(browser: Browser, alice: Memory) -> None:
+    await alice.remember("Likes tea", id="x1")
+    assert (await browser.send(path_of("/record", id="x1"), "/revise", content="")).status_code == 422
+    record = await alice.get("x1")
+    assert record is not None and record.content == "Likes tea"
+
+
+@pytest.mark.parametrize("rating", ["nan", "1_0", " 1", "١", "9" * 5000, "1e999", "true", ""])
+async def test_a_rating_is_written_as_json_writes_numbers(browser: Browser, alice: Memory, rating: str) -> None:
+    await alice.remember("Likes tea", id="x1")
+    assert (await browser.send(path_of("/record", id="x1"), "/rate", rating=rating)).status_code == 422

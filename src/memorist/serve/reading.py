@@ -1,15 +1,18 @@
-"""Strict parsing of headers and query strings: UTF-8 only, no duplicates, no unknown parameters."""
+"""Strict parsing of headers, query strings and forms: UTF-8 only, no duplicates, no unknown parameters."""
 
+import re
 from collections.abc import Collection, Iterable
+from typing import Any
 from urllib.parse import parse_qsl
 
 from memorist.arguments import unknown_arguments
 from memorist.errors import InvalidInputError
 
-__all__ = ["USER_HEADER", "check_query", "header", "read_query"]
+__all__ = ["USER_HEADER", "header", "number_of", "read_query", "truth_of"]
 
 USER_HEADER = "Memorist-User"
 _MOST_PARAMETERS = 200
+_NUMBER = re.compile(r"-?\d{1,400}(\.\d{1,400})?([eE][+-]?\d{1,4})?", re.ASCII)
 
 
 def header(headers: Iterable[tuple[bytes, bytes]], name: str) -> str | None:
@@ -32,36 +35,44 @@ def header(headers: Iterable[tuple[bytes, bytes]], name: str) -> str | None:
     return text
 
 
-def read_query(query: bytes) -> list[tuple[str, str]]:
-    """Return the parameters of a query string, in order.
+def read_query(query: bytes, known: Collection[str], repeated: Collection[str] = ()) -> dict[str, Any]:
+    """Return the parameters of a query string or of a form: a text each, and lists of those that may be repeated.
+
+    Args:
+        query: the query string as it was sent.
+        known: the names there are.
+        repeated: those of them that may be repeated.
 
     Raises:
-        InvalidInputError: it is not UTF-8, or has too many parameters.
+        InvalidInputError: a parameter is unknown or repeated, there are too many, or it is not UTF-8.
     """
     try:
-        return parse_qsl(
+        pairs = parse_qsl(
             query.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=_MOST_PARAMETERS
         )
     except UnicodeDecodeError as error:
         raise InvalidInputError("the query is not UTF-8") from error
     except ValueError as error:
         raise InvalidInputError(f"the query has more than {_MOST_PARAMETERS} parameters") from error
-
-
-def check_query(query: bytes, known: Collection[str], repeated: Collection[str] = ()) -> None:
-    """Refuse a query string with unknown or repeated parameters.
-
-    Args:
-        query: the query string as it was sent.
-        known: the route's parameters.
-        repeated: the parameters that may be repeated.
-
-    Raises:
-        InvalidInputError: a parameter is unknown or repeated, or as for `read_query`.
-    """
-    seen = set[str]()
-    for name, _ in read_query(query):
-        unknown_arguments("this address", [name], known)
-        if name in seen and name not in repeated:
+    unknown_arguments("this address", [name for name, _ in pairs], known)
+    found: dict[str, Any] = {name: [] for name, _ in pairs if name in repeated}
+    for name, text in pairs:
+        if name in repeated:
+            found[name].append(text)
+        elif name in found:
             raise InvalidInputError(f"the parameter {name!r} comes twice; give it once")
-        seen.add(name)
+        else:
+            found[name] = text
+    return found
+
+
+def number_of(text: str) -> float | str:
+    """Return the number that a text is, as JSON writes numbers, or the text, for the rules of arguments to refuse."""
+    if _NUMBER.fullmatch(text) is None:
+        return text
+    return int(text) if text.lstrip("-").isdigit() else float(text)
+
+
+def truth_of(text: str) -> bool | str:
+    """Return the truth value that a text is, as JSON writes them, or the text, for the rules of arguments to refuse."""
+    return {"true": True, "false": False}.get(text, text)

@@ -1,6 +1,6 @@
 """The console's routes."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
 from starlette.requests import Request
@@ -13,33 +13,42 @@ from memorist.serve.auth import Right
 from memorist.serve.console import changes, pages
 from memorist.serve.console.rendering import render
 from memorist.serve.console.sessions import COOKIE, Sessions
-from memorist.serve.console.visits import answered, is_foreign, secured, set_cookie
+from memorist.serve.console.visits import Handler, answered, is_foreign, secured, set_cookie
 from memorist.serve.rest.access import Server, authorized
 from memorist.serve.rest.problems import problem_of
 
 __all__ = ["console_routes"]
 
 _STATIC = Path(__file__).parent / "static"
-_LOOKS = {
-    "/": pages.find, "/context": pages.context, "/browse": pages.browse, "/record": pages.record,
-    "/topics": pages.topics, "/picture": pages.picture, "/status": pages.status, "/export": pages.export,
-}  # fmt: skip
-_CHANGES = {
-    "/remember": changes.remember, "/revise": changes.revise, "/rate": changes.rate, "/forget": changes.forget,
-    "/undo": changes.undo, "/topic": changes.set_topic, "/load": changes.load,
-}  # fmt: skip
+_LOOKS: Mapping[str, tuple[Handler, Sequence[str]]] = {
+    "/": (pages.find, ("q", "kind", "shared", "fragment")),
+    "/context": (pages.context, ("q", "tokens", "shared")),
+    "/browse": (pages.browse, ("kind", "session", "since", "until", "order", "superseded", "everyone", "cursor")),
+    "/record": (pages.record, ("id",)),
+    "/topics": (pages.topics, ()),
+    "/picture": (pages.picture, ()),
+    "/status": (pages.status, ()),
+    "/export": (pages.export, ()),
+}
+_CHANGES: Mapping[str, tuple[Handler, Sequence[str]]] = {
+    "/remember": (changes.remember, ("content",)),
+    "/revise": (changes.revise, ("id", "content", "cue", "verified")),
+    "/rate": (changes.rate, ("id", "rating")),
+    "/forget": (changes.forget, ("id",)),
+    "/undo": (changes.undo, ()),
+    "/topic": (changes.set_topic, ("topic", "value")),
+    "/load": (changes.load, ()),
+}
+"""Each page's handler and its parameters."""
 
 
 def console_routes(server: Server) -> list[BaseRoute]:
     """Return the console's routes, to be added to those of REST."""
     sessions = Sessions()
     routes: list[BaseRoute] = [
-        Route(path, answered(handler, server, sessions, Right.READ), methods=["GET"])
-        for path, handler in _LOOKS.items()
-    ]
-    routes += [
-        Route(path, answered(handler, server, sessions, Right.WRITE), methods=["POST"])
-        for path, handler in _CHANGES.items()
+        Route(path, answered(handler, server, sessions, right, names), methods=[method])
+        for right, method, subject in ((Right.READ, "GET", _LOOKS), (Right.WRITE, "POST", _CHANGES))
+        for path, (handler, names) in subject.items()
     ]
     return [
         *routes,

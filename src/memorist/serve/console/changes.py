@@ -9,6 +9,7 @@ from starlette.responses import Response
 from memorist.errors import FormatError, InvalidInputError, NotFoundError
 from memorist.lines import FORMAT, VERSION
 from memorist.serve.console.visits import Visit
+from memorist.serve.reading import number_of
 
 __all__ = ["forget", "load", "rate", "remember", "revise", "set_topic", "undo"]
 
@@ -24,10 +25,7 @@ def _needed(visit: Visit, name: str) -> str:
 
 async def remember(visit: Visit) -> Response:
     """Store a note."""
-    content = visit.text("content")
-    if content is None:
-        raise InvalidInputError("content is missing")
-    record = await visit.memory.remember(content, source="console")
+    record = await visit.memory.remember(visit.text("content") or "", source="console")
     return visit.redirect("/record", "Remembered.", id=record.id)
 
 
@@ -37,12 +35,9 @@ async def revise(visit: Visit) -> Response:
     old = await visit.memory.get(id)
     if old is None:
         raise NotFoundError(f"there is no record {id!r} in this scope")
-    typed: dict[str, Any] = {
-        "content": visit.text("content", old.content),
-        "cue": visit.text("cue", old.cue),
-        "verified": visit.value("verified") is not None,
-    }
-    changed = {name: value for name, value in typed.items() if value not in (None, getattr(old, name))}
+    typed: dict[str, Any] = {"verified": visit.flag("verified")}
+    typed |= {name: visit.text(name, getattr(old, name)) or "" for name in ("content", "cue") if name in visit.values}
+    changed = {name: value for name, value in typed.items() if value != getattr(old, name)}
     if not changed:
         return visit.redirect("/record", "Nothing was changed.", id=id)
     await visit.memory.revise(id, source="console", **changed)
@@ -52,10 +47,7 @@ async def revise(visit: Visit) -> Response:
 async def rate(visit: Visit) -> Response:
     """Set or clear a record's rating."""
     id, rating = _needed(visit, "id"), _needed(visit, "rating")
-    try:
-        value = None if rating == "none" else float(rating)
-    except ValueError as error:
-        raise InvalidInputError(f"a rating is a number from -1 to 1, not {rating!r}") from error
+    value: Any = None if rating == "none" else number_of(rating)
     await visit.memory.rate(id, value, source="console")
     return visit.redirect("/record", "Rated." if value is not None else "Rating taken back.", id=id)
 

@@ -6,11 +6,12 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from memorist.errors import InvalidInputError, NotFoundError
 from memorist.memory import Memory
-from memorist.records import Hit, Kind
+from memorist.records import Kind
 from memorist.serve.auth import Right
 from memorist.serve.console.pictures import by_time, embedding_map
 from memorist.serve.console.rendering import render
 from memorist.serve.console.visits import Visit
+from memorist.serve.reading import number_of
 
 __all__ = ["browse", "context", "export", "find", "picture", "record", "status", "topics"]
 
@@ -24,29 +25,19 @@ _KINDS = [str(kind) for kind in Kind]
 
 async def find(visit: Visit) -> Response:
     """Show the page that finds records while typing. The script requests only the hits; without it, the form works."""
-    question = visit.value("q") or ""
-    hits: list[Hit] = []
-    if question.strip():
-        hits = await visit.memory.recall(
-            question, limit=_HITS, kind=visit.value("kind"), shared=visit.value("shared") is not None, explain=True
-        )
-    if visit.value("fragment") is not None:
+    question, kind, shared = visit.value("q") or "", visit.value("kind"), visit.flag("shared")
+    hits = await visit.memory.recall(question, limit=_HITS, kind=kind, shared=shared, explain=True)
+    if visit.flag("fragment"):
         return HTMLResponse(render("hits.html", hits=hits, question=question, visit=visit))
-    return visit.page(
-        "find.html", title="Find", question=question, hits=hits, kinds=_KINDS, kind=visit.value("kind"),
-        shared=visit.value("shared") is not None,
-    )  # fmt: skip
+    return visit.page("find.html", title="Find", question=question, hits=hits, kinds=_KINDS, kind=kind, shared=shared)
 
 
 async def context(visit: Visit) -> Response:
     """Show what an agent would be told for a question, within a budget of tokens."""
     question = visit.value("q") or ""
-    try:
-        tokens = int(visit.value("tokens") or 600)
-    except ValueError as error:
-        raise InvalidInputError("tokens must be a whole number") from error
-    shared = visit.value("shared") is not None
-    told = await visit.memory.context(question, tokens=tokens, shared=shared) if question.strip() else None
+    tokens: Any = number_of(visit.value("tokens") or "600")
+    shared = visit.flag("shared")
+    told = await visit.memory.context(question, tokens=tokens, shared=shared) if "q" in visit.values else None
     return visit.page(
         "context.html", title="What the agent would be told", question=question, tokens=tokens, told=told,
         shared=shared,
@@ -57,10 +48,10 @@ async def browse(visit: Visit) -> Response:
     """Page through the records that pass a filter."""
     names = ("kind", "session", "since", "until")
     chosen = {name: visit.value(name) for name in names}
-    everyone = visit.value("everyone") is not None and visit.memory.scope.user is None
+    everyone = visit.flag("everyone") and visit.memory.scope.user is None
     if everyone:
         visit.grant.check(Right.ADMIN)
-    superseded = visit.value("superseded") is not None
+    superseded = visit.flag("superseded")
     order: Any = visit.value("order") or "newest"
     page = await visit.memory.browse(
         **{name: value for name, value in chosen.items() if value is not None},  # type: ignore[arg-type]

@@ -1,17 +1,15 @@
 """One request to the console: its caller and scope, and the responses to it."""
 
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
-from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from memorist.errors import MemoristError
+from memorist.errors import InvalidInputError, MemoristError
 from memorist.memory import Memory
 from memorist.records import Record
 from memorist.serve.auth import Grant, Right, UnauthorizedError
@@ -24,7 +22,7 @@ from memorist.serve.rest.problems import problem_of
 
 __all__ = ["Handler", "Visit", "answered", "error_page", "is_foreign", "secured", "set_cookie"]
 
-_MOST_FORM_FIELDS = 50
+_MOST_PARTS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +42,16 @@ class Visit:
         """Return a parameter exactly as it was sent; None for an empty one."""
         text = self.values.get(name)
         return text or None if isinstance(text, str) else None
+
+    def flag(self, name: str) -> bool:
+        """Return whether a box is ticked.
+
+        Raises:
+            InvalidInputError: the parameter is none that a box sends.
+        """
+        if (sent := self.value(name)) not in (None, "1"):
+            raise InvalidInputError(f"{name} is 1 or left out, not {sent!r}")
+        return sent is not None
 
     def text(self, name: str, before: str | None = None) -> str | None:
         """Return a typed text with the CR LF of browsers turned back into the original line ends.
@@ -117,9 +125,18 @@ Handler: TypeAlias = Callable[[Visit], Awaitable[Response]]
 
 
 def answered(
-    handler: Handler, server: Server, sessions: Sessions, right: Right
+    handler: Handler, server: Server, sessions: Sessions, right: Right, names: Collection[str]
 ) -> Callable[[Request], Awaitable[Response]]:
-    """Return a handler as a route that redirects unauthenticated visitors to /login and shows errors as pages."""
+    """Return a handler as a route that redirects unauthenticated visitors to /login and shows errors as pages.
+
+    Args:
+        handler: answers an admitted request.
+        server: what all requests share.
+        sessions: the sessions of browsers.
+        right: the right that the handler needs.
+        names: its parameters, apart from the tenant and the user.
+    """
+    known = ("tenant", "user", "csrf", *names) if right is Right.WRITE else ("tenant", "user", *names)
 
     async def route(request: Request) -> Response:
         session = sessions.find(request.cookies.get(COOKIE))
@@ -131,13 +148,11 @@ def answered(
             sessions.end(session)
             return secured(RedirectResponse(link("/login", next=_own_path(request)), 303))
         try:
-            values: dict[str, Any] = dict(read_query(request.scope["query_string"]))
-            async with _form(request) as form:
-                if form is not None:
-                    _check_form(request, session, form)
-                    values |= dict(form)
-                grant.check(right)
-                response = await handler(Visit(request, session, grant, server, values))
+            values = await _values(request, known)
+            if request.method == "POST":
+                _check_form(request, session, values.get("csrf"))
+            grant.check(right)
+            response = await handler(Visit(request, session, grant, server, values))
         except MemoristError as error:
             response = error_page(error, grant)
         if fresh:
@@ -147,24 +162,19 @@ def answered(
     return route
 
 
-@asynccontextmanager
-async def _form(request: Request) -> AsyncIterator[FormData | None]:
-    """Return the fields of the form, if one was sent; its files are closed afterwards."""
-    if request.method != "POST":
-        yield None
-        return
-    async with request.form(max_files=1, max_fields=_MOST_FORM_FIELDS) as form:
-        yield form
+async def _values(request: Request, known: Collection[str]) -> dict[str, Any]:
+    """Return the parameters of the query and of the form; a file, and the form's proof beside it, come in parts."""
+    query = request.scope["query_string"]
+    if not request.headers.get("content-type", "").startswith("multipart/"):
+        return read_query(query + b"&" + await request.body(), known)
+    form = await request.form(max_files=1, max_fields=_MOST_PARTS)
+    return read_query(query, known) | {name: form.get(name) for name in ("csrf", "file")}
 
 
-def _check_form(request: Request, session: Session, form: FormData) -> None:
+def _check_form(request: Request, session: Session, csrf: object) -> None:
     """Refuse a form that does not come from a page of this session."""
-    given = form.get("csrf")
-    if (
-        is_foreign(request)
-        or not isinstance(given, str)
-        or not secrets.compare_digest(given.encode(), session.csrf.encode())
-    ):
+    own = isinstance(csrf, str) and secrets.compare_digest(csrf.encode(), session.csrf.encode())
+    if is_foreign(request) or not own:
         raise FormRefusedError("this form is not of this page, or too old; go back, reload, and send it again")
 
 

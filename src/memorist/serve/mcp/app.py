@@ -20,7 +20,7 @@ from memorist.serve.limits import BodyTooLargeError, Limiter, Limits, RequestTim
 from memorist.serve.mcp.access import Access, Gate
 from memorist.serve.mcp.server import Context, create_server
 from memorist.serve.mcp.toolsets import ToolSet
-from memorist.serve.reading import check_query
+from memorist.serve.reading import read_query
 
 __all__ = ["LIMITS", "LOOPBACK_HOSTS", "create_app"]
 
@@ -84,7 +84,7 @@ class _Door:
         client = scope.get("client")
         try:
             scope[_ACCESS] = await self._gate.admit(scope["headers"], client[0] if client else None)
-            check_query(scope["query_string"], ())
+            read_query(scope["query_string"], ())
         except MemoristError as error:
             status, headers, body = _refusal(error)
             await JSONResponse(body, status, headers)(scope, receive, send)

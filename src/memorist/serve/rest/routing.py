@@ -7,7 +7,7 @@ from fastapi import Request, Response
 from fastapi.routing import APIRoute
 
 from memorist.serve.limits import App, Message, Receive, Send
-from memorist.serve.reading import check_query
+from memorist.serve.reading import read_query
 from memorist.serve.rest.access import admit
 
 __all__ = ["RawPaths", "StrictRoute"]
@@ -39,7 +39,7 @@ class StrictRoute(APIRoute):
 
         async def handle(request: Request) -> Response:
             await admit(request)
-            check_query(request.scope["query_string"], known, _REPEATED)
+            read_query(request.scope["query_string"], known, _REPEATED)
             return await inner(request)
 
         return handle

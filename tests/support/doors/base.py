@@ -1,0 +1,76 @@
+"""What a door is: one way in, whose answers can be compared with Python's."""
+
+import contextlib
+import uuid
+from collections.abc import AsyncIterator, Collection, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, ClassVar
+
+from doors.calls import VERBS, Call
+from memorist import errors
+from memorist.memory import Memory
+
+KEPT = (
+    "kind", "content", "cue", "key", "metadata", "payload", "source", "verified", "rating", "session", "happened_at",
+    "version",
+)  # fmt: skip
+
+
+class Refused(Exception):
+    """A door answered with an error; `family` names its class, or None where the door does not tell."""
+
+    def __init__(self, family: str | None) -> None:
+        super().__init__(family)
+        self.family = family
+
+
+def family_of(name: str) -> str:
+    """Return the class of error that callers tell apart: what is wrong with a request is one."""
+    return "InvalidInputError" if issubclass(getattr(errors, name), errors.InvalidInputError) else name
+
+
+@contextlib.contextmanager
+def refusing(verb: str) -> Iterator[None]:
+    """Turn an error of ours, and Python's own for an argument that a function lacks, to what is compared."""
+    try:
+        yield
+    except errors.MemoristError as error:
+        raise Refused(family_of(type(error).__name__)) from error
+    except TypeError as error:
+        if "unexpected keyword argument" not in str(error):
+            raise
+        raise Refused("InvalidInputError") from error
+
+
+class Door:
+    """One way in, to a database of its own."""
+
+    verbs: ClassVar[Collection[str]] = VERBS
+    shows: ClassVar[Collection[str]] = KEPT
+    """The fields of a record that can be seen here."""
+
+    def __init__(self, memory: Memory, path: Path) -> None:
+        self.memory = memory
+        self.path = path
+
+    def takes(self, call: Call) -> bool:
+        """Whether the call can be made here at all."""
+        return call.verb in self.verbs
+
+    async def empty(self) -> str:
+        """Return a tenant that has no records."""
+        return f"t{uuid.uuid4().hex}"
+
+    @asynccontextmanager
+    async def ready(self) -> AsyncIterator["Door"]:
+        """Run what answers."""
+        yield self
+
+    async def call(self, tenant: str, call: Call) -> Any:
+        """Return the answer as JSON: a record, records, changes, a number.
+
+        Raises:
+            Refused: it is an error; a record that is not there is a NotFoundError.
+        """
+        raise NotImplementedError

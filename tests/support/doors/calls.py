@@ -1,0 +1,117 @@
+"""The calls that are played through every door: hostile names, ids, keys, times and types."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from hypothesis import strategies as st
+
+USERS = [
+    None, "alice", "bob", "Jos\xe9", "Jose\u0301", "Jos\xe8", " alice", "alice ", "", " ", "a\nb", "ali\u200bce",
+    "\u202ea", "a/b",
+    "../x", "%61", "a&b=c", "a+b", "u" * 513, "\ud800", "日本", "می\u200cخواهم", "👩\u200d👧", "memorist:server", "-u",
+    "null",
+]  # fmt: skip
+IDS = [
+    "x1", " x1", "x1 ", "X1", "x\n1", "x\r\n1", "a/b", "..", ".", "%2F", "%", "?a", "#a", "a&b", "a+b", "é",
+    "e\u0301", "-x", "--json",
+    "\u200b", "\0", " ", "\ud800", "x" * 300, "日本", "null",
+]  # fmt: skip
+TEXTS = [
+    "Likes tea",
+    " leading",
+    "trailing\n",
+    "a\r\nb",
+    "tea\0",
+    "é",
+    "e\u0301",
+    "\u202etea",
+    "-",
+    "--x",
+    " ",
+    "",
+    "<b>",
+    "\ud800",
+    "@x",
+]
+TIMES: list[Any] = [
+    "2024-05-01", "1:56 pm on 8 May, 2023", 1683554160, 1683554160.5, "05.01.2024", "10/11/2012",
+    "2024-05-01 12:00 EST", "soon",
+    "", " ", True, None, "1." * 60, 1e300, "2024-05-01T12:00+02:00", [], "7 days ago", "90d",
+]  # fmt: skip
+ODD: list[Any] = [None, True, 5, 2.5, [], {}, "x"]
+LIMITS: list[Any] = [0, -1, 50, 10_000, 10_001, 10**30, "5", True, None, 2.5]
+METADATA: list[Any] = [{}, {"a": 1}, {"a": {"b": [1, None, "é"]}}, {"a": 2**70}, {"": 1}, {"a.b": 1}, [], "x", None, 5]
+WHERE: list[Any] = [
+    {"a": 1},
+    {"a": {"$gte": 0}},
+    {"a": {"$near": 1}},
+    {"$or": []},
+    {"$and": 5},
+    {},
+    [],
+    "x",
+    None,
+    {"a": 2**64},
+]
+KINDS: list[Any] = ["note", "message", "topic", "fact", "nots", "NOTE", "", None, 5, ["note", "fact"], []]
+UNKNOWN = ["user_id", "k", "top_k", "colour", "filters", "limitt", "contents"]
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """Stands for the id of the nth record that was stored in this play, whatever it is behind a door."""
+
+    number: int
+
+
+@dataclass(frozen=True)
+class Call:
+    """A verb, whose records it is about, and its arguments."""
+
+    verb: str
+    user: str | None
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+_ids = st.sampled_from(IDS) | st.builds(Earlier, st.integers(0, 2))
+_times, _odd, _flags = st.sampled_from(TIMES), st.sampled_from(ODD), st.sampled_from([True, False, None, "yes", 1])
+_narrowing = {
+    "kind": st.sampled_from(KINDS), "where": st.sampled_from(WHERE), "since": _times, "until": _times,
+    "session": st.sampled_from(["s1", "", " s", "a\nb", 5]),
+}  # fmt: skip
+_listing = {**_narrowing, "shared": _flags, "limit": st.sampled_from(LIMITS)}
+VERBS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
+    "remember": (
+        {"content": st.sampled_from([*TEXTS, None, True, 5])},
+        {"id": st.sampled_from(IDS), "key": st.sampled_from(IDS), "kind": st.sampled_from(KINDS[:9]),
+         "happened_at": _times, "metadata": st.sampled_from(METADATA), "cue": st.sampled_from(TEXTS),
+         "source": st.sampled_from(["me", "", 5]),
+         "session": _narrowing["session"], "verified": _flags, "rating": st.sampled_from([0.5, 2, "1", True, None])},
+    ),
+    "get": ({"id": _ids}, {}),
+    "history": ({"id": _ids}, {}),
+    "revise": ({"id": _ids}, {"content": st.sampled_from(TEXTS) | _odd, "metadata": st.sampled_from(METADATA),
+                              "verified": _flags, "happened_at": _times}),
+    "rate": ({"id": _ids, "rating": st.sampled_from([1, -1, 0.5, None, 2, "1", True, 10**400])}, {}),
+    "forget": ({"id": _ids}, {}),
+    "lookup": ({"key": st.sampled_from(IDS)}, {"kind": st.sampled_from(KINDS[:9]), "shared": _flags}),
+    "recall": ({"query": st.sampled_from([each for each in TEXTS if each != "\ud800"]) | _odd}, _listing),
+    "recent": ({}, _listing),
+    "browse": ({}, {**_listing, "superseded": _flags, "order": st.sampled_from(["oldest", "key", "up", None]),
+                    "key_prefix": st.sampled_from(["x", "", 5])}),
+    "count": ({}, {**_narrowing, "superseded": _flags}),
+    "purge": ({}, {"shared": st.sampled_from([True, False])}),
+}  # fmt: skip
+
+
+@st.composite
+def calls(draw: Any) -> Call:
+    verb = draw(st.sampled_from([*VERBS, "remember", "remember", "remember"]))
+    needed, optional = VERBS[verb]
+    arguments = {name: draw(values) for name, values in needed.items()}
+    for name in draw(st.lists(st.sampled_from(sorted(optional)), max_size=2, unique=True)) if optional else []:
+        arguments[name] = draw(optional[name])
+    if draw(st.integers(0, 15)) == 0:
+        arguments[draw(st.sampled_from(UNKNOWN))] = draw(_odd)
+    return Call(verb, draw(st.sampled_from(["alice", "alice", "alice", *USERS])), arguments)

@@ -1,0 +1,93 @@
+"""REST, the user in the query or in a header."""
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, ClassVar
+from urllib.parse import quote
+
+import httpx
+
+from doors.base import Door, Refused, family_of
+from doors.calls import UNKNOWN, Call
+from memorist.serve.app import create_app
+
+
+class Rest(Door):
+    """REST, the user in the query."""
+
+    in_query: ClassVar[Mapping[str, tuple[str, ...]]] = {"lookup": ("key", "kind", "shared"), "purge": ("shared",)}
+
+    def takes(self, call: Call) -> bool:
+        in_body = call.verb in ("remember", "revise", "rate", "recall", "recent", "browse", "count")
+        if not in_body and any(name in UNKNOWN for name in call.arguments):
+            return False  # a query's texts are read in another way than Python's arguments
+        in_query = (*self.in_query.get(call.verb, ()), *(() if call.verb == "remember" else ("session",)))
+        return all(isinstance(call.arguments.get(name, ""), str | bool) for name in in_query)
+
+    @asynccontextmanager
+    async def ready(self) -> AsyncIterator[Door]:
+        app = create_app(self.memory, open=True)
+        transport = httpx.ASGITransport(app=app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as self.http:
+            yield self
+
+    async def call(self, tenant: str, call: Call) -> Any:
+        body = dict(call.arguments)
+        method, path = "POST", f"/v1/{call.verb}"
+        query: dict[str, Any] = {"tenant": tenant}
+        headers = self.named(call.user, query)
+        names = (
+            self.in_query.get(call.verb, ())
+            if call.verb == "remember"
+            else (*self.in_query.get(call.verb, ()), "session")
+        )
+        query |= {name: body.pop(name) for name in names if name in body}
+        if call.verb == "remember":
+            path, body = "/v1/records", {"records": [body]}
+        elif call.verb == "forget":
+            body["ids"] = [body.pop("id")]
+        elif call.verb in ("get", "history", "revise", "rate"):
+            part = quote(body.pop("id").encode("utf-8", "surrogatepass"), safe="").replace(".", "%2E")
+            path = f"/v1/records/{part}" + {"history": "/history", "rate": "/rating"}.get(call.verb, "")
+            method = {"revise": "PATCH", "rate": "PUT"}.get(call.verb, "GET")
+        elif call.verb == "lookup":
+            method = "GET"
+        encoded = "&".join(f"{name}={_as_query(value)}" for name, value in query.items())
+        content = b"" if method == "GET" or call.verb == "purge" else json.dumps(body).encode()
+        answer = await self.http.request(
+            method, f"{path}?{encoded}", content=content, headers=[(b"content-type", b"application/json"), *headers]
+        )
+        told = answer.json()
+        if answer.status_code >= 400:
+            assert answer.status_code < 500, told
+            raise Refused(family_of(told["error"]))
+        if call.verb == "remember":
+            return told["records"][0]
+        if call.verb == "recall":
+            return [hit["record"] for hit in told["hits"]]
+        for name in ("records", "changes", "count", "forgotten", "purged"):
+            if name in told:
+                return told[name]
+        return told
+
+    def named(self, user: str | None, query: dict[str, Any]) -> list[tuple[bytes, bytes]]:
+        if user is not None:
+            query["user"] = user
+        return []
+
+
+class RestByHeader(Rest):
+    """REST, the user in the header Memorist-User."""
+
+    def takes(self, call: Call) -> bool:
+        named = call.user is None or (call.user == call.user.strip() and not {"\n", "\r", "\0"} & set(call.user))
+        return named and super().takes(call)
+
+    def named(self, user: str | None, query: dict[str, Any]) -> list[tuple[bytes, bytes]]:
+        return [] if user is None else [(b"memorist-user", user.encode("utf-8", "surrogatepass"))]
+
+
+def _as_query(value: Any) -> str:
+    text = str(value).lower() if isinstance(value, bool) else value
+    return quote(text.encode("utf-8", "surrogatepass"), safe="")
