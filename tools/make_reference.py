@@ -34,6 +34,15 @@ PAGES = {
         "Loading chats and exports",
         {"memorist.files.chats": "load_file load_chat", "memorist.lines": "LoadReport BadLine"},
     ),
+    "imports": (
+        "Importing from other programs",
+        {
+            "memorist.imports": "load read survey find readers ImportReport Survey Found",
+            "memorist.imports.sync": "-",
+            "memorist.imports.reader": "",
+            "memorist.imports.sources": "",
+        },
+    ),
     "settings": ("Settings", {"memorist.config": ""}),
     "errors": ("Errors", {"memorist.errors": "-"}),
     "embedders": (

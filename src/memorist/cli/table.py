@@ -12,6 +12,7 @@ _MODULES: Mapping[str, str] = {
     "demo": "demo",
     "writing": "remember revise forget purge rate",
     "reading": "recall context recent browse get count history",
+    "importing": "import",
     "files": "load export",
     "digest": "digest",
     "upkeep": "backup reindex",

@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 from memorist.errors import FormatError, InvalidInputError, MemoristError, ScopeError
-from memorist.lines import BadLine, LoadReport, is_export, read_object, store_each
-from memorist.records import MAX_ID, Draft, Kind, Record
+from memorist.files.storing import scoped_to, store_new
+from memorist.lines import BadLine, LoadReport, is_export, read_object
+from memorist.records import MAX_ID, Draft, Kind
 from memorist.times import iso, now, parse_time
 
 if TYPE_CHECKING:
@@ -106,7 +107,6 @@ async def load_chat(memory: Memory, lines: Iterable[str | bytes]) -> LoadReport:
 class _Line:
     number: int
     memory: Memory
-    id: str
     draft: Draft
 
 
@@ -144,7 +144,7 @@ class _Reader:
             metadata=_metadata(fields),
         )
         draft.to_record(memory.scope, now())  # so that a bad line is known before any of its batch is stored
-        return _Line(number, memory, record_id, draft)
+        return _Line(number, memory, draft)
 
     def _counted(self, user: str | None, *parts: object) -> str:
         same = _hash(user, *parts)
@@ -153,13 +153,8 @@ class _Reader:
         return _hash(*parts, self._times[same])
 
     def _memory_of(self, user: str | None) -> Memory:
-        own = self._memory.scope.user
-        if own is not None and user not in (None, own):
-            raise ScopeError(f"it is a record of user {user!r}, and this is the memory of user {own!r}")
-        if user in (None, own):
-            return self._memory
         if user not in self._scoped:
-            self._scoped[user] = self._memory.scoped(user=user)
+            self._scoped[user] = scoped_to(self._memory, user)
         return self._scoped[user]
 
 
@@ -172,28 +167,16 @@ async def _store(batch: Sequence[_Line], report: LoadReport) -> None:
 
 
 async def _store_part(memory: Memory, lines: Sequence[_Line], report: LoadReport) -> None:
-    # Asked first, so that loading again what is there costs no embedding.
-    there = {record.id: record for record in await memory.unlabelled().find([line.id for line in lines])}
-    new: dict[str, Draft] = {}
-    for line in lines:
-        if line.id not in there:
-            new.setdefault(line.id, line.draft)
-
-    async def remember(drafts: Sequence[Draft]) -> Sequence[Record]:
-        return await memory.remember(drafts, if_exists="ignore")
-
-    outcomes = dict(zip(new, await store_each([*new.values()], remember), strict=True)) if new else {}
-    for line in lines:
-        outcome = there.get(line.id) or outcomes[line.id]
+    outcomes = await store_new(memory, [line.draft for line in lines])
+    for line, (outcome, new) in zip(lines, outcomes, strict=True):
         if isinstance(outcome, MemoristError):
             report.bad.append(BadLine(line.number, str(outcome)))
         elif outcome.content != line.draft.content and outcome.version == 1:
-            report.bad.append(BadLine(line.number, f"the id {line.id!r} is taken by a message with another text"))
-        elif line.id in there:
-            report.existing += 1
-        else:
-            there[line.id] = outcome
+            report.bad.append(BadLine(line.number, f"the id {line.draft.id!r} is taken by a message with another text"))
+        elif new:
             report.added += 1
+        else:
+            report.existing += 1
 
 
 def _own_id(group: str | None, session: str | None, id: str) -> str:

@@ -13,7 +13,7 @@ from memorist.records import Draft, Kind, Record, make_id
 from memorist.times import TimeLike, iso, now
 from memorist.verbs import Verbs
 
-__all__ = ["Conversation", "estimate_tokens"]
+__all__ = ["Conversation", "estimate_tokens", "message_id"]
 
 _NAMESPACE = uuid.UUID("6d656d6f-7269-5374-8000-636f6e766572")
 _STATE_VERSION = 1
@@ -255,7 +255,12 @@ class Conversation:
     def _record_id(self, id: str) -> str:
         """Return the record id of a message id, which differs between sessions."""
         scope = self._memory.scope
-        return uuid.uuid5(_NAMESPACE, json.dumps([scope.agent, scope.session, id])).hex
+        return message_id(scope.agent, scope.session, id)
+
+
+def message_id(agent: str | None, session: str | None, id: str) -> str:
+    """Return the id of the record of a message that has an id of its caller's."""
+    return uuid.uuid5(_NAMESPACE, json.dumps([agent, session, id])).hex
 
 
 def _without_duplicates(messages: Iterable[Message], stored: Mapping[str, Record]) -> list[Message]:

@@ -1,0 +1,173 @@
+"""import: other programs' data, recognised, shown, and stored once it is confirmed."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any
+from zoneinfo import ZoneInfo
+
+import typer
+
+from memorist.cli.options import AsJson, User
+from memorist.cli.progress import records_bar, spinner
+from memorist.cli.running import EXIT_BAD_LINES, confirm, opened, run
+from memorist.cli.showing import clean, counted, print_json
+
+if TYPE_CHECKING:
+    from memorist.imports import ImportReport, Options, Source, Survey
+
+__all__ = ["register"]
+
+_MOST_SHOWN = 20
+_MOST_SPEAKERS = 8
+
+Column = Annotated[str | None, typer.Option(metavar="COLUMN", help="A table's column.", rich_help_panel="Tables")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to `app`."""
+    app.command("import")(import_)
+
+
+def import_(
+    context: typer.Context,
+    paths: Annotated[
+        list[str], typer.Argument(metavar="PATH…", help="Files, folders, zips; - reads the standard input.")
+    ],
+    user: User = None,
+    format: Annotated[
+        str | None, typer.Option("--as", metavar="FORMAT", help="The format, where it is not recognised.")
+    ] = None,
+    me: Annotated[str | None, typer.Option(metavar="NAME", help="Which speaker you are.")] = None,
+    zone: Annotated[
+        str | None,
+        typer.Option(metavar="ZONE", help="The zone of times that name none: Europe/Oslo. By default this machine's."),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Import without asking.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be imported, and store nothing.")] = False,
+    text: Column = None,
+    when: Annotated[
+        str | None, typer.Option("--time", metavar="COLUMN", help="A table's column.", rich_help_panel="Tables")
+    ] = None,
+    speaker: Column = None,
+    session: Column = None,
+    id: Column = None,
+    json: AsJson = False,
+) -> None:
+    """Import chats, notes and memories that another program exported; which program, the files say themselves.
+
+    What was found is shown, and stored once you confirm. It is never stored twice: an import that was interrupted
+    can be repeated, and so can one of a newer export of the same account. What was edited since is revised. Parts
+    that cannot be read are left out, counted and listed, and then the exit code is 3.
+    """
+    from memorist.imports import Options
+
+    named = {"text": text, "time": when, "speaker": speaker, "conversation": session, "id": id}
+    columns = {name: column for name, column in named.items() if column is not None}
+    options = Options(me=me, zone=None if zone is None else _zone(zone), columns=columns)
+    reports = [_import(context, path, user, format, options, yes=yes, dry_run=dry_run, json=json) for path in paths]
+    if json:
+        print_json(reports)
+    if any(report["bad"] for report in reports):
+        raise typer.Exit(EXIT_BAD_LINES)
+
+
+def _zone(name: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name)
+    except (LookupError, ValueError, OSError) as error:
+        raise typer.BadParameter(
+            f"there is no zone {name!r}; write one such as Europe/Oslo", param_hint="--zone"
+        ) from error
+
+
+def _import(
+    context: typer.Context,
+    path: str,
+    user: str | None,
+    format: str | None,
+    options: "Options",
+    *,
+    yes: bool,
+    dry_run: bool,
+    json: bool,
+) -> Mapping[str, Any]:
+    """Show what one source holds, store it if that is wanted, and return the report as JSON."""
+    from memorist.imports import Source, load, survey
+
+    async def look() -> "tuple[Source, Survey]":
+        source = Source(path)
+        with spinner(f"Reading {clean(source.name)}"):
+            return source, survey(source, format=format, options=options)
+
+    source, found = run(look)
+    with source:
+        if not json:
+            _show(source.name, found)
+        if dry_run:
+            return {"found": _plain(found), "bad": found.bad}
+        if not yes:
+            confirm("Import this?")
+        options = options if found.me is None else replace(options, me=found.me)
+
+        async def work() -> "ImportReport":
+            async with opened(context, user, new=True) as memory:
+                with records_bar(f"Importing {clean(source.name)}") as bar:
+                    total = found.messages + found.notes + found.bad
+                    show = None if bar is None else lambda done: bar(done, total)
+                    return await load(memory, source, format=format, options=options, progress=show)
+
+        begun = time.perf_counter()
+        report = run(work)
+    if not json:
+        _say(report, time.perf_counter() - begun)
+    bad = [{"file": each.file, "where": each.where, "reason": each.reason} for each in report.bad]
+    counts = {"added": report.added, "revised": report.revised, "existing": report.existing}
+    return {"found": _plain(found), **counts, "bad": bad}
+
+
+def _show(name: str, found: "Survey") -> None:
+    """Print what a source holds."""
+    parts = [
+        counted(found.messages, "message") if found.messages else "",
+        counted(found.conversations, "conversation") if found.conversations else "",
+        counted(found.notes, "note") if found.notes else "",
+        _span(found.first, found.last),
+    ]
+    typer.echo(f"{clean(name)} ({', '.join(found.titles)}): {', '.join(filter(None, parts)) or 'nothing to store'}")
+    if found.me is not None:
+        typer.echo(f"You are {clean(found.me)!r}.")
+    elif found.speakers:
+        more = ", …" if len(found.speakers) > _MOST_SPEAKERS else ""
+        names = ", ".join(clean(each) for each in found.speakers[:_MOST_SPEAKERS])
+        typer.echo(f"Who you are is not said; --me NAME tells it: {names}{more}")
+    if found.bad:
+        typer.echo(f"{counted(found.bad, 'part')} cannot be read")
+    if found.unknown:
+        typer.echo(f"{counted(len(found.unknown), 'file')} of no known format left out")
+
+
+def _span(first: datetime | None, last: datetime | None) -> str:
+    """Return the days from the first to the last, in words, as they are here."""
+    if first is None or last is None:
+        return ""
+    days = [f"{each.day} {each:%B %Y}" for each in (first.astimezone(), last.astimezone())]
+    return days[0] if days[0] == days[1] else f"{days[0]} to {days[1]}"
+
+
+def _plain(found: "Survey") -> Mapping[str, Any]:
+    times = {name: None if (at := getattr(found, name)) is None else at.isoformat() for name in ("first", "last")}
+    return {**asdict(found), **times}
+
+
+def _say(report: "ImportReport", seconds: float) -> None:
+    """Print what came of an import."""
+    bad = len(report.bad)
+    revised = f"{report.revised:,} revised, " if report.revised else ""
+    counts = f"{report.added:,} added, {revised}{report.existing:,} there already, {counted(bad, 'bad part')}"
+    typer.echo(f"{counts} ({seconds:.1f} s)")
+    for each in report.bad[:_MOST_SHOWN]:
+        typer.echo(clean(str(each)), err=True)
+    if bad > _MOST_SHOWN:
+        typer.echo(f"… and {bad - _MOST_SHOWN:,} more", err=True)

@@ -1,0 +1,61 @@
+"""Storing drafts that have ids of their own: those that are there already are left alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from memorist.errors import MemoristError, ScopeError
+from memorist.lines import store_each
+from memorist.records import Draft, Record
+
+if TYPE_CHECKING:
+    from memorist.memory import Memory
+
+__all__ = ["scoped_to", "store_new"]
+
+
+async def store_new(memory: Memory, drafts: Sequence[Draft]) -> list[tuple[Record | MemoristError, bool]]:
+    """Store the drafts whose ids are not there; return the record or the error of each, and whether it is new.
+
+    Of several drafts with one id, the first is stored.
+
+    Raises:
+        EmbedderError: none of them could be embedded.
+        StoreError: none of them was stored.
+    """
+    ids = [str(draft.id) for draft in drafts]
+    # Asked first, so that what is there costs no embedding.
+    there = {record.id: record for record in await memory.unlabelled().find(ids)} if ids else {}
+    new: dict[str, Draft] = {}
+    for id, draft in zip(ids, drafts, strict=True):
+        if id not in there:
+            new.setdefault(id, draft)
+
+    async def remember(some: Sequence[Draft]) -> Sequence[Record]:
+        return await memory.remember(some, if_exists="ignore")
+
+    stored = dict(zip(new, await store_each([*new.values()], remember), strict=True)) if new else {}
+    outcomes: list[tuple[Record | MemoristError, bool]] = []
+    for id in ids:
+        if id in there:
+            outcomes.append((there[id], False))
+            continue
+        outcomes.append((outcome := stored[id], True))
+        if isinstance(outcome, Record):
+            there[id] = outcome
+    return outcomes
+
+
+def scoped_to(memory: Memory, user: str | None) -> Memory:
+    """Return the memory of the user that a file names; the memory itself where it names none.
+
+    Raises:
+        ScopeError: it is another user's memory.
+    """
+    own = memory.scope.user
+    if user in (None, own):
+        return memory
+    if own is not None:
+        raise ScopeError(f"it is a record of user {user!r}, and this is the memory of user {own!r}")
+    return memory.scoped(user=user)

@@ -1,0 +1,240 @@
+"""Storing what readers yield: each message once, also when it comes again in a newer export."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from memorist.errors import InvalidInputError, MemoristError, ScopeError
+from memorist.files.storing import scoped_to, store_new
+from memorist.imports.reader import Bad, Item, Options, Reader
+from memorist.imports.sources import Part, Source
+from memorist.imports.surveying import find, moment_of, read_found
+from memorist.kinds.conversation import message_id
+from memorist.records import Draft, Kind, Record
+from memorist.scope import checked_name
+from memorist.times import iso, now
+
+if TYPE_CHECKING:
+    from memorist.memory import Memory
+
+__all__ = ["BadPart", "ImportReport", "load"]
+
+_BATCH = 300
+_REMEMBERED = 200_000
+"""How many different messages without an id are counted at once; the same words further apart count as one."""
+
+
+@dataclass(frozen=True, slots=True)
+class BadPart:
+    """A part of a source that could not be stored: the file, the place in it, and why."""
+
+    file: str
+    where: str
+    reason: str
+
+    def __str__(self) -> str:
+        return ", ".join(each for each in (self.file, self.where) if each) + f": {self.reason}"
+
+
+@dataclass(slots=True)
+class ImportReport:
+    """What came of an import: how many records were added, revised, and there before, and the bad parts.
+
+    Revised are those whose text changed in the source since it was last imported.
+    """
+
+    added: int = 0
+    revised: int = 0
+    existing: int = 0
+    bad: list[BadPart] = field(default_factory=list)
+
+
+async def load(
+    memory: Memory,
+    path: str | os.PathLike[str] | Source,
+    *,
+    format: str | None = None,
+    options: Options | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> ImportReport:
+    """Store what a source holds; what is there already is left alone.
+
+    What is stored is on disk batch by batch, so an interrupted import is repeated to go on. A message that was
+    edited in the source since it was imported is revised, and its history keeps the old text.
+
+    Args:
+        memory: where to. A scope with a user takes no other user's.
+        path: a file, a folder, a zip, or "-" for the standard input.
+        format: the format, where it is not to be recognised; see `readers`.
+        options: what the files do not say: who the user is, the zone of times, a table's columns.
+        progress: called with the number of items read so far.
+
+    Raises:
+        InvalidInputError: it cannot be read, or there is no such format.
+        FormatError: nothing in it is of a known format.
+        StoreError, EmbedderError: the batch at hand was not stored; those before it were.
+    """
+    if not isinstance(path, Source):
+        with Source(path) as source:
+            return await load(memory, source, format=format, options=options, progress=progress)
+    options = options or Options()
+    report = ImportReport()
+    desk = _Desk(memory, options)
+    batch: list[_Entry] = []
+    number = 0
+    for number, (reader, part, item) in enumerate(read_found(find(path, format), options), start=1):
+        try:
+            if isinstance(item, Bad):
+                report.bad.append(BadPart(part.name, item.where, item.reason))
+            else:
+                batch.append(desk.entry(reader, part, item))
+        except (InvalidInputError, ScopeError) as error:
+            report.bad.append(BadPart(part.name, getattr(item, "where", ""), str(error)))
+        if len(batch) >= _BATCH:
+            await _store(batch, report)
+            batch = []
+            if progress is not None:
+                progress(number)
+    await _store(batch, report)
+    if progress is not None:
+        progress(number)
+    return report
+
+
+# --- from items to drafts --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    file: str
+    where: str
+    memory: Memory
+    draft: Draft
+
+
+class _Desk:
+    """Turns items into drafts, and counts the occurrences of those that have no id."""
+
+    def __init__(self, memory: Memory, options: Options) -> None:
+        self._memory = memory
+        self._options = options
+        self._seen: OrderedDict[bytes, int] = OrderedDict()
+
+    def entry(self, reader: Reader, part: Part, item: Item) -> _Entry:
+        """Return the draft of an item, checked, so that a bad one is known before any of its batch is stored."""
+        memory = scoped_to(self._memory, item.user)
+        moment = moment_of(item, self._options.zone)
+        place = f"{reader.name}:{item.conversation}" if item.conversation is not None else None
+        session = None
+        if item.kind is Kind.MESSAGE and item.conversation is not None:
+            session = item.conversation if item.shared_id else _label(place or "")
+        own = item.id or self._counted(reader, item)
+        draft = Draft(
+            content=item.content,
+            kind=item.kind,
+            id=_record_id(reader, item, session, own, memory.scope.agent),
+            cue=item.cue,
+            key=item.key,
+            session=session,
+            agent=item.agent,
+            happened_at=moment,
+            payload=self._payload(item, own),
+            metadata={name: value for name, value in item.metadata.items() if value not in (None, "", [], {})},
+            source=f"import:{reader.name}",
+        )
+        draft.to_record(memory.scope, now())
+        return _Entry(part.name, item.where, memory, draft)
+
+    def _payload(self, item: Item, own: str) -> dict[str, Any]:
+        me = self._options.me
+        role = item.role
+        if role is None and me is not None and item.speaker is not None:
+            role = "user" if item.speaker == me else "other"
+        said = {"role": role, "speaker": item.speaker} if item.kind is Kind.MESSAGE else {}
+        text = _digest(item.content, item.cue)[:16] if item.id is not None else None
+        given = {**said, "id": own, "imported": text}
+        return {name: value for name, value in given.items() if value is not None}
+
+    def _counted(self, reader: Reader, item: Item) -> str:
+        """Return an id made of what was said, by whom, where and when as it is written, and its occurrence number."""
+        when = item.happened_at
+        moment = iso(when) if isinstance(when, datetime) and when.tzinfo else str(when)
+        parts = (reader.name, item.conversation, item.speaker, item.role, moment, item.content, item.cue)
+        same = bytes.fromhex(_digest(*parts))
+        count = self._seen.pop(same, 0) + 1
+        self._seen[same] = count
+        if len(self._seen) > _REMEMBERED:
+            self._seen.popitem(last=False)
+        return _digest(*parts, count)
+
+
+def _record_id(reader: Reader, item: Item, session: str | None, own: str, agent: str | None) -> str:
+    if session is not None:
+        return message_id(item.agent or agent, session, own)
+    return own if item.shared_id else f"{reader.name}-{_digest(item.conversation, own)}"
+
+
+def _label(name: str) -> str:
+    """Return a session's name: the one given, or what stands for one that cannot be a name."""
+    name = " ".join(name.split())
+    try:
+        return checked_name("session", name)
+    except InvalidInputError:
+        return f"{name.partition(':')[0]}:{_digest(name)}"
+
+
+def _digest(*parts: object) -> str:
+    return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()[:32]
+
+
+# --- storing ---------------------------------------------------------------------------------------------
+
+
+async def _store(batch: Sequence[_Entry], report: ImportReport) -> None:
+    users: dict[str | None, list[_Entry]] = {}
+    for entry in batch:
+        users.setdefault(entry.memory.scope.user, []).append(entry)
+    for entries in users.values():
+        memory = entries[0].memory
+        outcomes = await store_new(memory, [entry.draft for entry in entries])
+        for entry, (outcome, new) in zip(entries, outcomes, strict=True):
+            if isinstance(outcome, MemoristError):
+                report.bad.append(BadPart(entry.file, entry.where, str(outcome)))
+            elif new:
+                report.added += 1
+            elif _is_edited(outcome, entry.draft):
+                await _revise(memory, entry, outcome, report)
+            else:
+                report.existing += 1
+
+
+def _is_edited(record: Record, draft: Draft) -> bool:
+    """Whether the source's text is another than at the last import, whatever became of the record since."""
+    before, after = record.payload.get("imported"), (draft.payload or {}).get("imported")
+    return before is not None and after is not None and before != after
+
+
+async def _revise(memory: Memory, entry: _Entry, record: Record, report: ImportReport) -> None:
+    draft = entry.draft
+    if not record.current:
+        report.existing += 1
+        return
+    try:
+        await memory.unlabelled().revise(
+            record.id,
+            content=draft.content,
+            cue=draft.cue,
+            metadata={**record.metadata, **(draft.metadata or {})},
+            payload={**record.payload, **(draft.payload or {})},
+            source=draft.source,
+        )
+        report.revised += 1
+    except InvalidInputError as error:
+        report.bad.append(BadPart(entry.file, entry.where, str(error)))

@@ -1,0 +1,96 @@
+"""What a reader of a format is, what it is told, and what it yields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import tzinfo
+from typing import TYPE_CHECKING, Any
+
+from memorist.records import Kind
+from memorist.times import TimeLike
+
+if TYPE_CHECKING:
+    from memorist.imports.sources import Part
+
+__all__ = ["Bad", "Item", "Options", "Reader"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """A message or a note, as a file has it.
+
+    Args:
+        content: the text. An item with a blank one is left out.
+        where: its place in the file, for errors: "line 12".
+        kind: what record it becomes.
+        conversation: the source's own id of the conversation, or its name if it has no id; becomes the session.
+        id: the source's own id, unique in the conversation, or in the source where there is none. An item without
+            one is identified by its conversation, speaker, time and text, and its occurrence among the same.
+        speaker: who said it.
+        role: "user", "assistant", "system", "tool", or None where the source does not know.
+        happened_at: when; a datetime without a zone is local time, in the zone of the options.
+        cue: the text that recall matches instead of the content.
+        key: an exact handle.
+        metadata: further fields, JSON.
+        agent: the label.
+        user: whose record it is, where the source says so; by default the memory's own user.
+        shared_id: take `id` as the record's id, and `conversation` as its session, as they are: for what other
+            parts of this package store under the same names.
+    """
+
+    content: str
+    where: str
+    kind: Kind = Kind.MESSAGE
+    conversation: str | None = None
+    id: str | None = None
+    speaker: str | None = None
+    role: str | None = None
+    happened_at: TimeLike | None = None
+    cue: str | None = None
+    key: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    agent: str | None = None
+    user: str | None = None
+    shared_id: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Bad:
+    """A part of a file that could not be read: its place in the file, and why."""
+
+    where: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What a reader cannot know from the file.
+
+    Args:
+        me: the speaker who is the user.
+        zone: the zone of times that name none; by default that of this machine.
+        columns: which column of a table is the text, time, speaker, conversation or id.
+    """
+
+    me: str | None = None
+    zone: tzinfo | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Reads one format; found by its name, or by the entry point of that name in the group `memorist.readers`.
+
+    Args:
+        name: the format, as in ``--as NAME``. It becomes part of the records' sessions and ids.
+        title: what people call it.
+        recognise: whether a file is of this format, from its name, its first bytes and the files beside it.
+        read: yields the items of a file, in order, and its bad parts. It raises FormatError where nothing after
+            that place can be read.
+    """
+
+    name: str
+    title: str
+    recognise: Callable[[Part], bool]
+    read: Callable[[Part, Options], Iterator[Item | Bad]]

@@ -1,0 +1,1 @@
+"""One file for each format: what recognises it, and what reads it."""

@@ -1,0 +1,92 @@
+"""ChatGPT's data export: ``conversations.json``, or several numbered ones, in a zip or by themselves.
+
+A conversation is a tree of messages. What is read is the branch that was shown last, from ``current_node`` up.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from memorist.imports.reader import Bad, Item, Options, Reader
+from memorist.imports.readers.common import attempt, each
+from memorist.imports.sources import Part
+
+_CITATION = re.compile("\ue200[^\ue201]*\ue201|【\\d+[^】]*†[^】]*】")
+_SHOWN = ("user", "assistant", "tool")
+
+
+def recognise(part: Part) -> bool:
+    """Whether the objects of a file are conversations with a mapping of messages."""
+    return {"mapping", "title"} <= part.keys or {"mapping", "create_time"} <= part.keys
+
+
+def read(part: Part, options: Options) -> Iterator[Item | Bad]:
+    """Yield what the user, the assistant and its tools said in each conversation; no thinking, nothing hidden."""
+    return each(part, _conversation)
+
+
+def _conversation(where: str, talk: Any) -> Iterator[Item | Bad]:
+    about = {"conversation": talk.get("title")}
+    id = str(talk.get("conversation_id") or talk.get("id") or f"{talk.get('title')} {talk.get('create_time')}")
+    when = talk.get("create_time")
+    for message in _branch(talk["mapping"], talk.get("current_node")):
+        when = message.get("create_time") or when
+        yield from attempt(where, _message, where, message, id, when, about)
+
+
+def _message(where: str, message: Any, talk: str, when: Any, about: Mapping[str, Any]) -> Iterator[Item]:
+    role, details = message["author"]["role"], message.get("metadata") or {}
+    if role not in _SHOWN or details.get("is_visually_hidden_from_conversation"):
+        return
+    attached = [each.get("name") for each in details.get("attachments") or ()]
+    yield Item(
+        content=_CITATION.sub("", _text(message.get("content") or {})).strip(),
+        where=where,
+        conversation=talk,
+        id=message.get("id"),
+        role=role,
+        speaker=message["author"].get("name") if role == "tool" else None,
+        happened_at=when,
+        metadata={**about, "model": details.get("model_slug"), "attachments": attached},
+    )
+
+
+def _branch(nodes: Mapping[str, Any], current: Any) -> list[Mapping[str, Any]]:
+    """Return the messages from the root to the current node, or to the newest leaf where none is named."""
+    if current not in nodes:
+        leaves = [name for name, node in nodes.items() if not node.get("children")]
+        current = max(leaves, key=lambda name: (nodes[name].get("message") or {}).get("create_time") or 0, default=None)
+    found: list[Mapping[str, Any]] = []
+    seen: set[str] = set()
+    while current in nodes and current not in seen:
+        seen.add(current)
+        node = nodes[current]
+        if isinstance(node.get("message"), dict):
+            found.append(node["message"])
+        current = node.get("parent")
+    return found[::-1]
+
+
+def _text(content: Mapping[str, Any]) -> str:
+    """Return the text of a message's content, by its type; "" for thinking, images and settings."""
+    match content.get("content_type"):
+        case "text" | "multimodal_text":
+            return "\n".join(filter(None, map(_part, content.get("parts") or ())))
+        case "code" | "execution_output":
+            return content.get("text") or ""
+        case "tether_quote":
+            return "\n".join(filter(None, (content.get("title"), content.get("text"))))
+        case "tether_browsing_display":
+            return content.get("result") or ""
+        case _:
+            return ""
+
+
+def _part(part: Any) -> str:
+    """Return a part's text: its own, or what was said in a recording."""
+    if isinstance(part, dict):
+        part = part.get("text")
+    return part if isinstance(part, str) else ""
+
+
+READER = Reader("chatgpt", "ChatGPT", recognise, read)

@@ -1,0 +1,200 @@
+"""WhatsApp's chat export: a text file, whose form depends on the phone, its language and its clock.
+
+A message begins with its date and time, in brackets (iOS) or before a dash (Android). Which number is the day and
+which the month is decided over the whole file.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+from pathlib import PurePosixPath
+from typing import TypeAlias
+
+from memorist.imports.reader import Bad, Item, Options, Reader
+from memorist.imports.sources import Part
+
+_Numbers: TypeAlias = tuple[int, int, int]
+
+_HEADER = re.compile(
+    r"(?P<open>\[)?(?P<one>\d{1,4})(?:[./-] ?|년 )(?P<two>\d{1,2})(?:[./-] ?|월 )(?P<three>\d{1,4})(?:일|\.)?"
+    r"(?P<before>[^\d\n]{1,15}?)(?P<hour>\d{1,2})[:.](?P<minute>\d\d)(?:[:.](?P<second>\d\d))?"
+    r"(?P<after> ?[^\d\[\]\n–—-]{0,12}?)(?(open)\] ?|(?: [-–—] |(?<=\d), ))"
+)
+_MARKS = dict.fromkeys(map(ord, "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"))
+_SPACES = {0xA0: " ", 0x202F: " ", 0x2009: " ", ord("\r"): None}
+_BY_THE_APP = "\u200e"
+"""Stands before what iOS writes into a message itself: "image omitted", "You deleted this message"."""
+_AFTERNOON = {"pm", "p", "下午", "晚上", "中午", "午後", "오후", "م", "μμ", "ip", "du", "em", "nachm", "ch", "nm"}
+_MORNING = {"am", "a", "上午", "凌晨", "清晨", "早上", "午前", "오전", "ص", "πμ", "ap", "de", "fm", "vorm", "sa", "vm"}
+_NO_NAME = re.compile('["“„«]')
+_PLACEHOLDER = re.compile(r"<[^<>]{3,60}>")
+_ATTACHED = re.compile(r"(?:<[^<>:]+: (?P<ios>[^<>]+)>|(?P<android>\S[^\n]*\.\w{2,5}) \([^()\n]+\))(?:\n|$)")
+_EDITED = re.compile(
+    r"\s*<(?:This message was edited|Diese Nachricht wurde bearbeitet|Se editó este mensaje|Ce message a été modifié"
+    r"|Mensagem editada|Questo messaggio è stato modificato|Dit bericht is bewerkt)\.?>$"
+)
+_DELETED = {
+    "this message was deleted", "you deleted this message", "diese nachricht wurde gelöscht",
+    "du hast diese nachricht gelöscht", "se eliminó este mensaje", "eliminaste este mensaje",
+    "ce message a été supprimé", "vous avez supprimé ce message", "mensagem apagada", "você apagou esta mensagem",
+    "questo messaggio è stato eliminato", "hai eliminato questo messaggio", "dit bericht is verwijderd",
+    "u hebt dit bericht verwijderd",
+}  # fmt: skip
+_NAME = re.compile(r".*WhatsApp\S*(?: [Cc]hat)? (?:with|mit|con|avec|com|met|–|-) (?P<name>.+)")
+_LOOKED_AT = 50
+
+
+@dataclass(slots=True)
+class _Message:
+    line: int
+    header: re.Match[str]
+    text: list[str]
+
+
+def recognise(part: Part) -> bool:
+    """Whether messages begin in a text file as WhatsApp writes them."""
+    if part.pure.suffix.lower() != ".txt" and part.pure.suffix:
+        return False
+    lines = [line for line in part.beginning.splitlines()[:_LOOKED_AT] if line.strip()]
+    begun = [line for line in map(_plain, lines) if _HEADER.match(line)]
+    first = bool(lines) and _HEADER.match(_plain(lines[0])) is not None
+    return (first or len(begun) > 1) and any(": " in line for line in begun)
+
+
+def read(part: Part, options: Options) -> Iterator[Item | Bad]:
+    """Yield what was said; no lines of the system, no placeholders for media, nothing deleted."""
+    order = _order(part)
+    conversation = conversation_of(part)
+    for message in _messages(part):
+        if isinstance(message, Bad):
+            yield message
+            continue
+        where = f"line {message.line}"
+        try:
+            when = _moment(message.header, order)
+        except ValueError as error:
+            yield Bad(where, f"{message.header[0].strip(' -')} is not a date and time here: {error}")
+            continue
+        speaker, _, first = message.text[0].partition(": ")
+        speaker = _plain(speaker).removeprefix("~").strip()
+        by_the_app = first.lstrip(" ").startswith(_BY_THE_APP)
+        text, attached = _said("\n".join([first, *message.text[1:]]).translate(_MARKS).strip())
+        if not first or _NO_NAME.search(speaker) or (by_the_app and not attached and "http" not in text):
+            continue
+        metadata = {"attachment": attached}
+        yield Item(
+            content=text, where=where, conversation=conversation, speaker=speaker, happened_at=when, metadata=metadata
+        )
+
+
+def conversation_of(part: Part) -> str:
+    """Return whom a chat is with: what the file is named after, or the zip or folder where it is ``_chat.txt``."""
+    name = part.title
+    if name.startswith("_chat") or name in ("chat", "standard input"):
+        above = part.pure.parent.name or PurePosixPath(part.source.name.replace("\\", "/")).stem
+        name = above if name.startswith("_chat") and above else name
+    name = re.sub(r" ?\(\d+\)$", "", name)
+    found = _NAME.fullmatch(name)
+    return found["name"] if found else name
+
+
+def _messages(part: Part) -> Iterator[_Message | Bad]:
+    """Yield each message with its header and its lines, those after the first included."""
+    message: _Message | None = None
+    for number, line in part.lines():
+        header = _HEADER.match(_plain(line))
+        if header is not None:
+            if message is not None:
+                yield message
+            message = _Message(number, header, [_behind(line, header)])
+        elif message is not None:
+            message.text.append(line)
+        elif line.strip():
+            yield Bad(f"line {number}", "no message has begun yet")
+    if message is not None:
+        yield message
+
+
+def _behind(line: str, header: re.Match[str]) -> str:
+    """Return what follows the header in the line as it was, with the app's marks."""
+    left = len(header[0])
+    for place, letter in enumerate(line):
+        left -= len(_plain(letter))
+        if left == 0:
+            return line[place + 1 :].translate(_SPACES)
+    return ""
+
+
+def _plain(line: str) -> str:
+    """Return a line without invisible marks, with plain spaces and ASCII digits."""
+    line = line.translate(_MARKS).translate(_SPACES)
+    if line.isascii():
+        return line
+    return "".join(str(int(each)) if each.isdecimal() else each for each in line)
+
+
+def _said(text: str) -> tuple[str, str | None]:
+    """Return what someone wrote, and the name of the file attached."""
+    attached = _ATTACHED.match(text)
+    if attached is not None:
+        return text[attached.end() :].strip(), (attached["ios"] or attached["android"]).strip()
+    text = _EDITED.sub("", text)
+    gone = text.lower().rstrip(".") in _DELETED or _PLACEHOLDER.fullmatch(text)
+    return ("" if gone else text), None
+
+
+# --- times -----------------------------------------------------------------------------------------------
+
+
+def _order(part: Part) -> str:
+    """Return which number of a date is which, as "dmy", "mdy" or "ymd", by all dates of the file."""
+    dates: dict[_Numbers, None] = {}
+    american = False
+    for _, line in part.lines():
+        if (header := _HEADER.match(_plain(line))) is not None:
+            dates[_numbers(header)] = None
+            american = american or (_half(header) is not None and "/" in header[0] and len(header["three"]) == 2)
+    seen = list(dates)
+    if any(one > 31 for one, _, _ in seen):
+        return "ymd"
+    day_first, month_first = (sum(each[place] > 12 for each in seen) for place in (0, 1))
+    if day_first != month_first:
+        return "dmy" if day_first > month_first else "mdy"
+    back = {order: _steps_back(seen, order) for order in ("dmy", "mdy")}
+    if back["dmy"] != back["mdy"]:
+        return min(back, key=lambda order: back[order])
+    return "mdy" if american else "dmy"
+
+
+def _steps_back(dates: Sequence[_Numbers], order: str) -> int:
+    """Count how often a date of a file, in this order, lies before the one above it."""
+    days = [tuple(numbers[order.index(unit)] for unit in "ymd") for numbers in dates]
+    return sum(after < before for before, after in pairwise(days))
+
+
+def _numbers(header: re.Match[str]) -> _Numbers:
+    return int(header["one"]), int(header["two"]), int(header["three"])
+
+
+def _moment(header: re.Match[str], order: str) -> datetime:
+    numbers = _numbers(header)
+    year, month, day = (numbers[order.index(unit)] for unit in "ymd")
+    year += 2000 if year < 100 else -543 if year > 2400 else 0  # the Buddhist calendar
+    hour, half = int(header["hour"]), _half(header)
+    if half is not None:
+        hour = hour % 12 + (12 if half else 0)
+    return datetime(year, month, day, hour, int(header["minute"]), int(header["second"] or 0))
+
+
+def _half(header: re.Match[str]) -> bool | None:
+    """Return whether a time of twelve hours is after noon, None for one of twenty-four."""
+    for text in (header["after"], header["before"]):
+        word = "".join(each for each in text.lower() if each.isalpha())
+        if word in _AFTERNOON or word in _MORNING:
+            return word in _AFTERNOON
+    return None
+
+
+READER = Reader("whatsapp", "WhatsApp", recognise, read)

@@ -1,0 +1,46 @@
+"""The readers there are: this package's, and those of others by entry point."""
+
+from functools import lru_cache
+from importlib.metadata import entry_points
+
+from memorist.errors import InvalidInputError
+from memorist.imports.reader import Reader
+from memorist.imports.readers import chatgpt, whatsapp
+
+__all__ = ["ENTRY_POINTS", "reader_named", "readers"]
+
+ENTRY_POINTS = "memorist.readers"
+
+_OWN = (chatgpt, whatsapp)
+"""In the order in which they are asked whether a file is theirs: the more general a form, the later."""
+
+
+@lru_cache(maxsize=1)
+def readers() -> tuple[Reader, ...]:
+    """Return every reader in the order in which they are asked; those of other packages first.
+
+    An entry point in the group ``memorist.readers`` names a `Reader`.
+
+    Raises:
+        InvalidInputError: an entry point names something else.
+    """
+    others = []
+    for entry in entry_points(group=ENTRY_POINTS):
+        reader = entry.load()
+        if not isinstance(reader, Reader):
+            raise InvalidInputError(f"the entry point {entry.name!r} in {ENTRY_POINTS} is no Reader: {entry.value}")
+        others.append(reader)
+    return (*others, *(module.READER for module in _OWN))
+
+
+def reader_named(name: str) -> Reader:
+    """Return the reader of a format.
+
+    Raises:
+        InvalidInputError: there is none; the text names those there are.
+    """
+    for reader in readers():
+        if reader.name == name:
+            return reader
+    known = ", ".join(sorted(reader.name for reader in readers()))
+    raise InvalidInputError(f"there is no format {name!r}; there are: {known}")

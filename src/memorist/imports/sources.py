@@ -1,0 +1,226 @@
+"""Where data comes from: a file, a folder, a zip or the standard input, as named parts."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO, TextIO, TypeVar, cast
+
+from memorist.errors import FormatError, InvalidInputError
+from memorist.imports.decoding import decode, text_of
+from memorist.imports.streaming import JsonPath, keys_of, walk
+
+__all__ = ["Part", "Source"]
+
+_T = TypeVar("_T")
+_HEAD = 1 << 16
+_LONGEST_LINE = 100_000_000
+
+
+class Source:
+    """The files to be read: one, or those in a folder or zip. Close it, or use it in a ``with`` block.
+
+    Args:
+        path: a file, a folder, a zip, or "-" for the standard input, of which a temporary copy is made.
+
+    Raises:
+        InvalidInputError: it cannot be read.
+        FormatError: it is a zip, and damaged.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.name = os.fspath(path)
+        self._zip: zipfile.ZipFile | None = None
+        self._copy: Any = None
+        self._kept: dict[object, Any] = {}
+        if self.name == "-":
+            self.name = "standard input"
+            self._copy = tempfile.NamedTemporaryFile(prefix="memorist-")  # noqa: SIM115  # closed in `close`
+            shutil.copyfileobj(sys.stdin.buffer, self._copy)
+            self._copy.flush()
+            place = Path(self._copy.name)
+        else:
+            place = Path(path).expanduser()
+        try:
+            self.parts = self._found(place)
+        except OSError as error:
+            raise InvalidInputError(f"cannot read {self.name}: {error.strerror or error}") from error
+
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the zip and remove the copy of the standard input."""
+        for each in (self._zip, self._copy):
+            if each is not None:
+                each.close()
+
+    def part(self, name: str) -> Part | None:
+        """Return the part with this name, or None."""
+        return self._by_name.get(name)
+
+    def kept(self, name: object, make: Callable[[], _T]) -> _T:
+        """Return what `make` made when this was first asked for `name`: what several parts of a source share."""
+        if name not in self._kept:
+            self._kept[name] = make()
+        return cast(_T, self._kept[name])
+
+    @cached_property
+    def _by_name(self) -> dict[str, Part]:
+        return {part.name: part for part in self.parts}
+
+    def _found(self, place: Path) -> list[Part]:
+        if place.is_dir():
+            files = (each for each in sorted(place.rglob("*")) if each.is_file())
+            named = ((each.relative_to(place).as_posix(), each) for each in files)
+            return [Part(self, name, file.stat().st_size, file) for name, file in named if not _is_hidden(name)]
+        with place.open("rb") as stream:
+            zipped = stream.read(4) == b"PK\x03\x04"
+        if not zipped:
+            name = self.name if self._copy is not None else place.name
+            return [Part(self, name, place.stat().st_size, place)]
+        try:
+            self._zip = zipfile.ZipFile(place)
+        except zipfile.BadZipFile as error:
+            raise FormatError(f"{self.name} is a damaged zip: {error}") from error
+        infos = sorted((each for each in self._zip.infolist() if not each.is_dir()), key=lambda each: each.filename)
+        return [Part(self, each.filename, each.file_size, each) for each in infos if not _is_hidden(each.filename)]
+
+    def _opened(self, place: Path | zipfile.ZipInfo) -> BinaryIO:
+        if isinstance(place, Path):
+            return place.open("rb")
+        assert self._zip is not None
+        return cast(BinaryIO, self._zip.open(place))
+
+
+class Part:
+    """One file of a source.
+
+    `name` is its path inside the source, with "/" between folders; `size` is in bytes.
+    """
+
+    def __init__(self, source: Source, name: str, size: int, place: Path | zipfile.ZipInfo) -> None:
+        self.source = source
+        self.name = name
+        self.size = size
+        self._place = place
+
+    @property
+    def path(self) -> Path | None:
+        """The file, if it is one by itself: None in a zip."""
+        return self._place if isinstance(self._place, Path) else None
+
+    @property
+    def pure(self) -> PurePosixPath:
+        """The name as a path, for its parents, stem and suffix."""
+        return PurePosixPath(self.name)
+
+    @property
+    def title(self) -> str:
+        """The name without folders and suffix; of the only file in a zip, the zip's."""
+        return self.pure.stem
+
+    @contextmanager
+    def open(self) -> Iterator[BinaryIO]:
+        """Open the file for reading bytes.
+
+        Raises:
+            FormatError: it cannot be read, or is damaged.
+        """
+        try:
+            stream = self.source._opened(self._place)
+        except (OSError, zipfile.BadZipFile, RuntimeError) as error:  # RuntimeError: it is encrypted
+            raise FormatError(f"it cannot be read: {error}") from error
+        with stream:
+            try:
+                yield stream
+            except (OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+                raise FormatError(f"it cannot be read: {error}") from error
+
+    @cached_property
+    def head(self) -> bytes:
+        """The first 64 KiB."""
+        with self.open() as stream:
+            return stream.read(_HEAD)
+
+    @cached_property
+    def beginning(self) -> str:
+        """The first 64 KiB as text, "" for what is none."""
+        return "" if b"\0\0\0" in self.head else decode(self.head)
+
+    @cached_property
+    def json(self) -> tuple[str, frozenset[str]]:
+        """The first character of a JSON file, "[", "{" or "" for another file, and the keys of its first object."""
+        return keys_of(self.beginning)
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """The keys of the first object of a JSON file, as far as the first 64 KiB show them."""
+        return self.json[1]
+
+    @contextmanager
+    def text(self) -> Iterator[TextIO]:
+        """Open the file for reading text of any usual encoding."""
+        with self.open() as stream:
+            yield text_of(stream, self.head)
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """Yield each line with its number, from 1, without its end."""
+        with self.text() as stream:
+            number = 0
+            while line := stream.readline(_LONGEST_LINE):
+                number += 1
+                yield number, line.removesuffix("\n")
+
+    def walk(self, inside: Callable[[JsonPath], bool]) -> Iterator[tuple[JsonPath, Any]]:
+        """Yield the values of a JSON file with their paths; see `memorist.imports.streaming.walk`."""
+        with self.text() as stream:
+            yield from walk(stream, inside)
+
+    def records(self) -> Iterator[tuple[str, Any]]:
+        """Yield the elements of a JSON array, or the values of a file that has one in each line or several.
+
+        Each comes with its place, such as "line 12" or "record 3". A line that is no JSON is yielded as a FormatError.
+        """
+        if self._has_a_value_a_line():
+            yield from self._by_line()
+            return
+        values = self.walk(lambda path: len(path) == 1 and self.json[0] == "[")
+        for number, (_, value) in enumerate(values, start=1):
+            yield f"record {number}", value
+
+    def _has_a_value_a_line(self) -> bool:
+        first = next((line for _, line in self.lines() if line.strip()), "")
+        if not first.lstrip().startswith("{"):
+            return False
+        try:
+            json.loads(first)
+        except (ValueError, RecursionError):
+            return False
+        return True
+
+    def _by_line(self) -> Iterator[tuple[str, Any]]:
+        for number, line in self.lines():
+            if not line.strip():
+                continue
+            try:
+                value = json.loads(line, strict=False)
+            except (ValueError, RecursionError) as error:
+                value = FormatError(f"not JSON: {error}")
+            yield f"line {number}", value
+
+
+def _is_hidden(name: str) -> bool:
+    return any(each.startswith((".", "__MACOSX")) for each in PurePosixPath(name).parts)

@@ -1,0 +1,155 @@
+"""JSON of any size, read value by value."""
+
+import json
+from collections.abc import Callable, Iterator
+from io import StringIO
+from json import JSONDecodeError
+from typing import Any, TextIO, TypeAlias
+
+from memorist.errors import FormatError
+
+__all__ = ["JsonPath", "keys_of", "walk"]
+
+JsonPath: TypeAlias = tuple[str | int, ...]
+"""The keys and places from the top of a file to a value."""
+
+_CHUNK = 1 << 16
+_LONGEST = 200_000_000
+"""Most characters of one value: what is held in memory at once."""
+_NEAR = 16
+"""A word such as ``-Infinity`` that the end of a chunk cuts is an error this near to it."""
+_BLANKS = " \t\r\n"
+
+
+def walk(stream: TextIO, inside: Callable[[JsonPath], bool]) -> Iterator[tuple[JsonPath, Any]]:
+    """Yield the values of a JSON file with their paths, in order. Several values may follow each other.
+
+    Args:
+        stream: the text.
+        inside: whether the object or array at a path is entered, and its values yielded one by one. The path begins
+            with the number of the top value, from 0.
+
+    Raises:
+        FormatError: it is no JSON from some place on; the text names the line.
+    """
+    scanner = _Scanner(stream)
+    number = 0
+    while scanner.peek():
+        yield from _walk(scanner, (number,), inside)
+        number += 1
+
+
+def keys_of(text: str) -> tuple[str, frozenset[str]]:
+    """Return the first character of JSON, "[" or "{", and the keys of the object in it that comes first.
+
+    The text may be the beginning of a file only: then the keys are those that begin in it.
+    """
+    scanner = _Scanner(StringIO(text))
+    form = scanner.peek()
+    keys: set[str] = set()
+    try:
+        if form == "[":
+            scanner.skip()
+        if scanner.peek() == "{":
+            scanner.skip()
+            while scanner.peek() == '"':
+                keys.add(scanner.value())
+                scanner.expect(":")
+                scanner.value()
+                if scanner.peek() == ",":
+                    scanner.skip()
+    except FormatError:
+        pass  # cut off, or no JSON after all
+    return (form if form in ("[", "{") else ""), frozenset(keys)
+
+
+class _Scanner:
+    """Reads one value, or one mark between values, at a time."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._text = ""
+        self._at = 0
+        self._line = 1
+        self._ended = False
+        self._decoder = json.JSONDecoder(strict=False)
+
+    def peek(self) -> str:
+        """Return the next character that is not blank, "" at the end."""
+        while True:
+            while self._at < len(self._text):
+                if self._text[self._at] not in _BLANKS:
+                    return self._text[self._at]
+                self._at += 1
+            if not self._more():
+                return ""
+
+    def skip(self) -> None:
+        self._at += 1
+
+    def expect(self, marks: str) -> str:
+        found = self.peek()
+        if not found or found not in marks:
+            raise self._error(f"expected {' or '.join(marks)}" if found else "it ends in the middle")
+        self.skip()
+        return found
+
+    def value(self) -> Any:
+        """Return the next value, whole."""
+        self.peek()
+        while True:
+            try:
+                value, end = self._decoder.raw_decode(self._text, self._at)
+            except JSONDecodeError as error:
+                cut = error.pos >= len(self._text) - _NEAR or error.msg.startswith("Unterminated string")
+                if cut and self._more():
+                    continue
+                self._at = error.pos
+                raise self._error("it ends in the middle" if cut and self._ended else error.msg) from error
+            except (ValueError, RecursionError) as error:
+                raise self._error(str(error)) from error
+            if end == len(self._text) and self._more():
+                continue  # a number may go on
+            self._at = end
+            return value
+
+    def _more(self) -> bool:
+        """Read on; what was consumed is let go. A value that needs much is given twice as much each time."""
+        if self._ended:
+            return False
+        left = self._text[self._at :]
+        if len(left) > _LONGEST:
+            raise self._error(f"one value has more than {_LONGEST:,} characters")
+        chunk = self._stream.read(max(_CHUNK, len(left)))
+        self._line += self._text.count("\n", 0, self._at)
+        self._text, self._at = left + chunk, 0
+        self._ended = not chunk
+        return bool(chunk)
+
+    def _error(self, reason: str) -> FormatError:
+        line = self._line + self._text.count("\n", 0, self._at)
+        return FormatError(f"not JSON at line {line}: {reason}")
+
+
+def _walk(scanner: _Scanner, path: JsonPath, inside: Callable[[JsonPath], bool]) -> Iterator[tuple[JsonPath, Any]]:
+    first = scanner.peek()
+    if first not in ("[", "{") or not inside(path):
+        yield path, scanner.value()
+        return
+    scanner.skip()
+    closing = "]" if first == "[" else "}"
+    if scanner.peek() == closing:
+        scanner.skip()
+        return
+    place = 0
+    while True:
+        key: str | int = place
+        if first == "{":
+            if scanner.peek() != '"':
+                scanner.expect('"')
+            key = scanner.value()
+            scanner.expect(":")
+        yield from _walk(scanner, (*path, key), inside)
+        place += 1
+        if scanner.expect("," + closing) == closing:
+            return

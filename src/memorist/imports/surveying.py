@@ -1,0 +1,188 @@
+"""What a source holds, told before anything is stored."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, tzinfo
+
+from memorist.errors import FormatError, InvalidInputError
+from memorist.imports.reader import Bad, Item, Options, Reader
+from memorist.imports.registry import reader_named, readers
+from memorist.imports.sources import Part, Source
+from memorist.records import Kind
+from memorist.times import parse_time
+
+__all__ = ["Found", "Survey", "find", "moment_of", "read", "survey"]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The files of a source that can be read, each with its reader, and the names of the others."""
+
+    known: list[tuple[Reader, Part]]
+    unknown: list[str]
+
+
+@dataclass(slots=True)
+class Survey:
+    """What a source holds.
+
+    `titles` names the formats found; things happened from `first` to `last`. `me` is the speaker who seems to be
+    the user: the only one in all of several conversations, or in a talk of two the one it is not named after; None
+    where nobody stands out, or where the source itself says who the user is. `unknown` names files of no known format.
+    """
+
+    titles: list[str] = field(default_factory=list)
+    messages: int = 0
+    notes: int = 0
+    conversations: int = 0
+    first: datetime | None = None
+    last: datetime | None = None
+    speakers: list[str] = field(default_factory=list)
+    me: str | None = None
+    bad: int = 0
+    unknown: list[str] = field(default_factory=list)
+
+
+def find(source: Source, format: str | None = None) -> Found:
+    """Return the files of a source that a reader recognises.
+
+    Args:
+        source: where they are.
+        format: the name of the only reader to ask; a single file is its own, whatever it looks like.
+
+    Raises:
+        FormatError: there is none.
+        InvalidInputError: there is no such format.
+    """
+    asked = readers() if format is None else (reader_named(format),)
+    known: list[tuple[Reader, Part]] = []
+    unknown: list[str] = []
+    for part in source.parts:
+        given = format is not None and len(source.parts) == 1
+        reader = next((each for each in asked if given or _recognises(each, part)), None)
+        if reader is None:
+            unknown.append(part.name)
+        else:
+            known.append((reader, part))
+    if not known:
+        wanted = "a known format" if format is None else f"the format {format}"
+        raise FormatError(f"{source.name} is not of {wanted}; give --as FORMAT where you know it: {_names()}")
+    return Found(known, unknown)
+
+
+def survey(
+    path: str | os.PathLike[str] | Source, *, format: str | None = None, options: Options | None = None
+) -> Survey:
+    """Read a source and return what it holds. Nothing is stored.
+
+    Args:
+        path: a file, a folder, a zip, or "-" for the standard input.
+        format: the format, where it is not to be recognised.
+        options: what the files do not say.
+
+    Raises:
+        InvalidInputError: it cannot be read, or there is no such format.
+        FormatError: nothing in it is of a known format.
+    """
+    if not isinstance(path, Source):
+        with Source(path) as source:
+            return survey(source, format=format, options=options)
+    options = options or Options()
+    found = find(path, format)
+    told = Survey(titles=list(dict.fromkeys(reader.title for reader, _ in found.known)), unknown=found.unknown)
+    talks: dict[str | None, set[str]] = defaultdict(set)
+    for _, _, item in read_found(found, options):
+        if isinstance(item, Bad):
+            told.bad += 1
+            continue
+        if item.kind is not Kind.MESSAGE:
+            told.notes += 1
+        else:
+            told.messages += 1
+            speakers = talks[item.conversation]
+            if item.speaker is not None and item.role is None:
+                speakers.add(item.speaker)
+        _widen(told, item, options)
+    told.conversations = len(talks.keys() - {None})
+    told.speakers = sorted(set().union(*talks.values()))
+    told.me = options.me or _user_of({name: each for name, each in talks.items() if each})
+    return told
+
+
+def read(
+    path: str | os.PathLike[str], *, format: str | None = None, options: Options | None = None
+) -> Iterator[Item | Bad]:
+    """Yield what a source holds, and its bad parts, in order. Nothing is stored.
+
+    Raises:
+        InvalidInputError: it cannot be read, or there is no such format.
+        FormatError: nothing in it is of a known format.
+    """
+    with Source(path) as source:
+        for _, _, item in read_found(find(source, format), options or Options()):
+            yield item
+
+
+def read_found(found: Found, options: Options) -> Iterator[tuple[Reader, Part, Item | Bad]]:
+    """Yield what the files hold, each with its reader and file; blank items are left out."""
+    for reader, part in found.known:
+        try:
+            for item in reader.read(part, options):
+                if isinstance(item, Bad) or item.content.strip():
+                    yield reader, part, item
+        except FormatError as error:
+            yield reader, part, Bad("", str(error))
+
+
+def moment_of(item: Item, zone: tzinfo | None) -> datetime | None:
+    """Return when an item happened.
+
+    Raises:
+        InvalidInputError: its time is none.
+    """
+    given = item.happened_at
+    if isinstance(given, datetime) and given.tzinfo is None:
+        try:
+            given = given.astimezone() if zone is None else given.replace(tzinfo=zone)
+        except (OverflowError, OSError, ValueError) as error:
+            raise InvalidInputError(f"{given} is not a point in time here: {error}") from error
+    return None if given is None or given == "" else parse_time(given)
+
+
+def _recognises(reader: Reader, part: Part) -> bool:
+    try:
+        return reader.recognise(part)
+    except FormatError:  # it cannot even be opened
+        return False
+
+
+def _widen(told: Survey, item: Item, options: Options) -> None:
+    try:
+        moment = moment_of(item, options.zone)
+    except InvalidInputError:
+        told.bad += 1
+        return
+    if moment is not None:
+        told.first = moment if told.first is None else min(told.first, moment)
+        told.last = moment if told.last is None else max(told.last, moment)
+
+
+def _user_of(talks: Mapping[str | None, set[str]]) -> str | None:
+    """Return who seems to be the user, from the speakers of each conversation.
+
+    That is the only one in all of several conversations, or in a talk of two the one it is not named after.
+    """
+    if len(talks) == 1:
+        [(name, speakers)] = talks.items()
+        common = speakers - {name} if len(speakers) == 2 and name in speakers else set()
+    else:
+        common = set.intersection(*talks.values()) if talks else set()
+    return common.pop() if len(common) == 1 else None
+
+
+def _names() -> str:
+    return ", ".join(sorted(reader.name for reader in readers()))

@@ -1,0 +1,81 @@
+"""import: what is shown, asked, stored and told."""
+
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+Command: TypeAlias = Callable[..., Any]
+
+CHAT = "31.12.23, 21:41 - Anna: We fly on Friday\n31.12.23, 21:42 - Bob: At seven?\n31.12.23, 21:43 - Anna: At eight\n"
+
+
+@pytest.fixture
+def chat(tmp_path: Path) -> Path:
+    path = tmp_path / "WhatsApp Chat with Bob.txt"
+    path.write_text(CHAT)
+    return path
+
+
+def test_what_is_found_is_shown_and_stored(memorist: Command, chat: Path) -> None:
+    done = memorist("import", chat, "--yes")
+    assert done.code == 0
+    assert "(WhatsApp): 3 messages, 1 conversation, 31 December 2023\nYou are 'Anna'.\n3 added, 0 there" in done.out
+    assert "0 added, 3 there already, 0 bad parts" in memorist("import", chat, "--yes").out
+    assert [each["payload"]["role"] for each in memorist("browse", "--json", "--order", "oldest").json["records"]] == [
+        "user", "other", "user",
+    ]  # fmt: skip
+
+
+def test_a_dry_run_stores_nothing(memorist: Command, chat: Path, db: Path) -> None:
+    assert "3 messages" in memorist("import", chat, "--dry-run").out
+    assert not db.exists()
+
+
+def test_nobody_to_be_asked_is_an_error_that_says_what_to_give(memorist: Command, chat: Path, db: Path) -> None:
+    done = memorist("import", chat)
+    assert (done.code, "--yes" in done.err) == (2, True)
+    assert not db.exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("answer", "code"), [(b"y\n", 0), (b"n\n", 1)])
+def test_it_asks_at_a_terminal(chat: Path, db: Path, answer: bytes, code: int) -> None:
+    keyboard, terminal = pty.openpty()
+    try:
+        os.write(keyboard, answer)
+        command = [sys.executable, "-m", "memorist", "import", str(chat)]
+        assert subprocess.run(command, stdin=terminal, capture_output=True, timeout=60).returncode == code
+    finally:
+        os.close(keyboard)
+        os.close(terminal)
+    assert db.exists() is (code == 0)
+
+
+def test_the_standard_input_and_json(memorist: Command) -> None:
+    done = memorist("import", "-", "--yes", "--json", "--me", "Bob", "--user", "bob", stdin=CHAT.encode())
+    [report] = done.json
+    assert (report["added"], report["existing"], report["bad"]) == (3, 0, [])
+    assert (report["found"]["messages"], report["found"]["me"]) == (3, "Bob")
+    assert memorist("count", "--user", "bob", "--json").json == 3
+
+
+def test_bad_parts_are_listed_and_the_rest_is_stored(memorist: Command, tmp_path: Path) -> None:
+    path = tmp_path / "chat.txt"
+    path.write_text(CHAT + "31.13.23, 21:43 - Anna: ?\n")
+    done = memorist("import", path, "--yes")
+    assert done.code == 3
+    assert "1 part cannot be read" in done.out
+    assert done.err.startswith("chat.txt, line 4: 31.13.23, 21:43 is not a date")
+
+
+def test_what_is_not_known_is_an_error(memorist: Command, tmp_path: Path) -> None:
+    (tmp_path / "a.bin").write_bytes(bytes(100))
+    assert "not of a known format; give --as FORMAT" in memorist("import", tmp_path / "a.bin", "--yes").err
+    assert "there is no zone 'Oslo'" in memorist("import", tmp_path / "a.bin", "--zone", "Oslo").err
+    assert memorist("import", tmp_path / "none", "--yes").code == 2
