@@ -13,7 +13,7 @@ from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parent.parent
 OUTSIDE = [
-    ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", ROOT / "LICENSE",
+    *sorted(ROOT.glob("*.md")), ROOT / "LICENSE",
     ROOT / "src/memorist/embedders/model_license.txt",
     *sorted(ROOT.glob("bench/*/README.md")), *sorted(ROOT.glob("examples/*.py")),
 ]  # fmt: skip
