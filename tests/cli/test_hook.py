@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from memorist import Memory, Record
-from memorist.cli.hooks.caller import project_of
 from memorist.cli.hooks.run import answer
 from memorist.cli.servers import announced, running
+from memorist.files.projects import project_of
 
 USER = "alice"
 

@@ -52,7 +52,8 @@ def mcp(
     """
     options: Options = context.obj
     if project is not None:
-        from memorist.cli.hooks.caller import project_of, whose
+        from memorist.cli.hooks.caller import whose
+        from memorist.files.projects import project_of
 
         user, agent = user or whose(), agent or project_of(project)
 

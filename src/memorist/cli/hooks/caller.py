@@ -5,8 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 from memorist.cli.servers import running
+from memorist.files.projects import project_of
 
-__all__ = ["Ask", "Caller", "project_of", "whose"]
+__all__ = ["Ask", "Caller", "whose"]
 
 Ask = Callable[[str, str | None, dict[str, Any]], dict[str, Any]]
 """Asks a verb, in a project or (None) in all of them, with a request's arguments."""
@@ -49,14 +50,3 @@ def whose() -> str:
     import getpass
 
     return getpass.getuser()
-
-
-def project_of(folder: str) -> str:
-    """Return the label of a project: the path of the repository that a folder is in, else of the folder itself."""
-    start = place = os.path.realpath(folder)
-    while not os.path.exists(os.path.join(place, ".git")):
-        above = os.path.dirname(place)
-        if above == place:
-            return start[-512:]
-        place = above
-    return place[-512:]

@@ -69,7 +69,7 @@ def _said(event: Event, said: dict[str, Any]) -> list[Message]:
 
 
 def _transcript(said: dict[str, Any]) -> list[Message]:
-    from memorist.cli.hooks.transcripts import read_transcript
+    from memorist.files.transcripts import read_transcript
 
     path = said.get("transcript_path")
     return read_transcript(Path(path).expanduser()) if isinstance(path, str) and path else []

@@ -102,7 +102,7 @@ def _registered(options: Options, user: str | None, *, shared: bool) -> Register
 
 
 def _root(project: bool) -> Path | None:
-    from memorist.cli.hooks.caller import project_of
+    from memorist.files.projects import project_of
 
     return Path(project_of(".")) if project else None
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from memorist.imports.reader import Bad, Item, Options, Reader
-from memorist.imports.readers.common import attempt, each
+from memorist.imports.readers.common import attempt, branch, each
 from memorist.imports.sources import Part
 
 _CITATION = re.compile("\ue200[^\ue201]*\ue201|【\\d+[^】]*†[^】]*】")
@@ -56,15 +56,8 @@ def _branch(nodes: Mapping[str, Any], current: Any) -> list[Mapping[str, Any]]:
     if current not in nodes:
         leaves = [name for name, node in nodes.items() if not node.get("children")]
         current = max(leaves, key=lambda name: (nodes[name].get("message") or {}).get("create_time") or 0, default=None)
-    found: list[Mapping[str, Any]] = []
-    seen: set[str] = set()
-    while current in nodes and current not in seen:
-        seen.add(current)
-        node = nodes[current]
-        if isinstance(node.get("message"), dict):
-            found.append(node["message"])
-        current = node.get("parent")
-    return found[::-1]
+    names = branch({name: node.get("parent") for name, node in nodes.items()}, current)
+    return [message for name in names if isinstance(message := nodes[name].get("message"), dict)]
 
 
 def _text(content: Mapping[str, Any]) -> str:

@@ -1,13 +1,15 @@
 """What several readers share."""
 
-from collections.abc import Callable, Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from html.parser import HTMLParser
 from typing import Any, Concatenate, ParamSpec
 
 from memorist.errors import FormatError
 from memorist.imports.reader import Bad, Item
 from memorist.imports.sources import Part
 
-__all__ = ["attempt", "blocks_text", "each"]
+__all__ = ["attempt", "blocks_text", "branch", "each", "html_text"]
 
 _P = ParamSpec("_P")
 _MALFORMED = (AttributeError, IndexError, KeyError, TypeError, ValueError)
@@ -48,3 +50,47 @@ def blocks_text(content: Any) -> str:
         return content
     blocks: Iterable[Any] = content if isinstance(content, list) else ()
     return "\n".join(filter(None, map(blocks_text, blocks)))
+
+
+def branch(parents: Mapping[str, Any], current: Any) -> list[str]:
+    """Return the names from the root of a tree to a node, given the parent of each; a loop of parents ends."""
+    found: dict[str, None] = {}
+    while current in parents and current not in found:
+        found[current] = None
+        current = parents[current]
+    return [*found][::-1]
+
+
+def html_text(html: str) -> str:
+    """Return the text of HTML, a line for each block."""
+    reader = _Html()
+    reader.feed(html)
+    reader.close()
+    lines = [" ".join(line.split()) for line in "".join(reader.parts).splitlines()]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+
+
+class _Html(HTMLParser):
+    _BLOCKS = frozenset(
+        "address blockquote br div dd dl dt h1 h2 h3 h4 h5 h6 hr li ol p pre section table tr ul".split()
+    )
+    _HIDDEN = frozenset(("head", "script", "style", "title"))
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.parts: list[str] = []
+        self._hidden = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._hidden += tag in self._HIDDEN
+        if tag in self._BLOCKS:
+            self.parts.append("\n- " if tag == "li" else "\n")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._hidden -= tag in self._HIDDEN and self._hidden > 0
+        if tag in self._BLOCKS and tag not in ("br", "li"):
+            self.parts.append("\n")
+
+    def handle_data(self, data: str) -> None:
+        if not self._hidden:
+            self.parts.append(data.replace("\n", " "))

@@ -1,7 +1,6 @@
-"""What was said in a session, read from the file that a coding agent keeps of it."""
+"""What was said in a session, read from the file that a coding agent keeps of it: Claude Code's or Codex's."""
 
 import json
-from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 from memorist.kinds import Message
 from memorist.times import parse_time
 
-__all__ = ["read_transcript"]
+__all__ = ["message_of", "read_transcript"]
 
 _TAIL = 4_000_000
 """Bytes at the end of a transcript that are read: what came before was kept after earlier turns."""
@@ -29,22 +28,27 @@ def read_transcript(file: Path) -> list[Message]:
         lines.seek(start)
         if start:
             lines.readline()
-        return [message for line in lines for message in _read(line)]
+        return [message for line in lines if (message := _read(line)) is not None]
 
 
-def _read(line: bytes) -> Iterator[Message]:
-    try:
-        entry = json.loads(line)
-    except ValueError:
-        return
+def message_of(entry: object) -> Message | None:
+    """Return what the user or the agent said in an entry of a transcript, None for an entry of another kind."""
     if not isinstance(entry, dict):
-        return
+        return None
     said = _of_codex(entry) if entry.get("type") == "event_msg" else _of_claude(entry)
     if said is None:
-        return
+        return None
     role, text, id = said
-    if text.strip() and not text.lstrip().startswith(_OF_THE_PROGRAM):
-        yield Message(content=text, role=role, id=id, happened_at=_time(entry.get("timestamp")))
+    if not text.strip() or text.lstrip().startswith(_OF_THE_PROGRAM):
+        return None
+    return Message(content=text, role=role, id=id, happened_at=_time(entry.get("timestamp")))
+
+
+def _read(line: bytes) -> Message | None:
+    try:
+        return message_of(json.loads(line))
+    except ValueError:
+        return None
 
 
 def _of_claude(entry: dict[str, Any]) -> tuple[str, str, str | None] | None:

@@ -1,0 +1,16 @@
+"""The label of a project, which is the agent of what was said in it."""
+
+import os
+
+__all__ = ["project_of"]
+
+
+def project_of(folder: str) -> str:
+    """Return the label of a project: the path of the repository that a folder is in, else of the folder itself."""
+    start = place = os.path.realpath(folder)
+    while not os.path.exists(os.path.join(place, ".git")):
+        above = os.path.dirname(place)
+        if above == place:
+            return start[-512:]
+        place = above
+    return place[-512:]

@@ -1,0 +1,58 @@
+"""Claude's data export: ``conversations.json``, in a zip or by itself.
+
+Where a conversation has branches, what is read is the one that was shown last.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from memorist.imports.reader import Bad, Item, Options, Reader
+from memorist.imports.readers.common import attempt, blocks_text, branch, each
+from memorist.imports.sources import Part
+
+_ROLES = {"human": "user", "assistant": "assistant"}
+
+
+def recognise(part: Part) -> bool:
+    """Whether the objects of a file are conversations with chat messages."""
+    return "chat_messages" in part.keys
+
+
+def read(part: Part, options: Options) -> Iterator[Item | Bad]:
+    """Yield what the user, Claude and its tools said in each conversation; no thinking."""
+    return each(part, _conversation)
+
+
+def _conversation(where: str, talk: Any) -> Iterator[Item | Bad]:
+    about = {"conversation": talk.get("name")}
+    for message in _branch(talk["chat_messages"], talk.get("current_leaf_message_uuid")):
+        yield from attempt(where, _message, where, message, str(talk["uuid"]), about)
+
+
+def _branch(messages: list[Any], current: str | None) -> list[Any]:
+    """Return the messages up to the current one, or up to the last; all where they do not say what they follow."""
+    by_id = {message["uuid"]: message for message in messages}
+    parents = {id: message.get("parent_message_uuid") for id, message in by_id.items()}
+    if len(set(parents.values())) == len(parents) or not any(parent in by_id for parent in parents.values()):
+        return messages  # no two follow the same
+    current = current if current in by_id else messages[-1]["uuid"]
+    return [by_id[id] for id in branch(parents, current)]
+
+
+def _message(where: str, message: Any, talk: str, about: Mapping[str, Any]) -> Iterator[Item]:
+    blocks, attached = message.get("content") or [], message.get("attachments") or []
+    names = [each.get("file_name") for each in [*attached, *(message.get("files") or [])]]
+    text = blocks_text(blocks) if blocks else message.get("text") or ""
+    if not text.strip():
+        text = "\n\n".join(filter(None, (each.get("extracted_content") for each in attached)))
+    same: dict[str, Any] = {"where": where, "conversation": talk, "happened_at": message.get("created_at")}
+    for number, block in enumerate(blocks):
+        if isinstance(block, dict) and block.get("type") == "tool_result":
+            result = blocks_text(block.get("content"))
+            id = f"{message['uuid']}:{number}"
+            yield Item(content=result, id=id, role="tool", speaker=block.get("name"), metadata=about, **same)
+    role = _ROLES.get(message["sender"], message["sender"])
+    yield Item(content=text, id=message["uuid"], role=role, metadata={**about, "attachments": names}, **same)
+
+
+READER = Reader("claude", "Claude", recognise, read)

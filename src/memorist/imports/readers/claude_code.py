@@ -1,0 +1,45 @@
+"""Claude Code's sessions: the files below ``~/.claude/projects``.
+
+Messages have the ids and sessions that a hook of this package gives them, so what a hook kept is not stored again.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from memorist.files.projects import project_of
+from memorist.files.transcripts import message_of
+from memorist.framing import without_recalled
+from memorist.imports.reader import Bad, Item, Options, Reader
+from memorist.imports.readers.common import each
+from memorist.imports.sources import Part
+
+
+def recognise(part: Part) -> bool:
+    """Whether a file of lines is a session: its entries have ids of the session and of the entry before."""
+    begun = part.beginning
+    return part.pure.suffix == ".jsonl" and '"sessionId"' in begun and '"parentUuid"' in begun
+
+
+def read(part: Part, options: Options) -> Iterator[Item | Bad]:
+    """Yield what the user and the agent said; no tool calls, no thinking, nothing of the program's own."""
+    return each(part, _entry)
+
+
+def _entry(where: str, entry: Any) -> Iterator[Item]:
+    if (said := message_of(entry)) is None:
+        return
+    session, folder = entry["sessionId"], entry.get("cwd")
+    yield Item(
+        content=without_recalled(said.content),
+        where=where,
+        conversation=session,
+        id=said.id,
+        role=said.role,
+        happened_at=said.happened_at,
+        agent=project_of(folder) if folder else None,
+        metadata={"session": session},
+        shared_id=True,
+    )
+
+
+READER = Reader("claude_code", "Claude Code", recognise, read)

@@ -1,0 +1,47 @@
+"""Codex's sessions: the files below ``~/.codex/sessions``.
+
+Messages have the ids and sessions that a hook of this package gives them, so what a hook kept is not stored again.
+"""
+
+from collections.abc import Iterator
+
+from memorist.errors import FormatError
+from memorist.files.projects import project_of
+from memorist.files.transcripts import message_of
+from memorist.framing import without_recalled
+from memorist.imports.reader import Bad, Item, Options, Reader
+from memorist.imports.sources import Part
+
+
+def recognise(part: Part) -> bool:
+    """Whether a file of lines begins with what describes a session."""
+    return {"type", "payload"} <= part.keys and '"session_meta"' in part.beginning
+
+
+def read(part: Part, options: Options) -> Iterator[Item | Bad]:
+    """Yield what the user and the agent said; no tool calls, no reasoning, nothing of the program's own."""
+    session, project = part.title, None
+    for where, entry in part.records():
+        if isinstance(entry, FormatError):
+            yield Bad(where, str(entry))
+            continue
+        about = entry.get("payload") if isinstance(entry, dict) else None
+        if isinstance(about, dict) and entry.get("type") == "session_meta":
+            session, folder = str(about.get("id") or session), about.get("cwd")
+            project = project_of(folder) if isinstance(folder, str) else None
+        if (said := message_of(entry)) is None or entry.get("type") != "event_msg":
+            continue
+        yield Item(
+            content=without_recalled(said.content),
+            where=where,
+            conversation=session,
+            id=said.id,
+            role=said.role,
+            happened_at=said.happened_at,
+            agent=project,
+            metadata={"session": session},
+            shared_id=True,
+        )
+
+
+READER = Reader("codex", "Codex", recognise, read)

@@ -1,0 +1,107 @@
+"""Gemini's activity, as Google Takeout exports it: ``MyActivity.json`` or ``MyActivity.html``.
+
+An activity is a prompt with its answer. Takeout names no conversations: those of one day are taken for one.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from memorist.errors import InvalidInputError
+from memorist.imports.reader import Bad, Item, Options, Reader
+from memorist.imports.readers.common import attempt, each, html_text
+from memorist.imports.sources import Part
+from memorist.times import parse_time
+
+_PRODUCTS = ("Gemini", "Bard")
+_PROMPT = re.compile(r"(?:Prompted(?: with:)?|Asked(?: Gemini:| Bard:)?|Said|Answered|Branched)\s+")
+_NO_PROMPT = re.compile(r"(?:Created|Used|Added|Gave|Selected|Shared|Deleted)\s")
+_ATTACHED = re.compile(r"\s*Attached \d+ files?\.?(?:\n.*)?$", re.DOTALL)
+_CONVERSATION = re.compile(r"gemini\.google\.com/(?:\w+/\d+/)?app/(\w+)")
+_CELL = re.compile(r'<div class="outer-cell.*?(?=<div class="outer-cell|</body|$)', re.DOTALL)
+_CONTENT = re.compile(
+    r'<div class="content-cell[^"]*mdl-typography--body-1">(.*?)</div><div class="content-cell', re.DOTALL
+)
+_BREAK = re.compile(r"<br\s*/?>")
+_ZONE = re.compile(r"\s(?!UTC|GMT|AM|PM)[A-Z]{2,5}$")
+
+
+def recognise(part: Part) -> bool:
+    """Whether a file is a list of activities of Gemini's."""
+    of_gemini = any(name in part.beginning for name in _PRODUCTS)
+    if {"header", "title", "time"} <= part.keys:
+        return of_gemini
+    return of_gemini and 'class="outer-cell' in part.beginning
+
+
+def read(part: Part, options: Options) -> Iterator[Item | Bad]:
+    """Yield each prompt and its answer."""
+    if part.json[0]:
+        return each(part, _activity)
+    return _html(part)
+
+
+def _activity(where: str, given: Any) -> Iterator[Item]:
+    if not any(name in given["header"] for name in _PRODUCTS) or _NO_PROMPT.match(given["title"]):
+        return
+    answers = [each.get("html") or "" for each in given.get("safeHtmlItem") or ()]
+    if not answers and not _PROMPT.match(given["title"]):
+        return
+    talk = _CONVERSATION.search(given.get("titleUrl") or "")
+    attached = [str(each) for each in given.get("attachedFiles") or ()]
+    answer = "\n\n".join(map(html_text, answers))
+    when = parse_time(given["time"])
+    yield from _turn(where, given["title"], answer, when, talk[1] if talk else None, attached)
+
+
+def _turn(
+    where: str, title: str, answer: str, when: datetime, talk: str | None = None, attached: list[str] | None = None
+) -> Iterator[Item]:
+    talk = talk or when.date().isoformat()
+    prompt = _ATTACHED.sub("", _PROMPT.sub("", title, count=1))
+    about = {"attachments": attached}
+    yield Item(content=prompt, where=where, conversation=talk, role="user", happened_at=when, metadata=about)
+    yield Item(content=answer, where=where, conversation=talk, role="assistant", happened_at=when)
+
+
+def _html(part: Part) -> Iterator[Item | Bad]:
+    """Yield the turns of a page, which is read in pieces of one cell for each activity."""
+    with part.text() as stream:
+        left, number, chunk = "", 0, stream.read(1 << 20)
+        while chunk:
+            left, chunk = left + chunk, stream.read(1 << 20)
+            cells = _CELL.findall(left)
+            whole = cells if not chunk else cells[:-1]
+            left = cells[-1] if cells else left
+            for cell in whole:
+                number += 1
+                yield from attempt(f"activity {number}", _cell, f"activity {number}", cell)
+
+
+def _cell(where: str, cell: str) -> Iterator[Item]:
+    found = _CONTENT.search(cell)
+    if found is None or not any(name in cell for name in _PRODUCTS):
+        return
+    pieces = _BREAK.split(found[1])
+    for place, piece in enumerate(pieces[1:], start=1):
+        if (when := _time(html_text(piece))) is not None:
+            title = html_text("<br>".join(pieces[:place]))
+            if not _NO_PROMPT.match(title):
+                yield from _turn(where, title, html_text("<br>".join(pieces[place + 1 :])), when)
+            return
+    raise ValueError("no date in English; choose JSON where Takeout asks for the format of My Activity")
+
+
+def _time(text: str) -> datetime | None:
+    """Return the time that a text is, in local time where it names a zone that is not one everywhere."""
+    text = " ".join(text.split())
+    try:
+        plain = _ZONE.sub("", text)
+        moment = parse_time(plain) if len(text) < 60 and re.search(r"\d:\d\d", text) else None
+    except InvalidInputError:
+        return None
+    return moment.replace(tzinfo=None) if moment is not None and plain != text else moment
+
+
+READER = Reader("gemini", "Gemini", recognise, read)

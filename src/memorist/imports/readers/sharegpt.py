@@ -1,0 +1,40 @@
+"""Conversations in the form of ShareGPT: ``{"conversations": [{"from": "human", "value": "…"}]}``."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from memorist.imports.reader import Bad, Item, Options, Reader
+from memorist.imports.readers.common import attempt, each
+from memorist.imports.sources import Part
+
+_ROLES = {
+    "human": "user", "user": "user", "gpt": "assistant", "assistant": "assistant", "chatgpt": "assistant",
+    "bing": "assistant", "bard": "assistant", "function_call": "assistant", "observation": "tool", "tool": "tool",
+    "function_response": "tool",
+}  # fmt: skip
+
+
+def recognise(part: Part) -> bool:
+    """Whether a JSON file holds conversations of turns from someone with a value."""
+    named = {"conversations", "conversation"} & part.keys
+    return bool(named) and '"from"' in part.beginning and '"value"' in part.beginning
+
+
+def read(part: Part, options: Options) -> Iterator[Item | Bad]:
+    """Yield what was said; no instructions of the system."""
+    return each(part, _conversation, part.title)
+
+
+def _conversation(where: str, given: Any, title: str) -> Iterator[Item | Bad]:
+    talk = str(given.get("id") or f"{title}, {where}")
+    for turn in given.get("conversations") or given["conversation"]:
+        yield from attempt(where, _turn, where, turn, talk)
+
+
+def _turn(where: str, turn: Any, talk: str) -> Iterator[Item]:
+    if turn["from"] != "system":
+        role = _ROLES.get(turn["from"], turn["from"])
+        yield Item(content=turn["value"] or "", where=where, conversation=talk, role=role)
+
+
+READER = Reader("sharegpt", "ShareGPT", recognise, read)
