@@ -22,6 +22,8 @@ from numpy.typing import NDArray
 from run import BUDGETS, load_evaluator
 
 from memorist.context.confidence import features
+from memorist.context.naming import unknown_share
+from memorist.twin import asynchronous, run
 
 WEIGHT = {"own": 1.0, "foreign": 1.0, "unanswerable": 0.03}
 PENALTY = 1e-2
@@ -97,7 +99,9 @@ def _sessions(query: Mapping[str, Any], data: Path) -> set[str]:
 def _example(index: Any, query: Mapping[str, Any], kind: str) -> Iterator[Example]:
     hits = index.recall(query["question"], limit=_HITS, explain=True, now=query.get("question_date"))
     if hits:
-        yield kind, features(query["question"], hits)
+        reader = asynchronous(index)
+        unknown = run(lambda: unknown_share(reader, query["question"], hits, {}))
+        yield kind, features(query["question"], hits, unknown)
 
 
 def matrix(rows: Sequence[Example], names: Sequence[str]) -> tuple[Floats, Floats, Floats]:
@@ -111,17 +115,25 @@ def matrix(rows: Sequence[Example], names: Sequence[str]) -> tuple[Floats, Float
 
 
 def fitted(sets: Sequence[Sequence[Example]], names: Sequence[str]) -> Floats:
-    """Return the weights of a logistic regression, by Newton's method; the last feature is the constant."""
+    """Return the weights of a logistic regression, by Newton's method; the last feature is the constant.
+
+    `unknown` is weighed last, with the other weights held: in some of the sets nearly every question of strangers has
+    an unknown name, but one without is no sign that the memory holds the answer.
+    """
     parts = [matrix(rows, names) for rows in sets]
     found, labels, weights = (np.concatenate([part[place] for part in parts]) for place in range(3))
     scale = np.append(found[:, :-1].std(axis=0), 1.0)
     scale[scale == 0] = 1.0  # a feature that no set has
     found, penalty = found / scale, PENALTY * np.append(np.ones(len(names) - 1), 0.0)
     result: Floats = np.zeros(len(names))
-    for _ in range(_STEPS):
-        likely = 1 / (1 + np.exp(-found @ result))
-        slope = found.T @ (weights * (likely - labels)) + penalty * result
-        result -= np.linalg.solve((found.T * (weights * likely * (1 - likely))) @ found + np.diag(penalty), slope)
+    last = np.array([name == "unknown" for name in names])
+    for some in (~last, last):
+        part, drawn = found[:, some], penalty[some]
+        for _ in range(_STEPS):
+            likely = 1 / (1 + np.exp(-found @ result))
+            slope = part.T @ (weights * (likely - labels)) + drawn * result[some]
+            bend = (part.T * (weights * likely * (1 - likely))) @ part + np.diag(drawn)
+            result[some] -= np.linalg.solve(bend, slope)
     return result / scale
 
 

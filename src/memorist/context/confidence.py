@@ -17,6 +17,7 @@ WEIGHTS: Mapping[str, float] = {
     "misplaced": -0.5,
     "size": -0.87,
     "person": 1.71,
+    "unknown": -2.03,
     "constant": -3.21,
 }
 """Fitted by bench/context/fit.py on questions that a memory can answer and on such that it cannot, in memories of 1 to
@@ -30,22 +31,23 @@ _LEAST = 1e-6
 _WORD = re.compile(r"[^\W_]+")
 
 
-def confidence_of(question: str, hits: Sequence[Hit]) -> float:
-    """Return how likely the memory holds the answer, 0 to 1; 0 without hits. The hits are explained, best first."""
+def confidence_of(question: str, hits: Sequence[Hit], unknown: float = 0.0) -> float:
+    """Return how likely the memory holds the answer, 0 to 1; 0 without hits. The arguments are those of `features`."""
     if not hits:
         return 0.0
-    total = sum(WEIGHTS[name] * value for name, value in features(question, hits).items())
+    total = sum(WEIGHTS[name] * value for name, value in features(question, hits, unknown).items())
     return 1 / (1 + math.exp(-min(max(total, -30.0), 30.0)))
 
 
-def features(question: str, hits: Sequence[Hit]) -> Mapping[str, float]:
-    """Return what confidence goes by, by name.
+def features(question: str, hits: Sequence[Hit], unknown: float = 0.0) -> Mapping[str, float]:
+    """Return what confidence goes by, by name. The hits are explained, best first.
 
     - `score`: the log odds that one of the hits answers; of many alike, each has its share of the score.
     - `meaning`: the nearest; `around`: the nearest together with its neighbours in the conversation.
     - `covered`: the share of the question's words in one hit.
     - `person`: whether somebody who speaks here is asked about by name; `misplaced`: by how much what others said
       fits better than what this person said.
+    - `unknown`: the share of the names in the question that the memory never heard of.
     - `size`: the length of the hits, because a long text fits many a question by chance.
     """
     read = hits[:_READ]
@@ -61,6 +63,7 @@ def features(question: str, hits: Sequence[Hit]) -> Mapping[str, float]:
         "misplaced": _misplaced(read) if person else 0.0,
         "size": math.log(sum(sizes) / len(sizes)),
         "person": float(person),
+        "unknown": unknown,
         "constant": 1.0,
     }
 

@@ -1,0 +1,44 @@
+"""Names in a question that the memory has never heard of: a question about somebody else's life has them."""
+
+import re
+from calendar import day_name, month_name
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from memorist.context.reading import Reader
+from memorist.recall.analysis import STOPWORDS, fold, words
+from memorist.recall.names import named_in
+from memorist.records import Hit
+
+__all__ = ["unknown_share"]
+
+_NAME = re.compile(r"(?<![.!?:;\s\"'“(\[])\s+[\"'“(\[]?([^\W\d_][^\W_]+)")
+"""A word that begins no sentence and no quotation."""
+_TIMES = frozenset(fold(name) for name in (*month_name, *day_name)) | {
+    fold(name)[:3] for name in (*month_name, *day_name)
+}
+_MOST = 4
+"""Names that are looked up."""
+
+
+async def unknown_share(reader: Reader, question: str, hits: Sequence[Hit], narrowing: Mapping[str, Any]) -> float:
+    """Return the share of the names in a question that no record and no speaker has, 0 to 1; 0 without names.
+
+    Args:
+        reader: the memory.
+        question: its words with a capital are names, but at the beginning of a sentence, months and weekdays.
+        hits: what the question recalled; what they hold is not looked up.
+        narrowing: which records count, as arguments of `recall`.
+    """
+    names = _names_in(question)
+    speakers = {str(hit.record.payload["speaker"]) for hit in hits if hit.record.payload.get("speaker")}
+    held = {fold(spelling) for found in named_in(question, speakers).values() for spelling in found}
+    held.update(word for hit in hits for word in hit.matched)
+    missing = [name for name in names if fold(name) not in held and held.isdisjoint(words(name))][:_MOST]
+    unknown = [name for name in missing if not await reader.recall(name, mode="lexical", limit=1, **narrowing)]
+    return len(unknown) / len(names) if names else 0.0
+
+
+def _names_in(question: str) -> list[str]:
+    found = dict.fromkeys(match[1] for match in _NAME.finditer(question) if match[1][0].isupper())
+    return [name for name in found if fold(name) not in _TIMES and fold(name) not in STOPWORDS]
