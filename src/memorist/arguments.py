@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 from memorist.errors import InvalidInputError, UnknownArgumentError
 from memorist.filters import parse_condition
 from memorist.records import MAX_ID, Draft, Hit, Kind, Record, parse_kind
-from memorist.times import now, parse_bound, parse_expiry, parse_time
+from memorist.times import TimeLike, checked_bound, checked_expiry, parse_time
 
 __all__ = [
     "MAX_LIMIT",
@@ -153,9 +153,9 @@ def rating(name: str, value: Any) -> float:
     return value
 
 
-def bound(name: str, value: Any) -> datetime:
-    """Return a point in time that bounds a read; "7 days ago" is one too."""
-    return _named(name, lambda: parse_bound(value))
+def bound(name: str, value: Any) -> TimeLike:
+    """Return a point in time that bounds a read; "7 days ago" stays as it is until the engine's clock dates it."""
+    return _named(name, lambda: checked_bound(value))
 
 
 def time(name: str, value: Any) -> datetime:
@@ -163,9 +163,9 @@ def time(name: str, value: Any) -> datetime:
     return _named(name, lambda: parse_time(value))
 
 
-def expiry(name: str, value: Any) -> datetime:
-    """Return when something expires; a number is seconds from now."""
-    return _named(name, lambda: parse_expiry(value, now()))
+def expiry(name: str, value: Any) -> TimeLike:
+    """Return when something expires; a number, seconds from now, stays as it is until the engine's clock dates it."""
+    return _named(name, lambda: checked_expiry(value))
 
 
 def kind(name: str, value: Any) -> Kind:

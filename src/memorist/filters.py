@@ -131,9 +131,10 @@ def make_filter(
     since: TimeLike | None = None,
     until: TimeLike | None = None,
     as_of: TimeLike | None = None,
+    now: datetime | None = None,
     **rest: Any,
 ) -> Filter:
-    """Return the filter that a verb's arguments describe.
+    """Return the filter that a verb's arguments describe; relative times count from `now`.
 
     Raises:
         InvalidInputError: an argument is wrong.
@@ -149,9 +150,9 @@ def make_filter(
         kinds=None if kinds is None else frozenset(map(parse_kind, kinds)),
         where=None if where is None else parse_condition(where),
         payload=None if payload is None else parse_condition(payload),
-        since=None if since is None else parse_bound(since),
-        until=None if until is None else parse_bound(until),
-        as_of=None if as_of is None else parse_bound(as_of),
+        since=None if since is None else parse_bound(since, now),
+        until=None if until is None else parse_bound(until, now),
+        as_of=None if as_of is None else parse_bound(as_of, now),
         **rest,
     )
 

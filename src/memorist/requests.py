@@ -192,11 +192,11 @@ class Narrowed(Request[T]):
         """Return `scope` with the labels of this request."""
         return scope.narrowed(agent=self.agent, session=self.session)
 
-    def filter(self, scope: Scope) -> Filter:
-        """Return which records this request is about, asked in `scope`."""
+    def filter(self, scope: Scope, now: datetime) -> Filter:
+        """Return which records this request is about, asked in `scope` at this time."""
         narrowed = self.scope(scope)
         parts = {name: getattr(self, name) for name in Narrowing.__annotations__} | self._more()
-        return make_filter(**{**parts, "agent": narrowed.agent, "session": narrowed.session})
+        return make_filter(**{**parts, "agent": narrowed.agent, "session": narrowed.session}, now=now)
 
     def _more(self) -> dict[str, Any]:
         return {}

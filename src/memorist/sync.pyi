@@ -18,7 +18,7 @@ from memorist.records import Change, Draft, Fields, Hit, Kind, Order, Page, Reco
 from memorist.requests import Id, IfExists, Mode, Narrowing, Request
 from memorist.results import Context
 from memorist.scope import Scope
-from memorist.times import TimeLike
+from memorist.times import Clock, TimeLike
 from memorist.verbs import T
 from os import PathLike
 from pathlib import Path
@@ -536,6 +536,11 @@ class Memory:
     @property
     def scope(self) -> Scope:
         """What this memory sees and where it writes."""
+        ...
+
+    @property
+    def clock(self) -> Clock:
+        """Returns the present, in UTC. See `Settings.clock`."""
         ...
 
     def scoped(

@@ -7,7 +7,19 @@ from typing import TypeAlias
 
 from memorist.errors import InvalidInputError
 
-__all__ = ["Clock", "TimeLike", "from_micros", "iso", "now", "parse_bound", "parse_expiry", "parse_time", "to_micros"]
+__all__ = [
+    "Clock",
+    "TimeLike",
+    "checked_bound",
+    "checked_expiry",
+    "from_micros",
+    "iso",
+    "now",
+    "parse_bound",
+    "parse_expiry",
+    "parse_time",
+    "to_micros",
+]
 
 TimeLike: TypeAlias = datetime | str | int | float
 """A datetime (naive means UTC), a text such as ISO 8601, or seconds since 1970."""
@@ -19,6 +31,8 @@ MAX_TEXT = 100
 """Longest text that is read as a time, in characters."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_ANY_DAY = datetime(2025, 1, 1, tzinfo=UTC)
+"""A time relative to it tells whether the calendar can hold a time relative to the present."""
 _MICROSECOND = timedelta(microseconds=1)
 _MILLISECONDS_FROM = 1e11
 """Numbers from here on are milliseconds: as seconds they would be the year 5138."""
@@ -106,7 +120,7 @@ def parse_bound(value: TimeLike, start: datetime | None = None) -> datetime:
 
     Args:
         value: the time.
-        start: what relative times count from; by default the present.
+        start: what relative times count from; None refuses them.
 
     Raises:
         InvalidInputError: as for `parse_time`.
@@ -119,6 +133,19 @@ def parse_expiry(value: TimeLike, start: datetime) -> datetime:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return _moved(start, value)
     return _relative(value, start, 1) or parse_time(value)
+
+
+def checked_bound(value: TimeLike) -> TimeLike:
+    """Return a relative time as it is, to be read later by `parse_bound`; of any other, the point in time."""
+    return value if _relative(value, _ANY_DAY, -1) is not None else parse_time(value)
+
+
+def checked_expiry(value: TimeLike) -> TimeLike:
+    """Return a relative time as it is, to be read later by `parse_expiry`; of any other, the point in time."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        _moved(_ANY_DAY, value)
+        return value
+    return value if _relative(value, _ANY_DAY, 1) is not None else parse_time(value)
 
 
 def to_micros(moment: datetime) -> int:
@@ -142,14 +169,14 @@ class _AmbiguousError(ValueError):
 
 def _relative(value: TimeLike, start: datetime | None, direction: int) -> datetime | None:
     """Return the time that a duration names, or None for what is no duration."""
-    if not isinstance(value, str) or len(value) > MAX_TEXT:
+    if start is None or not isinstance(value, str) or len(value) > MAX_TEXT:
         return None
     found = _DURATION.fullmatch(value.strip())
     if found is None or (found["ahead"] and found["back"]):
         return None
     direction = 1 if found["ahead"] else -1 if found["back"] else direction
     seconds = int(found["count"]) * _UNITS[found["unit"][0].lower()]
-    return _moved(now() if start is None else start, direction * seconds)
+    return _moved(start, direction * seconds)
 
 
 def _moved(start: datetime, seconds: float) -> datetime:

@@ -13,7 +13,7 @@ from memorist.records import Change, Draft, Fields, Hit, Kind, Order, Page, Reco
 from memorist.requests import Id, IfExists, Mode, Narrowing, Request
 from memorist.results import Context
 from memorist.scope import Scope
-from memorist.times import TimeLike
+from memorist.times import Clock, TimeLike
 
 if TYPE_CHECKING:
     from memorist.context import CountTokens
@@ -46,6 +46,11 @@ class Verbs:
     def scope(self) -> Scope:
         """What this memory sees and where it writes."""
         return self._scope
+
+    @property
+    def clock(self) -> Clock:
+        """Returns the present, in UTC. See `Settings.clock`."""
+        return self._engine.clock
 
     def scoped(
         self,

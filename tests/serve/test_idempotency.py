@@ -2,19 +2,20 @@
 
 import asyncio
 import json
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from clocks import MovedClock
 from memorist.memory import Memory
 from memorist.records import Kind
 from memorist.scope import SERVER_TENANT
-from memorist.serve.rest import idempotency
 
 pytestmark = pytest.mark.anyio
 
+LONG_AGO = 180
+"""Seconds after which a call without an outcome is no longer worked on."""
 KEY = {"Idempotency-Key": "k-1"}
 OTHER = {"Idempotency-Key": "k-2"}
 ALICE = {"user": "alice"}
@@ -128,13 +129,12 @@ async def test_a_key_has_a_length(http: Any, key: str) -> None:
     assert answer.status_code == 422
 
 
-async def cut_off(everyone: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+async def cut_off(everyone: Memory) -> None:
     """Make the last call look as if the server had been killed before it noted what came of it."""
     server = everyone.scoped(tenant=SERVER_TENANT)
     [entry] = (await server.browse(kind=Kind.TOPIC, key_prefix="call/")).records
     request = json.loads(entry.content)["request"]
     await server.revise(entry.id, content=json.dumps({"request": request}))
-    monkeypatch.setattr(idempotency, "_RUNNING", timedelta(0))
 
 
 @pytest.mark.parametrize(
@@ -145,11 +145,12 @@ async def cut_off(everyone: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 async def test_a_change_that_was_done_before_a_crash_is_not_done_again(
-    http: Any, everyone: Memory, alice: Memory, monkeypatch: pytest.MonkeyPatch, method: str, path: str, body: Any
+    http: Any, everyone: Memory, alice: Memory, clock: MovedClock, method: str, path: str, body: Any
 ) -> None:
     await alice.remember("Lives in Lisbon", id="home")
     first = await http.request(method, path, json=body, headers=KEY, params=ALICE)
-    await cut_off(everyone, monkeypatch)
+    await cut_off(everyone)
+    clock.advance(LONG_AGO)
     await alice.revise("home", content="Lives in Faro")
     later = await alice.rate("home", 0.5)
     again = await http.request(method, path, json=body, headers=KEY, params=ALICE)
@@ -159,12 +160,13 @@ async def test_a_change_that_was_done_before_a_crash_is_not_done_again(
 
 
 async def test_a_change_that_a_crash_kept_from_being_done_is_done(
-    http: Any, everyone: Memory, alice: Memory, monkeypatch: pytest.MonkeyPatch
+    http: Any, everyone: Memory, alice: Memory, clock: MovedClock
 ) -> None:
     await alice.remember("Lives in Lisbon", id="home")
     body = {"content": "Lives in Porto"}
     await http.patch("/v1/records/home", json=body, headers=KEY, params=ALICE)
-    await cut_off(everyone, monkeypatch)
+    await cut_off(everyone)
+    clock.advance(LONG_AGO)
     await alice.forget("home")
     await alice.remember("Lives in Lisbon", id="home")  # as if it had never been changed
     answer = await http.patch("/v1/records/home", json=body, headers=KEY, params=ALICE)
@@ -172,11 +174,10 @@ async def test_a_change_that_a_crash_kept_from_being_done_is_done(
 
 
 async def test_a_call_that_may_still_be_worked_on_is_not_begun_again(
-    http: Any, everyone: Memory, alice: Memory, monkeypatch: pytest.MonkeyPatch
+    http: Any, everyone: Memory, alice: Memory
 ) -> None:
     await alice.remember("Lives in Lisbon", id="home")
     await http.patch("/v1/records/home", json={"content": "Lives in Porto"}, headers=KEY, params=ALICE)
-    await cut_off(everyone, monkeypatch)
-    monkeypatch.setattr(idempotency, "_RUNNING", timedelta(minutes=2))
+    await cut_off(everyone)
     answer = await http.patch("/v1/records/home", json={"content": "Lives in Porto"}, headers=KEY, params=ALICE)
     assert answer.status_code == 409 and "being worked on" in answer.json()["detail"]

@@ -14,7 +14,7 @@ from memorist.errors import ConflictError, InvalidInputError
 from memorist.memory import Memory
 from memorist.records import Draft, Kind, Record
 from memorist.stores.base import Order
-from memorist.times import TimeLike, now
+from memorist.times import TimeLike
 
 __all__ = ["Found", "SessionEntries", "SessionEntry", "Shelf"]
 
@@ -59,7 +59,7 @@ class SessionEntries:
         if not given:
             return
         newest = await self._newest()
-        at = now() if newest is None else max(now(), newest.at + _TICK)
+        at = self._memory.clock() if newest is None else max(self._memory.clock(), newest.at + _TICK)
         await self._memory.remember([self._draft(entry, at) for entry in given])
 
     async def newest(self, count: int | None = None) -> list[dict[str, Any]]:

@@ -64,7 +64,7 @@ def list_(context: typer.Context, json: AsJson = False) -> None:
 
         options: Options = context.obj
         async with Memory.open(settings=options.settings()) as memory:
-            tokens = await Tokens(memory).list()
+            tokens, now = await Tokens(memory).list(), memory.clock()
         if json:
             print_json([token.to_dict() for token in tokens])
             return
@@ -80,7 +80,7 @@ def list_(context: typer.Context, json: AsJson = False) -> None:
                 str(grant.right),
                 clean(grant.tenant or "all tenants"),
                 clean(grant.user or "all users"),
-                f"{until} (expired)" if token.expired else until,
+                f"{until} (expired)" if token.expired(now) else until,
             )
         print_table(shown)
 

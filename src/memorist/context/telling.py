@@ -19,8 +19,7 @@ from memorist.context.standing import asked_for, standing_among
 from memorist.errors import InvalidInputError
 from memorist.records import Hit, Kind, Record
 from memorist.results import Context
-from memorist.times import TimeLike, parse_time
-from memorist.times import now as present
+from memorist.times import Clock, TimeLike, parse_time
 
 __all__ = ["Reader", "tell"]
 
@@ -49,6 +48,7 @@ async def tell(
     reader: Reader,
     query: str,
     *,
+    clock: Clock,
     tokens: int = 600,
     count_tokens: CountTokens | None = None,
     min_confidence: float = MIN_CONFIDENCE,
@@ -66,7 +66,7 @@ async def tell(
     _check_confidence(min_confidence)
     budget, asked_at = Budget(tokens, count_tokens), None if now is None else parse_time(now)
     asked = QuestionTerms.of(query)
-    moment = (asked_at or present()) if asked.how_long_ago else None
+    moment = (asked_at or clock()) if asked.how_long_ago else None
     chosen = Chosen(budget, moment, known)
     for line in await asked_for(reader, topics, pinned, shared=shared):
         chosen.add(line, share=STANDING_SHARE)

@@ -5,6 +5,7 @@ from typing import TypeVar
 
 from memorist.requests import Request
 from memorist.scope import Scope
+from memorist.times import Clock, now
 
 __all__ = ["Engine"]
 
@@ -16,6 +17,11 @@ class Engine(ABC):
 
     Every method may be called from any thread and any event loop.
     """
+
+    @property
+    def clock(self) -> Clock:
+        """Returns the present, in UTC: `Settings.clock`; at a server, this machine's time."""
+        return now
 
     @abstractmethod
     async def open(self, scope: Scope) -> Scope:

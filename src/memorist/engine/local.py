@@ -16,6 +16,7 @@ from memorist.engine.telling import told
 from memorist.errors import ClosedError, EmbedderError, embedder_mismatch
 from memorist.requests import Request
 from memorist.scope import Scope
+from memorist.times import Clock
 
 __all__ = ["LocalEngine"]
 
@@ -29,7 +30,7 @@ _HANDLERS: Mapping[type[Request[Any]], Callable[[Core, Scope, Any], Awaitable[An
     requests.Purge: writing.purge,
     requests.Restore: writing.restore,
     requests.Recall: reading.recall,
-    requests.Context: lambda core, scope, request: told(partial(_answer, core, scope), request),
+    requests.Context: lambda core, scope, request: told(partial(_answer, core, scope), request, core.clock),
     requests.Recent: reading.recent,
     requests.Lookup: reading.lookup,
     requests.Get: reading.get,
@@ -60,6 +61,11 @@ class LocalEngine(Engine):
         self._core = Core(settings)
         self._is_open = False
         self._swept = settings.clock()
+
+    @property
+    def clock(self) -> Clock:
+        """Returns the present, by the settings."""
+        return self._core.clock
 
     async def open(self, scope: Scope) -> Scope:
         """Open the store, and check that its vectors come from this embedder."""

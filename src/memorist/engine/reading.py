@@ -16,7 +16,7 @@ async def recall(core: Core, scope: Scope, request: requests.Recall) -> list[Hit
     """Return the hits, best first."""
     query = Query(
         text=request.query,
-        filter=request.filter(scope),
+        filter=request.filter(scope, core.clock()),
         limit=request.limit,
         mode=request.mode,
         now=request.now,  # type: ignore[arg-type]  # requests hold times as datetimes
@@ -31,7 +31,7 @@ async def recall(core: Core, scope: Scope, request: requests.Recall) -> list[Hit
 async def recent(core: Core, scope: Scope, request: requests.Recent) -> list[Record]:
     """Return the newest records, newest first."""
     reach = scope.reach(shared=request.shared)
-    return await core.store.select(reach, request.filter(scope), order="newest", limit=request.limit)
+    return await core.store.select(reach, request.filter(scope, core.clock()), order="newest", limit=request.limit)
 
 
 async def lookup(core: Core, scope: Scope, request: requests.Lookup) -> Record | None:
@@ -70,7 +70,7 @@ async def browse(core: Core, scope: Scope, request: requests.Browse) -> Page:
     """Return one page of records."""
     reach = scope.reach(shared=request.shared, everyone=request.everyone)
     after = cursors.decode(request.cursor, request.order)
-    chosen, size = request.filter(scope), request.limit
+    chosen, size = request.filter(scope, core.clock()), request.limit
     found = await core.store.select(reach, chosen, order=request.order, limit=size + 1, after=after)
     return cursors.make_page(found, size, request.order)
 
@@ -78,7 +78,7 @@ async def browse(core: Core, scope: Scope, request: requests.Browse) -> Page:
 async def count(core: Core, scope: Scope, request: requests.Count) -> int:
     """Return the number of records that pass the filter."""
     reach = scope.reach(shared=request.shared, everyone=request.everyone)
-    return await core.store.count(reach, request.filter(scope))
+    return await core.store.count(reach, request.filter(scope, core.clock()))
 
 
 async def history(core: Core, scope: Scope, request: requests.History) -> list[Change]:

@@ -23,6 +23,7 @@ from memorist.records import Change, Hit, Kind, Page, Record
 from memorist.requests import Narrowed, Request
 from memorist.results import Context
 from memorist.scope import DEFAULT_TENANT, Scope
+from memorist.times import now
 
 __all__ = ["RemoteEngine"]
 
@@ -123,7 +124,7 @@ async def _context(server: Connection, scope: Scope, request: requests.Context) 
     if request.count_tokens is not None:  # the caller's counter runs here
         from memorist.engine.telling import told  # which brings the arithmetic along
 
-        return await told(partial(_answer, server, scope), request)
+        return await told(partial(_answer, server, scope), request, now)
     return context_of(await _post_narrowed(server, "/v1/context", scope, request, request.given()))
 
 

@@ -7,6 +7,7 @@ from memorist import requests
 from memorist.context import MIN_CONFIDENCE, Context, tell
 from memorist.records import Hit, Page, Record
 from memorist.requests import Narrowing, Request
+from memorist.times import Clock
 
 __all__ = ["Answerer", "told"]
 
@@ -38,13 +39,14 @@ class _Reader:
         return record
 
 
-async def told(answer: Answerer, request: requests.Context) -> Context:
-    """Return the context that a request asks for."""
+async def told(answer: Answerer, request: requests.Context, clock: Clock) -> Context:
+    """Return the context that a request asks for; `clock` returns the present."""
     least = request.min_confidence
     narrowing = {name: getattr(request, name) for name in Narrowing.__annotations__}
     return await tell(
         _Reader(answer),
         request.query,
+        clock=clock,
         tokens=request.tokens,
         count_tokens=request.count_tokens,
         min_confidence=MIN_CONFIDENCE if least is None else least,

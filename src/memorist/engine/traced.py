@@ -17,6 +17,7 @@ from memorist.lines import LoadReport
 from memorist.records import Record
 from memorist.requests import Request
 from memorist.scope import Scope
+from memorist.times import Clock
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import MeterProvider
@@ -169,6 +170,11 @@ class TracedEngine(Engine):
     def __init__(self, inner: Engine, watch: Watch | Telemetry | None = None) -> None:
         self._inner = inner
         self._watch = watch if isinstance(watch, Watch) else Watch(watch or Telemetry())
+
+    @property
+    def clock(self) -> Clock:
+        """Returns the present, by the inner engine."""
+        return self._inner.clock
 
     async def open(self, scope: Scope) -> Scope:
         """Open the inner engine."""

@@ -15,6 +15,7 @@ from memorist.records import Action, Draft, Kind, Record
 from memorist.requests import IfExists
 from memorist.scope import SERVER_TENANT, Scope, Wall
 from memorist.stores.base import Put, Remove, Vector, Write
+from memorist.times import parse_expiry
 
 __all__ = ["forget", "purge", "rate", "remember", "restore", "revise"]
 
@@ -47,6 +48,8 @@ async def remember(core: Core, scope: Scope, request: requests.Remember) -> list
 async def revise(core: Core, scope: Scope, request: requests.Revise) -> Record:
     """Change the given fields."""
     changes = request.changes()
+    if request.expires_at is not None:
+        changes["expires_at"] = parse_expiry(request.expires_at, core.clock())
     if request.source is not None:
         changes["source"] = request.source
     return await _change(core, scope, request, Action.REVISED, changes)
@@ -94,7 +97,8 @@ async def _write(
 
 async def forget(core: Core, scope: Scope, request: requests.Forget) -> int:
     """Delete the records that pass the filter, superseded ones included: all or none."""
-    return await core.store.remove(scope.wall, request.filter(scope), at=core.clock(), source=request.source)
+    moment = core.clock()
+    return await core.store.remove(scope.wall, request.filter(scope, moment), at=moment, source=request.source)
 
 
 async def purge(core: Core, scope: Scope, request: requests.Purge) -> int:

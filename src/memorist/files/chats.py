@@ -20,7 +20,7 @@ from memorist.errors import FormatError, InvalidInputError, MemoristError, Scope
 from memorist.files.storing import scoped_to, store_new
 from memorist.lines import BadLine, LoadReport, is_export, read_object
 from memorist.records import MAX_ID, Draft, Kind
-from memorist.times import iso, now, parse_time
+from memorist.times import iso, parse_time
 
 if TYPE_CHECKING:
     from memorist.memory import Memory
@@ -143,7 +143,7 @@ class _Reader:
             payload=voice if given is None else {**voice, "id": given},
             metadata=_metadata(fields),
         )
-        draft.to_record(memory.scope, now())  # so that a bad line is known before any of its batch is stored
+        draft.to_record(memory.scope, memory.clock())  # so that a bad line is known before any of its batch is stored
         return _Line(number, memory, draft)
 
     def _counted(self, user: str | None, *parts: object) -> str:

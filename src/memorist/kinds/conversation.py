@@ -10,7 +10,7 @@ from memorist.errors import InvalidInputError
 from memorist.kinds.common import delete, find
 from memorist.kinds.message import Message, to_message
 from memorist.records import Draft, Kind, Record, make_id
-from memorist.times import TimeLike, iso, now
+from memorist.times import TimeLike, iso
 from memorist.verbs import Verbs
 
 __all__ = ["Conversation", "estimate_tokens", "message_id"]
@@ -232,7 +232,7 @@ class Conversation:
         drafts = []
         for message in messages:
             payload = message.payload()
-            at = given = message.happened_at or now()
+            at = given = message.happened_at or self._memory.clock()
             if last is not None and at <= last:
                 at = last + _TICK if last < _END_OF_TIME else last
                 payload["happened_at"] = iso(given)

@@ -204,7 +204,7 @@ class Digest:
             text = without_recalled(message.content)
             if text.strip() and message.role.lower() not in _NO_FACTS:
                 messages.append(replace(message, content=text, id=record.id))
-        return await extract_batch(messages, model, self._prompts) if messages else Extraction()
+        return await extract_batch(messages, model, self._prompts, self._memory.clock()) if messages else Extraction()
 
     async def _reconcile(self, target: Memory, statement: Statement, model: ChatModel) -> None:
         outcome = await reconcile_one(
@@ -248,7 +248,8 @@ class Digest:
             Statement(text=record.content, happened_at=record.happened_at, told_at=moment, messages=ids)
         ]
         if "raw" in record.payload:
-            found = await extract_batch([Message(content=record.content, happened_at=moment)], model, self._prompts)
+            said = [Message(content=record.content, happened_at=moment)]
+            found = await extract_batch(said, model, self._prompts, self._memory.clock())
             self._count(usage=found.usage)
             if found.problem is not None:
                 return found.problem

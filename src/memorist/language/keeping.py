@@ -71,7 +71,7 @@ async def keep_facts(
         EmbedderError: a text could not be embedded; the statements before it are stored.
     """
     given = dated(messages_of(messages), now)
-    found = await extract_facts(given, model=model, prompts=prompts, now=now)
+    found = await extract_facts(given, model=model, prompts=prompts, now=memory.clock() if now is None else now)
     if given and not found.statements and raw_if_none:
         problem = told("Extracting facts", Problem("the model found nothing to remember"))
         found = Extraction(statements=tuple(raw_statements(given, problem.reason)), problem=problem, usage=found.usage)

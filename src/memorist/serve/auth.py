@@ -19,7 +19,7 @@ from memorist.errors import ConflictError, InvalidInputError, NotFoundError, Sco
 from memorist.memory import Memory
 from memorist.records import Kind, Record
 from memorist.scope import DEFAULT_TENANT, SERVER_TENANT, Scope
-from memorist.times import TimeLike, iso, now, parse_expiry, parse_time
+from memorist.times import TimeLike, iso, parse_expiry, parse_time
 
 __all__ = [
     "LOCAL",
@@ -121,10 +121,9 @@ class Token:
     created_at: datetime
     expires_at: datetime | None
 
-    @property
-    def expired(self) -> bool:
-        """Return whether it has expired."""
-        return self.expires_at is not None and self.expires_at <= now()
+    def expired(self, now: datetime) -> bool:
+        """Return whether it has expired by this time."""
+        return self.expires_at is not None and self.expires_at <= now
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -178,7 +177,7 @@ class Tokens:
             raise InvalidInputError("a token for every tenant cannot be of one user")
         scope = grant.scope()
         grant = replace(grant, tenant=None if tenant is None else scope.tenant, user=scope.user)
-        created = now()
+        created = self._memory.clock()
         expires = None if expires_at is None else parse_expiry(expires_at, created)
         if any(token.grant.name == name for token in await self.list()):
             raise ConflictError(f"there is a token named {name!r}; revoke it, or choose another name")
@@ -206,7 +205,7 @@ class Tokens:
         token = await self.find(secret)
         if token is None:
             raise UnauthorizedError("the token is not known here, or was revoked")
-        if token.expired:
+        if token.expired(self._memory.clock()):
             raise UnauthorizedError("the token has expired")
         return token.grant
 

@@ -1,7 +1,6 @@
 """ADK's session service."""
 
 import json
-import time
 import uuid
 from typing import Any
 
@@ -52,7 +51,7 @@ class MemoristSessionService(BaseSessionService):
         """
         id = (session_id or "").strip() or str(uuid.uuid4())
         app, user, own = _split(state or {})
-        head = {"state": own, "updated": time.time()}
+        head = {"state": own, "updated": self._memory.clock().timestamp()}
         try:
             await self._shelf(app_name, user_id, id).add(app_name, "sessions", id, value=head)
         except ConflictError as error:

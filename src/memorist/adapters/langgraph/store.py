@@ -35,7 +35,6 @@ from memorist.adapters.langgraph.items import (
 from memorist.errors import NotFoundError
 from memorist.memory import Memory
 from memorist.records import Kind, Record
-from memorist.times import now
 from memorist.twin import asynchronous, run
 
 if TYPE_CHECKING:
@@ -125,7 +124,7 @@ class MemoristStore(BaseStore):
             by_user.setdefault(self._behind(op.namespace).scope.user, []).append(op)
         for some in by_user.values():
             await self._behind(some[0].namespace).remember(
-                [draft_of(op, self._fields, now()) for op in some if op.value is not None],
+                [draft_of(op, self._fields, self._memory.clock()) for op in some if op.value is not None],
                 if_exists="replace",
                 forgetting=[make_id(op.namespace, op.key) for op in some if op.value is None],
             )
@@ -137,7 +136,7 @@ class MemoristStore(BaseStore):
             if minutes is None or record.expires_at is None:
                 continue
             life = timedelta(minutes=minutes)
-            if now() + life - record.expires_at >= _RENEWED_EVERY * life:
+            if memory.clock() + life - record.expires_at >= _RENEWED_EVERY * life:
                 with suppress(NotFoundError):  # deleted meanwhile
                     await memory.revise(record.id, expires_at=life.total_seconds())
 

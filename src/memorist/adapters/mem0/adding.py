@@ -66,7 +66,7 @@ async def draw(
         for message in messages
         if (text := text_of(message)) is not None
     ]
-    extraction = await extract_facts(given, model=model, prompts=prompts)
+    extraction = await extract_facts(given, model=model, prompts=prompts, now=memory.clock())
     results = []
     for statement in extraction.statements:
         own: dict[str, Any] = {"id": fresh_id(), "metadata": pattern.metadata, "payload": pattern.payload}

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from memorist.adapters.mem0.checks import IDS, Owner, check_search, owner_of
@@ -38,12 +39,12 @@ class Selection:
             return 0.0 if self.is_first_form else _THRESHOLD
         return float(threshold)
 
-    def test(self, show_expired: bool) -> Callable[[Record], bool]:
-        """Return the test that a record from the store must pass."""
+    def test(self, show_expired: bool, now: datetime) -> Callable[[Record], bool]:
+        """Return the test that a record from the store must pass at this time."""
         check = self.split.check
 
         def passes(record: Record) -> bool:
-            return (show_expired or not expired(record)) and (check is None or check(flat(record)))
+            return (show_expired or not expired(record, now)) and (check is None or check(flat(record)))
 
         return passes
 

@@ -274,7 +274,8 @@ class AsyncMemory:
             InvalidInputError: no id is given, or a filter makes no sense; also a ValueError.
         """
         asked = selection_of({"user_id": user_id, "agent_id": agent_id, "run_id": run_id}, filters, top_k, limit)
-        memory, passes = await self._of(asked.owner), asked.test(show_expired)
+        memory = await self._of(asked.owner)
+        passes = asked.test(show_expired, memory.clock())
         found: list[Record] = []
         cursor = None
         while len(found) < asked.top_k:
@@ -332,7 +333,7 @@ class AsyncMemory:
                 now=reference_date,
             )  # fmt: skip
 
-        hits = await enough(recall, asked.top_k, asked.test(show_expired))
+        hits = await enough(recall, asked.top_k, asked.test(show_expired, memory.clock()))
         return {"results": [shown(hit, floor, explain=explain) for hit in hits]}
 
     async def history(self, memory_id: str) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ import hashlib
 import logging
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from memorist.errors import InvalidInputError
@@ -71,10 +71,10 @@ def flat(record: Record) -> dict[str, Any]:
     return {**metadata, **shown, "data": record.content}
 
 
-def expired(record: Record) -> bool:
-    """Return whether a memory's expiration date lies before today, in UTC."""
+def expired(record: Record, now: datetime) -> bool:
+    """Return whether a memory's expiration date lies before the day of `now`, in UTC."""
     day = record.payload.get("expiration_date")
-    return isinstance(day, str) and day < datetime.now(UTC).date().isoformat()
+    return isinstance(day, str) and day < now.date().isoformat()
 
 
 def split_metadata(

@@ -21,7 +21,6 @@ from memorist.records import Draft, Kind, Record
 from memorist.requests import Remember
 from memorist.scope import SERVER_TENANT
 from memorist.serve.rest.problems import KeyReusedError
-from memorist.times import now
 
 __all__ = ["Ledger", "Outcome", "Settle", "fingerprint", "original", "remember_once"]
 
@@ -75,7 +74,7 @@ class Ledger:
         if entry is not None:
             if (outcome := _outcome(entry, request)) is not None:
                 return outcome, False
-            if now() - entry.created_at < _RUNNING or not await self._memory.forget(entry.id):
+            if self._memory.clock() - entry.created_at < _RUNNING or not await self._memory.forget(entry.id):
                 raise ConflictError(_WORKED_ON)
         try:
             entry = await self._memory.remember(begun, kind=Kind.TOPIC, key=name, expires_at=_KEEP)
