@@ -91,7 +91,7 @@ class Request(Generic[T]):
     writes: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        for name, reader, may_be_none in _readers(type(self)):  # type: ignore[arg-type]  # mypy takes the class for an instance
+        for name, reader, may_be_none in readers(type(self)):  # type: ignore[arg-type]  # mypy takes the class for an instance
             value = getattr(self, name)
             if value is not None or not may_be_none:
                 object.__setattr__(self, name, reader(name, value))
@@ -122,7 +122,7 @@ class Request(Generic[T]):
 
 
 @cache
-def _readers(kind: Any) -> tuple[tuple[str, read.Reader, bool], ...]:
+def readers(kind: Any) -> tuple[tuple[str, read.Reader, bool], ...]:
     """Return the reader of each annotated field of a type of request, and whether None leaves the field out."""
     hints = get_type_hints(kind, include_extras=True)
     return tuple(

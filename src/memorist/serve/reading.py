@@ -36,7 +36,7 @@ def header(headers: Iterable[tuple[bytes, bytes]], name: str) -> str | None:
 
 
 def read_query(query: bytes, known: Collection[str], repeated: Collection[str] = ()) -> dict[str, Any]:
-    """Return the parameters of a query string or of a form: a text each, and lists of those that may be repeated.
+    """Return the parameters of a query string or of a form: a text each, a list of one that comes repeatedly.
 
     Args:
         query: the query string as it was sent.
@@ -63,7 +63,7 @@ def read_query(query: bytes, known: Collection[str], repeated: Collection[str] =
             raise InvalidInputError(f"the parameter {name!r} comes twice; give it once")
         else:
             found[name] = text
-    return found
+    return found | {name: texts[0] for name, texts in found.items() if name in repeated and len(texts) == 1}
 
 
 def number_of(text: str) -> float | str:

@@ -1,29 +1,36 @@
 """REST, the user in the query or in a header."""
 
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import quote
 
 import httpx
 
 from doors.base import Door, Refused, family_of
-from doors.calls import UNKNOWN, Call
+from doors.calls import Call
 from memorist.serve.app import create_app
 
 
 class Rest(Door):
     """REST, the user in the query."""
 
-    in_query: ClassVar[Mapping[str, tuple[str, ...]]] = {"lookup": ("key", "kind", "shared"), "purge": ("shared",)}
+    bodies = ("remember", "forget", "revise", "rate", "recall", "recent", "count")
 
     def takes(self, call: Call) -> bool:
-        in_body = call.verb in ("remember", "revise", "rate", "recall", "recent", "browse", "count")
-        if not in_body and any(name in UNKNOWN for name in call.arguments):
-            return False  # a query's texts are read in another way than Python's arguments
-        in_query = (*self.in_query.get(call.verb, ()), *(() if call.verb == "remember" else ("session",)))
-        return all(isinstance(call.arguments.get(name, ""), str | bool) for name in in_query)
+        """Whether texts can stand for what goes into the query, as they do for no other value."""
+        given = {name: call.arguments[name] for name in self.queried(call)}
+        texts = all(isinstance(given.get(name, ""), str) for name in ("session", "key", "key_prefix"))
+        return (
+            texts and given.get("limit") != "5" and all(isinstance(each, str | int | float) for each in given.values())
+        )
+
+    def queried(self, call: Call) -> list[str]:
+        """Return the names of the arguments that go into the query."""
+        in_body = call.verb in self.bodies or "where" in call.arguments
+        label = () if call.verb == "remember" else ("session",)
+        return [name for name in call.arguments if name in label or not (in_body or name == "id")]
 
     @asynccontextmanager
     async def ready(self) -> AsyncIterator[Door]:
@@ -37,12 +44,7 @@ class Rest(Door):
         method, path = "POST", f"/v1/{call.verb}"
         query: dict[str, Any] = {"tenant": tenant}
         headers = self.named(call.user, query)
-        names = (
-            self.in_query.get(call.verb, ())
-            if call.verb == "remember"
-            else (*self.in_query.get(call.verb, ()), "session")
-        )
-        query |= {name: body.pop(name) for name in names if name in body}
+        query |= {name: body.pop(name) for name in self.queried(call)}
         if call.verb == "remember":
             path, body = "/v1/records", {"records": [body]}
         elif call.verb == "forget":
@@ -51,8 +53,8 @@ class Rest(Door):
             part = quote(body.pop("id").encode("utf-8", "surrogatepass"), safe="").replace(".", "%2E")
             path = f"/v1/records/{part}" + {"history": "/history", "rate": "/rating"}.get(call.verb, "")
             method = {"revise": "PATCH", "rate": "PUT"}.get(call.verb, "GET")
-        elif call.verb == "lookup":
-            method = "GET"
+        elif call.verb == "lookup" or (call.verb == "browse" and "where" not in body):
+            method, path = "GET", "/v1/lookup" if call.verb == "lookup" else "/v1/records"
         encoded = "&".join(f"{name}={_as_query(value)}" for name, value in query.items())
         content = b"" if method == "GET" or call.verb == "purge" else json.dumps(body).encode()
         answer = await self.http.request(
@@ -89,5 +91,5 @@ class RestByHeader(Rest):
 
 
 def _as_query(value: Any) -> str:
-    text = str(value).lower() if isinstance(value, bool) else value
+    text = value if isinstance(value, str) else json.dumps(value)
     return quote(text.encode("utf-8", "surrogatepass"), safe="")

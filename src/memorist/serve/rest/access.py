@@ -25,6 +25,8 @@ from memorist.serve.rest.idempotency import Ledger, Outcome, Settle, fingerprint
 
 __all__ = ["Access", "Admin", "KeyedAdmin", "Prober", "Reader", "Server", "Writer", "admit", "server_of"]
 
+_KEY_HEADER = "Idempotency-Key"
+_LONGEST_KEY = 255
 _bearer = HTTPBearer(auto_error=False, description="A token made by `memorist token create`.")
 
 
@@ -148,17 +150,20 @@ _admin = _needing(Right.ADMIN)
 
 def _keyed(grown: Callable[..., Awaitable[Access]]) -> Callable[..., Any]:
     async def access(
+        request: Request,
         access: Annotated[Access, Depends(grown)],
-        key: Annotated[
+        described: Annotated[
             str | None,
             Header(
-                alias="Idempotency-Key",
-                min_length=1,
-                max_length=255,
+                alias=_KEY_HEADER,
                 description="A text of the caller's own: the same request sent again is answered, not done again.",
+                json_schema_extra={"minLength": 1, "maxLength": _LONGEST_KEY},
             ),
         ] = None,
     ) -> Access:
+        key = header(request.scope["headers"], _KEY_HEADER)
+        if key is not None and len(key) > _LONGEST_KEY:
+            raise InvalidInputError(f"the header {_KEY_HEADER} has more than {_LONGEST_KEY} characters")
         return replace(access, idempotency_key=key)
 
     return access

@@ -6,10 +6,11 @@ from fastapi.responses import JSONResponse
 from memorist.serve.rest import models
 from memorist.serve.rest.access import Reader
 from memorist.serve.rest.problems import problems
+from memorist.serve.rest.routing import StrictRoute
 
 __all__ = ["router"]
 
-router = APIRouter(tags=["server"])
+router = APIRouter(route_class=StrictRoute, tags=["server"])
 
 
 @router.get("/caller", response_model=models.Caller, responses=problems())

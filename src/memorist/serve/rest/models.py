@@ -1,8 +1,8 @@
-"""What answers look like, and the parameters of queries. The values themselves are checked by the verbs."""
+"""What answers look like."""
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BaseModel
 
 from memorist.records import Action, Kind
 
@@ -26,19 +26,7 @@ __all__ = [
     "Users",
 ]
 
-KindName: TypeAlias = Literal["message", "note", "topic", "episode", "fact", "experience", "tool_use", "tool_guideline"]
 Json: TypeAlias = dict[str, Any]
-Rating: TypeAlias = Annotated[
-    float, Field(json_schema_extra={"minimum": -1, "maximum": 1}, description="From -1 (bad) to 1 (good).")
-]
-Flag: TypeAlias = Annotated[
-    bool, Field(strict=True), BeforeValidator(lambda text: {"true": True, "false": False}.get(text, text))
-]
-"""A truth value in a query: the words of JSON, and no others."""
-Limit: TypeAlias = Annotated[int, Field(json_schema_extra={"minimum": 0, "maximum": 10_000})]
-
-
-# --- answers -------------------------------------------------------------------------------------------
 
 
 class RecordBody(BaseModel):

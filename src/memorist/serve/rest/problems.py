@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fastapi import FastAPI, Request
-from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
@@ -16,9 +15,6 @@ from memorist.serve.limits import BodyTooLargeError, OverloadedError, RequestTim
 from memorist.serve.observability.requests import ERROR
 from memorist.serve.rest import models
 from memorist.serve.rest.bodies import NotJsonError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["BODY", "KeyReusedError", "add_handlers", "problem_of", "problems"]
 
@@ -111,10 +107,6 @@ def add_handlers(app: FastAPI) -> None:
             log.error("a request failed: %s", type(error).__name__)
         return JSONResponse(body, status, headers)
 
-    @app.exception_handler(RequestValidationError)
-    async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
-        return _answer(422, _explained(error.errors()), "InvalidInputError")
-
     @app.exception_handler(HTTPException)
     async def http(request: Request, error: HTTPException) -> JSONResponse:
         details = {404: "there is no such route", 405: f"this route does not take {request.method}"}
@@ -141,12 +133,3 @@ def _body(status: int, detail: str, name: str) -> dict[str, Any]:
         "detail": detail,
         "error": name,
     }
-
-
-def _explained(found: Sequence[Any]) -> str:
-    """Return one sentence for what is wrong with a parameter."""
-    first = found[0]
-    name = ".".join(str(part) for part in first["loc"][1:])  # after where it is: the query, a header or the path
-    if first["type"] == "missing":
-        return f"{name} is missing"
-    return f"{name}: {first['msg'][:1].lower()}{first['msg'][1:]}"

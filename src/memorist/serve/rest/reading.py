@@ -6,11 +6,12 @@ from fastapi.responses import JSONResponse
 from memorist import requests
 from memorist.serve.rest import models
 from memorist.serve.rest.access import Admin, Reader, Writer
-from memorist.serve.rest.bodies import Body, asked, takes
+from memorist.serve.rest.bodies import Body, asked
 from memorist.serve.rest.idempotency import Outcome
 from memorist.serve.rest.problems import BODY, problems
 from memorist.serve.rest.records import check_everyone, page_answer, records_answer
 from memorist.serve.rest.routing import StrictRoute
+from memorist.serve.rest.schemas import takes
 
 __all__ = ["router"]
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Annotated, Any
 from urllib.parse import unquote
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Request
 from fastapi.responses import JSONResponse
 
 from memorist import requests
@@ -14,10 +14,11 @@ from memorist.records import Action, Page, Record
 from memorist.serve.auth import Right
 from memorist.serve.rest import models
 from memorist.serve.rest.access import Access, Reader, Writer
-from memorist.serve.rest.bodies import Body, asked, takes
+from memorist.serve.rest.bodies import Body, asked, asked_in_query
 from memorist.serve.rest.idempotency import Outcome, original, remember_once
 from memorist.serve.rest.problems import BODY, problems
 from memorist.serve.rest.routing import StrictRoute
+from memorist.serve.rest.schemas import takes, takes_in_query
 
 __all__ = ["check_everyone", "page_answer", "records_answer", "router"]
 
@@ -68,27 +69,20 @@ async def _replace_once(access: Access, request: requests.Remember, body: Mappin
     return stored
 
 
-@router.get("/records", response_model=models.PageBody, responses=problems())
-async def list_records(
-    access: Reader,
-    kind: Annotated[list[models.KindName] | None, Query(description="Only these kinds.")] = None,
-    since: str | None = None,
-    until: str | None = None,
-    key_prefix: str | None = None,
-    superseded: models.Flag = False,
-    order: Annotated[str, Query(pattern="^(newest|oldest|key)$")] = "newest",
-    limit: models.Limit = 50,
-    cursor: Annotated[str | None, Query(description="The `next` of the page before.")] = None,
-    shared: models.Flag = False,
-    everyone: models.Flag = False,
-) -> JSONResponse:
+@router.get(
+    "/records",
+    response_model=models.PageBody,
+    responses=problems(),
+    openapi_extra=takes_in_query(
+        requests.Browse, "kind", "since", "until", "as_of", "verified", "key", "key_prefix", "superseded", "order",
+        "limit", "cursor", "shared", "everyone",
+    ),
+)  # fmt: skip
+async def list_records(access: Reader, request: Request) -> JSONResponse:
     """Return a page of records; `POST /v1/browse` takes conditions on their fields too."""
-    check_everyone(access, everyone)
-    page = await access.memory.browse(
-        kind=kind, since=since, until=until, key_prefix=key_prefix, superseded=superseded,
-        order=order, limit=limit, cursor=cursor, shared=shared, everyone=everyone,  # type: ignore[arg-type]
-    )  # fmt: skip
-    return page_answer(page)
+    browse = asked_in_query(requests.Browse, request)
+    check_everyone(access, browse.everyone)
+    return page_answer(await access.memory.ask(browse))
 
 
 @router.get("/records/{id}", response_model=models.RecordBody, responses=problems(404))
@@ -132,26 +126,35 @@ async def history(access: Reader, id: Id) -> JSONResponse:
     return JSONResponse({"changes": [each.to_dict() for each in changes]})
 
 
-@router.delete("/records/{id}", response_model=models.Forgotten, responses=problems(409))
-async def forget_one(access: Writer, id: Id, source: str | None = None) -> JSONResponse:
+@router.delete(
+    "/records/{id}",
+    response_model=models.Forgotten,
+    responses=problems(409),
+    openapi_extra=takes_in_query(requests.Forget, "source"),
+)
+async def forget_one(access: Writer, id: Id, request: Request) -> JSONResponse:
     """Delete one record, its texts in the history included. An id that does not exist is passed over."""
-    name = _unquoted(id)
+    forget = asked_in_query(requests.Forget, request, ids=(_unquoted(id),))
 
     async def work() -> Outcome:
-        return {"forgotten": await access.memory.forget(name, source=source)}
+        return {"forgotten": await access.memory.ask(forget)}
 
-    outcome, _ = await access.once(("forget", {"ids": [name], "source": source}), work)
+    outcome, _ = await access.once(("forget", forget.given()), work)
     return JSONResponse(outcome)
 
 
-@router.get("/lookup", response_model=models.RecordBody, responses=problems(404))
-async def lookup(
-    access: Reader, key: str, kind: models.KindName = "topic", shared: models.Flag = False
-) -> JSONResponse:
+@router.get(
+    "/lookup",
+    response_model=models.RecordBody,
+    responses=problems(404),
+    openapi_extra=takes_in_query(requests.Lookup, "key", "kind", "shared"),
+)
+async def lookup(access: Reader, request: Request) -> JSONResponse:
     """Return the current record with exactly this key."""
-    record = await access.memory.lookup(key, kind=kind, shared=shared)
+    lookup = asked_in_query(requests.Lookup, request)
+    record = await access.memory.ask(lookup)
     if record is None:
-        raise NotFoundError(f"there is no {kind} with the key {key!r} in this scope")
+        raise NotFoundError(f"there is no {lookup.kind} with the key {lookup.key!r} in this scope")
     return JSONResponse(record.to_dict())
 
 

@@ -35,11 +35,12 @@ class StrictRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler of a request."""
         inner = super().get_route_handler()
-        known = list(_parameters_of(self.dependant))
+        described = (self.openapi_extra or {}).get("parameters", ())
+        known = [*(each["name"] for each in described), *_parameters_of(self.dependant)]
 
         async def handle(request: Request) -> Response:
             await admit(request)
-            read_query(request.scope["query_string"], known, _REPEATED)
+            request.state.query = read_query(request.scope["query_string"], known, _REPEATED)
             return await inner(request)
 
         return handle

@@ -5,20 +5,23 @@ import json
 import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import FileResponse, JSONResponse, StreamingResponse
 from starlette.background import BackgroundTask
 from starlette.requests import ClientDisconnect
 
+from memorist import requests
 from memorist.errors import FormatError, MemoristError, ScopeError
 from memorist.serve.rest import models
 from memorist.serve.rest.access import Access, Admin, KeyedAdmin, Reader, Writer
+from memorist.serve.rest.bodies import asked_in_query
 from memorist.serve.rest.idempotency import Outcome
 from memorist.serve.rest.problems import problem_of, problems
 from memorist.serve.rest.records import check_everyone
 from memorist.serve.rest.routing import StrictRoute
+from memorist.serve.rest.schemas import takes_in_query
 
 __all__ = ["STREAMING", "check_operator", "router"]
 
@@ -31,9 +34,15 @@ _LONGEST_LINE = 64 * 1024 * 1024
 _LINES: dict[str, Any] = {"content": {LINES: {"schema": {"type": "string"}}}}
 
 
-@router.get("/export", response_class=StreamingResponse, responses={200: _LINES, **problems()})
-async def export(access: Reader, everyone: Annotated[models.Flag, Query()] = False) -> StreamingResponse:
+@router.get(
+    "/export",
+    response_class=StreamingResponse,
+    responses={200: _LINES, **problems()},
+    openapi_extra=takes_in_query(requests.Browse, "everyone"),
+)
+async def export(access: Reader, request: Request) -> StreamingResponse:
     """Return every record of the scope as lines of JSON, as they are read; `load` takes them."""
+    everyone = asked_in_query(requests.Browse, request).everyone
     check_everyone(access, everyone)
     lines = access.memory.export(everyone=everyone)
     first = await anext(lines)  # what is refused is refused before the answer begins
@@ -87,17 +96,20 @@ async def _lines_of(request: Request) -> AsyncIterator[bytes]:
         yield rest
 
 
-@router.post("/purge", response_model=models.Purged, responses=problems(409))
-async def purge(
-    access: KeyedAdmin,
-    shared: Annotated[models.Flag, Query(description="Delete the shared records, which belong to no user.")] = False,
-) -> JSONResponse:
+@router.post(
+    "/purge",
+    response_model=models.Purged,
+    responses=problems(409),
+    openapi_extra=takes_in_query(requests.Purge, "shared"),
+)
+async def purge(access: KeyedAdmin, request: Request) -> JSONResponse:
     """Delete everything of a user, history, name and tokens included, and leave no byte of it in the store."""
+    purge = asked_in_query(requests.Purge, request)
 
     async def work() -> Outcome:
-        return {"purged": await access.memory.purge(shared=shared)}
+        return {"purged": await access.memory.ask(purge)}
 
-    outcome, _ = await access.once(("purge", shared), work)
+    outcome, _ = await access.once(("purge", purge.shared), work)
     return JSONResponse(outcome)
 
 

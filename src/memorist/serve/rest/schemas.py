@@ -1,0 +1,101 @@
+"""What OpenAPI says of bodies and queries, taken from the requests that they make."""
+
+import inspect
+from collections.abc import Collection, Mapping
+from dataclasses import MISSING, fields
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+
+from memorist import arguments as read
+from memorist import requests
+from memorist.agents.docstrings import read_docstring
+from memorist.agents.parameters import schema_of
+from memorist.records import Draft, Kind
+from memorist.times import TimeLike
+from memorist.verbs import Verbs
+
+__all__ = ["body_fields", "takes", "takes_in_query"]
+
+_ELSEWHERE = ("id", "agent", "session", "count_tokens")
+"""Arguments that are in the path or in the query, or of Python alone."""
+_KIND = {"type": "string", "enum": [str(kind) for kind in Kind]}
+_SPECIAL: Mapping[frozenset[Any], dict[str, Any]] = {
+    frozenset(get_args(requests.Kinds)): {"anyOf": [_KIND, {"type": "array", "items": _KIND}]},
+    frozenset(get_args(Kind | str)): _KIND,
+    frozenset(get_args(TimeLike)): {"type": ["string", "number"]},
+    frozenset((requests.Where,)): {"type": "object"},
+    frozenset((tuple[str, ...],)): {"type": "array", "items": {"type": "string"}},
+    frozenset((Any,)): {"anyOf": [{"type": "array", "items": {"type": "number"}}, {"type": "null"}]},
+}
+"""The schemas of types that JSON does not have: what stands for them there."""
+_RANGES: Mapping[Any, dict[str, Any]] = {
+    read.limit: {"minimum": 0, "maximum": read.MAX_LIMIT},
+    read.probability: {"minimum": 0, "maximum": 1},
+}
+
+
+@cache
+def takes(kind: type[requests.Request[Any]]) -> dict[str, Any]:
+    """Return what OpenAPI says of a body that `asked` makes a request."""
+    schema = _object(kind, f"{kind.__name__}Body", _texts_of(kind))
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+
+
+def takes_in_query(kind: type[requests.Request[Any]], *names: str) -> dict[str, Any]:
+    """Return what OpenAPI says of a query that `asked_in_query` makes a request, of the arguments named."""
+    schema = _object(kind, "", _texts_of(kind))
+    return {"parameters": [_parameter(name, schema["properties"][name], schema.get("required", ())) for name in names]}
+
+
+def _parameter(name: str, schema: dict[str, Any], required: Collection[str]) -> dict[str, Any]:
+    texts = {"description": schema.pop("description")} if "description" in schema else {}
+    plain = next((part for part in schema.get("anyOf", ()) if part != {"type": "null"}), schema)  # a query has no null
+    return {"name": name, "in": "query", "required": name in required, "schema": plain, **texts}
+
+
+def body_fields(kind: Any) -> dict[str, Any]:
+    """Return the fields that a body has, and their defaults."""
+    return {each.name: each.default for each in fields(kind) if each.name not in _ELSEWHERE or kind is Draft}
+
+
+def _texts_of(kind: type[requests.Request[Any]]) -> dict[str, str]:
+    return _texts(requests.Bounds, requests.Narrowing, Verbs.browse, getattr(Verbs, kind.verb))
+
+
+def _texts(*described: Any) -> dict[str, str]:
+    texts = dict[str, str]()
+    for each in described:
+        texts |= read_docstring(inspect.getdoc(each) or "")[1]
+    return texts
+
+
+def _object(kind: Any, title: str, texts: Mapping[str, str]) -> dict[str, Any]:
+    """Return the JSON schema of a dataclass."""
+    hints = get_type_hints(kind, include_extras=True)
+    properties, required = {}, []
+    for name, default in body_fields(kind).items():
+        properties[name] = _schema(hints[name]) | ({"description": texts[name]} if name in texts else {})
+        if default is MISSING:
+            required.append(name)
+        elif default is not None:
+            properties[name]["default"] = requests.plain(default)
+    schema = {"type": "object", "title": title, "properties": properties, "additionalProperties": False}
+    return schema | ({"required": required} if required else {})
+
+
+def _schema(hint: Any) -> dict[str, Any]:
+    """Return the JSON schema of an argument."""
+    if get_origin(hint) is Annotated:
+        hint, reader = hint.__origin__, hint.__metadata__[0]
+        schema = _schema(hint)
+        for each in schema.get("anyOf", [schema])[:1]:
+            each |= _RANGES.get(reader, {})
+        return schema
+    parts = frozenset(get_args(hint)) if get_origin(hint) in (Union, UnionType) else frozenset((hint,))
+    kinds = parts - {NoneType}
+    if kinds == {tuple[Draft, ...]}:
+        schema = {"type": "array", "items": _object(Draft, "DraftBody", _texts(Draft))}
+    else:
+        schema = dict(_SPECIAL[kinds]) if kinds in _SPECIAL else schema_of(hint)
+    return {"anyOf": [schema, {"type": "null"}]} if NoneType in parts else schema
