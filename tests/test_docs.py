@@ -169,6 +169,16 @@ def test_links_lead_somewhere() -> None:
     assert dead == []
 
 
+def test_every_page_is_in_the_site() -> None:
+    site = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    pages = [page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")]
+    outside = [page.name for page in ROOT.glob("*.md") if page.name != "README.md"]
+    outside += [page.relative_to(ROOT).as_posix() for page in ROOT.glob("bench/*/README.md")]
+    outside += [f"{page.relative_to(ROOT).as_posix()}.md" for page in (ROOT / "examples").glob("*.*")]
+    missing = [page for page in [*pages, *outside] if not re.search(rf" {re.escape(page)}$", site, re.MULTILINE)]
+    assert missing == [], "name them in the nav of mkdocs.yml"
+
+
 def test_the_reference_is_up_to_date() -> None:
     command = [sys.executable, str(ROOT / "tools" / "make_reference.py"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT / "src")})
