@@ -5,13 +5,32 @@ from importlib.metadata import entry_points
 
 from memorist.errors import InvalidInputError
 from memorist.imports.reader import Reader
-from memorist.imports.readers import chatgpt, claude, claude_code, codex, gemini, messages, sharegpt, whatsapp
+from memorist.imports.readers import (
+    chatgpt,
+    claude,
+    claude_code,
+    codex,
+    discord,
+    gemini,
+    imessage,
+    mail,
+    messages,
+    sharegpt,
+    signal,
+    slack,
+    telegram,
+    whatsapp,
+)
 
 __all__ = ["ENTRY_POINTS", "reader_named", "readers"]
 
 ENTRY_POINTS = "memorist.readers"
 
-_OWN = (chatgpt, claude, claude_code, codex, gemini, whatsapp, sharegpt, messages)
+_OWN = (
+    chatgpt, claude, claude_code, codex, gemini,
+    telegram, slack, discord, signal, imessage, whatsapp, mail,
+    sharegpt, messages,
+)  # fmt: skip
 """In the order in which they are asked whether a file is theirs: the more general a form, the later."""
 
 

@@ -67,6 +67,11 @@ class Source:
             if each is not None:
                 each.close()
 
+    @property
+    def is_copy(self) -> bool:
+        """Whether it is a copy of the standard input."""
+        return self._copy is not None
+
     def part(self, name: str) -> Part | None:
         """Return the part with this name, or None."""
         return self._by_name.get(name)
@@ -89,7 +94,7 @@ class Source:
         with place.open("rb") as stream:
             zipped = stream.read(4) == b"PK\x03\x04"
         if not zipped:
-            name = self.name if self._copy is not None else place.name
+            name = self.name if self.is_copy else place.name
             return [Part(self, name, place.stat().st_size, place)]
         try:
             self._zip = zipfile.ZipFile(place)
@@ -129,8 +134,15 @@ class Part:
 
     @property
     def title(self) -> str:
-        """The name without folders and suffix; of the only file in a zip, the zip's."""
+        """The name without folders and suffix."""
         return self.pure.stem
+
+    @property
+    def folder(self) -> str:
+        """The name of the folder that the file is in; of the zip at the top of one, "" for the standard input."""
+        if self.path is None:
+            return self.pure.parent.name or Path(self.source.name).stem
+        return "" if self.source.is_copy else self.path.absolute().parent.name
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
-from pathlib import PurePosixPath
 from typing import TypeAlias
 
 from memorist.imports.reader import Bad, Item, Options, Reader
@@ -91,10 +90,7 @@ def read(part: Part, options: Options) -> Iterator[Item | Bad]:
 
 def conversation_of(part: Part) -> str:
     """Return whom a chat is with: what the file is named after, or the zip or folder where it is ``_chat.txt``."""
-    name = part.title
-    if name.startswith("_chat") or name in ("chat", "standard input"):
-        above = part.pure.parent.name or PurePosixPath(part.source.name.replace("\\", "/")).stem
-        name = above if name.startswith("_chat") and above else name
+    name = part.folder if part.title.startswith("_chat") else part.title
     name = re.sub(r" ?\(\d+\)$", "", name)
     found = _NAME.fullmatch(name)
     return found["name"] if found else name

@@ -1,0 +1,145 @@
+"""E-mail: mbox files, such as Takeout's of Gmail or Thunderbird's folders, and single messages (``.eml``)."""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from email import message_from_bytes
+from email.header import decode_header, make_header
+from email.message import Message
+from email.utils import parseaddr, parsedate_to_datetime
+
+from memorist.imports.decoding import decode
+from memorist.imports.reader import Bad, Item, Options, Reader
+from memorist.imports.readers.common import attempt, html_text
+from memorist.imports.sources import Part
+
+_HEADERS = re.compile(rb"^(?:From|Date|Subject|Message-ID|Received|X-[\w-]+): ", re.IGNORECASE | re.MULTILINE)
+_ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
+_ID = re.compile(r"<[^<>\s]+>")
+_LONGEST = 50_000_000
+"""Most bytes of a message that are read: the rest are attachments."""
+_NOT_READ = {"spam", "trash", "drafts"}
+_WROTE = re.compile(
+    r"(?:On|Am|Le|El|Il|Op|Em|Den|W dniu) .{6,200}(?:wrote|schrieb|a écrit|escribió|ha scritto|schreef|escreveu|skrev"
+    r"|napisał\(a\))[^\n]{0,60}:|.{6,200}(?:wrote|schrieb|escribió):",
+    re.DOTALL,
+)
+_ORIGINAL = re.compile(r"_{20,}|-{3,} ?(?:Original|Forwarded|Ursprüngliche|Weitergeleitete)[\w ]*-{3,}", re.IGNORECASE)
+
+
+def recognise(part: Part) -> bool:
+    """Whether a file begins as a mailbox, or is named and begins as one message."""
+    head = part.head[:20_000]
+    begun = head.startswith(b"From ") or part.pure.suffix.lower() == ".eml"
+    return begun and _HEADERS.search(head) is not None
+
+
+def read(part: Part, options: Options) -> Iterator[Item | Bad]:
+    """Yield the words of each message: no attachments, no quoted replies, no signature, no spam, trash and drafts."""
+    for number, raw in enumerate(_messages(part), start=1):
+        yield from attempt(f"message {number}", _message, f"message {number}", raw)
+
+
+def _messages(part: Part) -> Iterator[bytes]:
+    """Yield each message of a mailbox; of a long one the beginning."""
+    lines: list[bytes] = []
+    size, blank = 0, True
+    with part.open() as stream:
+        for line in stream:
+            if line.startswith(b"From ") and blank:
+                if lines:
+                    yield b"".join(lines)
+                lines, size = [], 0
+            elif size < _LONGEST:
+                lines.append(line)
+                size += len(line)
+            blank = not line.strip()
+    if lines:
+        yield b"".join(lines)
+
+
+def _message(where: str, raw: bytes) -> Iterator[Item]:
+    mail = message_from_bytes(_ESCAPED.sub(rb"\1", raw))
+    headers = {name.lower(): _header(value) for name, value in reversed(mail.items())}
+    if _NOT_READ & {each.strip().lower() for each in headers.get("x-gmail-labels", "").split(",")}:
+        return
+    text = _own_words(_body(mail))
+    id, before = _ids(headers.get("message-id")), _ids(headers.get("references")) + _ids(headers.get("in-reply-to"))
+    subject = headers.get("subject", "").strip()
+    name, address = parseaddr(headers.get("from", ""))
+    yield Item(
+        content=text if before or not subject else f"{subject}\n\n{text}".strip(),
+        where=where,
+        conversation=headers.get("x-gm-thrid") or next(iter(before or id), None) or subject or None,
+        id=id[0] if id else None,
+        speaker=name or address or None,
+        happened_at=_time(headers.get("date")),
+        metadata={"subject": subject, "from": address, "to": headers.get("to"), "cc": headers.get("cc")},
+    )
+
+
+def _body(mail: Message) -> str:
+    """Return the text of a message, of its HTML where it has no other."""
+    parts = [each for each in mail.walk() if not each.is_multipart() and each.get_filename() is None]
+    for kind in ("text/plain", "text/html"):
+        found = next((each for each in parts if each.get_content_type() == kind), None)
+        if found is not None:
+            text = _decoded(found)
+            return html_text(text) if kind == "text/html" else text
+    return ""
+
+
+def _decoded(part: Message) -> str:
+    payload = part.get_payload(decode=True)
+    given = payload if isinstance(payload, bytes) else b""
+    try:
+        return given.decode(part.get_content_charset() or "utf-8")
+    except (LookupError, UnicodeDecodeError):
+        return decode(given)
+
+
+def _own_words(text: str) -> str:
+    """Return what the sender wrote: no quoted message, what introduces one, and no signature."""
+    kept: list[str] = []
+    for line in text.replace("\r\n", "\n").split("\n"):
+        if line == "-- " or _ORIGINAL.match(line):
+            break
+        if line.startswith(">"):
+            _drop_introduction(kept)
+        else:
+            kept.append(line.rstrip())
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip()
+
+
+def _drop_introduction(kept: list[str]) -> None:
+    """Drop the last paragraph if it says who wrote what is quoted next."""
+    while kept and not kept[-1]:
+        kept.pop()
+    for count in (1, 2, 3):  # it may be wrapped
+        if len(kept) >= count and _WROTE.fullmatch("\n".join(kept[-count:])):
+            del kept[-count:]
+            return
+
+
+def _ids(value: str | None) -> list[str]:
+    return _ID.findall(value or "")
+
+
+def _header(value: object) -> str:
+    """Return a header's text; one that is wrongly encoded as far as it can be read."""
+    text = " ".join(str(value).split())
+    try:
+        return str(make_header(decode_header(text)))
+    except (LookupError, UnicodeError, ValueError):
+        return text
+
+
+def _time(value: str | None) -> datetime | None:
+    try:
+        moment = parsedate_to_datetime(value or "")
+    except ValueError:
+        return None
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+
+
+READER = Reader("mbox", "E-mail", recognise, read)

@@ -1,0 +1,38 @@
+"""Signal's chats as signal-export writes them: a folder for each chat, with ``data.json`` in lines."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from memorist.imports.reader import Bad, Item, Options, Reader
+from memorist.imports.readers.common import each
+from memorist.imports.sources import Part
+
+_ME = "Me"
+
+
+def recognise(part: Part) -> bool:
+    """Whether the lines of a file are messages with their reactions and quotes."""
+    return {"date", "sender", "body", "reactions", "quote"} <= part.keys
+
+
+def read(part: Part, options: Options) -> Iterator[Item | Bad]:
+    """Yield what was said; nothing deleted, no calls."""
+    return each(part, _message, part.folder or part.title)
+
+
+def _message(where: str, message: Any, talk: str) -> Iterator[Item]:
+    if message.get("deleted") or message.get("call"):
+        return
+    yield Item(
+        content=message["body"] or "",
+        where=where,
+        conversation=talk,
+        speaker=message["sender"],
+        role="user" if message["sender"] == _ME else "other",
+        happened_at=datetime.fromisoformat(message["date"]),
+        metadata={"attachments": [each.get("name") for each in message.get("attachments") or ()]},
+    )
+
+
+READER = Reader("signal", "Signal", recognise, read)

@@ -1,0 +1,268 @@
+"""Chats between people: Telegram, Slack, Discord, Signal, iMessage, e-mail."""
+
+import json
+from datetime import UTC, datetime, timedelta, timezone
+from email.message import EmailMessage
+from typing import Any
+
+import pytest
+
+from imported import Write, bad, items
+from memorist.imports import load, survey
+from memorist.memory import Memory
+
+# --- Telegram --------------------------------------------------------------------------------------------
+
+
+def telegram(id: int, text: Any, **more: Any) -> dict[str, Any]:
+    said = {"id": id, "type": "message", "date": "2024-03-12T09:00:00", "date_unixtime": "1710230400"}
+    return {**said, "from": "Bob", "from_id": "user2", "text": text, "text_entities": [], **more}
+
+
+def chat(*messages: Any, **more: Any) -> dict[str, Any]:
+    return {"name": "Bob", "type": "personal_chat", "id": 42, "messages": list(messages), **more}
+
+
+def test_telegrams_chat(write: Write) -> None:
+    pieces = ["See ", {"type": "link", "text": "https://example.org"}, " and ", {"type": "bold", "text": "hurry"}]
+    given = chat(
+        telegram(1, pieces, edited="2024-03-12T09:01:00", edited_unixtime="1710230460"),
+        {"id": 2, "type": "service", "date": "2024-03-12T09:00:00", "actor": "Bob", "action": "phone_call", "text": ""},
+        telegram(3, "", photo="photos/photo_1.jpg", width=1280),
+        telegram(4, "The beach", photo="photos/photo_2.jpg", forwarded_from="Cleo"),
+        telegram(5, "I left", **{"from": None, "from_id": "user9"}),
+    )
+    found = items(write("ChatExport_2024-03-12/result.json", json.dumps(given, indent=1)))
+    assert [(each.speaker, each.content) for each in found] == [
+        ("Bob", "See https://example.org and hurry"), ("Bob", "The beach"), ("user9", "I left"),
+    ]  # fmt: skip
+    first = found[0]
+    assert (first.id, first.conversation, first.happened_at, first.role) == ("1", "42", 1_710_230_400, None)
+    assert found[1].metadata["attachment"] == "photos/photo_2.jpg"
+    assert found[1].metadata["forwarded_from"] == "Cleo"
+
+
+def test_telegrams_account_knows_who_the_user_is(write: Write) -> None:
+    mine = telegram(7, "Hello", **{"from": "Anna", "from_id": "user1"})
+    path = write(
+        "result.json",
+        {
+            "about": "Here is the data you requested.",
+            "personal_information": {"user_id": 1, "first_name": "Anna"},
+            "contacts": {"about": "…", "list": [{"user_id": 2, "first_name": "Bob"}]},
+            "chats": {
+                "about": "…",
+                "list": [chat(telegram(1, "Hi"), mine), chat(telegram(1, "Ho"), name="Team", id=43)],
+            },
+            "left_chats": {"about": "…", "list": [chat(telegram(1, "Bye"), name=None, id=44)]},
+        },
+    )
+    assert [(each.conversation, each.role, each.content) for each in items(path)] == [
+        ("42", "other", "Hi"), ("42", "user", "Hello"), ("43", "other", "Ho"), ("44", "other", "Bye"),
+    ]  # fmt: skip
+    assert [each.metadata["conversation"] for each in items(path)] == ["Bob", "Bob", "Team", None]
+
+
+def test_a_bad_message_of_telegrams_is_told(write: Write) -> None:
+    [told] = bad(write("result.json", chat(telegram(1, "Hi"), {"id": 8, "type": "message"}, telegram(9, "Ho"))))
+    assert told.where == "message 8"
+
+
+@pytest.mark.anyio
+async def test_an_edited_message_of_telegrams_is_revised(memory: Memory, write: Write) -> None:
+    await load(memory, write("result.json", chat(telegram(1, "At six"))))
+    report = await load(memory, write("result.json", chat(telegram(1, "At seven"), telegram(2, "OK"))))
+    assert (report.added, report.revised) == (1, 1)
+
+
+# --- Slack -----------------------------------------------------------------------------------------------
+
+
+def slack(ts: str, text: str, **more: Any) -> dict[str, Any]:
+    return {"type": "message", "user": "U1", "text": text, "ts": ts, **more}
+
+
+def test_slacks_export(pack: Write) -> None:
+    users = [
+        {"id": "U1", "name": "anna", "profile": {"display_name": "Anna", "real_name": "Anna A."}},
+        {"id": "U2", "name": "bob"},
+    ]
+    day = [
+        slack("1710230400.000100", "Hi <@U2>, see <https://example.org|the plan> in <#C2> &amp; <!here>"),
+        slack("1710230401.000200", "<@U1> has joined the channel", subtype="channel_join"),
+        slack("1710230402.000300", "Done", thread_ts="1710230400.000100", files=[{"id": "F1", "name": "plan.pdf"}]),
+        {
+            "type": "message",
+            "subtype": "bot_message",
+            "username": "CI",
+            "bot_id": "B1",
+            "text": "Green",
+            "ts": "1710230403.000400",
+        },
+        slack("1710230404.000500", "This message was deleted.", subtype="tombstone", hidden=True),
+    ]
+    path = pack(
+        "Acme Slack export.zip",
+        {
+            "users.json": users,
+            "channels.json": [{"id": "C1", "name": "general"}, {"id": "C2", "name": "random"}],
+            "dms.json": [{"id": "D1", "members": ["U1", "U2"]}],
+            "general/2024-03-12.json": day,
+            "general/2024-03-13.json": [],
+            "D1/2024-03-12.json": [slack("1710230400.000100", "psst", user="U2")],
+        },
+    )  # fmt: skip
+    assert [(each.conversation, each.speaker, each.content) for each in items(path)] == [
+        ("D1", "bob", "psst"),
+        ("C1", "Anna", "Hi @bob, see the plan (https://example.org) in #random & @here"),
+        ("C1", "Anna", "Done"),
+        ("C1", "CI", "Green"),
+    ]
+    done = items(path)[2]
+    assert (done.id, done.metadata["thread"], done.metadata["attachments"]) == (
+        "1710230402.000300", "1710230400.000100", ["plan.pdf"],
+    )  # fmt: skip
+    told = survey(path)
+    assert told.first == datetime(2024, 3, 12, 8, 0, 0, 100, tzinfo=UTC)
+
+
+# --- Discord, Signal, iMessage ---------------------------------------------------------------------------
+
+
+def test_discords_channel(write: Write) -> None:
+    def said(id: str, content: str, type: str = "Default", **more: Any) -> dict[str, Any]:
+        author = {"id": "1", "name": "bob", "discriminator": "0000", "nickname": "Bob", "isBot": False}
+        when = {"timestamp": "2024-03-12T09:00:00.123+01:00", "timestampEdited": None}
+        return {"id": id, "type": type, **when, "content": content, "author": author, "attachments": [], **more}
+
+    given = {
+        "guild": {"id": "9", "name": "Travel", "iconUrl": ""},
+        "channel": {"id": "8", "type": "GuildTextChat", "category": "Text", "name": "lisbon", "topic": None},
+        "dateRange": {"after": None, "before": None},
+        "exportedAt": "2024-04-01T00:00:00+00:00",
+        "messages": [
+            said("1", "Hello @Anna"),
+            said("2", "Joined the server.", "GuildMemberJoin"),
+            said("3", "", attachments=[{"id": "5", "fileName": "a.png", "url": "…"}]),
+            said("4", "Yes", "Reply", reference={"messageId": "1", "channelId": "8"}),
+            {"id": "5"},
+        ],
+        "messageCount": 5,
+    }
+    path = write("Travel - lisbon.json", json.dumps(given, indent=2))
+    assert [told.where for told in bad(path)] == ["message 5"]
+    given["messages"] = given["messages"][:-1]  # type: ignore[index]
+    first, second = items(write("Travel - lisbon.json", "\ufeff" + json.dumps(given)))
+    assert (first.speaker, first.content, first.conversation, first.id) == ("Bob", "Hello @Anna", "8", "1")
+    assert (second.content, second.metadata["reply_to"]) == ("Yes", "1")
+    assert survey(path).first == datetime(2024, 3, 12, 9, 0, 0, 123000, tzinfo=timezone(timedelta(hours=1)))
+
+
+def test_signals_chat(write: Write) -> None:
+    def said(sender: str, body: str, **more: Any) -> str:
+        rest = {"quote": "", "sticker": None, "reactions": [["Bob", "👍"]], "attachments": []}
+        return json.dumps({"date": "2024-03-12T09:00:00", "sender": sender, "body": body, **rest, **more})
+
+    lines = [
+        said("Me", "Hello"),
+        said("Bob", "", deleted=True),
+        said("Bob", "Hi", attachments=[{"name": "a.jpg", "path": "m/a.jpg"}]),
+    ]
+    found = items(write("Bob/data.json", "\n".join(lines)))
+    assert [(each.role, each.speaker, each.content, each.conversation) for each in found] == [
+        ("user", "Me", "Hello", "Bob"), ("other", "Bob", "Hi", "Bob"),
+    ]  # fmt: skip
+
+
+IMESSAGE = """\
+Mar 12, 2024  9:00:00 AM (Read by you after 1 hour, 49 seconds)
++15558675309
+Where do we meet?
+
+At the station?
+Tapbacks:
+Loved by Me
+
+    Mar 12, 2024  9:05:00 AM
+    Me
+    Yes!
+
+Mar 12, 2024  9:02:00 AM +15558675309 named the conversation Lisbon
+
+
+Mar 12, 2024  9:05:00 AM
+Me
+Yes!
+This message responded to an earlier message.
+
+Mar 12, 2024 12:06:00 PM
+Me
+attachments/42/IMG_0001.heic
+The platform
+Sent with Confetti
+"""
+
+
+def test_imessages_chat(write: Write) -> None:
+    found = items(write("+15558675309.txt", IMESSAGE))
+    assert [(each.role, each.content) for each in found] == [
+        ("other", "Where do we meet?\n\nAt the station?"), ("user", "Yes!"), ("user", "The platform"),
+    ]  # fmt: skip
+    assert (found[0].conversation, found[0].speaker) == ("+15558675309", "+15558675309")
+    assert [each.happened_at for each in found] == [
+        datetime(2024, 3, 12, 9), datetime(2024, 3, 12, 9, 5), datetime(2024, 3, 12, 12, 6),
+    ]  # fmt: skip
+    assert found[2].metadata["attachments"] == ["IMG_0001.heic"]
+
+
+# --- e-mail ----------------------------------------------------------------------------------------------
+
+
+def mail(body: str, *, html: str | None = None, charset: str = "utf-8", **headers: str) -> bytes:
+    made = EmailMessage()
+    given = {"From": "Bob Bø <bob@example.org>", "To": "anna@example.org", "Date": "Tue, 12 Mar 2024 09:00:00 +0100"}
+    for name, value in {**given, **{name.replace("_", "-"): value for name, value in headers.items()}}.items():
+        made[name] = value
+    if body:
+        made.set_content(body, charset=charset)
+    if html is not None:
+        made.add_alternative(html, subtype="html") if body else made.set_content(html, subtype="html")
+    return b"From 1234567890@xxx Tue Mar 12 08:00:00 +0000 2024\n" + made.as_bytes() + b"\n\n"
+
+
+def test_a_mailbox(write: Write) -> None:
+    reply = (
+        "On Tuesday!\n\nOn Tue, 12 Mar 2024 at 09:00, Bob <bob@example.org>\nwrote:\n\n> When?\n> Bob\n\n-- \nAnna\n"
+    )
+    box = [
+        mail("Bis spät\n>From the start", Subject="Größe 🎉", Message_ID="<1@x>", charset="iso-8859-1"),
+        mail(reply, html="<p>On Tuesday!</p>", Subject="Re: When?", Message_ID="<3@x>", References="<1@x> <2@x>"),
+        mail("", html="<html><style>p {}</style><p>Hello<br>there</p></html>", Message_ID="<4@x>"),
+        mail("Buy!", Message_ID="<5@x>", X_Gmail_Labels="Spam,Unread"),
+    ]
+    found = items(write("All mail.mbox", b"".join(box)))
+    assert [each.content for each in found] == ["Größe 🎉\n\nBis spät\nFrom the start", "On Tuesday!", "Hello\nthere"]
+    assert [(each.id, each.conversation) for each in found] == [
+        ("<1@x>", "<1@x>"),
+        ("<3@x>", "<1@x>"),
+        ("<4@x>", "<4@x>"),
+    ]
+    assert (found[0].speaker, found[0].metadata["from"]) == ("Bob Bø", "bob@example.org")
+    assert found[0].happened_at == datetime(2024, 3, 12, 8, tzinfo=UTC)
+
+
+def test_mails_with_a_wrong_or_unknown_charset_and_no_date(write: Write) -> None:
+    head = b"From: bob@example.org\nSubject: =?utf-8?q?caf=C3=A9?= =?unknown?q?x?=\nMessage-ID: <1@x>\nDate: soon\n"
+    body = b"Content-Type: text/plain; charset=x-unknown\n\nGr\xfc\xdfe\n"
+    [item] = items(write("note.eml", head + body))
+    assert item.content.endswith("Grüße")
+    assert (item.happened_at, item.speaker) == (None, "bob@example.org")
+
+
+def test_an_attachment_is_not_what_was_said(write: Write) -> None:
+    made = EmailMessage()
+    made["From"], made["Subject"], made["Message-ID"] = "bob@example.org", "Plan", "<1@x>"
+    made.set_content("See the plan.\n\n-----Original Message-----\nFrom: Anna\nWhere is it?")
+    made.add_attachment("secret", filename="plan.txt")
+    [item] = items(write("a.eml", made.as_bytes()))
+    assert item.content == "Plan\n\nSee the plan."
