@@ -1,6 +1,7 @@
 """The session service: the cases of ADK's own services, on ours and on its SQLite service side by side."""
 
 import asyncio
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -159,9 +160,20 @@ async def test_who_read_before_another_wrote_is_stale(service: BaseSessionServic
     assert second is not None
     await service.append_event(first, event("first"))
     with pytest.raises(StaleSessionError):
-        await service.append_event(second, event("second"))
+        await service.append_event(second, event("second", state={"user:u": 2, "app:a": 1, "s": 3}))
     read = await service.get_session(**MONDAY)
-    assert texts(read) == ["first"]
+    assert read is not None
+    assert (texts(read), read.state) == (["first"], {})
+
+
+async def test_an_event_that_is_there_is_not_kept_again(everyone: Memory) -> None:
+    service = MemoristSessionService(everyone)
+    session = await service.create_session(**MONDAY)
+    for _ in range(2):
+        with suppress(StaleSessionError):
+            await service.append_event(session, event("once", state={"user:u": 2}, id="e1"))
+    read = await service.get_session(**MONDAY)
+    assert texts(read) == ["once"]
 
 
 async def test_of_two_at_once_one_is_stale(everyone: Memory) -> None:
@@ -170,7 +182,7 @@ async def test_of_two_at_once_one_is_stale(everyone: Memory) -> None:
     readers = [first, *[await service.get_session(**MONDAY) for _ in range(4)]]
     calls = [service.append_event(each, event(state={"n": n})) for n, each in enumerate(readers) if each is not None]
     outcomes = await asyncio.gather(*calls, return_exceptions=True)
-    assert sum(isinstance(each, Event) for each in outcomes) == 1
+    assert sum(isinstance(each, Event) for each in outcomes) == 1, outcomes
     assert sum(isinstance(each, StaleSessionError) for each in outcomes) == 4
     read = await service.get_session(**MONDAY)
     assert read is not None

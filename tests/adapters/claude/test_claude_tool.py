@@ -1,7 +1,6 @@
 """Claude's memory tool: the same commands to ours and to the file-system tool of Anthropic's package, side by side."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from anthropic.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool
 
 from memorist import Kind, Memory, sync
 from memorist.adapters.claude import MemoristAsyncMemoryTool, MemoristMemoryTool
-from memorist.testing import HashEmbedder
 
 pytestmark = pytest.mark.anyio
 
@@ -113,17 +111,11 @@ def comparable(text: str) -> str:
     return re.sub(r"(excluding hidden items:\n)[\d.]+[BKMG]\t", r"\1", text)
 
 
-@pytest.fixture
-def blocking() -> Iterator[sync.Memory]:
-    with sync.Memory.open(":memory:", embedder=HashEmbedder()) as memory:
-        yield memory
-
-
 @pytest.mark.parametrize("script", SCRIPTS.values(), ids=list(SCRIPTS))
-def test_it_says_what_the_file_system_tool_says(
-    script: list[dict[str, Any]], blocking: sync.Memory, tmp_path: Path
+async def test_it_says_what_the_file_system_tool_says(
+    script: list[dict[str, Any]], everyone: Memory, tmp_path: Path
 ) -> None:
-    theirs, ours = BetaLocalFilesystemMemoryTool(str(tmp_path)), MemoristMemoryTool(blocking)
+    theirs, ours = BetaLocalFilesystemMemoryTool(str(tmp_path)), MemoristMemoryTool(everyone)
     for command in script:
         assert comparable(said(ours, command)) == comparable(said(theirs, command)), command
     assert ours.clear_all_memory() == theirs.clear_all_memory()
@@ -177,7 +169,7 @@ async def test_a_file_is_no_folder(alice: Memory) -> None:
             await tool.call(command)
 
 
-def test_a_model_uses_it_through_anthropics_client(blocking: sync.Memory) -> None:
+async def test_a_model_uses_it_through_anthropics_client(alice: Memory) -> None:
     def answer(request: httpx2.Request) -> httpx2.Response:
         told = request.read().decode()
         use = {"type": "tool_use", "id": "t1", "name": "memory", "input": create(A, "Prefers homestays")}
@@ -193,7 +185,7 @@ def test_a_model_uses_it_through_anthropics_client(blocking: sync.Memory) -> Non
     with Anthropic(api_key="none", http_client=httpx2.Client(transport=httpx2.MockTransport(answer))) as client:
         last = client.beta.messages.tool_runner(
             model="claude", max_tokens=100, messages=[{"role": "user", "content": "I like homestays"}],
-            tools=[MemoristMemoryTool(blocking)],
+            tools=[MemoristMemoryTool(sync.Memory(alice))],
         ).until_done()  # fmt: skip
     assert last.content[0].text == "Noted."
-    assert [record.content for record in blocking.recent()] == ["Prefers homestays"]
+    assert [record.content for record in await alice.recent()] == ["Prefers homestays"]

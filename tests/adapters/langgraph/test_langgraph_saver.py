@@ -1,6 +1,5 @@
 """The checkpointer: LangGraph's own conformance suite, and real graphs on it."""
 
-import asyncio
 import operator
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -20,15 +19,15 @@ from memorist.testing import HashEmbedder
 pytestmark = pytest.mark.anyio
 
 
-def test_all_of_the_published_conformance_suite_passes() -> None:
+async def test_all_of_the_published_conformance_suite_passes(everyone: Memory) -> None:
     conformance = pytest.importorskip("langgraph.checkpoint.conformance")
+    users = iter(range(100))
 
     @conformance.checkpointer_test(name="MemoristSaver")  # type: ignore[untyped-decorator]
     async def saver() -> AsyncIterator[MemoristSaver]:
-        async with Memory.open(":memory:", embedder=HashEmbedder()) as memory:
-            yield MemoristSaver(memory)
+        yield MemoristSaver(everyone.scoped(user=f"u{next(users)}"))
 
-    report = asyncio.run(conformance.validate(saver))
+    report = await conformance.validate(saver)
     assert [failure for result in report.results.values() for failure in result.failures] == []
     assert report.passed_all()
     assert report.conformance_level() == "FULL"

@@ -1,7 +1,6 @@
 """Pydantic AI's conversations on our store and on its own beside it."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from functools import partial
 from typing import Any
 
@@ -18,16 +17,14 @@ from pydantic_ai.models.test import TestModel
 
 from memorist import Memory
 from memorist.adapters.pydantic_ai import MemoristConversationStore
-from memorist.testing import HashEmbedder
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture(params=["ours", "theirs"])
-async def store(request: pytest.FixtureRequest) -> AsyncIterator[ConversationStore]:
+def store(request: pytest.FixtureRequest, everyone: Memory) -> ConversationStore:
     """Our store, and Pydantic AI's own, which must do the same."""
-    async with Memory.open(":memory:", embedder=HashEmbedder()) as memory:
-        yield MemoristConversationStore(memory) if request.param == "ours" else InMemoryConversationStore()
+    return MemoristConversationStore(everyone) if request.param == "ours" else InMemoryConversationStore()
 
 
 def agent(answer: str = "ok") -> Agent[None, str]:

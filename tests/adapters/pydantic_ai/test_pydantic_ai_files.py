@@ -1,7 +1,6 @@
 """The harness's memory files on our store and on its own beside it: versions, operations, and real agents."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -25,16 +24,14 @@ from pydantic_ai_harness.memory import Memory as Notebook
 
 from memorist import Kind, Memory
 from memorist.adapters.pydantic_ai import MemoristMemoryStore
-from memorist.testing import HashEmbedder
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture(params=["ours", "theirs"])
-async def store(request: pytest.FixtureRequest) -> AsyncIterator[Any]:
+def store(request: pytest.FixtureRequest, everyone: Memory) -> Any:
     """Our store, and the harness's own, which must do the same."""
-    async with Memory.open(":memory:", embedder=HashEmbedder()) as memory:
-        yield MemoristMemoryStore(memory) if request.param == "ours" else InMemoryStore()
+    return MemoristMemoryStore(everyone) if request.param == "ours" else InMemoryStore()
 
 
 async def text_of(store: Any, path: str) -> str | None:
@@ -181,7 +178,7 @@ async def test_a_search_finds_files_right_below_the_prefix(store: Any) -> None:
         ("main/travel.md", "Prefers homestays by the sea")
     ]
     assert (found.scanned, found.truncated) == (2, False)
-    assert (await store.search("main/", "zzz qqq", **bounds)).matches == []
+    assert (await store.search("main/", "ledger audit", **bounds)).matches == []
     assert (await store.search("none/", "homestays", **bounds)).matches == []
     short = await store.search("main/", "homestays", **{**bounds, "max_chars": 24})
     [match] = short.matches

@@ -2,6 +2,7 @@
 
 import json
 import uuid
+from dataclasses import replace
 from typing import Any
 
 from google.adk.errors import StaleSessionError
@@ -122,29 +123,44 @@ class MemoristSessionService(BaseSessionService):
             return event
         self._apply_temp_state(session, event)
         event = self._trim_temp_delta_state(event)
-        shelf = self._shelf(session.app_name, session.user_id, session.id)
-        stored = await shelf.record(session.app_name, "sessions", session.id)
-        if stored is None:
-            raise SessionNotFoundError(f"Session {session.id} not found.")
-        head = json.loads(stored.content)
-        if head["updated"] > session.last_update_time:
-            raise StaleSessionError(f"Session {session.id} was changed since it was read; read it again.")
         app, user, own = _split(event.actions.state_delta if event.actions else {})
+        while not await self._append(session, event, user, own):
+            pass
         await self._merge(session.app_name, None, app)
-        await self._merge(session.app_name, session.user_id, user)
-        head = {"state": {**head["state"], **own}, "updated": event.timestamp}
-        value = event.model_dump(mode="json", exclude_none=True)
-        drafts = [
-            shelf.draft(session.app_name, "sessions", session.id, value=head),
-            shelf.draft(session.app_name, "events", session.id, event.id, value=value, happened_at=event.timestamp),
-        ]
-        memory = self._memory.scoped(user=session.user_id, agent=session.app_name, session=session.id)
-        try:
-            await memory.remember(drafts, forgetting=[stored.id])
-        except ConflictError as error:
-            raise StaleSessionError(f"Session {session.id} was changed meanwhile; read it again.") from error
         session.last_update_time = event.timestamp
         return self._commit_event_to_session(session, event)
+
+    async def _append(self, session: Session, event: Event, user: dict[str, Any], own: dict[str, Any]) -> bool:
+        """Keep an event and the state it changes in one step; False where another session changed the user's state."""
+        app_name, id = session.app_name, session.id
+        shelf = self._shelf(app_name, session.user_id)
+        stored = await shelf.record(app_name, "sessions", id)
+        if stored is None:
+            raise SessionNotFoundError(f"Session {id} not found.")
+        head = json.loads(stored.content)
+        if head["updated"] > session.last_update_time:
+            raise StaleSessionError(f"Session {id} was changed since it was read; read it again.")
+        head = {"state": {**head["state"], **own}, "updated": event.timestamp}
+        value = event.model_dump(mode="json", exclude_none=True)
+        of_session = [
+            shelf.draft(app_name, "sessions", id, value=head),
+            shelf.draft(app_name, "events", id, event.id, value=value, happened_at=event.timestamp),
+        ]
+        drafts = [replace(draft, session=id) for draft in of_session]
+        drafts += [shelf.draft(app_name, "state", name, value=value) for name, value in user.items()]
+
+        async def replaced() -> list[str]:
+            found = [stored, *[await shelf.record(app_name, "state", name) for name in user]]
+            return [each.id for each in found if each is not None]
+
+        old = await replaced()
+        try:
+            await self._memory.scoped(user=session.user_id, agent=app_name).remember(drafts, forgetting=old)
+        except ConflictError as error:
+            if await replaced() == old:
+                raise StaleSessionError(f"Session {id} was changed meanwhile; read it again.") from error
+            return False
+        return True
 
     # --- state -------------------------------------------------------------------------------------
 

@@ -1,0 +1,42 @@
+"""The memories of the adapters' tests: each test of a framework's adapter runs on one here and on one at a server."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+
+import pytest
+
+from memorist.memory import Memory
+from memorist.twin import run
+
+FRAMEWORKS = (
+    "adk", "agent_framework", "claude", "crewai", "langgraph", "llama_index", "openai_agents", "pydantic_ai", "strands",
+)  # fmt: skip
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "everyone" in metafunc.fixturenames and metafunc.definition.path.parent.name in FRAMEWORKS:
+        metafunc.parametrize("everyone", ["local", "remote"], indirect=True)
+
+
+@pytest.fixture
+async def everyone(request: pytest.FixtureRequest, reopen: Callable[..., Memory]) -> AsyncIterator[Memory]:
+    if getattr(request, "param", "local") == "local":
+        async with reopen() as memory:
+            yield memory
+        return
+    pytest.importorskip("uvicorn")
+    from memorist.serve.app import create_app
+    from servers import running
+
+    stack = AsyncExitStack()
+
+    async def serve() -> str:
+        stored = await stack.enter_async_context(reopen())
+        return await stack.enter_async_context(running(create_app(stored, open=True)))
+
+    url = run(serve)  # on another thread's loop: adapters of blocking frameworks block this one
+    try:
+        async with Memory.connect(url) as memory:
+            yield memory
+    finally:
+        run(stack.aclose)
