@@ -8,11 +8,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from subprocess import Popen
 
 import apsw
 import pytest
 
-from children import BATCH, finish, grow, migrate_slowly, open_memory, start, write_for_ever
+from children import BATCH, finish, grow, migrate_when_told, open_memory, start, write_for_ever
 from inside import core_of
 from memorist.errors import (
     MemoristError,
@@ -56,10 +57,10 @@ async def test_a_kill_loses_nothing_acknowledged_and_leaves_nothing_half(path: P
         process = start(write_for_ever, path, f"t{turn}")
         assert process.stdout is not None
         assert process.stdout.readline() == "open\n"
-        await asyncio.sleep(chance.uniform(0.0, 0.4))
+        said = [process.stdout.readline() for _ in range(chance.randrange(60))]
         process.kill()
         out, _ = process.communicate()
-        for line in out.splitlines(keepends=True):
+        for line in [*said, *out.splitlines(keepends=True)]:
             if line.endswith("\n"):  # the last may be torn
                 word, name = line.split()
                 {"single": promised, "forgotten": gone, "batch": batches}.get(word, ignored).append(name)
@@ -342,16 +343,26 @@ async def test_a_migration_that_fails_leaves_the_file_as_it_was(path: Path) -> N
 async def test_two_processes_migrate_once(path: Path) -> None:
     async with open_memory(path) as memory:
         await memory.remember("Tea")
-    processes = [start(migrate_slowly, path) for _ in range(2)]
+    processes = [start(migrate_when_told, path) for _ in range(2)]
     for process in processes:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.write("go\n")
-        process.stdin.flush()
+        hear(process, "ready")
+    tell(processes[0], "go")
+    hear(processes[0], "migrating")  # in the middle of it, when the other one begins
+    tell(processes[1], "go")
+    tell(processes[0], "go on")
     assert [finish(process) for process in processes] == [[str(len(MIGRATIONS) + 1)]] * 2
     assert sound(path)
+
+
+def hear(process: Popen[str], word: str) -> None:
+    assert process.stdout is not None
+    assert process.stdout.readline() == f"{word}\n"
+
+
+def tell(process: Popen[str], word: str) -> None:
+    assert process.stdin is not None
+    process.stdin.write(f"{word}\n")
+    process.stdin.flush()
 
 
 async def test_closing_leaves_one_file(path: Path) -> None:

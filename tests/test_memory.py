@@ -532,7 +532,7 @@ async def test_before_opening_and_after_closing_nothing_works(tmp_path: Path) ->
 async def test_closing_finishes_what_was_begun(reopen: Open) -> None:
     memory = await reopen()
     tasks = [asyncio.create_task(memory.remember(f"n{n}", kind="topic")) for n in range(50)]
-    await asyncio.sleep(0.005)
+    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     await memory.close()
     outcomes = await asyncio.gather(*tasks, return_exceptions=True)
 

@@ -16,21 +16,35 @@ from memorist.embedders import BatchedEmbedder, Embedder, OnnxEmbedder, Role
 from memorist.errors import EmbedderError, EmbedderUnavailableError
 
 
+async def turns(count: int = 20) -> None:
+    """Let the other tasks of this loop go on until they wait."""
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
 class Diary(Embedder):
-    """Embeds by hash and keeps a diary of its calls; texts named in `refuses` make a call fail."""
+    """Embeds by hash and keeps a diary of its calls; texts named in `refuses` make a call fail.
+
+    `begun` is set when a call has come; with `held`, calls are answered once `go_on` is set.
+    """
 
     dimensions = 8
     fingerprint = "diary"
 
-    def __init__(self, delay: float = 0.0, refuses: Any = (), error: Any = EmbedderError) -> None:
-        self.delay, self.refuses, self.error = delay, set(refuses), error
+    def __init__(self, refuses: Any = (), error: Any = EmbedderError, held: bool = False) -> None:
+        self.refuses, self.error = set(refuses), error
+        self.begun, self.go_on = asyncio.Event(), asyncio.Event()
+        if not held:
+            self.go_on.set()
         self.calls: list[tuple[Role, list[str]]] = []
         self.lock = threading.Lock()
 
     async def embed(self, texts: Sequence[str], role: Role = Role.DOCUMENT) -> Any:
         with self.lock:
             self.calls.append((role, list(texts)))
-        await asyncio.sleep(self.delay)
+        self.begun.set()
+        await self.go_on.wait()
+        await turns(3)
         if self.refuses & set(texts):
             raise self.error(f"cannot embed {sorted(self.refuses & set(texts))}")
         return [[b + 1.0 for b in hashlib.sha256(f"{role}{text}".encode()).digest()[:8]] for text in texts]
@@ -43,8 +57,8 @@ class Diary(Embedder):
 CALL = st.tuples(
     st.lists(st.text("ab ", max_size=3), max_size=6),
     st.sampled_from(Role),
-    st.integers(0, 4),  # ms before the call
-    st.one_of(st.none(), st.integers(0, 4)),  # ms until its caller gives up
+    st.integers(0, 9),  # turns of the loop before the call
+    st.one_of(st.none(), st.integers(0, 9)),  # turns until its caller gives up
 )
 
 
@@ -53,15 +67,19 @@ CALL = st.tuples(
 def test_in_any_interleaving_each_call_gets_what_the_plain_embedder_gives(
     calls: Any, batch_size: int, cache_size: int
 ) -> None:
-    async def one(batched: Any, texts: Sequence[str], role: Role, start: int, patience: float) -> Any:
-        await asyncio.sleep(start / 1000)
+    async def one(batched: Any, texts: Sequence[str], role: Role, start: int, patience: int | None) -> Any:
+        await turns(start)
+        call = asyncio.create_task(batched.embed(texts, role))
+        if patience is not None:
+            await turns(patience)
+            call.cancel()
         try:
-            return await asyncio.wait_for(batched.embed(texts, role), None if patience is None else patience / 1000)
-        except TimeoutError:
+            return await call
+        except asyncio.CancelledError:
             return None
 
     async def scenario() -> None:
-        batched = BatchedEmbedder(Diary(delay=0.001), batch_size=batch_size, cache_size=cache_size)
+        batched = BatchedEmbedder(Diary(), batch_size=batch_size, cache_size=cache_size)
         plain = BatchedEmbedder(Diary(), cache_size=0)
         found = await asyncio.gather(*(one(batched, *call) for call in calls))
         for (texts, role, _, patience), rows in zip(calls, found, strict=True):
@@ -98,10 +116,13 @@ def test_a_text_seen_before_is_not_embedded_again_in_its_role() -> None:
 
 def test_the_first_call_goes_out_at_once_and_those_arriving_meanwhile_go_together() -> None:
     async def scenario() -> Any:
-        batched = BatchedEmbedder(Diary(delay=0.02))
+        batched = BatchedEmbedder(diary := Diary(held=True))
         first = asyncio.create_task(batched.embed(["a"]))
-        await asyncio.sleep(0.005)
-        await asyncio.gather(first, *(batched.embed([text]) for text in "abcdb"))
+        await diary.begun.wait()
+        others = [asyncio.create_task(batched.embed([text])) for text in "abcdb"]
+        await turns()
+        diary.go_on.set()
+        await asyncio.gather(first, *others)
         return [texts for _, texts in batched.inner.calls]
 
     assert asyncio.run(scenario()) == [["a"], ["b", "c", "d"]]
@@ -109,9 +130,9 @@ def test_the_first_call_goes_out_at_once_and_those_arriving_meanwhile_go_togethe
 
 def test_a_long_call_lets_a_short_one_in_between() -> None:
     async def scenario() -> Any:
-        batched = BatchedEmbedder(Diary(delay=0.002), batch_size=4)
+        batched = BatchedEmbedder(diary := Diary(), batch_size=4)
         long = asyncio.create_task(batched.embed([f"long {n}" for n in range(80)]))
-        await asyncio.sleep(0.005)
+        await diary.begun.wait()
         await batched.embed(["short"])
         behind = 80 - (len(batched.inner.texts) - 1)
         await long
@@ -122,7 +143,7 @@ def test_a_long_call_lets_a_short_one_in_between() -> None:
 
 def test_a_bad_text_fails_its_own_call_and_no_other() -> None:
     async def scenario() -> Any:
-        batched = BatchedEmbedder(Diary(delay=0.01, refuses=["bad"]))
+        batched = BatchedEmbedder(Diary(refuses=["bad"]))
         calls = [["warm"], ["good", "x"], ["bad", "y"], ["fine"]]
         return await asyncio.gather(*(batched.embed(call) for call in calls), return_exceptions=True)
 
@@ -146,7 +167,7 @@ def test_a_failure_is_not_remembered() -> None:
 
 def test_a_service_that_is_away_is_not_asked_again_for_each_caller() -> None:
     async def scenario() -> Any:
-        batched = BatchedEmbedder(Diary(delay=0.01, refuses=["b", "c"], error=EmbedderUnavailableError))
+        batched = BatchedEmbedder(Diary(refuses=["b", "c"], error=EmbedderUnavailableError))
         calls = asyncio.gather(*(batched.embed([text]) for text in "bc"), return_exceptions=True)
         return await calls, batched.inner.calls
 
@@ -176,11 +197,12 @@ def test_whatever_an_embedder_raises_arrives_as_our_error() -> None:
 
 def test_a_caller_that_gives_up_leaves_the_others_their_vectors() -> None:
     async def scenario() -> Any:
-        batched = BatchedEmbedder(Diary(delay=0.02))
+        batched = BatchedEmbedder(diary := Diary(held=True))
         first = asyncio.create_task(batched.embed(["shared"]))
         second = asyncio.create_task(batched.embed(["shared", "own"]))
-        await asyncio.sleep(0.005)
+        await diary.begun.wait()
         first.cancel()
+        diary.go_on.set()
         rows = await second
         assert first.cancelled()
         return rows, batched.inner.texts
@@ -191,19 +213,20 @@ def test_a_caller_that_gives_up_leaves_the_others_their_vectors() -> None:
 
 
 def test_a_loop_that_ends_amid_a_call_leaves_the_embedder_usable() -> None:
-    batched = BatchedEmbedder(Diary(delay=0.05))
+    batched = BatchedEmbedder(diary := Diary(held=True))
 
     async def given_up() -> None:
         task = asyncio.create_task(batched.embed(["tea"]))
-        await asyncio.sleep(0.005)
+        await diary.begun.wait()
         assert not task.done()
 
     asyncio.run(given_up())
+    diary.go_on.set()
     assert asyncio.run(batched.embed(["tea"])).shape == (1, 8)
 
 
 def test_threads_with_loops_of_their_own_share_one_cache() -> None:
-    batched = BatchedEmbedder(Diary(delay=0.001))
+    batched = BatchedEmbedder(Diary())
     texts = [f"text {n}" for n in range(40)]
     expected = asyncio.run(batched.embed(texts))
     calls = len(batched.inner.calls)
@@ -214,7 +237,7 @@ def test_threads_with_loops_of_their_own_share_one_cache() -> None:
 
 
 def test_threads_may_embed_different_texts_at_once() -> None:
-    batched = BatchedEmbedder(Diary(delay=0.001), cache_size=5, batch_size=3)
+    batched = BatchedEmbedder(Diary(), cache_size=5, batch_size=3)
     plain = BatchedEmbedder(Diary(), cache_size=0)
 
     def work(worker: Any) -> Any:

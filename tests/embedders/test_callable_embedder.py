@@ -3,7 +3,6 @@
 import asyncio
 import functools
 import threading
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -41,19 +40,20 @@ def test_any_function_from_texts_to_vectors_will_do(function: Any) -> None:
 
 
 def test_a_blocking_function_runs_in_one_thread_that_is_not_the_loops() -> None:
-    threads, busy = set(), []
+    threads, go_on = set(), threading.Event()
 
     def slow(texts: Sequence[str]) -> Any:
         threads.add(threading.get_ident())
-        busy.append(1)
-        assert len(busy) == 1
-        time.sleep(0.005)
-        busy.pop()
+        assert go_on.wait(30)
         return lengths(texts)
 
     async def scenario() -> None:
         embedder = CallableEmbedder(slow, 3)
-        await asyncio.gather(*(embedder.embed([text]) for text in "abcdef"))
+        calls = [asyncio.create_task(embedder.embed([text])) for text in "abcdef"]
+        for _ in range(20):  # until each has been handed over
+            await asyncio.sleep(0)
+        go_on.set()
+        await asyncio.gather(*calls)
         await embedder.close()
 
     asyncio.run(scenario())

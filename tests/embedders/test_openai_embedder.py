@@ -5,7 +5,6 @@ import hashlib
 import json
 import sys
 import threading
-import time
 from collections.abc import Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -56,10 +55,11 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> Any:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.requests.append({**body, "path": self.path, "key": self.headers["Authorization"]})
-        reply = self.server.replies.pop(0) if self.server.replies else 0
+        reply = self.server.replies.pop(0) if self.server.replies else None
         if isinstance(reply, tuple):
             return self.send(*reply)
-        time.sleep(reply)
+        if isinstance(reply, threading.Event):
+            reply.wait(30)
         made = answer(body["input"], body.get("dimensions", self.server.size))
         self.send(200, self.server.rewrite(made) if self.server.rewrite else made)
 
@@ -182,9 +182,10 @@ def test_each_failure_has_an_error_of_its_own(endpoint: Any, reply: Any, error: 
 
 
 def test_an_answer_that_does_not_come_in_time_is_unavailable(endpoint: Any) -> None:
-    endpoint.replies = [1.0]
+    endpoint.replies = [held := threading.Event()]
     with pytest.raises(EmbedderUnavailableError, match=r"did not answer within 0\.3 s"):
         embed(endpoint, ["a", "b"], dimensions=4, timeout=0.3)
+    held.set()
 
 
 def test_a_server_that_is_not_there_is_unavailable_and_may_come_back(endpoint: Any) -> None:

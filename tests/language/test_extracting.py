@@ -1,11 +1,12 @@
 """Facts from messages into the memory, over a real endpoint that answers as it is told."""
 
 import asyncio
+import threading
 from typing import Any
 
 import pytest
 
-from chatserver import SLOW_DOWN, ChatServer, completion
+from chatserver import GONE, SLOW_DOWN, ChatServer, completion
 from memorist.errors import InvalidInputError
 from memorist.framing import frame
 from memorist.kinds import Message
@@ -182,7 +183,7 @@ async def test_an_answer_of_no_use_stores_the_raw_text_and_says_so(
     assert reason in caplog.text
 
 
-@pytest.mark.parametrize("answer", [SLOW_DOWN, (500, b"oops"), 0.0], ids=["429", "500", "a lost connection"])
+@pytest.mark.parametrize("answer", [SLOW_DOWN, (500, b"oops"), GONE], ids=["429", "500", "a lost connection"])
 async def test_an_outage_loses_nothing_and_is_temporary(
     server: ChatServer, model: ChatModel, alice: Memory, answer: Any
 ) -> None:
@@ -197,9 +198,10 @@ async def test_a_time_out_loses_nothing(server: ChatServer, alice: Memory) -> No
     pytest.importorskip("openai")
     from memorist.language.endpoint import OpenAIChatModel
 
-    server.always = 1.0
+    server.always = held = threading.Event()
     async with OpenAIChatModel("m", base_url=server.url, timeout=0.2, max_retries=0) as model:
         kept = await keep_facts(alice, "I live in Oslo", model=model)
+    held.set()
     assert kept.problem == Problem(f"the model 'm' at {server.url} did not answer within 0.2 s", temporary=True)
     assert await contents(alice) == ["I live in Oslo"]
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from chatserver import SLOW_DOWN, ChatServer, completion
+from chatserver import GONE, SLOW_DOWN, ChatServer, completion
 from memorist.errors import InvalidInputError, MissingExtraError, ModelError, ModelUnavailableError, install_command
 from memorist.language import ChatModel, Prices, Reply, Usage, open_chat_model, reflect
 
@@ -139,7 +139,7 @@ async def test_busy_and_failing_servers_are_tried_again(server: ChatServer) -> N
         ((200, b""), ModelUnavailableError, "cannot be read|without choices"),
         ((200, {"hello": "world"}), ModelUnavailableError, "without choices"),
         ((200, b"{"), ModelUnavailableError, "cannot be read|without choices"),
-        (0.0, ModelUnavailableError, "cannot be reached"),
+        (GONE, ModelUnavailableError, "cannot be reached"),
     ],
 )
 async def test_each_failure_has_an_error_of_its_own(
@@ -153,9 +153,10 @@ async def test_each_failure_has_an_error_of_its_own(
 
 
 async def test_an_answer_that_does_not_come_in_time_is_unavailable(server: ChatServer) -> None:
-    server.always = 1.0
+    server.always = held = threading.Event()
     with pytest.raises(ModelUnavailableError, match=r"did not answer within 0\.2 s"):
         await complete(server, timeout=0.2)
+    held.set()
 
 
 async def test_a_failure_counts_and_the_next_call_may_succeed(server: ChatServer) -> None:

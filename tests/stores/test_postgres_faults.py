@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
@@ -117,13 +118,21 @@ async def test_a_restart_between_two_calls_is_not_noticed(mortal: "Server") -> N
         assert await store.count(only(ALICE), ALL) == 18
 
 
+def turn_away(port: int, count: int) -> None:
+    """Stand in for a server that is away, until it was tried this many times."""
+    with socket.create_server(("127.0.0.1", port)) as door:
+        for _ in range(count):
+            door.accept()[0].close()
+
+
 async def test_calls_go_on_as_soon_as_the_server_is_back(mortal: "Server") -> None:
     """None waits for a connection that is in a back-off, though it was tried in vain several times."""
     async with opened(mortal.new_url(pool_size=2), busy_timeout=12) as store:
         await store.write(ALICE, [put(make_record("first"))])
         await asyncio.to_thread(mortal.kill)
         calls = [asyncio.create_task(store.get(ALICE, ["first"])) for _ in range(6)]
-        await asyncio.sleep(8)  # a pause that doubles from one second would end 15 seconds after the kill
+        # A pause that doubles from one second would allow each of the two connections four attempts in this time.
+        await asyncio.to_thread(turn_away, mortal.port, 20)
         await asyncio.to_thread(mortal.start)
         assert [len(records) for records in await asyncio.gather(*calls)] == [1] * 6
 
@@ -236,11 +245,13 @@ async def test_a_pool_whose_connections_are_all_in_use(server: "Server") -> None
             other.execute("SELECT pg_advisory_xact_lock(%s)", (key,))
             with pytest.raises(StoreBusyError, match="lock"):
                 await store.write(ALICE, [put(make_record("two"))])
-        slow = asyncio.create_task(store._read(only(ALICE), ("SELECT pg_sleep(2)", ())))
+        slow = asyncio.create_task(store._read(only(ALICE), ("SELECT pg_sleep(60)", ())))
         await asyncio.sleep(0)
         with pytest.raises(StoreBusyError, match="raise pool_size"):
             await store.get(ALICE, ["one"])
-        await slow
+        slow.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await slow
         assert await store.write(ALICE, [put(make_record("two"))]) == [True]
 
 
@@ -262,12 +273,19 @@ async def test_a_commit_waits_for_the_disk_whatever_the_default(server: "Server"
             assert rows == [(used,)]
 
 
+def wait_for_sleeper(server: "Server") -> None:
+    """Wait until one session sleeps."""
+    with server.connect() as connection:
+        while connection.execute("SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep'").fetchone() is None:
+            pass
+
+
 async def test_a_read_that_is_cancelled_leaves_the_connection_fit_for_use(server: "Server") -> None:
     async with opened(server.new_url(pool_size=1)) as store:
         await store.write(ALICE, [put(make_record("one"))])
         for _ in range(3):
             slow = asyncio.create_task(store._read(only(ALICE), ("SELECT pg_sleep(60)", ())))
-            await asyncio.wait([slow], timeout=0.05)
+            await asyncio.to_thread(wait_for_sleeper, server)
             slow.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await slow
@@ -279,7 +297,8 @@ async def test_a_read_cancelled_at_any_moment_leaves_its_connection_in_order(ser
         await store.write(ALICE, [put(make_record("one"))])
         for turn in range(60):
             reading = asyncio.create_task(store.get(ALICE, ["one"]))
-            await asyncio.sleep(turn * 1e-4)
+            for _ in range(10 * turn):
+                await asyncio.sleep(0)
             reading.cancel()
             with suppress(asyncio.CancelledError):
                 await reading

@@ -2,15 +2,18 @@
 
 import json
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, TypeAlias
 
 Reply: TypeAlias = Any
-"""A text or JSON values: the model's answer. (status, body, headers): an HTTP answer. A number: seconds to wait
-before the connection is closed. A function: from the request's body to one of these."""
+"""A text or JSON values: the model's answer. (status, body, headers): an HTTP answer. An event: what is waited
+for before the connection is closed. A function: from the request's body to one of these."""
+
+GONE = threading.Event()
+"""Waited for by no one: the connection is closed at once."""
+GONE.set()
 
 
 class ChatServer(ThreadingHTTPServer):
@@ -60,8 +63,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, reply: Reply) -> None:
         if isinstance(reply, tuple):
             return self._send(*reply)
-        if isinstance(reply, float):
-            time.sleep(reply)
+        if isinstance(reply, threading.Event):
+            reply.wait(30)
             return
         text = reply if isinstance(reply, str) or reply is None else json.dumps(reply, ensure_ascii=False)
         self._send(200, completion(text, self.server.finish_reason))

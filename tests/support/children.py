@@ -137,16 +137,15 @@ async def grow(path: str, most: str) -> None:
         say("stored", (await memory.remember("y" * 20_000)).id)
 
 
-async def migrate_slowly(path: str) -> None:
-    import time
-
+async def migrate_when_told(path: str) -> None:
     import apsw
 
     from memorist.stores.sqlite.schema import MIGRATIONS, migrate
 
     def add(connection: apsw.Connection) -> None:
         connection.execute("CREATE TABLE added (x)")
-        time.sleep(0.3)
+        say("migrating")
+        sys.stdin.readline()
 
     connection = apsw.Connection(path)
     connection.set_busy_timeout(10_000)
