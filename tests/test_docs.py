@@ -29,9 +29,11 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parent.parent
 PAGES = [
-    ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")),
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "docs" / "adapters").glob("*.md")),
-]  # fmt: skip
+]
 FRAMEWORKS = {
     "adk": "google.adk",
     "agent_framework": "agent_framework",

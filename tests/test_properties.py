@@ -24,9 +24,12 @@ pytestmark = pytest.mark.slow
 _T = TypeVar("_T")
 
 SCOPES = st.builds(
-    Scope, st.sampled_from(["acme", "other"]), st.sampled_from([None, "a", "b"]), st.none(),
+    Scope,
+    st.sampled_from(["acme", "other"]),
+    st.sampled_from([None, "a", "b"]),
+    st.none(),
     st.sampled_from([None, None, "s1", "s2"]),
-)  # fmt: skip
+)
 IDS = st.sampled_from(["i1", "i2", "i3", "i4"])
 KEYS = st.sampled_from(["k1", "k2"])
 KINDS = st.sampled_from([Kind.NOTE, Kind.FACT, Kind.TOPIC])

@@ -231,9 +231,14 @@ def _check_number(name: str, number: object, form: type) -> None:
 
 
 NAMES: Mapping[str, Callable[[str, object], Any]] = {
-    "db": _db, "index": _word, "embedder": _word, "model": _folder, "busy_timeout": _seconds, "cache_bytes": _whole,
+    "db": _db,
+    "index": _word,
+    "embedder": _word,
+    "model": _folder,
+    "busy_timeout": _seconds,
+    "cache_bytes": _whole,
     "largest_index": _whole,
-}  # fmt: skip
+}
 """What can be set from outside, and what reads it: in a file by this name, in the environment as MEMORIST_NAME."""
 
 COMMAND_NAMES = (

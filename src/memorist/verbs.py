@@ -415,9 +415,15 @@ class Verbs:
         cursor = None
         while True:
             found = await self.browse(
-                as_of=as_of, superseded=superseded, order=order, limit=page, cursor=cursor, shared=shared,
-                everyone=everyone, **narrowing,
-            )  # fmt: skip
+                as_of=as_of,
+                superseded=superseded,
+                order=order,
+                limit=page,
+                cursor=cursor,
+                shared=shared,
+                everyone=everyone,
+                **narrowing,
+            )
             for record in found.records:
                 yield record
             if (cursor := found.next) is None:

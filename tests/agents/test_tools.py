@@ -108,7 +108,7 @@ def test_types_become_json_types() -> None:
         "f": {"anyOf": [{"type": "integer"}, {"type": "string"}]},
         "g": {},
         "h": {"type": "boolean"},
-    }  # fmt: skip
+    }
     assert properties["f"]["description"] == "F: with a colon."
     assert "required" not in ToolSchema.of(tool).parameters
 
@@ -155,8 +155,11 @@ async def test_a_tool_gets_the_members_of_its_enums() -> None:
 
     box = Toolbox([paint])
     assert json.loads(json.dumps(box.schemas[0].openai))["function"]["parameters"]["properties"]["one"] == {
-        "type": "string", "enum": ["red", "blue"], "description": "a colour.", "default": "red"
-    }  # fmt: skip
+        "type": "string",
+        "enum": ["red", "blue"],
+        "description": "a colour.",
+        "default": "red",
+    }
     assert (await box.call("paint", {})).data == (Colour.RED, None, "")
     given = {"one": "blue", "more": ["red", "blue"], "other": "mauve"}
     assert (await box.call("paint", given)).data == (Colour.BLUE, [Colour.RED, Colour.BLUE], "mauve")

@@ -28,8 +28,10 @@ def test_what_is_found_is_shown_and_stored(memorist: Command, chat: Path) -> Non
     assert "(WhatsApp): 3 messages, 1 conversation, 31 December 2023\nYou are 'Anna'.\n3 added, 0 there" in done.out
     assert "0 added, 3 there already, 0 bad parts" in memorist("import", chat, "--yes").out
     assert [each["payload"]["role"] for each in memorist("browse", "--json", "--order", "oldest").json["records"]] == [
-        "user", "other", "user",
-    ]  # fmt: skip
+        "user",
+        "other",
+        "user",
+    ]
 
 
 def test_a_dry_run_stores_nothing(memorist: Command, chat: Path, db: Path) -> None:

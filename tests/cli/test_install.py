@@ -106,8 +106,10 @@ def test_other_options_take_the_place_of_the_old_ones(memorist: Command, home: P
     memorist("install", agent, "--yes")
     memorist("install", agent, "--user", "alice", "--yes")
     together = "".join(files(home).values())
-    assert together.count("alice") == len([line for line in together.splitlines() if "memorist" in line and "hook " in
-                                           line]) + 1  # fmt: skip
+    assert (
+        together.count("alice")
+        == len([line for line in together.splitlines() if "memorist" in line and "hook " in line]) + 1
+    )
     assert memorist("uninstall", agent, "--yes").code == 0
     assert "alice" not in "".join(files(home).values())
 

@@ -173,8 +173,11 @@ def test_a_memory_can_be_looked_at_changed_and_rated(memorist: Command) -> None:
     assert "Lives in Porto" in memorist("get", "home", "-u", "alice").out
     assert memorist("rate", "home", "none", "-u", "alice", "--json").json["rating"] is None
     assert [change["action"] for change in memorist("history", "home", "-u", "alice", "--json").json] == [
-        "remembered", "revised", "rated", "rated",
-    ]  # fmt: skip
+        "remembered",
+        "revised",
+        "rated",
+        "rated",
+    ]
 
 
 def test_what_another_user_has_can_neither_be_looked_at_nor_changed(memorist: Command) -> None:
@@ -209,8 +212,11 @@ def test_every_field_can_be_given_and_narrows_what_is_read(memorist: Command) ->
     memorist("remember", "Porto, two nights", "--id", "porto", "--metadata", '{"nights": 2}', "--at", "2024-06-01")
     record = memorist("get", "lisbon", "--json").json
     assert (record["metadata"], record["agent"], record["source"], record["verified"]) == (
-        {"nights": 4}, "planner", "alice", True,
-    )  # fmt: skip
+        {"nights": 4},
+        "planner",
+        "alice",
+        True,
+    )
     assert record["expires_at"] is not None
 
     def ids(*arguments: str) -> list[str]:

@@ -85,13 +85,15 @@ def test_every_variable_of_a_command_can_stand_in_the_file() -> None:
     ("url", "shown"),
     [
         ("postgresql://me:p@ss@host:5432/db", "postgresql://me:…@host:5432/db"),
-        ("postgresql://host/db?user=me&password=secret&sslmode=require",
-         "postgresql://host/db?user=me&password=…&sslmode=require"),
+        (
+            "postgresql://host/db?user=me&password=secret&sslmode=require",
+            "postgresql://host/db?user=me&password=…&sslmode=require",
+        ),
         ("qdrant://:secret@host", "qdrant://:…@host"),
         ("postgresql://host:5432/db", "postgresql://host:5432/db"),
         ("a:b@c.db", "a:b@c.db"),
     ],
-)  # fmt: skip
+)
 def test_a_password_is_never_shown(url: str, shown: str) -> None:
     from memorist.cli.showing import shown_url
 

@@ -198,11 +198,13 @@ async def test_standing_instructions_are_told_whatever_is_asked(alice: Memory) -
 
 
 async def test_an_instruction_for_some_questions_is_silent_at_others(alice: Memory) -> None:
-    await alice.remember([
-        said("user", "Always answer in French.", "2023-05-08"),
-        said("user", "Always name your sources when I ask about history.", "2023-05-09"),
-        said("user", "I prefer window seats.", "2023-05-10"),
-    ])  # fmt: skip
+    await alice.remember(
+        [
+            said("user", "Always answer in French.", "2023-05-08"),
+            said("user", "Always name your sources when I ask about history.", "2023-05-09"),
+            said("user", "I prefer window seats.", "2023-05-10"),
+        ]
+    )
     told = await alice.context("Where is my bicycle?", min_confidence=1)
     assert [item.text for item in told.items] == ["Always answer in French."]
     for query, least in (("", 1.0), ("Where is my bicycle?", 0.0)):

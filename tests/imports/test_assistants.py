@@ -200,8 +200,10 @@ def test_geminis_activity_as_a_page(write: Write) -> None:
     path = write("Takeout/MyActivity.html", page)
     found = items_of_lines(path)
     assert [(each.role, each.content) for each in found] == [
-        *SAID, ("user", "And in\nPorto?"), ("assistant", "- Ribeira\n- Foz"),
-    ]  # fmt: skip
+        *SAID,
+        ("user", "And in\nPorto?"),
+        ("assistant", "- Ribeira\n- Foz"),
+    ]
     assert found[0].happened_at == datetime(2024, 3, 12, 8, tzinfo=UTC)
     assert found[2].happened_at == datetime(2024, 3, 12, 9)
     [told] = bad(path)

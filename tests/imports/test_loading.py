@@ -83,8 +83,9 @@ async def test_what_cannot_be_stored_is_told_by_file_and_place(memory: Memory, w
     report = await load(memory, path)
     assert report.added == 1
     assert [str(each).partition(": ")[0] for each in report.bad] == [
-        "conversations.json, record 1", "conversations.json, record 2",
-    ]  # fmt: skip
+        "conversations.json, record 1",
+        "conversations.json, record 2",
+    ]
 
 
 async def test_a_user_named_by_nobody_owns_nothing_of_others(memory: Memory, write: Write) -> None:

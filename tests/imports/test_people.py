@@ -34,8 +34,10 @@ def test_telegrams_chat(write: Write) -> None:
     )
     found = items(write("ChatExport_2024-03-12/result.json", json.dumps(given, indent=1)))
     assert [(each.speaker, each.content) for each in found] == [
-        ("Bob", "See https://example.org and hurry"), ("Bob", "The beach"), ("user9", "I left"),
-    ]  # fmt: skip
+        ("Bob", "See https://example.org and hurry"),
+        ("Bob", "The beach"),
+        ("user9", "I left"),
+    ]
     first = found[0]
     assert (first.id, first.conversation, first.happened_at, first.role) == ("1", "42", 1_710_230_400, None)
     assert found[1].metadata["attachment"] == "photos/photo_2.jpg"
@@ -58,8 +60,11 @@ def test_telegrams_account_knows_who_the_user_is(write: Write) -> None:
         },
     )
     assert [(each.conversation, each.role, each.content) for each in items(path)] == [
-        ("42", "other", "Hi"), ("42", "user", "Hello"), ("43", "other", "Ho"), ("44", "other", "Bye"),
-    ]  # fmt: skip
+        ("42", "other", "Hi"),
+        ("42", "user", "Hello"),
+        ("43", "other", "Ho"),
+        ("44", "other", "Bye"),
+    ]
     assert [each.metadata["conversation"] for each in items(path)] == ["Bob", "Bob", "Team", None]
 
 
@@ -111,7 +116,7 @@ def test_slacks_export(pack: Write) -> None:
             "general/2024-03-13.json": [],
             "D1/2024-03-12.json": [slack("1710230400.000100", "psst", user="U2")],
         },
-    )  # fmt: skip
+    )
     assert [(each.conversation, each.speaker, each.content) for each in items(path)] == [
         ("D1", "bob", "psst"),
         ("C1", "Anna", "Hi @bob, see the plan (https://example.org) in #random & @here"),
@@ -120,8 +125,10 @@ def test_slacks_export(pack: Write) -> None:
     ]
     done = items(path)[2]
     assert (done.id, done.metadata["thread"], done.metadata["attachments"]) == (
-        "1710230402.000300", "1710230400.000100", ["plan.pdf"],
-    )  # fmt: skip
+        "1710230402.000300",
+        "1710230400.000100",
+        ["plan.pdf"],
+    )
     told = survey(path)
     assert told.first == datetime(2024, 3, 12, 8, 0, 0, 100, tzinfo=UTC)
 
@@ -170,8 +177,9 @@ def test_signals_chat(write: Write) -> None:
     ]
     found = items(write("Bob/data.json", "\n".join(lines)))
     assert [(each.role, each.speaker, each.content, each.conversation) for each in found] == [
-        ("user", "Me", "Hello", "Bob"), ("other", "Bob", "Hi", "Bob"),
-    ]  # fmt: skip
+        ("user", "Me", "Hello", "Bob"),
+        ("other", "Bob", "Hi", "Bob"),
+    ]
 
 
 IMESSAGE = """\
@@ -206,12 +214,16 @@ Sent with Confetti
 def test_imessages_chat(write: Write) -> None:
     found = items(write("+15558675309.txt", IMESSAGE))
     assert [(each.role, each.content) for each in found] == [
-        ("other", "Where do we meet?\n\nAt the station?"), ("user", "Yes!"), ("user", "The platform"),
-    ]  # fmt: skip
+        ("other", "Where do we meet?\n\nAt the station?"),
+        ("user", "Yes!"),
+        ("user", "The platform"),
+    ]
     assert (found[0].conversation, found[0].speaker) == ("+15558675309", "+15558675309")
     assert [each.happened_at for each in found] == [
-        datetime(2024, 3, 12, 9), datetime(2024, 3, 12, 9, 5), datetime(2024, 3, 12, 12, 6),
-    ]  # fmt: skip
+        datetime(2024, 3, 12, 9),
+        datetime(2024, 3, 12, 9, 5),
+        datetime(2024, 3, 12, 12, 6),
+    ]
     assert found[2].metadata["attachments"] == ["IMG_0001.heic"]
 
 

@@ -72,8 +72,11 @@ async def test_facts_name_their_subject_and_have_their_dates_worked_out(server: 
     asked = server.asked()
     assert asked["today"] == "2024-03-10 (Sunday)"
     assert asked["messages"][0] == {
-        "number": 1, "speaker": "Alice", "date": "2024-03-04 00:00 (Monday)", "text": "I moved to Oslo yesterday"
-    }  # fmt: skip
+        "number": 1,
+        "speaker": "Alice",
+        "date": "2024-03-04 00:00 (Monday)",
+        "text": "I moved to Oslo yesterday",
+    }
 
 
 async def test_messages_without_a_date_are_of_the_day(server: ChatServer, model: ChatModel, alice: Memory) -> None:

@@ -237,9 +237,11 @@ async def test_the_outline_is_what_is_there(server: "Server") -> None:
         await stored(alice)
         await alice.topics.set("tea", "not found by meaning")
         await alice.remember(
-            [Draft(content="tea", kind=Kind.MESSAGE, session="x", payload={"speaker": name}, happened_at=at)
-             for name, at in (("", "0999-01-01"), ("Zoë \0", "1969-12-31"), ("long " * 900, "9999-12-31"))]
-        )  # fmt: skip
+            [
+                Draft(content="tea", kind=Kind.MESSAGE, session="x", payload={"speaker": name}, happened_at=at)
+                for name, at in (("", "0999-01-01"), ("Zoë \0", "1969-12-31"), ("long " * 900, "9999-12-31"))
+            ]
+        )
         outline = await store.outline(wall, 100)
         entries = (await store.entries(wall, None, 0)).entries
         assert outline is not None

@@ -74,7 +74,7 @@ JSON = {"Content-Type": "application/json"}
         ("GET", "/v1/export?usr=alice", b"", 422, "this address takes no argument 'usr'"),
         ("GET", "/v1/records?" + "user=a&" * 300, b"", 422, "the query has more than 200 parameters"),
     ],
-)  # fmt: skip
+)
 async def test_a_bad_request_is_told_what_is_wrong(
     http: Any, everyone: Memory, method: str, path: str, body: bytes, status: int, detail: str
 ) -> None:

@@ -34,7 +34,7 @@ from memorist.testing.contract.base import (
     put,
     revised,
     vector_of,
-)  # fmt: skip
+)
 
 if TYPE_CHECKING:
     from postgres_server import Server
@@ -161,11 +161,14 @@ async def test_what_one_process_stores_the_next_recall_of_another_finds(server: 
 Step = tuple[Literal["put", "revise", "forget"], str, str | None, str]
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from(["put", "put", "revise", "forget"]), st.sampled_from("abc"),
-        st.sampled_from([None, "k", "l"]), st.sampled_from(["tea", "milk tea", "honey \0", "\1 lemon tea tea"]),
+        st.sampled_from(["put", "put", "revise", "forget"]),
+        st.sampled_from("abc"),
+        st.sampled_from([None, "k", "l"]),
+        st.sampled_from(["tea", "milk tea", "honey \0", "\1 lemon tea tea"]),
     ),
-    min_size=1, max_size=6,
-)  # fmt: skip
+    min_size=1,
+    max_size=6,
+)
 
 
 @pytest.fixture(scope="module")
@@ -240,9 +243,11 @@ async def test_the_nearest_are_the_same_with_the_index_and_without(
             for wall, share in ((ALICE, slice(0, 550)), (BOB, slice(550, 600))):
                 await store.write(
                     wall,
-                    [put(make_record(f"{n}", wall, kind=Kind.FACT if n % 9 == 0 else Kind.NOTE), vector=vectors[n])
-                     for n in range(*share.indices(600))],
-                )  # fmt: skip
+                    [
+                        put(make_record(f"{n}", wall, kind=Kind.FACT if n % 9 == 0 else Kind.NOTE), vector=vectors[n])
+                        for n in range(*share.indices(600))
+                    ],
+                )
             for wall in (ALICE, BOB):
                 for chosen in (Filter(), Filter(kinds=frozenset((Kind.FACT,)))):
                     nearest = await store.nearest(wall, query, chosen, 5)

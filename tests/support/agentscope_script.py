@@ -32,8 +32,11 @@ class Script:
         self.seen: list[tuple[str, dict[str, Any]]] = []
 
     async def __call__(self, messages: list[Mapping[str, str]], schema: Mapping[str, Any]) -> str:
-        [step] = [name for name in ("facts", "decision", "experiences", "judgements", "guidelines", "summary")
-                  if name in schema["properties"]]  # fmt: skip
+        [step] = [
+            name
+            for name in ("facts", "decision", "experiences", "judgements", "guidelines", "summary")
+            if name in schema["properties"]
+        ]
         data = json.loads(messages[-1]["content"])
         self.seen.append((step, data))
         answer = self.answers[step]

@@ -84,7 +84,10 @@ class _Handler(BaseHTTPRequestHandler):
 
 def completion(text: str | None, finish_reason: str = "stop", **message: Any) -> dict[str, Any]:
     return {
-        "id": "c", "object": "chat.completion", "created": 1, "model": "m",
+        "id": "c",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "m",
         "choices": [
             {
                 "index": 0,
@@ -93,7 +96,7 @@ def completion(text: str | None, finish_reason: str = "stop", **message: Any) ->
             }
         ],
         "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
-    }  # fmt: skip
+    }
 
 
 SLOW_DOWN = (429, {"error": {"message": "slow down"}}, {"retry-after-ms": "1"})

@@ -93,12 +93,16 @@ class Server:
     def start(self) -> None:
         """Start, and wait until it answers."""
         (self.data / "postmaster.pid").unlink(missing_ok=True)
-        options = [f"-c{name}" for name in ("listen_addresses=127.0.0.1", f"unix_socket_directories={self.folder}",
-                                            *self._settings)]  # fmt: skip
+        options = [
+            f"-c{name}"
+            for name in ("listen_addresses=127.0.0.1", f"unix_socket_directories={self.folder}", *self._settings)
+        ]
         self._process = subprocess.Popen(
             [self._programs / "postgres", "-D", self.data, "-p", str(self.port), *options],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **self._as_other,
-        )  # fmt: skip
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            **self._as_other,
+        )
         for _ in range(600):
             try:
                 self.connect("postgres", "postgres").close()

@@ -14,9 +14,14 @@ __all__ = ["as_declared", "check_value", "schema_of", "types_of"]
 
 _SIMPLE: Mapping[Any, str] = {str: "string", bool: "boolean", int: "integer", float: "number", NoneType: "null"}
 _NAMES = {
-    "string": "a string", "boolean": "true or false", "integer": "a whole number", "number": "a number",
-    "array": "a list", "object": "an object", "null": "null",
-}  # fmt: skip
+    "string": "a string",
+    "boolean": "true or false",
+    "integer": "a whole number",
+    "number": "a number",
+    "array": "a list",
+    "object": "an object",
+    "null": "null",
+}
 
 
 def types_of(function: Callable[..., Any]) -> dict[str, Any]:
@@ -118,9 +123,13 @@ def _is(value: Any, kind: str) -> bool:
     if isinstance(value, bool):
         return kind == "boolean"
     forms: Mapping[str, Any] = {
-        "string": str, "integer": int, "number": int | float,
-        "array": list | tuple, "object": Mapping, "null": NoneType,
-    }  # fmt: skip
+        "string": str,
+        "integer": int,
+        "number": int | float,
+        "array": list | tuple,
+        "object": Mapping,
+        "null": NoneType,
+    }
     return kind in forms and isinstance(value, forms[kind])
 
 

@@ -148,8 +148,10 @@ class _NatsSubscription:
         try:
             await self._inner.unsubscribe()
         except (
-            nats.errors.ConnectionClosedError, nats.errors.ConnectionDrainingError, nats.errors.BadSubscriptionError
-        ):  # fmt: skip
+            nats.errors.ConnectionClosedError,
+            nats.errors.ConnectionDrainingError,
+            nats.errors.BadSubscriptionError,
+        ):
             pass  # the server has forgotten it already, or is about to
         except nats.errors.Error as error:
             raise BusError(f"{self.subject} could not be unsubscribed from: {error}") from error

@@ -73,9 +73,14 @@ def mcp(
             return
         async with Memory.open(settings=options.settings()) as memory:
             gate = Gate(
-                memory=memory, tenant=options.tenant, user=user, agent=agent, session=session, right=right,
+                memory=memory,
+                tenant=options.tenant,
+                user=user,
+                agent=agent,
+                session=session,
+                right=right,
                 open=not require_token,
-            )  # fmt: skip
+            )
             await serve_http(gate, tools=tools, host=host, port=port, hosts=allow_host or (), ready=_announce)
 
     run(work)

@@ -54,10 +54,13 @@ def migrate(
     if json:
         print_json(
             {
-                "records": report.records, "copied": report.copied, "existing": report.existing,
-                "verified": report.verified, "differing": [[wall.tenant, wall.user] for wall in report.differing],
+                "records": report.records,
+                "copied": report.copied,
+                "existing": report.existing,
+                "verified": report.verified,
+                "differing": [[wall.tenant, wall.user] for wall in report.differing],
             }
-        )  # fmt: skip
+        )
     else:
         typer.echo(f"{report.copied:,} copied, {report.existing:,} there already, of {report.records:,}")
     if not report.verified:

@@ -76,9 +76,15 @@ def recall(
         )  # fmt: skip
         async with opened(context, user) as memory:
             hits = await memory.recall(
-                query, limit=limit, shared=shared, min_score=min_score, min_similarity=min_similarity,
-                mode=mode, explain=explain, **options,
-            )  # fmt: skip
+                query,
+                limit=limit,
+                shared=shared,
+                min_score=min_score,
+                min_similarity=min_similarity,
+                mode=mode,
+                explain=explain,
+                **options,
+            )
             if not hits:
                 await tell_of_others(memory)
         print_hits(hits, as_json=json, explain=explain, whose=shared)
@@ -111,9 +117,15 @@ def context(
 
     async def work() -> None:
         options = given(
-            kind=kind or None, session=session, agent=agent, where=where, since=since, until=until, as_of=as_of,
+            kind=kind or None,
+            session=session,
+            agent=agent,
+            where=where,
+            since=since,
+            until=until,
+            as_of=as_of,
             verified=verified,
-        )  # fmt: skip
+        )
         async with opened(context, user) as memory:
             told = await memory.context(query, tokens=tokens, known=known or (), shared=shared, **options)
             if not told.items:
@@ -231,9 +243,15 @@ def count(
 
     async def work() -> None:
         options = given(
-            kind=kind or None, session=session, agent=agent, where=where, since=since, until=until, as_of=as_of,
+            kind=kind or None,
+            session=session,
+            agent=agent,
+            where=where,
+            since=since,
+            until=until,
+            as_of=as_of,
             verified=verified,
-        )  # fmt: skip
+        )
         async with opened(context, user) as memory:
             number = await memory.count(everyone=user is None, superseded=superseded, **options)
         print_json(number) if json else typer.echo(counted(number, "record"))

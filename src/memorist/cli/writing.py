@@ -94,9 +94,15 @@ def revise(
     async def work() -> None:
         async with opened(context, user) as memory:
             record = await memory.revise(
-                id, content=content, cue=cue, metadata=metadata, source=source, happened_at=happened_at,
-                expires_at=expires, verified=verified,
-            )  # fmt: skip
+                id,
+                content=content,
+                cue=cue,
+                metadata=metadata,
+                source=source,
+                happened_at=happened_at,
+                expires_at=expires,
+                verified=verified,
+            )
         print_json(record.to_dict()) if json else typer.echo(f"Revised {record.id}")
 
     run(work)

@@ -47,9 +47,13 @@ async def _superseded(reader: Reader, fact: Record) -> Record | None:
 async def _message_before(reader: Reader, record: Record) -> Record | None:
     """Return the message of the same conversation that was said before this one."""
     page = await reader.browse(
-        kind=Kind.MESSAGE, session=record.scope.session, since=record.at - _LOOKED_BACK, until=record.at + _INSTANT,
-        order="newest", limit=_LOOKED_AT,
-    )  # fmt: skip
+        kind=Kind.MESSAGE,
+        session=record.scope.session,
+        since=record.at - _LOOKED_BACK,
+        until=record.at + _INSTANT,
+        order="newest",
+        limit=_LOOKED_AT,
+    )
     ids = [each.id for each in page.records]
     position = ids.index(record.id) + 1 if record.id in ids else len(ids)
     return page.records[position] if position < len(ids) else None

@@ -127,8 +127,12 @@ def _stretch(text: str, today: date) -> str:
 
 
 _MEANT: dict[str, Callable[[str, date], str]] = {
-    "ago": _ago, "ahead": _ahead, "named": _named_day, "weekday": _weekday, "stretch": _stretch
-}  # fmt: skip
+    "ago": _ago,
+    "ahead": _ahead,
+    "named": _named_day,
+    "weekday": _weekday,
+    "stretch": _stretch,
+}
 _RELATIVE = re.compile(
     rf"(?<![\w-])(?:(?P<ago>{_COUNT} (?:day|week|month|year)s? ago)"
     rf"|(?P<ahead>in {_COUNT} (?:day|week|month|year)s?(?= ?(?:[.,;!?]|$)))"

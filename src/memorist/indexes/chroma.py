@@ -111,9 +111,11 @@ class ChromaIndex(Index):
             self._client.delete_collection(self._address.collection)
             self._client.delete_collection(f"{self._address.collection}-positions")
         return self._client.get_or_create_collection(
-            self._address.collection, configuration={"hnsw": {"space": "cosine"}}, embedding_function=None,
+            self._address.collection,
+            configuration={"hnsw": {"space": "cosine"}},
+            embedding_function=None,
             metadata={"dimensions": dimensions},
-        )  # fmt: skip
+        )
 
     def _drop_older(self, collection: Any, wall: str, numbers: Sequence[int], epoch: int) -> None:
         """Remove the points of these numbers from before an epoch."""
@@ -127,9 +129,11 @@ class ChromaIndex(Index):
             if collection is None:
                 return []
             answer = collection.query(
-                query_embeddings=[np.asarray(vector, np.float32)], n_results=limit, where={"wall": wall},
+                query_embeddings=[np.asarray(vector, np.float32)],
+                n_results=limit,
+                where={"wall": wall},
                 include=["metadatas", "distances"],
-            )  # fmt: skip
+            )
             found = zip(answer["metadatas"][0], answer["distances"][0], strict=True)
             return [Near(row["number"], row["id"], 1.0 - distance) for row, distance in found]
 

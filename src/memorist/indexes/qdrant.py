@@ -111,11 +111,12 @@ class QdrantIndex(Index):
             for start in range(0, len(points), _AT_ONCE):
                 rows = [
                     models.PointStruct(
-                        id=_id(wall, each.number, epoch), vector=np.asarray(each.vector, np.float32).tolist(),
+                        id=_id(wall, each.number, epoch),
+                        vector=np.asarray(each.vector, np.float32).tolist(),
                         payload={"wall": wall, "number": each.number, "epoch": epoch, "id": each.id},
                     )
                     for each in points[start : start + _AT_ONCE]
-                ]  # fmt: skip
+                ]
                 client.upsert(self._points, points=rows, wait=True)
             self._drop_older(wall, [each.number for each in points], epoch)
             self._drop_older(wall, gone, epoch + 1)
@@ -151,9 +152,12 @@ class QdrantIndex(Index):
             if not client.collection_exists(self._points):
                 return []
             answer = client.query_points(
-                self._points, query=np.asarray(vector, np.float32).tolist(), query_filter=self._behind(wall),
-                limit=limit, with_payload=["number", "id"],
-            )  # fmt: skip
+                self._points,
+                query=np.asarray(vector, np.float32).tolist(),
+                query_filter=self._behind(wall),
+                limit=limit,
+                with_payload=["number", "id"],
+            )
             return [Near(each.payload["number"], each.payload["id"], each.score) for each in answer.points]
 
     def walls(self) -> dict[str, int]:

@@ -104,8 +104,13 @@ class Conversation:
             InvalidInputError: a field is missing, unknown or wrong.
         """
         fields: dict[str, Any] = {
-            "role": role, "name": name, "id": id, "happened_at": happened_at, "metadata": metadata, "data": data
-        }  # fmt: skip
+            "role": role,
+            "name": name,
+            "id": id,
+            "happened_at": happened_at,
+            "metadata": metadata,
+            "data": data,
+        }
         fields = {label: value for label, value in fields.items() if value is not None}
         if isinstance(message, str):
             return (await self._append([to_message({"content": message, **fields})], allow_duplicates))[0]

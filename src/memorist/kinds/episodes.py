@@ -163,9 +163,13 @@ class Episodes:
         if old is None:
             raise NotFoundError(f"there is no episode {id!r} in this scope")
         changes = {
-            "question": question, "answer": answer, "task": task,
-            "rollout": rollout, "result": result, "error": error,
-        }  # fmt: skip
+            "question": question,
+            "answer": answer,
+            "task": task,
+            "rollout": rollout,
+            "result": result,
+            "error": error,
+        }
         given = {name: value for name, value in changes.items() if value is not None}
         if not given:
             return await self._memory.revise(id, cue=cue, metadata=metadata, source=source)

@@ -137,9 +137,15 @@ class Tools:
             ConflictError: the id is taken and `if_exists` is "error".
         """
         use = ToolUse(
-            tool=tool, arguments=arguments, result=result, success=success,
-            seconds=seconds, tokens=tokens, cost=cost, score=score,
-        )  # fmt: skip
+            tool=tool,
+            arguments=arguments,
+            result=result,
+            success=success,
+            seconds=seconds,
+            tokens=tokens,
+            cost=cost,
+            score=score,
+        )
         cue = None if question is None else check_text("question", question)
         payload = use.payload()
         return await keep(self._memory, Kind.TOOL_USE, use.text, fields, cue=cue, payload=payload)

@@ -28,7 +28,7 @@ from memorist.language.steps import (
     speaker_of,
     told,
     wrong_language,
-)  # fmt: skip
+)
 from memorist.memory import Memory
 from memorist.records import Draft, Kind, Record
 

@@ -24,7 +24,7 @@ from memorist.language.steps import (
     shown,
     told,
     wrong_language,
-)  # fmt: skip
+)
 from memorist.times import TimeLike, now, parse_time
 
 __all__ = ["Extraction", "Statement", "batches_of", "dated", "extract_batch", "extract_facts", "raw_statements"]

@@ -48,9 +48,15 @@ def open_chat_model(
     if isinstance(given, str):
         model, base_url = _endpoint(given.strip())
         return OpenAIChatModel(
-            model, base_url=base_url, api_key=api_key, prices=prices, concurrency=concurrency,
-            timeout=timeout, max_retries=max_retries, options=options,
-        )  # fmt: skip
+            model,
+            base_url=base_url,
+            api_key=api_key,
+            prices=prices,
+            concurrency=concurrency,
+            timeout=timeout,
+            max_retries=max_retries,
+            options=options,
+        )
     if isinstance(given, ChatModel):
         return given
     if callable(given):

@@ -24,7 +24,7 @@ from memorist.language.steps import (
     speaker_of,
     told,
     wrong_language,
-)  # fmt: skip
+)
 
 __all__ = ["Summary", "summarize"]
 

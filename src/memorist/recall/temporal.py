@@ -48,15 +48,23 @@ _NUMBERS = {
     )
 } | {"a": 1, "an": 1, "couple": 2, "couple of": 2, "few": 3, "several": 4}
 _HOLIDAYS = {
-    r"new year'?s eve": (12, 31), r"new year'?s(?: day)?": (1, 1), r"valentine'?s(?: day)?": (2, 14),
-    r"halloween": (10, 31), r"christmas eve": (12, 24), r"christmas(?: day)?": (12, 25),
-    r"independence day|(?:the )?(?:4th|fourth) of july": (7, 4), r"st\.? patrick'?s day": (3, 17),
-}  # fmt: skip
+    r"new year'?s eve": (12, 31),
+    r"new year'?s(?: day)?": (1, 1),
+    r"valentine'?s(?: day)?": (2, 14),
+    r"halloween": (10, 31),
+    r"christmas eve": (12, 24),
+    r"christmas(?: day)?": (12, 25),
+    r"independence day|(?:the )?(?:4th|fourth) of july": (7, 4),
+    r"st\.? patrick'?s day": (3, 17),
+}
 _SEASONS = {"spring": 3, "summer": 6, "fall": 9, "autumn": 9, "winter": 12}
 
 _MONTH = "(" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + r")\b\.?"
-_NUM = r"(\d{1,3}|(?:a )?couple(?: of)?|(?:a )?few|several|an?|" + "|".join(
-    w for w in _NUMBERS if w not in {"a", "an", "couple", "couple of", "few", "several"}) + ")"  # fmt: skip
+_NUM = (
+    r"(\d{1,3}|(?:a )?couple(?: of)?|(?:a )?few|several|an?|"
+    + "|".join(w for w in _NUMBERS if w not in {"a", "an", "couple", "couple of", "few", "several"})
+    + ")"
+)
 _YEAR = r"((?:19|20)\d\d)"
 _DAY = r"(\d{1,2})(?:st|nd|rd|th)?"
 
@@ -93,8 +101,13 @@ def _ago(match: re.Match[str], now: datetime) -> Span:
 
 
 def _past(match: re.Match[str], now: datetime) -> Span:
-    step = {"day": relativedelta(days=1), "week": relativedelta(weeks=1), "month": relativedelta(months=1),
-            "year": relativedelta(years=1), "hour": relativedelta(hours=1)}[match[2]]  # fmt: skip
+    step = {
+        "day": relativedelta(days=1),
+        "week": relativedelta(weeks=1),
+        "month": relativedelta(months=1),
+        "year": relativedelta(years=1),
+        "hour": relativedelta(hours=1),
+    }[match[2]]
     return _span(now - _number(match[1] or "1") * step, now + timedelta(days=1))
 
 
@@ -124,8 +137,11 @@ def _last(match: re.Match[str], now: datetime) -> Span:
 
 def _this(match: re.Match[str], now: datetime) -> Span:
     unit, today = match[1], _day_start(now)
-    start = {"week": today - timedelta(days=today.weekday()), "month": today.replace(day=1),
-             "year": today.replace(day=1, month=1)}.get(unit, today)  # fmt: skip
+    start = {
+        "week": today - timedelta(days=today.weekday()),
+        "month": today.replace(day=1),
+        "year": today.replace(day=1, month=1),
+    }.get(unit, today)
     return _span(start, today + timedelta(days=1))
 
 
@@ -139,13 +155,17 @@ _RELATIVE: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], datetime], Span
     (re.compile(rf"\b{_NUM} (day|week|month|year|hour)s? (?:ago|earlier|back)\b"), _ago),
     (re.compile(rf"\b(?:past|last|previous) (?:{_NUM} )?(day|week|month|year|hour)s\b"), _past),
     (re.compile(r"\bpast ()(week|month|year)\b"), _past),
-    (re.compile(r"\blast (week|weekend|month|year|night|spring|summer|fall|autumn|winter|"
-                + "|".join(_WEEKDAYS) + r")\b"), _last),
+    (
+        re.compile(
+            r"\blast (week|weekend|month|year|night|spring|summer|fall|autumn|winter|" + "|".join(_WEEKDAYS) + r")\b"
+        ),
+        _last,
+    ),
     (re.compile(r"\b(?:this past |on )(" + "|".join(_WEEKDAYS) + r")\b"), _last),
     (re.compile(r"\bthis (week|month|year|morning)\b"), _this),
     (re.compile(r"\b(today)\b"), _this),
     (re.compile(r"\b(day before )?yesterday\b"), _yesterday),
-)  # fmt: skip
+)
 
 _ISO = re.compile(rf"\b{_YEAR}[-/](\d{{1,2}})[-/](\d{{1,2}})\b")
 _DOTTED = re.compile(rf"(?<![\d.]){_DAY}\. ?(\d{{1,2}})\. ?{_YEAR}\b|\bon {_DAY}\.(\d{{1,2}})\.(?!\d)")

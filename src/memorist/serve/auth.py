@@ -186,9 +186,12 @@ class Tokens:
         token = Token(id=digest[:12], grant=grant, created_at=created, expires_at=expires)
         # Not the record's own expires_at: a caller with an expired token gets an error that says so.
         await self._memory.remember(
-            json.dumps(token.to_dict()), kind=Kind.TOPIC, key=_KEY + digest, id=digest,
+            json.dumps(token.to_dict()),
+            kind=Kind.TOPIC,
+            key=_KEY + digest,
+            id=digest,
             metadata={"tenant": grant.tenant, "user": grant.user},  # a purge of the user finds the token by these
-        )  # fmt: skip
+        )
         return secret, token
 
     async def find(self, secret: str) -> Token | None:

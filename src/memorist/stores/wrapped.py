@@ -20,7 +20,7 @@ from memorist.stores.base import (
     Store,
     Vector,
     Write,
-)  # fmt: skip
+)
 
 __all__ = ["WrappedStore"]
 

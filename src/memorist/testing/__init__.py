@@ -13,9 +13,11 @@ if TYPE_CHECKING:
 __all__ = ["HashEmbedder", "IndexContract", "LangGraphStoreContract", "MemoryContract", "StoreContract"]
 
 _CONTRACTS = {
-    "IndexContract": "contract", "LangGraphStoreContract": "langgraph", "MemoryContract": "memory",
+    "IndexContract": "contract",
+    "LangGraphStoreContract": "langgraph",
+    "MemoryContract": "memory",
     "StoreContract": "contract",
-}  # fmt: skip
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -345,9 +345,13 @@ class LangGraphStoreContract:
         store.put(("a",), "k1", {"n": 1})
         store.put(("b",), "k2", {"n": 2})
         ops: list[Op] = [
-            GetOp(("a",), "k1"), PutOp(("c",), "k3", {"n": 3}), SearchOp(("b",)), GetOp(("a",), "none"),
-            ListNamespacesOp(), PutOp(("a",), "k1", None),
-        ]  # fmt: skip
+            GetOp(("a",), "k1"),
+            PutOp(("c",), "k3", {"n": 3}),
+            SearchOp(("b",)),
+            GetOp(("a",), "none"),
+            ListNamespacesOp(),
+            PutOp(("a",), "k1", None),
+        ]
         got, put, found, missing, listed, deleted = store.batch(ops)
         assert got.value == {"n": 1}  # type: ignore[union-attr]
         assert [each.key for each in found] == ["k2"]  # type: ignore[union-attr]

@@ -58,9 +58,12 @@ async def test_events_without_a_text_are_left_out(everyone: Memory, service: Mem
     call = Part(function_call=FunctionCall(name="look", args={}))
     called = Event(id="e3", invocation_id="i1", author="agent", timestamp=1.0, content=Content(parts=[call]))
     thought = Event(
-        id="e4", invocation_id="i1", author="agent", timestamp=1.0,
+        id="e4",
+        invocation_id="i1",
+        author="agent",
+        timestamp=1.0,
         content=Content(parts=[Part(text="They like homestays", thought=True)]),
-    )  # fmt: skip
+    )
     await service.add_session_to_memory(session(empty, no_parts, called, thought))
     assert await everyone.users() == {}
 
@@ -129,9 +132,12 @@ async def test_a_deleted_entry_does_not_come_back(service: MemoristMemoryService
 
 async def test_entries_are_kept_as_notes(service: MemoristMemoryService) -> None:
     entry = MemoryEntry(
-        content=Content(parts=[Part(text="Prefers homestays")]), author="form", timestamp="2025-03-15T00:53:20Z",
-        custom_metadata={"sure": True}, id="m1",
-    )  # fmt: skip
+        content=Content(parts=[Part(text="Prefers homestays")]),
+        author="form",
+        timestamp="2025-03-15T00:53:20Z",
+        custom_metadata={"sure": True},
+        id="m1",
+    )
     await service.add_memory(**TRAVEL, memories=[entry], custom_metadata={"from": "crm"})
     [got] = (await service.search_memory(**TRAVEL, query="homestays")).memories
     assert (got.id, got.author, got.timestamp) == ("m1", "form", "2025-03-15T00:53:20+00:00")

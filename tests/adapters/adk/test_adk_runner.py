@@ -53,8 +53,9 @@ async def test_the_next_session_is_told_what_this_one_learned(everyone: Memory) 
     read = await travel.session_service.get_session(app_name="travel", user_id="alice", session_id=session.id)
     assert read is not None
     assert [event.content.parts[0].text for event in read.events] == [
-        "Where do I like to stay when I travel?", "In homestays."
-    ]  # fmt: skip
+        "Where do I like to stay when I travel?",
+        "In homestays.",
+    ]
     assert read.state["last"] == "In homestays."
 
 

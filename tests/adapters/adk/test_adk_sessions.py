@@ -135,8 +135,10 @@ async def test_sessions_are_listed_with_the_last_active_last(service: BaseSessio
     assert [each.state for each in listed] == [{"user:u": 2}, {"s": 1, "user:u": 2}]
     everyones = (await service.list_sessions(app_name="travel")).sessions
     assert [(each.user_id, each.id) for each in everyones] == [
-        ("alice", "tuesday"), ("bob", "monday"), ("alice", "monday")
-    ]  # fmt: skip
+        ("alice", "tuesday"),
+        ("bob", "monday"),
+        ("alice", "monday"),
+    ]
     assert (await service.list_sessions(app_name="none")).sessions == []
 
 

@@ -184,8 +184,10 @@ async def test_a_model_uses_it_through_anthropics_client(alice: Memory) -> None:
 
     with Anthropic(api_key="none", http_client=httpx2.Client(transport=httpx2.MockTransport(answer))) as client:
         last = client.beta.messages.tool_runner(
-            model="claude", max_tokens=100, messages=[{"role": "user", "content": "I like homestays"}],
+            model="claude",
+            max_tokens=100,
+            messages=[{"role": "user", "content": "I like homestays"}],
             tools=[MemoristMemoryTool(sync.Memory(alice))],
-        ).until_done()  # fmt: skip
+        ).until_done()
     assert last.content[0].text == "Noted."
     assert [record.content for record in await alice.recent()] == ["Prefers homestays"]

@@ -66,8 +66,9 @@ async def test_scopes_nest_under_a_root(alice: Memory) -> None:
     assert found(crew, "likes tea", scope="/cook") == ["Likes tea"]
     assert found(everything.scope("/crew/one"), "likes tea") == ["Likes tea"]
     assert set(found(everything.slice(["/crew/one", "/crew/onerous"]), "likes tea")) == {
-        "Likes tea", "Likes tea as well"
-    }  # fmt: skip
+        "Likes tea",
+        "Likes tea as well",
+    }
     assert crew.list_scopes() == ["/crew/one/cook"]
     assert crew.forget() == 1
     assert len(everything.list_records()) == 1

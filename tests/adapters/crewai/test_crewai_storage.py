@@ -119,10 +119,12 @@ async def test_an_update_takes_the_place_by_id(storage: MemoristStorage) -> None
 async def test_scopes_are_a_tree(storage: MemoristStorage) -> None:
     start = datetime(2026, 1, 1)
     places = ["/", "/a", "/a/b", "/a/b/c", "/a/d", "/ab"]
-    storage.save([
-        record(f"in {place}", place, categories=[place[-1]], created_at=start + timedelta(days=n))
-        for n, place in enumerate(places)
-    ])  # fmt: skip
+    storage.save(
+        [
+            record(f"in {place}", place, categories=[place[-1]], created_at=start + timedelta(days=n))
+            for n, place in enumerate(places)
+        ]
+    )
     assert storage.list_scopes() == ["/a", "/ab"]
     assert storage.list_scopes("/a") == ["/a/b", "/a/d"]
     assert storage.list_scopes("/a/b/c") == []

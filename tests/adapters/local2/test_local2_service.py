@@ -18,7 +18,7 @@ from memorist.errors import (
     InvalidInputError,
     MissingExtraError,
     NotFoundError,
-)  # fmt: skip
+)
 from memorist.sync import Memory
 from memorist.testing import HashEmbedder
 

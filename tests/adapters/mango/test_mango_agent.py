@@ -75,13 +75,16 @@ async def test_what_a_tool_saved_a_tool_finds(memory: MemoryService) -> None:
         data={
             "results": [
                 {
-                    "question": "nearer", "tool_name": "query", "tool_args": {"sql": "SELECT 1"},
-                    "result_summary": "x" * 300, "similarity": 0.9,
+                    "question": "nearer",
+                    "tool_name": "query",
+                    "tool_args": {"sql": "SELECT 1"},
+                    "result_summary": "x" * 300,
+                    "similarity": 0.9,
                 }
             ],
             "count": 1,
         },
-    )  # fmt: skip
+    )
     [entry] = await memory.retrieve("north")
     assert saved.data == {"saved_id": entry.id}
 

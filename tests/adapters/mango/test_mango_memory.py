@@ -68,8 +68,11 @@ async def test_a_service_is_six_methods() -> None:
 
     mine = Mine()
     for attempt in (
-        mine.train(example("?")), mine.get_training_entries("?"), mine.export_all(), mine.import_all([]),
-    ):  # fmt: skip
+        mine.train(example("?")),
+        mine.get_training_entries("?"),
+        mine.export_all(),
+        mine.import_all([]),
+    ):
         with pytest.raises(NotImplementedError):
             await attempt
     with pytest.raises(NotImplementedError):
@@ -204,8 +207,11 @@ async def test_an_export_is_what_an_import_takes(memory: MemoryService) -> None:
 
     assert json.loads(json.dumps(exported)) == exported
     assert [(each["type"], each["id"]) for each in exported] == [
-        ("tool", "c1"), ("tool", "c2"), ("text", text), ("training", "t1"),
-    ]  # fmt: skip
+        ("tool", "c1"),
+        ("tool", "c2"),
+        ("text", text),
+        ("training", "t1"),
+    ]
     assert list(exported[0]) == ["type", "id", "question", "tool_name", "tool_args", "result_summary", "timestamp"]
     assert exported[2] == {"type": "text", "id": text, "text": "a text"}
     assert exported[3]["timestamp"] == "2024-01-01T00:00:00"

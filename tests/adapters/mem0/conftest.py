@@ -62,9 +62,7 @@ class _Endpoint(BaseHTTPRequestHandler):
         message = {"role": "assistant", "content": self.answers.pop(0)}
         choice = {"index": 0, "finish_reason": "stop", "message": message}
         usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-        return {
-            "id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage
-        }  # fmt: skip
+        return {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage}
 
     def log_message(self, *_: Any) -> None:
         pass

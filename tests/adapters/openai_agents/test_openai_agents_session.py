@@ -22,9 +22,12 @@ QUESTION = {"role": "user", "content": "Where do I like to stay?"}
 CALL = {"type": "function_call", "call_id": "c1", "name": "look", "arguments": '{"who": "me"}', "id": "fc_1"}
 RESULT = {"type": "function_call_output", "call_id": "c1", "output": "homestays"}
 ANSWER = {
-    "type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
+    "type": "message",
+    "id": "msg_1",
+    "role": "assistant",
+    "status": "completed",
     "content": [{"type": "output_text", "text": "In homestays.", "annotations": []}],
-}  # fmt: skip
+}
 ITEMS: list[Any] = [QUESTION, CALL, RESULT, ANSWER]
 
 

@@ -177,13 +177,16 @@ class Thing:
         ({"messages": []}, ""),
         ({"messages": [], "input": "beside them"}, "beside them"),
         ({"messages": ("user", "of one pair")}, "of one pair"),
-        ({"input": "i"}, "i"), ({"query": "q"}, "q"), ({"question": "?"}, "?"), ({"text": "t"}, "t"),
+        ({"input": "i"}, "i"),
+        ({"query": "q"}, "q"),
+        ({"question": "?"}, "?"),
+        ({"text": "t"}, "t"),
         ({"other": 1}, "{'other': 1}"),
         (7, "7"),
         (["x" * 900], str(["x" * 900])[:500]),
         (None, ""),
     ],
-)  # fmt: skip
+)
 def test_the_query_of_an_input(given: Any, query: str) -> None:
     assert query_of(given) == query
 

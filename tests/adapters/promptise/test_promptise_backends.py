@@ -27,8 +27,10 @@ async def test_a_part_of_a_text_is_searched_in_any_case() -> None:
         await provider.add(text)
     found = await provider.search("dark mode", limit=9)
     assert [(each.content, each.score) for each in found] == [
-        ("DARK MODE", 1.0), ("Dark Mode", 1.0), ("Dark mode at night", 9 / 18),
-    ]  # fmt: skip
+        ("DARK MODE", 1.0),
+        ("Dark Mode", 1.0),
+        ("Dark mode at night", 9 / 18),
+    ]
 
 
 async def test_the_oldest_go_first_and_never_anothers() -> None:
@@ -305,8 +307,11 @@ async def test_a_purge_deletes_one_by_one_where_mem0_cannot_do_it_at_once(kind: 
 
 @pytest.mark.parametrize("key", [None, "results", "memories"])
 async def test_answers_have_three_forms(key: str | None) -> None:
-    items = [{"id": "1", "memory": "one", "score": 0.25, "metadata": {"a": 1}}, {"id": "2", "text": "two"},
-             {"id": "3", "memory": "three", "score": 7}]  # fmt: skip
+    items = [
+        {"id": "1", "memory": "one", "score": 0.25, "metadata": {"a": 1}},
+        {"id": "2", "text": "two"},
+        {"id": "3", "memory": "three", "score": 7},
+    ]
     client = Old(items if key is None else {key: items})
     found = await bare_mem0(client).search("a question", limit=2)
     assert [(each.content, each.score, each.metadata) for each in found] == [("one", 0.25, {"a": 1}), ("two", 0.5, {})]

@@ -148,9 +148,10 @@ async def test_paths_are_listed_in_order(store: Any) -> None:
 @pytest.mark.parametrize("path", ["", "/a", "a/", "a//b", "../a", "a/../b", "./a", "a/.", "a b", "é", "x" * 201, "a\n"])
 async def test_what_is_no_path_is_refused(store: Any, path: str) -> None:
     for call in (
-        store.read(path, max_chars=1), store.write(path, "x", expected_version=None),
+        store.read(path, max_chars=1),
+        store.write(path, "x", expected_version=None),
         store.delete(path, expected_version=None),
-    ):  # fmt: skip
+    ):
         with pytest.raises(ValueError):
             await call
 
@@ -167,9 +168,11 @@ async def test_numbers_must_be_positive(store: Any) -> None:
 
 async def test_a_search_finds_files_right_below_the_prefix(store: Any) -> None:
     files = {
-        "main/travel.md": "Prefers homestays by the sea", "main/food.md": "Eats no meat",
-        "main/deep/more.md": "homestays", "other/travel.md": "homestays",
-    }  # fmt: skip
+        "main/travel.md": "Prefers homestays by the sea",
+        "main/food.md": "Eats no meat",
+        "main/deep/more.md": "homestays",
+        "other/travel.md": "homestays",
+    }
     for path, text in files.items():
         await store.write(path, text, expected_version=None)
     bounds = {"limit": 5, "max_files": 100, "max_chars": 500, "max_file_chars": 500}

@@ -18,9 +18,10 @@ pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "recent_memories", "arguments": {}}}
 HEADERS = {
-    "content-type": "application/json", "accept": "application/json, text/event-stream",
+    "content-type": "application/json",
+    "accept": "application/json, text/event-stream",
     "mcp-protocol-version": "2025-06-18",
-}  # fmt: skip
+}
 
 
 @pytest.fixture

@@ -21,9 +21,11 @@ pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 JSON = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 INITIALIZE = {
-    "jsonrpc": "2.0", "id": 1, "method": "initialize",
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
     "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
-}  # fmt: skip
+}
 
 
 async def post(url: str, content: Any = INITIALIZE, **headers: str) -> httpx2.Response:

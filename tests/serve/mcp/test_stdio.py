@@ -18,8 +18,10 @@ pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 COMMAND = [sys.executable, "-c", "from memorist.cli import main; main()"]
 INITIALIZE = {
-    "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"},
-}  # fmt: skip
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "test", "version": "1"},
+}
 
 
 class Raw:
@@ -28,8 +30,10 @@ class Raw:
     def __init__(self, *options: str, code: str = COMMAND[2]) -> None:
         self.process = subprocess.Popen(
             [sys.executable, "-c", code, "mcp", "--tools", "all", *options],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        )  # fmt: skip
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
         assert self.ask(0, "initialize", INITIALIZE)["result"]["serverInfo"]["name"] == "memorist"
         self.send(b'{"jsonrpc": "2.0", "method": "notifications/initialized"}')
 

@@ -75,13 +75,20 @@ class MemoristMemoryService(BaseMemoryService):
                 continue
             id = _id(app_name, session_id, event.id or [event.author, event.timestamp, text])
             payload = {
-                "role": "user" if event.author == "user" else "assistant", "speaker": event.author,
-                "id": event.id or id, "form": "adk", "content": _plain(event.content),
-            }  # fmt: skip
+                "role": "user" if event.author == "user" else "assistant",
+                "speaker": event.author,
+                "id": event.id or id,
+                "form": "adk",
+                "content": _plain(event.content),
+            }
             drafts[id] = Draft(
-                content=text, kind=Kind.MESSAGE, id=id, payload=payload, metadata=dict(custom_metadata or {}),
+                content=text,
+                kind=Kind.MESSAGE,
+                id=id,
+                payload=payload,
+                metadata=dict(custom_metadata or {}),
                 happened_at=event.timestamp,
-            )  # fmt: skip
+            )
         new = [draft for id, draft in drafts.items() if await _is_new(memory, id)]
         if new:
             await memory.remember(new, if_exists="ignore")

@@ -52,9 +52,11 @@ class MemoristContextProvider(ContextProvider):
     ) -> None:
         """Add what the memory tells for the input, if anything, as a message of the user."""
         told = await before_turn(
-            self._of(session), _plain(context.input_messages), tokens=self._tokens,
+            self._of(session),
+            _plain(context.input_messages),
+            tokens=self._tokens,
             min_confidence=self._min_confidence,
-        )  # fmt: skip
+        )
         if told.text:
             sessions = [item.record.scope.session for item in told.items]
             origins = sorted({name for name in sessions if name is not None} - {session.session_id})

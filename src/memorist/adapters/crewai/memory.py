@@ -140,8 +140,12 @@ class MemoristMemory(CrewMemory):
         if self.read_only:
             return existing
         given = {
-            "content": content, "scope": scope, "categories": categories, "metadata": metadata, "importance": importance
-        }  # fmt: skip
+            "content": content,
+            "scope": scope,
+            "categories": categories,
+            "metadata": metadata,
+            "importance": importance,
+        }
         updated = existing.model_copy(update={name: value for name, value in given.items() if value is not None})
         self._store.update(updated)
         return updated

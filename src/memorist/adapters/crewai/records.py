@@ -28,9 +28,14 @@ def draft_of(record: MemoryRecord) -> Draft:
         "accessed": record.last_accessed.isoformat(),
     }
     return Draft(
-        content=record.content, kind=Kind.NOTE, id=record.id, metadata=record.metadata, payload=payload,
-        happened_at=record.created_at, vector=record.embedding or None,
-    )  # fmt: skip
+        content=record.content,
+        kind=Kind.NOTE,
+        id=record.id,
+        metadata=record.metadata,
+        payload=payload,
+        happened_at=record.created_at,
+        vector=record.embedding or None,
+    )
 
 
 def record_of(record: Record) -> MemoryRecord:

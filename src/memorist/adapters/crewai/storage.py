@@ -85,9 +85,12 @@ class MemoristStorage:
         if record_ids is not None and not record_ids:
             return 0
         return await self.memory.forget(
-            *(record_ids or ()), kind=Kind.NOTE, payload=narrowed(scope_prefix, categories), until=older_than,
+            *(record_ids or ()),
+            kind=Kind.NOTE,
+            payload=narrowed(scope_prefix, categories),
+            until=older_than,
             where=metadata_filter or None,
-        )  # fmt: skip
+        )
 
     def reset(self, scope_prefix: str | None = None) -> None:
         """Delete every record in a scope and below it; by default all of CrewAI's."""
@@ -123,9 +126,15 @@ class MemoristStorage:
         """As `search`."""
         try:
             hits = await self.memory.recall(
-                "vector", vector=query_embedding, mode="dense", limit=limit, kind=Kind.NOTE,
-                payload=narrowed(scope_prefix, categories), where=metadata_filter or None, min_similarity=min_score,
-            )  # fmt: skip
+                "vector",
+                vector=query_embedding,
+                mode="dense",
+                limit=limit,
+                kind=Kind.NOTE,
+                payload=narrowed(scope_prefix, categories),
+                where=metadata_filter or None,
+                min_similarity=min_score,
+            )
         except InvalidInputError as error:
             raise await self._mismatch([query_embedding], error) from error
         return [(record_of(hit.record), hit.similarity) for hit in hits]

@@ -19,7 +19,7 @@ from memorist.embedders import (
     Vectors,
     open_embedder,
     prefixes_for,
-)  # fmt: skip
+)
 from memorist.errors import InvalidInputError, NotFoundError
 from memorist.kinds.common import check_number, check_text
 from memorist.sync import Memory

@@ -43,9 +43,11 @@ class AgentMemory(LayeredMemory):
     async def _put(self, layer: Layer, entry: LayerEntry) -> None:
         fields = entry.fields
         given: dict[str, Any] = {
-            "id": self._record_id(layer, entry.id), "if_exists": "replace", "metadata": _metadata(entry),
+            "id": self._record_id(layer, entry.id),
+            "if_exists": "replace",
+            "metadata": _metadata(entry),
             "source": fields.get("source"),
-        }  # fmt: skip
+        }
         if layer == "text":
             await self.memory.notes.add(entry.text, **given)
             return
@@ -62,9 +64,14 @@ class AgentMemory(LayeredMemory):
         if threshold > 1:
             return []
         hits = await self.memory.recall(
-            text, limit=min(count, MAX_LIMIT), kind=_kind(layer), where={"mango": {"$exists": True}}, mode="dense",
-            verified=layer == "training", min_similarity=max(threshold, 0.0),
-        )  # fmt: skip
+            text,
+            limit=min(count, MAX_LIMIT),
+            kind=_kind(layer),
+            where={"mango": {"$exists": True}},
+            mode="dense",
+            verified=layer == "training",
+            min_similarity=max(threshold, 0.0),
+        )
         return [_stored(layer, hit.record, hit.similarity) for hit in hits]
 
     async def _get(self, layer: Layer, id: str) -> LayerEntry | None:

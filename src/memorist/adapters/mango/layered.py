@@ -158,9 +158,14 @@ class LayeredMemory(MemoryService):
             raise TypeError(f"tool_args must be an object, not {type(arguments).__name__}")
         made = TrainingEntry if layer == "training" else MemoryEntry
         call = made(
-            id, _text(entry, "question"), _text(entry, "tool_name"), dict(arguments),
-            _text(entry, "result_summary", ""), source=source, verified=verified,
-        )  # fmt: skip
+            id,
+            _text(entry, "question"),
+            _text(entry, "tool_name"),
+            dict(arguments),
+            _text(entry, "result_summary", ""),
+            source=source,
+            verified=verified,
+        )
         if entry.get("timestamp") is not None:
             call.timestamp = _text(entry, "timestamp")
         elif (known := await self._get(layer, id)) is not None:

@@ -27,18 +27,28 @@ class Memory(Twin, of=AsyncMemory):  # noqa: D101  # has the text of its origina
             llm: Any = None,
         ) -> dict[str, list[dict[str, Any]]]: ...  # fmt: skip
         def update(
-            self, memory_id: str, text: str | None = None, metadata: Mapping[str, Any] | None = None,
-            expiration_date: Any = None, data: str | None = None,
-        ) -> dict[str, str]: ...  # fmt: skip
+            self,
+            memory_id: str,
+            text: str | None = None,
+            metadata: Mapping[str, Any] | None = None,
+            expiration_date: Any = None,
+            data: str | None = None,
+        ) -> dict[str, str]: ...
         def delete(self, memory_id: str) -> dict[str, str]: ...
         def delete_all(self, user_id: Any = None, agent_id: Any = None, run_id: Any = None) -> dict[str, str]: ...
         def reset(self) -> None: ...
         def get(self, memory_id: str) -> dict[str, Any] | None: ...
         def get_all(
-            self, *, user_id: Any = None, agent_id: Any = None, run_id: Any = None,
-            filters: Mapping[str, Any] | None = None, top_k: int | None = None, limit: int | None = None,
+            self,
+            *,
+            user_id: Any = None,
+            agent_id: Any = None,
+            run_id: Any = None,
+            filters: Mapping[str, Any] | None = None,
+            top_k: int | None = None,
+            limit: int | None = None,
             show_expired: bool = False,
-        ) -> dict[str, list[dict[str, Any]]]: ...  # fmt: skip
+        ) -> dict[str, list[dict[str, Any]]]: ...
         def search(
             self, query: str, *, user_id: Any = None, agent_id: Any = None, run_id: Any = None,
             filters: Mapping[str, Any] | None = None, top_k: int | None = None, limit: int | None = None,

@@ -159,8 +159,13 @@ def _history(file: Path) -> Iterator[_Found]:
                 if event == "DELETE":
                     last.pop(id, None)
                     continue
-                given = {"data": text, "created_at": created_at, "updated_at": updated_at, "actor_id": actor,
-                         "role": role}  # fmt: skip
+                given = {
+                    "data": text,
+                    "created_at": created_at,
+                    "updated_at": updated_at,
+                    "actor_id": actor,
+                    "role": role,
+                }
                 last[id] = {name: value for name, value in given.items() if value is not None}
     except sqlite3.Error as error:
         raise FormatError(f"{file} cannot be read: {error}") from error

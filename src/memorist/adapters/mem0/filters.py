@@ -13,9 +13,7 @@ from memorist.times import parse_time
 
 __all__ = ["FilterNode", "Split", "parse", "split"]
 
-_STORED = {
-    "eq": "$eq", "ne": "$ne", "gt": "$gt", "gte": "$gte", "lt": "$lt", "lte": "$lte", "in": "$in", "nin": "$nin"
-}  # fmt: skip
+_STORED = {"eq": "$eq", "ne": "$ne", "gt": "$gt", "gte": "$gte", "lt": "$lt", "lte": "$lte", "in": "$in", "nin": "$nin"}
 _TEXTUAL = ("contains", "icontains")
 _TIMES = ("created_at", "updated_at")
 _OUTSIDE = frozenset((*LABELS, *BESIDE, *_TIMES, "id", "hash", "data", "memory"))

@@ -329,9 +329,14 @@ class AsyncMemory:
 
         async def recall(count: int) -> list[Hit]:
             return await memory.recall(
-                query, limit=count, kind=KINDS, where=asked.split.where, min_similarity=floor, explain=explain,
+                query,
+                limit=count,
+                kind=KINDS,
+                where=asked.split.where,
+                min_similarity=floor,
+                explain=explain,
                 now=reference_date,
-            )  # fmt: skip
+            )
 
         hits = await enough(recall, asked.top_k, asked.test(show_expired, memory.clock()))
         return {"results": [shown(hit, floor, explain=explain) for hit in hits]}

@@ -35,8 +35,12 @@ _KNOWN = frozenset(
     ("vector_store", "embedder", "llm", "memorist", "history_db_path", "version", *_INSTRUCTIONS, *_UNUSED)
 )
 _OWN = frozenset(("url", "tenant", "embedder", "chat_model"))
-_ENDPOINTS = {"openai": None, "lmstudio": "http://localhost:1234/v1", "ollama": "http://localhost:11434/v1",
-              "vllm": "http://localhost:8000/v1"}  # fmt: skip
+_ENDPOINTS = {
+    "openai": None,
+    "lmstudio": "http://localhost:1234/v1",
+    "ollama": "http://localhost:11434/v1",
+    "vllm": "http://localhost:8000/v1",
+}
 """The providers with OpenAI's interface, and their default URLs."""
 _LIBRARIES = {"fastembed": "fastembed", "huggingface": "sentence-transformers"}
 _EMBEDDERS = {"openai": "text-embedding-3-small", "ollama": "nomic-embed-text"}

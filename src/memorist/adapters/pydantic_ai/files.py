@@ -230,8 +230,10 @@ def _operation_key(operation: MemoryOperation) -> str:
 
 def _receipt(operation: MemoryOperation, mutation: MemoryMutation) -> Draft:
     parts: dict[str, Any] = {
-        "fingerprint": operation.fingerprint, "version": mutation.version, "existed": mutation.existed,
-    }  # fmt: skip
+        "fingerprint": operation.fingerprint,
+        "version": mutation.version,
+        "existed": mutation.existed,
+    }
     key = _operation_key(operation)
     return Draft(content=key, kind=Kind.TOPIC, key=key, payload={FIELD: parts}, expires_at=_RECEIPTS_LAST)
 

@@ -26,12 +26,14 @@ def plugin_files(registered: Registered) -> dict[str, str]:
     return {
         ".claude-plugin/plugin.json": _json(about),
         ".mcp.json": _json({"mcpServers": {SERVER: registered.server(".")}}),
-        "hooks/hooks.json": _json({
-            "description": _ABOUT,
-            "hooks": {event: [hook] for event, hook in hooks_of(CLAUDE_EVENTS)(registered).items()},
-        }),
+        "hooks/hooks.json": _json(
+            {
+                "description": _ABOUT,
+                "hooks": {event: [hook] for event, hook in hooks_of(CLAUDE_EVENTS)(registered).items()},
+            }
+        ),
         "skills/memory/SKILL.md": _skill(),
-    }  # fmt: skip
+    }
 
 
 def write_plugin(folder: Path, registered: Registered) -> list[Path]:

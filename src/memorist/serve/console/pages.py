@@ -39,9 +39,13 @@ async def context(visit: Visit) -> Response:
     shared = visit.flag("shared")
     told = await visit.memory.context(question, tokens=tokens, shared=shared) if "q" in visit.values else None
     return visit.page(
-        "context.html", title="What the agent would be told", question=question, tokens=tokens, told=told,
+        "context.html",
+        title="What the agent would be told",
+        question=question,
+        tokens=tokens,
+        told=told,
         shared=shared,
-    )  # fmt: skip
+    )
 
 
 async def browse(visit: Visit) -> Response:
@@ -55,8 +59,12 @@ async def browse(visit: Visit) -> Response:
     order: Any = visit.value("order") or "newest"
     page = await visit.memory.browse(
         **{name: value for name, value in chosen.items() if value is not None},  # type: ignore[arg-type]
-        superseded=superseded, everyone=everyone, order=order, cursor=visit.value("cursor"), limit=_PAGE,
-    )  # fmt: skip
+        superseded=superseded,
+        everyone=everyone,
+        order=order,
+        cursor=visit.value("cursor"),
+        limit=_PAGE,
+    )
     flags = {"everyone": everyone or None, "superseded": superseded or None, "order": order}
     more = None if page.next is None else visit.link("/browse", **chosen, **flags, cursor=page.next)
     return visit.page(
@@ -99,9 +107,13 @@ async def picture(visit: Visit) -> Response:
     drawn = [each for each in newest if each.id in vectors]
     points = embedding_map(drawn, [vectors[each.id] for each in drawn])
     return visit.page(
-        "picture.html", title="Picture", points=points, bars=by_time(newest), count=len(newest),
+        "picture.html",
+        title="Picture",
+        points=points,
+        bars=by_time(newest),
+        count=len(newest),
         kinds=sorted({str(each.kind) for each in drawn}),
-    )  # fmt: skip
+    )
 
 
 async def export(visit: Visit) -> Response:
@@ -122,10 +134,15 @@ async def status(visit: Visit) -> Response:
     kinds = {kind: await memory.count(kind=kind) for kind in _KINDS}
     users = await _users(memory) if visit.may_see_all and memory.scope.user is None else None
     return visit.page(
-        "status.html", title="Status", kinds={kind: count for kind, count in kinds.items() if count}, users=users,
-        count=await memory.count(), all_versions=await memory.count(superseded=True), open=visit.server.open,
+        "status.html",
+        title="Status",
+        kinds={kind: count for kind, count in kinds.items() if count},
+        users=users,
+        count=await memory.count(),
+        all_versions=await memory.count(superseded=True),
+        open=visit.server.open,
         settings=visit.server.settings if visit.may_see_all and visit.grant.tenant is None else {},
-    )  # fmt: skip
+    )
 
 
 async def _users(memory: Memory) -> dict[str, int]:

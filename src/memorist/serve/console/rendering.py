@@ -25,10 +25,16 @@ HEADERS: Mapping[str, str] = {
     "cache-control": "no-store",
 }
 _SIGNALS = {
-    "words": "its words", "words_around": "words around it", "pairs": "words side by side", "meaning": "its meaning",
-    "meaning_around": "meaning around it", "speaker": "who said it", "first_person": "said by the user",
-    "time": "when it was", "conversation": "its conversation",
-}  # fmt: skip
+    "words": "its words",
+    "words_around": "words around it",
+    "pairs": "words side by side",
+    "meaning": "its meaning",
+    "meaning_around": "meaning around it",
+    "speaker": "who said it",
+    "first_person": "said by the user",
+    "time": "when it was",
+    "conversation": "its conversation",
+}
 
 
 def link(path: str, **query: Any) -> str:
@@ -68,9 +74,12 @@ def _shares(signals: Mapping[str, float]) -> list[tuple[str, float, float]]:
 @lru_cache(maxsize=1)
 def _environment() -> Environment:
     environment = Environment(
-        loader=PackageLoader("memorist.serve.console"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        loader=PackageLoader("memorist.serve.console"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
         lstrip_blocks=True,
-    )  # fmt: skip
+    )
     environment.filters |= {"when": _when, "shares": _shares}
     environment.globals |= {"link": link, "marked": _marked, "version": __version__}
     return environment

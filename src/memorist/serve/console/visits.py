@@ -108,11 +108,17 @@ class Visit:
     def page(self, template: str, status: int = 200, **values: Any) -> Response:
         """Return a page."""
         common = {
-            "visit": self, "session": self.session, "grant": self.grant, "scope": self.scope, "here": self.link,
-            "may_write": self.grant.right.includes(Right.WRITE), "path": self.request.url.path,
-            "user": self.grant.user or self.value("user"), "notice": self.session.take_notice(),
+            "visit": self,
+            "session": self.session,
+            "grant": self.grant,
+            "scope": self.scope,
+            "here": self.link,
+            "may_write": self.grant.right.includes(Right.WRITE),
+            "path": self.request.url.path,
+            "user": self.grant.user or self.value("user"),
+            "notice": self.session.take_notice(),
             "tenant": self.grant.tenant or self.value("tenant"),
-        }  # fmt: skip
+        }
         return HTMLResponse(render(template, **common, **values), status)
 
     def redirect(self, path: str, notice: str | None = None, **query: Any) -> Response:

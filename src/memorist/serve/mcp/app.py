@@ -28,9 +28,13 @@ LIMITS = Limits(body_bytes=4 * 1024 * 1024)
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 _ACCESS = "memorist.access"
 _STATUS: dict[type[MemoristError], int] = {
-    UnauthorizedError: 401, ScopeError: 403, BodyTooLargeError: 413, InvalidInputError: 400, RequestTimeoutError: 504,
+    UnauthorizedError: 401,
+    ScopeError: 403,
+    BodyTooLargeError: 413,
+    InvalidInputError: 400,
+    RequestTimeoutError: 504,
     MemoristError: 503,
-}  # fmt: skip
+}
 
 
 def create_app(

@@ -84,9 +84,9 @@ def create_server(
         return await call_tool(access, params, tools)
 
     core = tools == "core"
-    prompts: dict[str, Any] = {} if core else {
-        "on_list_prompts": answering(_list_prompts), "on_get_prompt": answering(_get_prompt)
-    }  # fmt: skip
+    prompts: dict[str, Any] = (
+        {} if core else {"on_list_prompts": answering(_list_prompts), "on_get_prompt": answering(_get_prompt)}
+    )
     server: Server[Any] = Server(
         "memorist",
         title="Memorist",

@@ -60,9 +60,14 @@ RECORD = _object(
         "superseded_at": _time("Since when it no longer holds."),
         "version": {"type": "integer", "minimum": 1, "description": "Counts its changes."},
     },
-    "id", "kind", "content", "created_at", "updated_at", "version",
+    "id",
+    "kind",
+    "content",
+    "created_at",
+    "updated_at",
+    "version",
     description="One memory; a field that says nothing is left out.",
-)  # fmt: skip
+)
 
 RECORDS = _object({"records": {"type": "array", "items": RECORD, "description": "In order."}}, "records")
 
@@ -73,8 +78,10 @@ _HIT = _object(
         "score": {"type": "number", "description": "What the order goes by, 0 to 1."},
         "matched": {"type": "array", "items": {"type": "string"}, "description": "Words of the query found in it."},
     },
-    "record", "similarity", "score",
-)  # fmt: skip
+    "record",
+    "similarity",
+    "score",
+)
 
 HITS = _object({"hits": {"type": "array", "items": _HIT, "description": "Best first; empty where nothing is."}}, "hits")
 
@@ -85,13 +92,17 @@ CONTEXT = _object(
         "tokens": {"type": "integer", "description": "How long the text is, about."},
         "ids": {"type": "array", "items": {"type": "string"}, "description": "The memories told, in order."},
     },
-    "text", "confidence", "tokens", "ids",
-)  # fmt: skip
+    "text",
+    "confidence",
+    "tokens",
+    "ids",
+)
 
 DELETED = _object(
     {"id": _text("The id asked for."), "deleted": {"type": "boolean", "description": "False: there was none."}},
-    "id", "deleted",
-)  # fmt: skip
+    "id",
+    "deleted",
+)
 
 TOPIC = _object(
     {
@@ -99,8 +110,9 @@ TOPIC = _object(
         "value": {"type": ["string", "null"], "description": "Its value; null: there is no such topic."},
         "record": RECORD,
     },
-    "topic", "value",
-)  # fmt: skip
+    "topic",
+    "value",
+)
 
 TOPICS = _object(
     {

@@ -91,9 +91,12 @@ class MemoryTools:
             session: the conversation it belongs to.
         """
         fields: RecordFields = {
-            "metadata": metadata, "source": source, "happened_at": happened_at, "expires_at": expires_at,
+            "metadata": metadata,
+            "source": source,
+            "happened_at": happened_at,
+            "expires_at": expires_at,
             "session": session,
-        }  # fmt: skip
+        }
         if when_to_use is not None and kind != "experience":
             raise InvalidInputError("when_to_use goes with the kind 'experience'")
         if supersedes is not None and kind != "fact":
@@ -233,9 +236,15 @@ class MemoryTools:
             source: who or what says so.
         """
         record = await self._memory.revise(
-            id, content=content, cue=cue, metadata=metadata, verified=verified, happened_at=happened_at,
-            expires_at=expires_at, source=source,
-        )  # fmt: skip
+            id,
+            content=content,
+            cue=cue,
+            metadata=metadata,
+            verified=verified,
+            happened_at=happened_at,
+            expires_at=expires_at,
+            source=source,
+        )
         return record_of(record)
 
     async def delete_memory(self, id: str) -> Answer:

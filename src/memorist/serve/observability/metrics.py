@@ -23,9 +23,12 @@ class Metrics:
         self.active = Gauge("memorist_http_requests_active", "Requests being answered.", registry=registry)
         self._requests = Counter("memorist_http_requests", "Requests answered.", asked, registry=registry)
         self._latency = Histogram(
-            "memorist_http_request_duration_seconds", "From a request's head to its answer's end.", asked[:2],
-            registry=registry, buckets=SECONDS,
-        )  # fmt: skip
+            "memorist_http_request_duration_seconds",
+            "From a request's head to its answer's end.",
+            asked[:2],
+            registry=registry,
+            buckets=SECONDS,
+        )
         self._verbs = Histogram(
             "memorist_verb_duration_seconds", "How long a verb takes.", verb, registry=registry, buckets=SECONDS
         )

@@ -64,11 +64,17 @@ _OF_STATUS = {
 
 
 _DESCRIPTIONS = {
-    400: "The body is not JSON.", 401: "No token, or one that does not hold.", 403: "The token does not allow it.",
-    404: "There is no such record.", 408: "The body did not arrive in time.",
-    409: "An id or key is taken, or the same request is being worked on.", 413: "The body is too large.",
-    415: "The body is not sent as JSON.", 422: "An argument is wrong.", 503: "Busy; to be tried again.",
-}  # fmt: skip
+    400: "The body is not JSON.",
+    401: "No token, or one that does not hold.",
+    403: "The token does not allow it.",
+    404: "There is no such record.",
+    408: "The body did not arrive in time.",
+    409: "An id or key is taken, or the same request is being worked on.",
+    413: "The body is too large.",
+    415: "The body is not sent as JSON.",
+    422: "An argument is wrong.",
+    503: "Busy; to be tried again.",
+}
 
 
 def problems(*statuses: int, common: tuple[int, ...] = (401, 403, 422, 503)) -> dict[int | str, dict[str, Any]]:

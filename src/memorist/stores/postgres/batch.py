@@ -71,9 +71,13 @@ class Batch:
     def copy(self) -> "Batch":
         """Return an independent copy to continue with."""
         return replace(
-            self, held=dict(self.held), changes=list(self.changes), steps=list(self.steps),
-            blanked=set(self.blanked), indexed=dict(self.indexed),
-        )  # fmt: skip
+            self,
+            held=dict(self.held),
+            changes=list(self.changes),
+            steps=list(self.steps),
+            blanked=set(self.blanked),
+            indexed=dict(self.indexed),
+        )
 
     def put(self, write: Put) -> bool:
         """Store a record, if the stored version is the one that the write expects."""

@@ -72,8 +72,10 @@ async def _fill(connection: "Connection", schema: str, copy: apsw.Connection) ->
         wall, wall_id = wall_of(tenant, user)
         record = load_row(before, wall)
         text = None if record is None else dump_record(values_of(record))
-        copy.execute("INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                     (epoch, wall_id, number, id, action, at, source, text))  # fmt: skip
+        copy.execute(
+            "INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (epoch, wall_id, number, id, action, at, source, text),
+        )
 
 
 async def _rows(connection: "Connection", query: str) -> AsyncIterator[tuple[Any, ...]]:

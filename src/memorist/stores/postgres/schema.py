@@ -195,10 +195,11 @@ async def _ensure_rights(connection: "Connection", options: Options) -> None:
         " WHERE NOT has_table_privilege(name, need)"
         " UNION ALL SELECT %s || ': USAGE' WHERE NOT has_sequence_privilege(%s, 'USAGE')",
         (
-            [f"{options.schema}.{table}" for table in (*_TABLES, "meta")], ["SELECT", "INSERT", "UPDATE", "DELETE"],
+            [f"{options.schema}.{table}" for table in (*_TABLES, "meta")],
+            ["SELECT", "INSERT", "UPDATE", "DELETE"],
             *[f"{options.schema}.numbers"] * 2,
         ),
-    )  # fmt: skip
+    )
     if lacking := [row[0] for row in await cursor.fetchall()]:
         raise StoreUnavailableError(
             f"the role lacks rights in {options.shown}: {', '.join(lacking[:3])}"

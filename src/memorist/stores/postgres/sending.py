@@ -51,10 +51,14 @@ async def send(connection: "Connection", schema: str, batch: Batch) -> None:
             " WHERE tenant = %s AND user_name = %s AND number = ANY(%s)) AS old"
             " WHERE tenant = %s AND user_name = %s".encode(),
             (
-                batch.changes[-1].epoch, len(found), sum(len((write.terms or "").split()) for write in found),
-                *name, list(batch.indexed), *name,
+                batch.changes[-1].epoch,
+                len(found),
+                sum(len((write.terms or "").split()) for write in found),
+                *name,
+                list(batch.indexed),
+                *name,
             ),
-        )  # fmt: skip
+        )
         await _index(connection, schema, batch)
 
 
@@ -94,9 +98,14 @@ _RECORDS = {
     "expires_at": "bigint", "superseded_at": "bigint", "version": "bigint", "at": "bigint", "epoch": "bigint",
 }  # fmt: skip
 _CHANGES = {
-    "epoch": "bigint", "number": "bigint", "id": "text", "action": "text", "at": "bigint", "source": "text",
+    "epoch": "bigint",
+    "number": "bigint",
+    "id": "text",
+    "action": "text",
+    "at": "bigint",
+    "source": "text",
     "before": "text",
-}  # fmt: skip
+}
 _INDEXED = {"number": "bigint", "terms": "text", "vector": "vector", "marks": "text"}
 _WORDS = {"number": "bigint", "length": "int", "terms": "tsvector"}
 

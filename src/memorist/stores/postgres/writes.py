@@ -110,17 +110,21 @@ async def _read(connection: "Connection", schema: str, wall: Wall, writes: Seque
     ids = {each.record.id if isinstance(each, Put) else each.id for each in writes}
     handles = {handle for record in records if (handle := rules.handle_of(record)) is not None}
     behind = f"FROM {schema}.records WHERE tenant = %s AND user_name = %s"
-    found = [await connection.execute(
-        f"SELECT number, {SELECTED} {behind} AND id = ANY(%s::text[])".encode(),
-        (*_name(wall), [id for id in ids if "\0" not in id]),
-    )]  # fmt: skip
+    found = [
+        await connection.execute(
+            f"SELECT number, {SELECTED} {behind} AND id = ANY(%s::text[])".encode(),
+            (*_name(wall), [id for id in ids if "\0" not in id]),
+        )
+    ]
     if handles:
         kinds, keys = zip(*handles, strict=True)
-        found.append(await connection.execute(
-            f"SELECT number, {SELECTED} {behind} AND (kind, key) IN (SELECT * FROM unnest(%s::text[], %s::text[]))"
-            " AND superseded_at IS NULL".encode(),
-            (*_name(wall), list(kinds), list(keys)),
-        ))  # fmt: skip
+        found.append(
+            await connection.execute(
+                f"SELECT number, {SELECTED} {behind} AND (kind, key) IN (SELECT * FROM unnest(%s::text[], %s::text[]))"
+                " AND superseded_at IS NULL".encode(),
+                (*_name(wall), list(kinds), list(keys)),
+            )
+        )
     drawn = await _draw(connection, schema, _MOST_EPOCHS * len(writes))
     held = {row[1]: Held(row[0], row[1:]) for cursor in found for row in await cursor.fetchall()}
     return Batch(wall, moment, held, iter(sorted(row[0] for row in await drawn.fetchall())))

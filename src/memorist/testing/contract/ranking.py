@@ -28,7 +28,7 @@ from memorist.testing.contract.base import (
     revised,
     scenario,
     vector_of,
-)  # fmt: skip
+)
 from memorist.times import to_micros
 
 __all__ = ["RankingContract"]

@@ -23,7 +23,7 @@ from memorist.testing.contract.base import (
     put,
     revised,
     scenario,
-)  # fmt: skip
+)
 from memorist.times import now
 
 __all__ = ["ReadingContract"]
@@ -52,8 +52,11 @@ _CONDITIONS: list[dict[str, Any]] = [
 
 
 _KINDS: list[frozenset[Kind]] = [
-    frozenset(), frozenset((Kind.NOTE,)), frozenset((Kind.NOTE, Kind.TOPIC)), frozenset((Kind.MESSAGE, Kind.TOPIC)),
-]  # fmt: skip
+    frozenset(),
+    frozenset((Kind.NOTE,)),
+    frozenset((Kind.NOTE, Kind.TOPIC)),
+    frozenset((Kind.MESSAGE, Kind.TOPIC)),
+]
 
 
 class ReadingContract(Contract):
@@ -61,12 +64,15 @@ class ReadingContract(Contract):
 
     @scenario
     async def test_the_orders(self, store: Store) -> None:
-        await store.write(ALICE, [
-            put(make_record("b", after=1, key="m")),
-            put(make_record("a", after=1)),
-            put(make_record("c", after=0, key="z")),
-            put(make_record("d", after=9, happened_at=NOON - timedelta(days=1), key="Z")),
-        ])  # fmt: skip
+        await store.write(
+            ALICE,
+            [
+                put(make_record("b", after=1, key="m")),
+                put(make_record("a", after=1)),
+                put(make_record("c", after=0, key="z")),
+                put(make_record("d", after=9, happened_at=NOON - timedelta(days=1), key="Z")),
+            ],
+        )
 
         async def ordered(order: Order) -> list[str]:
             return ids_of(await store.select(only(ALICE), ALL, order=order, limit=9))
@@ -116,9 +122,14 @@ class ReadingContract(Contract):
             await store.write(wall, [put(make_record(id, wall)) for id in ids])
 
         for reach, ids in (
-            (only(ALICE), "ab"), (Reach("acme", ("alice", None)), "abd"), (only(SHARED), "d"), (EVERYONE, "abcd"),
-            (Reach("other", None), "efg"), (Reach("other", (None,)), ""), (Reach("nobody", None), ""),
-        ):  # fmt: skip
+            (only(ALICE), "ab"),
+            (Reach("acme", ("alice", None)), "abd"),
+            (only(SHARED), "d"),
+            (EVERYONE, "abcd"),
+            (Reach("other", None), "efg"),
+            (Reach("other", (None,)), ""),
+            (Reach("nobody", None), ""),
+        ):
             assert sorted(ids_of(await store.select(reach, ALL, order="newest", limit=99))) == list(ids)
             assert await store.count(reach, ALL) == len(ids)
         assert await store.users("acme") == {"alice": 2, "bob": 1, None: 1}
@@ -138,13 +149,15 @@ class ReadingContract(Contract):
     async def test_every_part_of_a_filter(self, store: Store) -> None:
         ended = make_record("ended", after=2, superseded_by="new", superseded_at=NOON + timedelta(seconds=5), key="k.1")
         records = [
-            ended, make_record("new", after=5, key="k.1", verified=True),
+            ended,
+            make_record("new", after=5, key="k.1", verified=True),
             make_record("talk", after=3, kind=Kind.MESSAGE, agent="planner", session="s1"),
             make_record("told", after=4, kind=Kind.MESSAGE, agent="planner", session="s2", key="K.1"),
             make_record("topic", kind=Kind.TOPIC, key="k.%", happened_at=NOON + timedelta(microseconds=1)),
             make_record("fact", kind=Kind.FACT, key="kä", session="s1", verified=True, after=9),
-            make_record("edge", kind=Kind.TOPIC, key="k\ud7ff.x"), make_record("last", key="k\U0010ffff.x"),
-        ]  # fmt: skip
+            make_record("edge", kind=Kind.TOPIC, key="k\ud7ff.x"),
+            make_record("last", key="k\U0010ffff.x"),
+        ]
         await store.write(ALICE, [put(record) for record in records])
 
         for chosen in (
@@ -178,8 +191,10 @@ class ReadingContract(Contract):
         changes = await store.history(ALICE, "one")
 
         assert [(each.action, each.source, each.record) for each in changes] == [
-            (Action.REMEMBERED, "alice", first), (Action.REVISED, "bob", second), (Action.RATED, "alice", third),
-        ]  # fmt: skip
+            (Action.REMEMBERED, "alice", first),
+            (Action.REVISED, "bob", second),
+            (Action.RATED, "alice", third),
+        ]
         assert [each.at for each in changes] == [first.updated_at, second.updated_at, third.updated_at]
         assert all(each.id == "one" for each in changes)
         assert await store.history(BOB, "one") == await store.history(ALICE, "none") == []

@@ -29,7 +29,7 @@ from memorist.testing.contract.base import (
     revised,
     scenario,
     vector_of,
-)  # fmt: skip
+)
 from memorist.times import now
 
 __all__ = ["WritingContract"]
