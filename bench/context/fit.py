@@ -99,8 +99,8 @@ def _sessions(query: Mapping[str, Any], data: Path) -> set[str]:
 def _example(index: Any, query: Mapping[str, Any], kind: str) -> Iterator[Example]:
     hits = index.recall(query["question"], limit=_HITS, explain=True, now=query.get("question_date"))
     if hits:
-        reader = asynchronous(index)
-        unknown = run(lambda: unknown_share(reader, query["question"], hits, {}))
+        recall = asynchronous(index).recall
+        unknown = run(lambda: unknown_share(recall, query["question"], hits, {}))
         yield kind, features(query["question"], hits, unknown)
 
 

@@ -9,7 +9,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def share(memory: Memory, question: str) -> float:
-    return await unknown_share(memory, question, await memory.recall(question), {})
+    return await unknown_share(memory.recall, question, await memory.recall(question), {})
 
 
 @pytest.fixture
@@ -42,8 +42,8 @@ async def test_the_share_of_names_that_nothing_holds(bo: Memory, question: str, 
 async def test_a_name_beyond_the_hits_is_looked_up(bo: Memory) -> None:
     await bo.remember("Nobody but Igor was there.")
     hits = await bo.recall("sailing", limit=3)
-    assert await unknown_share(bo, "Did they sail with Igor?", hits, {}) == 0
-    assert await unknown_share(bo, "Did they sail with Igor?", hits, {"kind": Kind.FACT}) == 1
+    assert await unknown_share(bo.recall, "Did they sail with Igor?", hits, {}) == 0
+    assert await unknown_share(bo.recall, "Did they sail with Igor?", hits, {"kind": Kind.FACT}) == 1
 
 
 async def test_an_unknown_name_makes_the_memory_less_sure(bo: Memory) -> None:

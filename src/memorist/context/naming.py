@@ -2,16 +2,16 @@
 
 import re
 from calendar import day_name, month_name
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, TypeAlias
 
-from memorist.context.reading import Reader
 from memorist.recall.analysis import STOPWORDS, fold, words
 from memorist.recall.names import named_in
 from memorist.records import Hit
 
 __all__ = ["unknown_share"]
 
+Recall: TypeAlias = Callable[..., Awaitable[list[Hit]]]
 _NAME = re.compile(r"(?<![.!?:;\s\"'“(\[])\s+[\"'“(\[]?([^\W\d_][^\W_]+)")
 """A word that begins no sentence and no quotation."""
 _TIMES = frozenset(fold(name) for name in (*month_name, *day_name)) | {
@@ -21,11 +21,11 @@ _MOST = 4
 """Names that are looked up."""
 
 
-async def unknown_share(reader: Reader, question: str, hits: Sequence[Hit], narrowing: Mapping[str, Any]) -> float:
+async def unknown_share(recall: Recall, question: str, hits: Sequence[Hit], narrowing: Mapping[str, Any]) -> float:
     """Return the share of the names in a question that no record and no speaker has, 0 to 1; 0 without names.
 
     Args:
-        reader: the memory.
+        recall: searches the memory, as `Memory.recall` does.
         question: its words with a capital are names, but at the beginning of a sentence, months and weekdays.
         hits: what the question recalled; what they hold is not looked up.
         narrowing: which records count, as arguments of `recall`.
@@ -35,7 +35,7 @@ async def unknown_share(reader: Reader, question: str, hits: Sequence[Hit], narr
     held = {fold(spelling) for found in named_in(question, speakers).values() for spelling in found}
     held.update(word for hit in hits for word in hit.matched)
     missing = [name for name in names if fold(name) not in held and held.isdisjoint(words(name))][:_MOST]
-    unknown = [name for name in missing if not await reader.recall(name, mode="lexical", limit=1, **narrowing)]
+    unknown = [name for name in missing if not await recall(name, mode="lexical", limit=1, **narrowing)]
     return len(unknown) / len(names) if names else 0.0
 
 

@@ -16,6 +16,10 @@ class Reader(Protocol):
         """Return the hits of a query, best first."""
 
     @property
+    def standing(self) -> Callable[..., Awaitable[list[Record]]]:
+        """Return records that may be standing instructions of the user or of nobody, at most so many."""
+
+    @property
     def browse(self) -> Callable[..., Awaitable[Page]]:
         """Return one page of the records that pass a filter."""
 

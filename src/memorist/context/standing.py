@@ -14,8 +14,6 @@ from memorist.results import Why
 
 __all__ = ["asked_for", "standing_among"]
 
-_WORDS = "always never prefer preference remember instruction future rather vegetarian allergic"
-"""Words of standing instructions, by which they are looked for."""
 _CONDITIONAL = re.compile(
     r"\b(?:when|whenever|if|unless|in case|(?:every|each|any) ?time)\b|\bprefer|\brather\b", re.IGNORECASE
 )
@@ -43,14 +41,13 @@ async def asked_for(reader: Reader, topics: Iterable[str], pinned: Iterable[str]
     return list({line.record.id: line for line in found}.values())
 
 
-async def standing_among(reader: Reader, asked: QuestionTerms, *, conditional: bool, **narrowing: Any) -> list[Line]:
+async def standing_among(reader: Reader, asked: QuestionTerms, *, conditional: bool, shared: bool) -> list[Line]:
     """Return standing instructions and preferences: first what shares words with the question, then the newest.
 
     Without `conditional`, only those that hold whatever is asked: "Always answer in French", but neither "Always name
     your sources when I ask about history" nor "I prefer window seats".
     """
-    hits = await reader.recall(_WORDS, mode="lexical", limit=_LOOKED_AT, **narrowing)
-    found = [hit.record for hit in hits if _is_standing(hit.record)]
+    found = [record for record in await reader.standing(_LOOKED_AT, shared=shared) if _is_standing(record)]
     if not conditional:
         found = [record for record in found if not _CONDITIONAL.search(record.content)]
     found.sort(key=lambda record: (asked.shares(record.content), record.at), reverse=True)

@@ -74,7 +74,7 @@ async def tell(
     if query.strip():
         limit = min(max(tokens // _TOKENS_A_HIT, _FEWEST), _MOST) + min(len(known), _MOST)
         hits = await reader.recall(query, limit=limit, now=asked_at, shared=shared, explain=True, **narrowing)
-        unknown = await unknown_share(reader, query, hits, {"shared": shared, **narrowing})
+        unknown = await unknown_share(reader.recall, query, hits, {"shared": shared, **narrowing})
         confidence = confidence_of(query, hits, unknown)
     silent = bool(query.strip()) and confidence < min_confidence
     if standing:

@@ -30,7 +30,9 @@ _HANDLERS: Mapping[type[Request[Any]], Callable[[Core, Scope, Any], Awaitable[An
     requests.Purge: writing.purge,
     requests.Restore: writing.restore,
     requests.Recall: reading.recall,
-    requests.Context: lambda core, scope, request: told(partial(_answer, core, scope), request, core.clock),
+    requests.Context: lambda core, scope, request: told(
+        partial(_answer, core, scope), request, core.clock, partial(reading.standing, core, scope)
+    ),
     requests.Recent: reading.recent,
     requests.Lookup: reading.lookup,
     requests.Get: reading.get,

@@ -28,6 +28,12 @@ async def recall(core: Core, scope: Scope, request: requests.Recall) -> list[Hit
     return await core.recaller.recall(scope.reach(shared=request.shared).walls(), query)
 
 
+async def standing(core: Core, scope: Scope, limit: int, *, shared: bool) -> list[Record] | None:
+    """Return the newest standing instructions and preferences, None where a wall is too large to know them."""
+    filter = requests.Recall(query="", shared=shared).filter(scope, core.clock())
+    return await core.recaller.standing(scope.reach(shared=shared).walls(), filter, limit)
+
+
 async def recent(core: Core, scope: Scope, request: requests.Recent) -> list[Record]:
     """Return the newest records, newest first."""
     reach = scope.reach(shared=request.shared)

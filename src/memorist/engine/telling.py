@@ -14,13 +14,16 @@ __all__ = ["Answerer", "told"]
 T = TypeVar("T")
 Answerer = Callable[[Request[Any]], Awaitable[Any]]
 """Answers a request in one scope."""
+Standing = Callable[..., Awaitable[list[Record] | None]]
+_STANDING_WORDS = "always never prefer preference remember instruction future rather vegetarian allergic"
 
 
 class _Reader:
-    """The reads that a context needs, each one request."""
+    """The reads that a context needs, each one request; what an engine can read more directly, it gives."""
 
-    def __init__(self, answer: Answerer) -> None:
+    def __init__(self, answer: Answerer, standing: Standing | None) -> None:
         self._answer = answer
+        self._standing = standing
 
     async def recall(self, query: str, **options: Any) -> list[Hit]:
         hits: list[Hit] = await self._answer(requests.Recall(query=query, **options))
@@ -38,13 +41,27 @@ class _Reader:
         record: Record | None = await self._answer(requests.Get(id=id))
         return record
 
+    async def standing(self, limit: int, *, shared: bool) -> list[Record]:
+        found = None if self._standing is None else await self._standing(limit, shared=shared)
+        if found is None:
+            hits = await self.recall(_STANDING_WORDS, mode="lexical", limit=limit, shared=shared)
+            found = [hit.record for hit in hits]
+        return found
 
-async def told(answer: Answerer, request: requests.Context, clock: Clock) -> Context:
-    """Return the context that a request asks for; `clock` returns the present."""
+
+async def told(answer: Answerer, request: requests.Context, clock: Clock, standing: Standing | None = None) -> Context:
+    """Return the context that a request asks for.
+
+    Args:
+        answer: the engine's, in the scope that asks.
+        request: what is asked.
+        clock: returns the present.
+        standing: returns records marked as standing; by default, and where it returns None, their words find them.
+    """
     least = request.min_confidence
     narrowing = {name: getattr(request, name) for name in Narrowing.__annotations__}
     return await tell(
-        _Reader(answer),
+        _Reader(answer, standing),
         request.query,
         clock=clock,
         tokens=request.tokens,

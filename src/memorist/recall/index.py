@@ -31,6 +31,8 @@ _COLUMNS: Mapping[str, tuple[str, int]] = {
     **dict.fromkeys((ASKS, TELLS, TIMED, STANDING), ("?", 0)),
 }  # fmt: skip
 """The fields of a row: their type, and what they hold until they are set."""
+_SHORT = 60
+"""Terms of a record up to which it may be a standing instruction as a whole."""
 _MICROSECONDS_A_DAY = 86_400_000_000
 _BYTES_A_POSTING = 8
 _BYTES_A_TERM = 250
@@ -350,6 +352,15 @@ class WallIndex:
         if filter.until is not None:
             mask &= column("at") < to_micros(filter.until)
         return mask
+
+    def standing(self, filter: Filter, now: int, limit: int) -> list[int]:
+        """Return the numbers of the newest short records with the mark `standing` that the user or nobody says."""
+        short = self.column(STANDING) & (self.column("length") <= _SHORT)
+        rows = np.flatnonzero(short & np.isin(self.column("speaker"), (-1, self.speakers.get("user", -1))))
+        rows = rows[self.allowed(filter, now)[rows]] if len(rows) else rows
+        newest = rows[np.argsort(-self.column("at")[rows], kind="stable")][:limit]
+        numbers: list[int] = self.column("number")[newest].tolist()
+        return numbers
 
 
 def _years_of(at: NDArray[np.int64]) -> set[int]:

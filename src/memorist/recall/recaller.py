@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from memorist.embedders import BatchedEmbedder, Role
 from memorist.errors import EmbedderError, embedder_mismatch
+from memorist.filters import Filter
 from memorist.recall.analysis import terms, words
 from memorist.recall.index import Floats, WallIndex
 from memorist.recall.large import Large, gathered
@@ -89,6 +90,22 @@ class Recaller:
             hits += await self._behind(wall, index, query, question, vector)
         hits.sort(key=lambda hit: (-hit.score, -hit.similarity))
         return hits[: query.limit]
+
+    async def standing(self, walls: Sequence[Wall], filter: Filter, limit: int) -> list[Record] | None:
+        """Return short records marked as standing that the user or nobody says, the newest of each wall.
+
+        Returns:
+            At most `limit` of each wall; None where a wall is not held whole.
+        """
+        found: list[Record] = []
+        for wall in walls:
+            index = await self._known(wall)
+            if isinstance(index, Large):
+                return None
+            with index.lock:
+                numbers = index.standing(filter, to_micros(self._clock()), limit)
+            found += (await self._store.fetch(wall, numbers)).values() if numbers else ()
+        return found
 
     async def _embedded(self, query: Query, question: Question) -> Floats | None:
         if query.mode == "lexical":
