@@ -23,12 +23,10 @@ from memorist.errors import (
     StoreFullError,
     StoreUnavailableError,
 )
-from memorist.filters import make_filter
 from memorist.memory import Memory
 from memorist.records import Draft
 from memorist.stores.sqlite import SQLiteStore
 from memorist.stores.sqlite.schema import MIGRATIONS, migrate
-from memorist.times import now
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -122,23 +120,26 @@ async def test_a_disk_that_is_full(small_disk: Path) -> None:
         assert [id for id in ids if await memory.get(id) is None] == []
 
 
+def change(path: Path, statement: str) -> None:
+    """Change the file as another program would."""
+    with contextlib.closing(apsw.Connection(str(path))) as connection:
+        connection.execute(statement)
+
+
 async def test_a_removal_that_does_not_fit_removes_nothing(path: Path) -> None:
     async with open_memory(path, user="alice") as memory:
         await memory.remember([Draft(content=f"Tea {n}", metadata={"n": n % 2}) for n in range(4000)])
-        store, wall, odd = core_of(memory).store, memory.scope.wall, make_filter(where={"n": 1})
-        assert isinstance(store, SQLiteStore)
-        await store._write(
-            lambda connection: connection.execute(  # as if the disk were full after 1,500 of 2,000
-                "CREATE TRIGGER full BEFORE INSERT ON changes WHEN new.action = 'forgotten'"
-                " AND (SELECT count(*) FROM changes WHERE action = 'forgotten') >= 1500"
-                " BEGIN SELECT RAISE(ABORT, 'full'); END"
-            )
+        change(  # as if the disk were full after 1,500 of 2,000
+            path,
+            "CREATE TRIGGER full BEFORE INSERT ON changes WHEN new.action = 'forgotten'"
+            " AND (SELECT count(*) FROM changes WHERE action = 'forgotten') >= 1500"
+            " BEGIN SELECT RAISE(ABORT, 'full'); END",
         )
         with pytest.raises(StoreError, match="full"):
-            await store.remove(wall, odd, at=now())
+            await memory.forget(where={"n": 1})
         assert await memory.count() == 4000
-        await store._write(lambda connection: connection.execute("DROP TRIGGER full"))
-        assert await store.remove(wall, odd, at=now()) == 2000
+        change(path, "DROP TRIGGER full")
+        assert await memory.forget(where={"n": 1}) == 2000
         assert await memory.count() == 2000
     assert sound(path)
 

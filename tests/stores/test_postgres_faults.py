@@ -273,10 +273,11 @@ async def test_a_commit_waits_for_the_disk_whatever_the_default(server: "Server"
             assert rows == [(used,)]
 
 
-def wait_for_sleeper(server: "Server") -> None:
-    """Wait until one session sleeps."""
+def wait_for_a_lock(server: "Server") -> None:
+    """Wait until one session waits for another's lock."""
+    waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
     with server.connect() as connection:
-        while connection.execute("SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep'").fetchone() is None:
+        while connection.execute(waiting).fetchone() is None:
             pass
 
 
@@ -284,11 +285,13 @@ async def test_a_read_that_is_cancelled_leaves_the_connection_fit_for_use(server
     async with opened(server.new_url(pool_size=1)) as store:
         await store.write(ALICE, [put(make_record("one"))])
         for _ in range(3):
-            slow = asyncio.create_task(store._read(only(ALICE), ("SELECT pg_sleep(60)", ())))
-            await asyncio.to_thread(wait_for_sleeper, server)
-            slow.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await slow
+            with server.connect() as other, other.transaction():
+                other.execute(f"LOCK TABLE {store.options.schema}.records IN ACCESS EXCLUSIVE MODE".encode())
+                slow = asyncio.create_task(store.get(ALICE, ["one"]))
+                await asyncio.to_thread(wait_for_a_lock, server)
+                slow.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await slow
             assert len(await store.get(ALICE, ["one"])) == 1
 
 

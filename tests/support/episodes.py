@@ -49,13 +49,18 @@ async def write_for_ever(store: JSONMemoryStore) -> None:
         n += 1
 
 
+def held(store: JSONMemoryStore) -> list[Episode]:
+    """Return what a store holds in memory, oldest first."""
+    return store._episodes
+
+
 async def write_until_full(store: JSONMemoryStore) -> None:
     """Write, rewrite and delete where the file may not grow beyond 10,000 bytes; then check memory against file."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
     failures = 0
     for n in range(20):
         for work in (store.write, store.update):
-            before = [each.model_dump_json() for each in store._episodes]
+            before = [each.model_dump_json() for each in held(store)]
             content = store.path.read_bytes() if store.path.exists() else b""
             try:
                 await work(
@@ -64,13 +69,13 @@ async def write_until_full(store: JSONMemoryStore) -> None:
             except OSError:
                 failures += 1
                 assert store.path.read_bytes() == content
-                assert [each.model_dump_json() for each in store._episodes] == before
+                assert [each.model_dump_json() for each in held(store)] == before
             except LookupError:
                 pass
             except Exception as error:  # an update of what could not be written
                 assert "not found" in str(error)
-            in_file = JSONMemoryStore(store.path.parent)._episodes
-            assert [each.model_dump_json() for each in in_file] == [each.model_dump_json() for each in store._episodes]
+            in_file = held(JSONMemoryStore(store.path.parent))
+            assert [each.model_dump_json() for each in in_file] == [each.model_dump_json() for each in held(store)]
     await store.delete("e0")  # there is room for less
     assert sorted(each.name for each in store.path.parent.iterdir()) == ["episodes.jsonl"]
     print(failures, await store.count(), flush=True)

@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 import pytest
 
-from episodes import NOON, episode, instructions, start
+from episodes import NOON, episode, held, instructions, start
 from memorist.adapters.llm_agents import (
     EpisodeNotFoundError,
     JSONMemoryStore,
@@ -24,11 +24,11 @@ pytestmark = pytest.mark.anyio
 
 def in_file(store: JSONMemoryStore) -> list[str]:
     """What the file of a store holds."""
-    return [each.model_dump_json() for each in JSONMemoryStore(store.path.parent, store.path.name)._episodes]
+    return [each.model_dump_json() for each in held(JSONMemoryStore(store.path.parent, store.path.name))]
 
 
 def in_memory(store: JSONMemoryStore) -> list[str]:
-    return [each.model_dump_json() for each in store._episodes]
+    return [each.model_dump_json() for each in held(store)]
 
 
 async def test_the_newest_come_first_and_at_most_so_many(tmp_path: Path) -> None:
@@ -36,8 +36,7 @@ async def test_the_newest_come_first_and_at_most_so_many(tmp_path: Path) -> None
     for name, minutes in (("b", 2), ("a", 1), ("c", 3)):
         await store.write(episode(name, minutes=minutes))
     assert instructions(await store.recall("no matter")) == ["c", "b"]
-    assert instructions(await store._read_recent(9)) == ["c", "b", "a"]
-    assert await store._read_recent(0) == await store._read_recent(-1) == []
+    assert instructions(await JSONMemoryStore(tmp_path, max_results=9).recall("")) == ["c", "b", "a"]
 
 
 async def test_those_of_the_same_time_come_in_the_order_they_were_written(tmp_path: Path) -> None:
@@ -70,7 +69,7 @@ async def test_everything_is_there_after_a_restart(tmp_path: Path) -> None:
     await store.write(episode("b", None, error=ValueError("no")))
     again = JSONMemoryStore(tmp_path)
     assert again.path == tmp_path / "episodes.jsonl"
-    assert again._episodes[0] == told and again._episodes[1].error == "ValueError: no"
+    assert held(again)[0] == told and held(again)[1].error == "ValueError: no"
     assert len(again.path.read_text(encoding="utf-8").splitlines()) == 2
 
 
@@ -86,8 +85,6 @@ async def test_there_is_no_search(tmp_path: Path) -> None:
     store = JSONMemoryStore(tmp_path, recall_mode=RecallMode.SEARCH)
     with pytest.raises(NotImplementedError):
         await store.recall("flights")
-    with pytest.raises(NotImplementedError):
-        await store._search("flights")
 
 
 async def test_the_same_id_replaces(tmp_path: Path) -> None:
@@ -95,7 +92,7 @@ async def test_the_same_id_replaces(tmp_path: Path) -> None:
     for text in ("first", "second"):
         await store.write(episode(text, id_="e-1"))
         await store.write(episode("other", id_="e-2"))
-    assert instructions(store._episodes) == ["second", "other"]
+    assert instructions(held(store)) == ["second", "other"]
     assert in_file(store) == in_memory(store)
 
 
@@ -105,7 +102,7 @@ async def test_an_episode_can_be_updated_and_deleted(tmp_path: Path) -> None:
         await store.write(episode(name, id_=name))
     await store.update(episode("B", id_="b"))
     await store.delete("a")
-    assert instructions(store._episodes) == ["B", "c"]
+    assert instructions(held(store)) == ["B", "c"]
     assert in_file(store) == in_memory(store) and await store.count() == 2
 
 
@@ -170,9 +167,9 @@ async def test_a_last_line_that_is_cut_off_is_reported_and_skipped_wherever_it_i
         store.path.write_bytes(whole[:cut])
         with pytest.warns(MemoryStoreWarning, match=r"episodes\.jsonl: the last line, 3, is cut off and was skipped"):
             torn = JSONMemoryStore(tmp_path)
-        assert instructions(torn._episodes) == ["a", "b"]
+        assert instructions(held(torn)) == ["a", "b"]
     await torn.write(episode("d", id_="d"))
-    assert instructions(JSONMemoryStore(tmp_path)._episodes) == ["a", "b", "d"]
+    assert instructions(held(JSONMemoryStore(tmp_path))) == ["a", "b", "d"]
     assert (tmp_path / "episodes.jsonl.torn").read_bytes() == whole[begins : len(whole) - 2] + b"\n"
 
 
@@ -182,7 +179,7 @@ async def test_a_whole_last_line_without_its_end_is_an_episode(tmp_path: Path) -
     store.path.write_bytes(store.path.read_bytes().rstrip(b"\n"))
     again = JSONMemoryStore(tmp_path)
     await again.write(episode("b"))
-    assert instructions(JSONMemoryStore(tmp_path)._episodes) == ["a", "b"]
+    assert instructions(held(JSONMemoryStore(tmp_path))) == ["a", "b"]
 
 
 async def test_a_torn_line_is_set_aside_by_a_delete_too(tmp_path: Path) -> None:
@@ -272,7 +269,7 @@ def test_nothing_acknowledged_is_lost_when_the_process_is_killed(tmp_path: Path,
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MemoryStoreWarning)  # a line that was cut off was not acknowledged
         store = JSONMemoryStore(tmp_path)
-    found = {each.id_: each for each in store._episodes}
+    found = {each.id_: each for each in held(store)}
     deleted = {id for what, id in said if what == "deleted"}
     last = said[-1][1]  # what was under way when the kill came may be done or not
     for what, id in said:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from episodes import episode
+from episodes import episode, held
 from memorist import Memory as Engine
 from memorist.adapters.llm_agents import (
     Episode,
@@ -56,7 +56,7 @@ async def test_functions_note_something_on_a_copy_of_the_episode(store: JSONMemo
     memory = Memory(store, {"lesson": lesson, "length": lambda told: str(len(told.rollout))})
     told = episode("a", metadata={"team": "red"})
     await memory.record(told)
-    assert store._episodes[0].metadata == {"team": "red", "lesson": "lesson of a", "length": "15"}
+    assert held(store)[0].metadata == {"team": "red", "lesson": "lesson of a", "length": "15"}
     assert told.metadata == {"team": "red"}
 
 
@@ -65,7 +65,7 @@ async def test_a_function_may_return_something_to_await(store: JSONMemoryStore) 
         return "later"
 
     await Memory(store, {"when": lambda told: later()}).record(episode("a"))
-    assert store._episodes[0].metadata == {"when": "later"}
+    assert held(store)[0].metadata == {"when": "later"}
 
 
 async def test_blocking_and_async_functions_run_at_the_same_time(store: JSONMemoryStore) -> None:
@@ -87,7 +87,7 @@ async def test_blocking_and_async_functions_run_at_the_same_time(store: JSONMemo
         return "two"
 
     await Memory(store, {"a": blocking, "b": blocking, "c": one, "d": two}).record(episode("x"))
-    assert store._episodes[0].metadata == {"a": "blocking", "b": "blocking", "c": "one", "d": "two"}
+    assert held(store)[0].metadata == {"a": "blocking", "b": "blocking", "c": "one", "d": "two"}
 
 
 @pytest.mark.parametrize("blocking", [True, False])
@@ -126,7 +126,7 @@ async def test_an_episode_whose_error_cannot_be_copied_is_recorded(store: JSONMe
     error = OSError("gone")
     error.args = (threading.Lock(),)  # type: ignore[assignment]
     await Memory(store).record(episode("a", None, error=error))
-    assert str(store._episodes[0].error).startswith("OSError: ")
+    assert str(held(store)[0].error).startswith("OSError: ")
 
 
 async def test_what_a_subclass_adds_is_recorded_too(store: JSONMemoryStore) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from episodes import held
 from memorist import Memory as Engine
 from memorist.adapters.llm_agents import (
     JSONMemoryStore,
@@ -136,4 +137,4 @@ async def test_a_file_of_the_librarys_own_store_is_read(tmp_path: Path) -> None:
     from llm_agents_from_scratch.memory_stores.json import JSONMemoryStore as Original
 
     await Original(dir=tmp_path).write(Episode(task=Task(instruction="Book a flight"), rollout="…"))
-    assert [each.task.instruction for each in JSONMemoryStore(tmp_path)._episodes] == ["Book a flight"]
+    assert [each.task.instruction for each in held(JSONMemoryStore(tmp_path))] == ["Book a flight"]
