@@ -32,6 +32,7 @@ PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
     *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs" / "guides").glob("*.md")),
     *sorted((ROOT / "docs" / "adapters").glob("*.md")),
 ]
 FRAMEWORKS = {
