@@ -10,15 +10,15 @@ from memorist.records import Hit
 __all__ = ["MIN_CONFIDENCE", "confidence_of", "features"]
 
 WEIGHTS: Mapping[str, float] = {
-    "score": 0.97,
-    "meaning": 5.77,
-    "around": 6.45,
-    "covered": -1.08,
-    "misplaced": -0.5,
-    "size": -0.87,
-    "person": 1.71,
-    "unknown": -2.03,
-    "constant": -3.21,
+    "score": 1.01,
+    "meaning": 5.73,
+    "around": 6.87,
+    "covered": -1.13,
+    "misplaced": -0.51,
+    "size": -0.88,
+    "person": 1.66,
+    "unknown": -2.17,
+    "constant": -3.36,
 }
 """Fitted by bench/context/fit.py on questions that a memory can answer and on such that it cannot, in memories of 1 to
 5,000 records; see docs/context.md."""
