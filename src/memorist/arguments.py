@@ -4,19 +4,20 @@ A reader takes the argument's name and a value and returns the value as requests
 `InvalidInputError` that names the argument. Every door uses these readers, through `memorist.requests`.
 """
 
-import math
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from difflib import get_close_matches
 from typing import Any, TypeAlias, TypeVar
 
-from memorist.errors import InvalidInputError, UnknownArgumentError
+from memorist.errors import InvalidInputError, UnknownArgumentError, shown
 from memorist.filters import parse_condition
-from memorist.records import MAX_ID, Draft, Hit, Kind, Record, parse_kind
+from memorist.records import Draft, Hit, Kind, Record, parse_kind
 from memorist.times import TimeLike, checked_bound, checked_expiry, parse_time
 
 __all__ = [
     "MAX_LIMIT",
+    "MAX_TOKENS",
     "Reader",
     "bound",
     "condition",
@@ -36,14 +37,17 @@ __all__ = [
     "optional",
     "probability",
     "rating",
+    "records",
     "text",
     "time",
+    "tokens",
     "unknown_arguments",
     "vector",
     "words",
 ]
 
 MAX_LIMIT = 10_000
+MAX_TOKENS = 10_000_000
 Reader: TypeAlias = Callable[[str, Any], Any]
 _T = TypeVar("_T")
 _SYNONYMS = {
@@ -64,7 +68,7 @@ def one_of(*choices: str) -> Reader:
 
     def read(name: str, value: Any) -> str:
         if not isinstance(value, str) or value not in choices:
-            raise InvalidInputError(f"unknown {name} {value!r}; there are: {', '.join(choices)}")
+            raise InvalidInputError(f"unknown {name} {shown(value)}; there are: {', '.join(choices)}")
         return value
 
     return read
@@ -119,37 +123,46 @@ def _several(name: str, what: str, value: Any) -> Iterable[Any]:
 def flag(name: str, value: Any) -> bool:
     """Return `value` if it is a truth value."""
     if not isinstance(value, bool):
-        raise InvalidInputError(f"{name} must be true or false, not {value!r}")
+        raise InvalidInputError(f"{name} must be true or false, not {shown(value)}")
     return value
 
 
 def limit(name: str, value: Any) -> int:
     """Return a number of results, from 0 to `MAX_LIMIT`; a negative one counts as 0."""
     if isinstance(value, bool) or not isinstance(value, int):
-        raise InvalidInputError(f"{name} must be a whole number, not {_shown(value)}")
+        raise InvalidInputError(f"{name} must be a whole number, not {shown(value)}")
     if value > MAX_LIMIT:
         raise InvalidInputError(f"{name} is {MAX_LIMIT:,} at most; browse goes on page by page")
     return max(value, 0)
 
 
+def tokens(name: str, value: Any) -> int:
+    """Return a budget of tokens, up to `MAX_TOKENS`; how few are enough for a context, its frame says."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise InvalidInputError(f"{name} must be a whole number, not {shown(value)}")
+    if value > MAX_TOKENS:
+        raise InvalidInputError(f"{name} is {MAX_TOKENS:,} at most, not {shown(value)}")
+    return value
+
+
 def number(name: str, value: Any) -> float:
     """Return `value` if it is a finite number."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not _is_finite(value):
-        raise InvalidInputError(f"{name} must be a number, not {_shown(value)}")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
+        raise InvalidInputError(f"{name} must be a finite number, not {shown(value)}")
     return value
 
 
 def probability(name: str, value: Any) -> float:
     """Return a number from 0 to 1."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise InvalidInputError(f"{name} must be a number from 0 to 1, not {_shown(value)}")
+        raise InvalidInputError(f"{name} must be a number from 0 to 1, not {shown(value)}")
     return value
 
 
 def rating(name: str, value: Any) -> float:
     """Return feedback from -1 to 1."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not -1 <= value <= 1:
-        raise InvalidInputError(f"{name} must be a number from -1 to 1, not {_shown(value)}")
+        raise InvalidInputError(f"{name} must be a number from -1 to 1, not {shown(value)}")
     return value
 
 
@@ -178,7 +191,7 @@ def kinds(name: str, value: Any) -> tuple[Kind, ...]:
     if isinstance(value, str):
         return (parse_kind(value),)
     if isinstance(value, Mapping | bytes) or not isinstance(value, Iterable):
-        raise InvalidInputError(f"{name} must be one kind or several, not {value!r}")
+        raise InvalidInputError(f"{name} must be one kind or several, not {shown(value)}")
     return tuple(dict.fromkeys(parse_kind(each) for each in value))
 
 
@@ -215,6 +228,17 @@ def drafts(name: str, value: Any) -> tuple[Draft, ...]:
     return made
 
 
+def records(name: str, value: Any) -> tuple[Record, ...]:
+    """Return whole records."""
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        raise InvalidInputError(f"{name} must be whole records, not {type(value).__name__}")
+    given = tuple(value)
+    for each in given:
+        if not isinstance(each, Record):
+            raise InvalidInputError(f"{name} must be whole records, not {type(each).__name__}")
+    return given
+
+
 def draft_of(content: Any, fields: Mapping[str, Any] | None = None) -> Draft:
     """Return a draft of a text and its fields, of a mapping of all fields, or the `Draft` given."""
     if isinstance(content, Draft):
@@ -236,7 +260,7 @@ def unknown_arguments(verb: str, given: Iterable[str], known: Iterable[str]) -> 
             continue
         near = [_SYNONYMS[name]] if _SYNONYMS.get(name) in there else get_close_matches(str(name), there, 1)
         hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(there)}"
-        raise UnknownArgumentError(f"{verb} takes no argument {name!r}; {hint}")
+        raise UnknownArgumentError(f"{verb} takes no argument {shown(name)}; {hint}")
 
 
 def _named(name: str, read: Callable[[], _T]) -> _T:
@@ -250,21 +274,6 @@ def _listed(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name: _listed(each) for name, each in value.items()}
     return [_listed(each) for each in value] if isinstance(value, list | tuple | set | frozenset) else value
-
-
-def _is_finite(value: float) -> bool:
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # a whole number beyond every float
-        return False
-
-
-def _shown(value: Any) -> str:
-    """Return how an error shows a value; Python refuses to print a whole number of thousands of digits."""
-    if isinstance(value, int) and value.bit_length() > 1000:
-        return "one of so many digits"
-    shown = repr(value)
-    return shown if len(shown) <= MAX_ID else f"{shown[:80]}…"
 
 
 _DRAFT_FIELDS = tuple(Draft.__dataclass_fields__)

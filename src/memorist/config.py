@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from memorist.errors import InvalidInputError
+from memorist.errors import InvalidInputError, shown
 from memorist.times import Clock, now
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         if not isinstance(self.url, str) or not self.url.strip() or "\0" in self.url:
-            raise InvalidInputError(f"the database must be a path or a URL, not {self.url!r}")
+            raise InvalidInputError(f"the database must be a path or a URL, not {shown(self.url)}")
         _check_number("busy_timeout", self.busy_timeout, float)
         _check_number("cache_bytes", self.cache_bytes, int)
         _check_number("largest_index", self.largest_index, int)
@@ -182,7 +182,7 @@ def _expanded(url: str | os.PathLike[str]) -> str:
     if isinstance(url, str):
         return str(Path(url).expanduser()) if url.startswith("~") else url
     if not isinstance(url, os.PathLike) or not isinstance(path := os.fspath(url), str):
-        raise InvalidInputError(f"the database must be a path or a URL, not {url!r}")
+        raise InvalidInputError(f"the database must be a path or a URL, not {shown(url)}")
     path = str(Path(path).expanduser())
     # What comes as a path is never a URL, whatever colons are in it.
     return f"sqlite:{path}" if ":" in path else path
@@ -194,7 +194,7 @@ def _text(env: Mapping[str, str], variable: str) -> str | None:
 
 def _word(name: str, value: object) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise InvalidInputError(f"{name} must be a text, not {value!r}")
+        raise InvalidInputError(f"{name} must be a text, not {shown(value)}")
     return value.strip()
 
 
@@ -219,7 +219,7 @@ def _number(name: str, value: object, read: Callable[[str], _Number]) -> _Number
         number: Any = read(value) if isinstance(value, str) else value
     except ValueError as error:
         what = "a whole number" if read is int else "a number"
-        raise InvalidInputError(f"{name} must be {what}, not {value!r}") from error
+        raise InvalidInputError(f"{name} must be {what}, not {shown(value)}") from error
     _check_number(name, number, int if read is int else float)
     return read(number)
 
@@ -227,7 +227,7 @@ def _number(name: str, value: object, read: Callable[[str], _Number]) -> _Number
 def _check_number(name: str, number: object, form: type) -> None:
     fits = isinstance(number, int if form is int else int | float) and not isinstance(number, bool)
     if not fits or not math.isfinite(number) or number < 0:  # type: ignore[arg-type, operator]
-        raise InvalidInputError(f"{name} must be a number of 0 or more, not {number!r}")
+        raise InvalidInputError(f"{name} must be a number of 0 or more, not {shown(number)}")
 
 
 NAMES: Mapping[str, Callable[[str, object], Any]] = {

@@ -4,7 +4,7 @@ import base64
 import json
 from typing import get_args
 
-from memorist.errors import InvalidInputError
+from memorist.errors import InvalidInputError, shown
 from memorist.records import Order, Page, Record
 from memorist.stores.base import Cursor
 from memorist.times import to_micros
@@ -38,7 +38,7 @@ def decode(cursor: str | None, order: str) -> Cursor | None:
     if made_for not in get_args(Order):
         raise InvalidInputError("the cursor is not the `next` of a page; begin without one")
     if made_for != order:
-        raise InvalidInputError(f"the cursor is of a page in the order {made_for!r}, not {order!r}")
+        raise InvalidInputError(f"the cursor is of a page in the order {shown(made_for)}, not {shown(order)}")
     placed = isinstance(position, str) if order == "key" else _is_time(position)
     if not (placed and _is_time(stored) and isinstance(id, str) and isinstance(user, str | None)):
         raise InvalidInputError("the cursor was changed on its way; begin without one")

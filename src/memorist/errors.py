@@ -49,7 +49,10 @@ __all__ = [
     "install_command",
     "missing_extra",
     "path_taken",
+    "shown",
 ]
+
+_LONGEST_SHOWN = 80
 
 
 class MemoristError(Exception):
@@ -173,3 +176,12 @@ def install_command(extra: str) -> str:
     if "vcs_info" in origin:
         url = f"{origin['vcs_info']['vcs']}+{url}@{origin['vcs_info']['commit_id']}"
     return f"pip install 'memorist[{extra}] @ {url}'"
+
+
+def shown(value: object) -> str:
+    """Return how an error shows a value: as Python writes it, a long one cut."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # a whole number of over 4,300 digits, or lists nested too deep
+        return f"{type(value).__name__} too long to show"
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}… ({len(text):,} characters)"

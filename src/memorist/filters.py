@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from memorist.errors import InvalidInputError
+from memorist.errors import InvalidInputError, shown
 from memorist.records import Kind, Record, parse_kind
 from memorist.times import TimeLike, parse_bound
 
@@ -140,11 +140,11 @@ def make_filter(
         InvalidInputError: an argument is wrong.
     """
     if kind is not None and not isinstance(kind, Iterable):
-        raise InvalidInputError(f"kind must be one kind or several, not {kind!r}")
+        raise InvalidInputError(f"kind must be one kind or several, not {shown(kind)}")
     kinds = None if kind is None else [kind] if isinstance(kind, str) else list(kind)
     for name, form in (("key", str), ("key_prefix", str), ("verified", bool)):
         if not isinstance(rest.get(name), form | None):
-            raise InvalidInputError(f"{name} must be a {form.__name__}, not {rest[name]!r}")
+            raise InvalidInputError(f"{name} must be a {form.__name__}, not {shown(rest[name])}")
     return Filter(
         ids=None if ids is None else frozenset(ids),
         kinds=None if kinds is None else frozenset(map(parse_kind, kinds)),
@@ -206,19 +206,19 @@ def _size(condition: Condition) -> int:
 
 def _parse_field(name: object, value: Any) -> list[Condition]:
     if not isinstance(name, str) or not name or name.startswith("$") or "\0" in name:
-        raise InvalidInputError(f"{name!r} is neither a field nor one of $and, $or, $not")
+        raise InvalidInputError(f"{shown(name)} is neither a field nor one of $and, $or, $not")
     _check_utf8("a field's name", name)
     path = tuple(name.split("."))
     if not isinstance(value, Mapping):
         return [_parse_test(path, "$eq", value)]
     if not value:
-        raise InvalidInputError(f"the filter on {name!r} has no operator; there are: {', '.join(OPERATORS)}")
+        raise InvalidInputError(f"the filter on {shown(name)} has no operator; there are: {', '.join(OPERATORS)}")
     return [_parse_test(path, operator, operand) for operator, operand in value.items()]
 
 
 def _parse_test(path: tuple[str, ...], operator: str, operand: Any) -> Condition:
     if operator not in OPERATORS:
-        raise InvalidInputError(f"unknown operator {operator!r}; there are: {', '.join(OPERATORS)}")
+        raise InvalidInputError(f"unknown operator {shown(operator)}; there are: {', '.join(OPERATORS)}")
     if operator in ("$in", "$nin"):
         if not isinstance(operand, list | tuple | set | frozenset):
             raise InvalidInputError(f"{operator} takes a list of values")
@@ -235,7 +235,7 @@ def _parse_test(path: tuple[str, ...], operator: str, operand: Any) -> Condition
         test = Test(path, "eq", operand)
         return Not(test) if operator == "$ne" else test
     if operand is None or isinstance(operand, bool):
-        raise InvalidInputError(f"{operator} compares with a number or a text, not with {operand!r}")
+        raise InvalidInputError(f"{operator} compares with a number or a text, not with {shown(operand)}")
     return Test(path, operator[1:], operand)
 
 

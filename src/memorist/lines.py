@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
@@ -15,6 +15,7 @@ from memorist.errors import (
     FormatError,
     InvalidInputError,
     MemoristError,
+    shown,
 )
 from memorist.records import Record
 
@@ -157,14 +158,19 @@ async def store_each(
 
 
 async def _each(lines: Lines) -> AsyncIterator[str | bytes]:
-    if isinstance(lines, str | bytes):
-        raise InvalidInputError("give the lines one by one, not as one text")
-    if isinstance(lines, AsyncIterator):
-        async for line in lines:
-            yield line
-    else:
-        for line in lines:
-            yield line
+    if isinstance(lines, str | bytes | Mapping) or not isinstance(lines, Iterable | AsyncIterable):
+        raise InvalidInputError(f"give the lines one by one, not a {type(lines).__name__}")
+    number = 0
+    async for line in lines if isinstance(lines, AsyncIterable) else _one_by_one(lines):
+        number += 1
+        if not isinstance(line, str | bytes):
+            raise InvalidInputError(f"line {number} must be a string, not {type(line).__name__}")
+        yield line
+
+
+async def _one_by_one(lines: Iterable[str | bytes]) -> AsyncIterator[str | bytes]:
+    for line in lines:
+        yield line
 
 
 def _check_header(line: str | bytes) -> None:
@@ -179,7 +185,7 @@ def _check_header(line: str | bytes) -> None:
         raise FormatError(f"{expected}; found was {_shortened(line)}")
     version = header.get("version")
     if isinstance(version, bool) or not isinstance(version, int) or version < 1:
-        raise FormatError(f"{expected}; its version is {version!r}")
+        raise FormatError(f"{expected}; its version is {shown(version)}")
     if version > VERSION:
         raise FormatError(
             f"this export is of version {version}, and this program reads {VERSION} at most; "

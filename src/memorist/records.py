@@ -9,7 +9,7 @@ from enum import StrEnum
 from random import Random
 from typing import Any, Literal, TypeAlias, TypedDict
 
-from memorist.errors import InvalidInputError
+from memorist.errors import InvalidInputError, shown
 from memorist.scope import Scope
 from memorist.times import TimeLike, iso, parse_expiry, parse_time
 
@@ -121,7 +121,7 @@ class Record:
         values = dict(plain)
         unknown = set(values) - _PLAIN_FIELDS
         if unknown:
-            raise InvalidInputError(f"unknown field {min(unknown)!r} in a record")
+            raise InvalidInputError(f"unknown field {shown(min(unknown))} in a record")
         names = {label: values.pop(label, None) for label in ("tenant", "user", "agent", "session")}
         values["scope"] = Scope(**{label: name for label, name in names.items() if name is not None})
         for name in ("created_at", "updated_at", "happened_at", "expires_at", "superseded_at"):
@@ -208,7 +208,7 @@ class Draft:
             InvalidInputError: a field is wrong.
         """
         if self.verified is not None and not isinstance(self.verified, bool):
-            raise InvalidInputError(f"verified must be true or false, not {self.verified!r}")
+            raise InvalidInputError(f"verified must be true or false, not {shown(self.verified)}")
         record = Record(
             id=make_id() if self.id is None else self.id,
             kind=parse_kind(self.kind),
@@ -303,7 +303,7 @@ def parse_kind(value: Kind | str) -> Kind:
     try:
         return Kind(value)
     except ValueError as error:
-        raise InvalidInputError(f"unknown kind {value!r}; there are: {', '.join(Kind)}") from error
+        raise InvalidInputError(f"unknown kind {shown(value)}; there are: {', '.join(Kind)}") from error
 
 
 def check_fields(record: Record) -> dict[str, Any]:
@@ -316,12 +316,12 @@ def check_fields(record: Record) -> dict[str, Any]:
     if record.superseded_by is not None:
         _check_text("superseded_by", record.superseded_by, MAX_ID)
     if not isinstance(record.verified, bool):
-        raise InvalidInputError(f"verified must be true or false, not {record.verified!r}")
+        raise InvalidInputError(f"verified must be true or false, not {shown(record.verified)}")
     if type(record.version) is not int or not 1 <= record.version < 2**63:
-        raise InvalidInputError(f"version must be a whole number from 1, not {record.version!r}")
+        raise InvalidInputError(f"version must be a whole number from 1, not {shown(record.version)}")
     is_number = isinstance(record.rating, int | float) and not isinstance(record.rating, bool)
     if record.rating is not None and not (is_number and -1 <= record.rating <= 1):
-        raise InvalidInputError(f"rating must be a number from -1 to 1, not {record.rating!r}")
+        raise InvalidInputError(f"rating must be a number from -1 to 1, not {shown(record.rating)}")
     return {name: _plain_json(name, getattr(record, name)) for name in ("metadata", "payload")}
 
 

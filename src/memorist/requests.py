@@ -31,7 +31,7 @@ from typing import (
 
 from memorist import arguments as read
 from memorist import results
-from memorist.errors import InvalidInputError, ScopeError, path_taken
+from memorist.errors import InvalidInputError, ScopeError, path_taken, shown
 from memorist.filters import Filter, make_filter
 from memorist.lines import LoadReport
 from memorist.records import Action, Change, Draft, Hit, Kind, Order, Page, Record
@@ -317,12 +317,7 @@ class Restore(Request[LoadReport]):
 
     verb = "restore"
     writes = True
-    records: tuple[Record, ...]
-
-    def __post_init__(self) -> None:
-        for each in self.records:
-            if not isinstance(each, Record):
-                raise InvalidInputError(f"restore takes whole records, not a {type(each).__name__}")
+    records: Annotated[tuple[Record, ...], read.records]
 
 
 # --- reading -------------------------------------------------------------------------------------------
@@ -354,7 +349,7 @@ class Context(Narrowed[results.Context]):
 
     verb = "context"
     query: Annotated[str, read.words]
-    tokens: int = 600
+    tokens: Annotated[int, read.tokens] = 600
     count_tokens: Callable[[str], int] | None = None
     min_confidence: Annotated[float | None, read.probability] = None
     standing: Annotated[bool, read.flag] = True
@@ -455,9 +450,12 @@ class Backup(Request[Path]):
     def __post_init__(self) -> None:
         try:
             target = Path(self.target).expanduser().absolute()
+            taken = target.exists()
         except TypeError as error:
             raise InvalidInputError(f"target must be a path, not {type(self.target).__name__}") from error
-        if target.exists():
+        except (OSError, RuntimeError, ValueError) as error:  # too long, of an unknown user's home, or with a NUL
+            raise InvalidInputError(f"target cannot be a path: {shown(self.target)}") from error
+        if taken:
             raise path_taken(target)
         object.__setattr__(self, "target", target)
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, timezone
 from typing import TypeAlias
 
-from memorist.errors import InvalidInputError
+from memorist.errors import InvalidInputError, shown
 
 __all__ = [
     "Clock",
@@ -107,9 +107,9 @@ def parse_time(value: TimeLike) -> datetime:
             raise ValueError(f"a {type(value).__name__} is no time")
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except _AmbiguousError as error:
-        raise InvalidInputError(f"{value!r} is not one point in time: {error}") from error
+        raise InvalidInputError(f"{shown(value)} is not one point in time: {error}") from error
     except (ValueError, OverflowError) as error:
-        raise InvalidInputError(f"{_shown(value)} is not a point in time; {_ADVICE}") from error
+        raise InvalidInputError(f"{shown(value)} is not a point in time; {_ADVICE}") from error
 
 
 def parse_bound(value: TimeLike, start: datetime | None = None) -> datetime:
@@ -183,7 +183,7 @@ def _moved(start: datetime, seconds: float) -> datetime:
     try:
         return start + timedelta(seconds=seconds)
     except (OverflowError, ValueError) as error:
-        raise InvalidInputError(f"{_shown(seconds)} seconds from now is beyond the calendar") from error
+        raise InvalidInputError(f"{shown(seconds)} seconds from now is beyond the calendar") from error
 
 
 def _from_number(number: float) -> datetime:
@@ -259,12 +259,3 @@ def _at(midnight: datetime, clock: re.Match[str]) -> datetime:
     micros = int((clock["rest"] or "").ljust(6, "0")[:6])
     minute, second = int(clock["minute"] or 0), int(clock["second"] or 0)
     return midnight.replace(hour=hour, minute=minute, second=second, microsecond=micros, tzinfo=zone)
-
-
-def _shown(value: object) -> str:
-    """Return `value` for an error's text, shortened."""
-    if isinstance(value, int) and value.bit_length() > 128:
-        return f"a number of {value.bit_length()} bits"
-    if isinstance(value, str) and len(value) > MAX_TEXT:
-        return f"{value[:40]!r}… ({len(value)} characters)"
-    return repr(value)

@@ -226,7 +226,7 @@ class Verbs:
         Raises:
             ScopeError: a record of another user than this scope's.
         """
-        return await self.ask(requests.Restore(records=tuple(records)))
+        return await self.ask(requests.Restore(records=cast(Any, records)))
 
     # --- reading -----------------------------------------------------------------------------------
 
@@ -496,7 +496,7 @@ class Verbs:
             InvalidInputError: the target exists.
             ScopeError: behind a user's wall: a backup holds everyone's records.
         """
-        return await self.ask(requests.Backup(target=Path(target)))
+        return await self.ask(requests.Backup(target=cast(Any, target)))
 
     async def check(self) -> list[str]:
         """Read the whole store and return what is damaged, in sentences; [] where all is sound.

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from memorist import requests
 from memorist.engine.core import Core
-from memorist.errors import ConflictError, InvalidInputError, MemoristError, NotFoundError, ScopeError
+from memorist.errors import ConflictError, InvalidInputError, MemoristError, NotFoundError, ScopeError, shown
 from memorist.filters import make_filter
 from memorist.lines import BadLine, LoadReport, store_each
 from memorist.records import Action, Draft, Kind, Record
@@ -68,7 +68,7 @@ async def _change(
     async def prepare() -> tuple[list[Write], Record]:
         found = await core.store.get(scope.wall, [str(request.id)])
         if not found or not scope.sees(found[0].scope):
-            raise NotFoundError(f"there is no record {request.id!r} in this scope")
+            raise NotFoundError(f"there is no record {shown(request.id)} in this scope")
         old = found[0]
         new = core.changed(old, replace(old, **changes))
         same = new.text == old.text
@@ -193,7 +193,7 @@ class _Batch:
         """Add the write that stores `record`, and return the record as it will be stored."""
         old = None if self._if_exists == "error" else await self._taken(record, draft.supersedes)
         if old is not None and old.id == record.id and not self._scope.sees(old.scope):
-            raise ConflictError(f"the id {record.id!r} is taken by another agent or session; choose another id")
+            raise ConflictError(f"the id {shown(record.id)} is taken by another agent or session; choose another id")
         if old is not None and self._if_exists == "ignore":
             return old
         if old is not None:
@@ -225,11 +225,11 @@ class _Batch:
     def _supersede(self, id: str, by: Record) -> None:
         old = self._known.get(id)
         if old is None or not self._scope.sees(old.scope):
-            raise NotFoundError(f"there is no record {id!r} in this scope to supersede")
+            raise NotFoundError(f"there is no record {shown(id)} in this scope to supersede")
         if old.id == by.id:
             raise InvalidInputError("a record cannot supersede itself; revise it")
         if not old.current:
-            raise InvalidInputError(f"the record {id!r} is superseded already, by {old.superseded_by!r}")
+            raise InvalidInputError(f"the record {shown(id)} is superseded already, by {shown(old.superseded_by)}")
         moment = max(by.at, old.at)
         ended = self._core.changed(old, replace(old, superseded_by=by.id, superseded_at=moment))
         self._add(self._core.put(ended, Action.SUPERSEDED, None, keep_index=True, source=by.source))

@@ -1,15 +1,15 @@
 """What the views share: checks, and the verbs restricted to one kind."""
 
-import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_type_hints
 
+from memorist.arguments import unknown_arguments
 from memorist.errors import InvalidInputError
-from memorist.kinds.options import RecordFields
-from memorist.records import Kind, Record
+from memorist.kinds.options import RecordFields, SearchOptions
+from memorist.records import Hit, Kind, Record
 from memorist.verbs import Verbs
 
-__all__ = ["check_number", "check_text", "delete", "find", "keep"]
+__all__ = ["check_text", "delete", "find", "keep", "search"]
 
 _PAGE = 500
 
@@ -27,17 +27,6 @@ def check_text(name: str, value: object) -> str:
     return value
 
 
-def check_number(name: str, value: object) -> float:
-    """Return `value` if it is a finite number.
-
-    Raises:
-        InvalidInputError: it is not; the text names the argument.
-    """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise InvalidInputError(f"{name} must be a finite number, not {value!r}")
-    return value
-
-
 async def keep(
     memory: Verbs,
     kind: Kind,
@@ -49,10 +38,24 @@ async def keep(
     supersedes: str | None = None,
 ) -> Record:
     """Remember one record of this kind, with the fields that the caller gave the view."""
+    unknown_arguments(f"a record of kind {kind}", fields, RecordFields.__annotations__)
     record: Record = await memory.remember(
         content, kind=kind, cue=cue, payload=payload, supersedes=supersedes, **fields
     )
     return record
+
+
+async def search(
+    memory: Verbs,
+    kind: Kind,
+    query: str,
+    limit: int,
+    options: SearchOptions,
+    payload: Mapping[str, Any] | None = None,
+) -> list[Hit]:
+    """Recall records of this kind, with the options that the caller gave the view."""
+    unknown_arguments("search", options, get_type_hints(SearchOptions))
+    return await memory.recall(query, limit=limit, kind=kind, payload=payload, **options)
 
 
 async def find(memory: Verbs, kind: Kind, id: str) -> Record | None:

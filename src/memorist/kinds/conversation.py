@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, overload
 
-from memorist.errors import InvalidInputError
+from memorist.errors import InvalidInputError, shown
 from memorist.kinds.common import delete, find
 from memorist.kinds.message import Message, to_message
 from memorist.records import Draft, Kind, Record, make_id
@@ -141,7 +141,7 @@ class Conversation:
         """
         for label, number in (("count", count), ("tokens", tokens)):
             if number is not None and (isinstance(number, bool) or not isinstance(number, int) or number < 0):
-                raise InvalidInputError(f"{label} must be a whole number, 0 or more, not {number!r}")
+                raise InvalidInputError(f"{label} must be a whole number, 0 or more, not {shown(number)}")
         fitting: list[Message] = []
         left = tokens
         if count == 0:
@@ -283,5 +283,5 @@ def _read_state(state: object) -> list[Message]:
     if not isinstance(state, Mapping) or not isinstance(state.get("messages"), list):
         raise InvalidInputError("a conversation's state is a mapping with a list of messages")
     if state.get("version") != _STATE_VERSION:
-        raise InvalidInputError(f"the state is of version {state.get('version')!r}, not {_STATE_VERSION}")
+        raise InvalidInputError(f"the state is of version {shown(state.get('version'))}, not {_STATE_VERSION}")
     return [to_message(each) for each in state["messages"]]

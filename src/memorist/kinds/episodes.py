@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Unpack
 
-from memorist.errors import InvalidInputError, NotFoundError
-from memorist.kinds.common import check_text, delete, find, keep
+from memorist.errors import InvalidInputError, NotFoundError, shown
+from memorist.kinds.common import check_text, delete, find, keep, search
 from memorist.kinds.options import RecordFields, SearchOptions
 from memorist.records import Hit, Kind, Record
 from memorist.times import TimeLike
@@ -131,7 +131,7 @@ class Episodes:
         Raises:
             InvalidInputError: an argument is wrong.
         """
-        return await self._memory.recall(query, limit=limit, kind=Kind.EPISODE, **options)
+        return await search(self._memory, Kind.EPISODE, query, limit, options)
 
     async def get(self, id: str) -> Record | None:
         """Return the episode with this id, or None."""
@@ -161,7 +161,7 @@ class Episodes:
         """
         old = await self.get(id)
         if old is None:
-            raise NotFoundError(f"there is no episode {id!r} in this scope")
+            raise NotFoundError(f"there is no episode {shown(id)} in this scope")
         changes = {
             "question": question,
             "answer": answer,

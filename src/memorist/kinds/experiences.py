@@ -2,7 +2,8 @@
 
 from typing import Unpack
 
-from memorist.kinds.common import check_number, check_text, delete, find, keep
+from memorist.arguments import number
+from memorist.kinds.common import check_text, delete, find, keep, search
 from memorist.kinds.options import RecordFields, SearchOptions
 from memorist.records import Hit, Kind, Record
 from memorist.verbs import Verbs
@@ -49,7 +50,7 @@ class Experiences:
             check_text("experience", experience),
             fields,
             cue=check_text("when_to_use", when_to_use),
-            payload={"score": check_number("score", score)},
+            payload={"score": number("score", score)},
         )
 
     async def search(
@@ -71,8 +72,8 @@ class Experiences:
         Raises:
             InvalidInputError: an argument is wrong.
         """
-        payload = None if at_least is None else {"score": {"$gte": check_number("at_least", at_least)}}
-        return await self._memory.recall(situation, limit=limit, kind=Kind.EXPERIENCE, payload=payload, **options)
+        payload = None if at_least is None else {"score": {"$gte": number("at_least", at_least)}}
+        return await search(self._memory, Kind.EXPERIENCE, situation, limit, options, payload)
 
     async def get(self, id: str) -> Record | None:
         """Return the experience with this id, or None."""

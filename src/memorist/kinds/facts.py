@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Unpack
 
-from memorist.errors import NotFoundError
-from memorist.kinds.common import check_text, delete, find, keep
+from memorist.errors import NotFoundError, shown
+from memorist.kinds.common import check_text, delete, find, keep, search
 from memorist.kinds.options import RecordFields, SearchOptions
 from memorist.records import Hit, Kind, Record
 from memorist.times import TimeLike
@@ -75,7 +75,7 @@ class Facts:
         Raises:
             InvalidInputError: an argument is wrong.
         """
-        return await self._memory.recall(query, limit=limit, kind=Kind.FACT, **options)
+        return await search(self._memory, Kind.FACT, query, limit, options)
 
     async def all(self, *, as_of: TimeLike | None = None, where: Mapping[str, Any] | None = None) -> list[Record]:
         """Return every fact that holds, or that held `as_of` a time, newest first."""
@@ -121,4 +121,4 @@ class Facts:
 
     async def _require(self, id: str) -> None:
         if await self.get(id) is None:
-            raise NotFoundError(f"there is no fact {id!r} in this scope")
+            raise NotFoundError(f"there is no fact {shown(id)} in this scope")

@@ -2,7 +2,7 @@
 
 from typing import Unpack
 
-from memorist.kinds.common import check_text, delete, find, keep
+from memorist.kinds.common import check_text, delete, find, keep, search
 from memorist.kinds.options import RecordFields, SearchOptions
 from memorist.records import Hit, Kind, Record
 from memorist.verbs import Verbs
@@ -46,7 +46,7 @@ class Notes:
         Raises:
             InvalidInputError: an argument is wrong.
         """
-        return await self._memory.recall(query, limit=limit, kind=Kind.NOTE, **options)
+        return await search(self._memory, Kind.NOTE, query, limit, options)
 
     async def get(self, id: str) -> Record | None:
         """Return the note with this id, or None."""

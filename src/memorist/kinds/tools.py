@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Unpack
 
-from memorist.errors import InvalidInputError
-from memorist.kinds.common import check_number, check_text, delete, find, keep
+from memorist.arguments import number
+from memorist.errors import InvalidInputError, shown
+from memorist.kinds.common import check_text, delete, find, keep, search
 from memorist.kinds.options import RecordFields, SearchOptions
 from memorist.records import Hit, Kind, Record
 from memorist.verbs import Verbs
@@ -47,9 +48,9 @@ class ToolUse:
         if not isinstance(self.arguments, Mapping):
             raise InvalidInputError(f"arguments must be a mapping, not {type(self.arguments).__name__}")
         if not isinstance(self.success, bool):
-            raise InvalidInputError(f"success must be true or false, not {self.success!r}")
+            raise InvalidInputError(f"success must be true or false, not {shown(self.success)}")
         fields: dict[str, Any] = {"tool": self.tool, "arguments": dict(self.arguments), "result": self.result}
-        measures = {name: check_number(name, value) for name in _MEASURES if (value := getattr(self, name)) is not None}
+        measures = {name: number(name, value) for name in _MEASURES if (value := getattr(self, name)) is not None}
         return {**fields, "success": self.success, **measures}
 
     @property
@@ -173,7 +174,7 @@ class Tools:
         """
         wanted = {"tool": tool, "success": success}
         payload = {name: value for name, value in wanted.items() if value is not None}
-        return await self._memory.recall(question, limit=limit, kind=Kind.TOOL_USE, payload=payload or None, **options)
+        return await search(self._memory, Kind.TOOL_USE, question, limit, options, payload or None)
 
     async def examples(
         self, question: str, *, limit: int = 5, tool: str | None = None, **options: Unpack[SearchOptions]
@@ -196,7 +197,7 @@ class Tools:
     async def trim(self, tool: str, keep: int) -> int:
         """Forget all calls of a tool but the newest `keep`, and return how many are gone."""
         if isinstance(keep, bool) or not isinstance(keep, int) or keep < 0:
-            raise InvalidInputError(f"keep must be a whole number, 0 or more, not {keep!r}")
+            raise InvalidInputError(f"keep must be a whole number, 0 or more, not {shown(keep)}")
         chosen = {"tool": check_text("tool", tool)}
         calls = [each.id async for each in self._memory.iterate(kind=Kind.TOOL_USE, order="newest", payload=chosen)]
         return await self.delete(*calls[keep:])

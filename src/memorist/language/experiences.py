@@ -1,11 +1,11 @@
 """Experiences from trajectories: lessons for another time from the messages of a task and its outcome."""
 
 import asyncio
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from memorist.arguments import number
 from memorist.errors import InvalidInputError
 from memorist.kinds import Message
 from memorist.language.models import NO_USAGE, ChatModel, ChatModelSpec, Usage
@@ -217,8 +217,8 @@ async def _judge(
     marks = {each["number"]: each for each in judged.data["judgements"]}
     kept: list[Lesson] = []
     refused: list[Lesson] = []
-    for number, each in enumerate(found, 1):
-        mark = marks.get(number, {"valid": False, "score": 0.0})  # an experience that was not judged is not kept
+    for place, each in enumerate(found, 1):
+        mark = marks.get(place, {"valid": False, "score": 0.0})  # an experience that was not judged is not kept
         worth = min(max(float(mark["score"]), 0.0), 1.0)
         lesson = Lesson(when_to_use=each["when_to_use"].strip(), experience=each["experience"].strip(), score=worth)
         (kept if mark["valid"] and worth >= min_score else refused).append(lesson)
@@ -232,10 +232,7 @@ def _read(given: TrajectoryLike) -> tuple[list[Message], float]:
         given = Trajectory(messages=given["messages"], score=given.get("score", SUCCESS_FROM))
     if not isinstance(given, Trajectory):
         raise InvalidInputError(f"a trajectory is a Trajectory or a mapping, not {type(given).__name__}")
-    score = given.score
-    if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(score):
-        raise InvalidInputError(f"a trajectory's score must be a finite number, not {score!r}")
-    return messages_of(given.messages), float(score)
+    return messages_of(given.messages), float(number("a trajectory's score", given.score))
 
 
 def _raw(messages: Sequence[Message], score: float, problem: Problem) -> Lesson:

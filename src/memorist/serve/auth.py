@@ -15,7 +15,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from memorist.errors import ConflictError, InvalidInputError, NotFoundError, ScopeError
+from memorist.errors import ConflictError, InvalidInputError, NotFoundError, ScopeError, shown
 from memorist.memory import Memory
 from memorist.records import Kind, Record
 from memorist.scope import DEFAULT_TENANT, SERVER_TENANT, Scope
@@ -79,7 +79,7 @@ class Grant:
     def check(self, right: Right) -> None:
         """Raise ScopeError if this right is not granted."""
         if not self.right.includes(right):
-            raise ScopeError(f"this needs the right {str(right)!r}; the token has {str(self.right)!r}")
+            raise ScopeError(f"this needs the right {shown(str(right))}; the token has {shown(str(self.right))}")
 
     def scope(
         self,
@@ -180,7 +180,7 @@ class Tokens:
         created = self._memory.clock()
         expires = None if expires_at is None else parse_expiry(expires_at, created)
         if any(token.grant.name == name for token in await self.list()):
-            raise ConflictError(f"there is a token named {name!r}; revoke it, or choose another name")
+            raise ConflictError(f"there is a token named {shown(name)}; revoke it, or choose another name")
         secret = _PREFIX + secrets.token_urlsafe(32)
         digest = _digest(secret)
         token = Token(id=digest[:12], grant=grant, created_at=created, expires_at=expires)
@@ -230,7 +230,7 @@ class Tokens:
             if name in (token.grant.name, token.id):
                 await self._memory.forget(record.id)
                 return token
-        raise NotFoundError(f"there is no token named {name!r}; `memorist token list` shows all")
+        raise NotFoundError(f"there is no token named {shown(name)}; `memorist token list` shows all")
 
     async def _records(self) -> Sequence[Record]:
         return [record async for record in self._memory.iterate(kind=Kind.TOPIC, key_prefix=_KEY, order="key")]
@@ -281,9 +281,9 @@ def _parse_right(right: Right | str) -> Right:
     try:
         return Right(right)
     except ValueError as error:
-        raise InvalidInputError(f"unknown right {right!r}; there are: {', '.join(Right)}") from error
+        raise InvalidInputError(f"unknown right {shown(right)}; there are: {', '.join(Right)}") from error
 
 
 def _check_tenant(tenant: str) -> None:
     if tenant == SERVER_TENANT:
-        raise ScopeError(f"the tenant {SERVER_TENANT!r} is the server's own")
+        raise ScopeError(f"the tenant {shown(SERVER_TENANT)} is the server's own")

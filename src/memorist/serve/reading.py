@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from memorist.arguments import unknown_arguments
-from memorist.errors import InvalidInputError
+from memorist.errors import InvalidInputError, shown
 
 __all__ = ["USER_HEADER", "header", "number_of", "read_query", "truth_of"]
 
@@ -60,7 +60,7 @@ def read_query(query: bytes, known: Collection[str], repeated: Collection[str] =
         if name in repeated:
             found[name].append(text)
         elif name in found:
-            raise InvalidInputError(f"the parameter {name!r} comes twice; give it once")
+            raise InvalidInputError(f"the parameter {shown(name)} comes twice; give it once")
         else:
             found[name] = text
     return found | {name: texts[0] for name, texts in found.items() if name in repeated and len(texts) == 1}

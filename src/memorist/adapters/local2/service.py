@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from memorist.adapters.local2.books import Book, ChromaBook, Episode, MemoryBook
 from memorist.adapters.local2.config import MemoryConfig
+from memorist.arguments import number
 from memorist.embedders import (
     CallableEmbedder,
     Embedder,
@@ -21,7 +22,7 @@ from memorist.embedders import (
     prefixes_for,
 )
 from memorist.errors import InvalidInputError, NotFoundError
-from memorist.kinds.common import check_number, check_text
+from memorist.kinds.common import check_text
 from memorist.sync import Memory
 from memorist.times import parse_time
 from memorist.twin import run
@@ -171,7 +172,7 @@ class MemoryService:
             NotFoundError: there is no such episode.
             InvalidInputError: the score is no finite number.
         """
-        score = check_number("score", score)
+        score = number("score", score)
         with self._feedback:  # the metadata that is read must still stand when it is written
             episode = self._book.episode(entry_id)
             if episode is None:

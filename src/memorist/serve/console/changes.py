@@ -6,7 +6,7 @@ from typing import Any
 from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
-from memorist.errors import FormatError, InvalidInputError, NotFoundError
+from memorist.errors import FormatError, InvalidInputError, NotFoundError, shown
 from memorist.lines import FORMAT, VERSION
 from memorist.serve.console.visits import Visit
 from memorist.serve.reading import number_of
@@ -34,7 +34,7 @@ async def revise(visit: Visit) -> Response:
     id = _needed(visit, "id")
     old = await visit.memory.get(id)
     if old is None:
-        raise NotFoundError(f"there is no record {id!r} in this scope")
+        raise NotFoundError(f"there is no record {shown(id)} in this scope")
     typed: dict[str, Any] = {"verified": visit.flag("verified")}
     typed |= {name: visit.text(name, getattr(old, name)) or "" for name in ("content", "cue") if name in visit.values}
     changed = {name: value for name, value in typed.items() if value != getattr(old, name)}
@@ -57,7 +57,7 @@ async def forget(visit: Visit) -> Response:
     id, memory = _needed(visit, "id"), visit.memory
     record = await memory.get(id)
     if record is None or not await memory.forget(id, source="console"):
-        raise NotFoundError(f"there is no record {id!r} in this scope")
+        raise NotFoundError(f"there is no record {shown(id)} in this scope")
     visit.session.forgot(record)
     return visit.redirect("/browse", "Forgotten.")
 

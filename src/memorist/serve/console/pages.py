@@ -4,7 +4,7 @@ from typing import Any
 
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
-from memorist.errors import InvalidInputError, NotFoundError
+from memorist.errors import InvalidInputError, NotFoundError, shown
 from memorist.memory import Memory
 from memorist.records import Kind
 from memorist.serve.auth import Right
@@ -82,7 +82,7 @@ async def record(visit: Visit) -> Response:
     found = await visit.memory.get(id)
     changes = await visit.memory.history(id)
     if found is None and not changes:
-        raise NotFoundError(f"there is no record {id!r} in this scope")
+        raise NotFoundError(f"there is no record {shown(id)} in this scope")
     return visit.page("record.html", title="Record", record=found, id=id, changes=changes)
 
 

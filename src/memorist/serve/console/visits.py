@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from memorist.errors import InvalidInputError, MemoristError
+from memorist.errors import InvalidInputError, MemoristError, shown
 from memorist.memory import Memory
 from memorist.records import Record
 from memorist.serve.auth import Grant, Right, UnauthorizedError
@@ -50,7 +50,7 @@ class Visit:
             InvalidInputError: the parameter is none that a box sends.
         """
         if (sent := self.value(name)) not in (None, "1"):
-            raise InvalidInputError(f"{name} is 1 or left out, not {sent!r}")
+            raise InvalidInputError(f"{name} is 1 or left out, not {shown(sent)}")
         return sent is not None
 
     def text(self, name: str, before: str | None = None) -> str | None:

@@ -13,7 +13,7 @@ from mcp_types import (
     TextResourceContents,
 )
 
-from memorist.errors import NotFoundError
+from memorist.errors import NotFoundError, shown
 from memorist.framing import neutralise
 from memorist.memory import Memory
 from memorist.records import Kind, Record
@@ -73,10 +73,10 @@ async def read_resource(memory: Memory, uri: str) -> ReadResourceResult:
         return _contents(uri, json.dumps(topics, ensure_ascii=False, indent=2), "application/json")
     name = unquote(uri.removeprefix(_TOPIC)) if uri.startswith(_TOPIC) else ""
     if not name.strip():
-        raise NotFoundError(f"there is no resource {uri!r}; resources/list shows all")
+        raise NotFoundError(f"there is no resource {shown(uri)}; resources/list shows all")
     value = await memory.topics.get(name)
     if value is None:
-        raise NotFoundError(f"there is no topic {name!r} here")
+        raise NotFoundError(f"there is no topic {shown(name)} here")
     return _contents(uri, value, "text/plain")
 
 

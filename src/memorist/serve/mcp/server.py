@@ -27,7 +27,7 @@ from mcp_types import (
 
 from memorist import __version__
 from memorist.engine.traced import Call, Telemetry, Watch
-from memorist.errors import NotFoundError
+from memorist.errors import NotFoundError, shown
 from memorist.serve.mcp import resources
 from memorist.serve.mcp.access import Access
 from memorist.serve.mcp.calls import ObservedCalls
@@ -142,5 +142,5 @@ async def _list_prompts(access: Access, params: PaginatedRequestParams | None) -
 
 async def _get_prompt(access: Access, params: GetPromptRequestParams) -> GetPromptResult:
     if params.name != PROMPT.name:
-        raise NotFoundError(f"there is no prompt {params.name!r}; there is {PROMPT.name}")
+        raise NotFoundError(f"there is no prompt {shown(params.name)}; there is {PROMPT.name}")
     return prompt_of()

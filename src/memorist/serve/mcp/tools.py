@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from memorist.errors import InvalidInputError, NotFoundError
+from memorist.errors import InvalidInputError, NotFoundError, shown
 from memorist.kinds.options import RecordFields
 from memorist.memory import Memory
 from memorist.records import Kind, Record
@@ -207,7 +207,7 @@ class MemoryTools:
         """
         record = await self._memory.get(id)
         if record is None:
-            raise NotFoundError(f"there is no record {id!r} in this scope")
+            raise NotFoundError(f"there is no record {shown(id)} in this scope")
         return record_of(record)
 
     async def update_memory(

@@ -9,7 +9,7 @@ from mcp_types import INVALID_PARAMS, CallToolRequestParams, CallToolResult, Tex
 from memorist.agents import memory_tools, texts
 from memorist.agents.tools import Toolbox, ToolSchema
 from memorist.arguments import unknown_arguments
-from memorist.errors import InvalidInputError, MemoristError, ScopeError
+from memorist.errors import InvalidInputError, MemoristError, ScopeError, shown
 from memorist.serve.auth import Right
 from memorist.serve.mcp.access import Access
 from memorist.serve.mcp.failures import FAILED, report
@@ -42,7 +42,7 @@ async def call_tool(access: Access, params: CallToolRequestParams, tools: ToolSe
     name, arguments = params.name, params.arguments or {}
     if name not in _NAMES[tools]:
         more = "; it is offered with --tools all" if name in TOOLS else ""
-        raise MCPError(INVALID_PARAMS, f"there is no tool {name!r}{more}; there are: {', '.join(_NAMES[tools])}")
+        raise MCPError(INVALID_PARAMS, f"there is no tool {shown(name)}{more}; there are: {', '.join(_NAMES[tools])}")
     box = _box(access, tools, [name])
     try:
         access.check(name, TOOLS[name].right)

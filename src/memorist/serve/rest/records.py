@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Request
 from fastapi.responses import JSONResponse
 
 from memorist import requests
-from memorist.errors import InvalidInputError, NotFoundError
+from memorist.errors import InvalidInputError, NotFoundError, shown
 from memorist.records import Action, Page, Record
 from memorist.serve.auth import Right
 from memorist.serve.rest import models
@@ -90,7 +90,7 @@ async def get(access: Reader, id: Id) -> JSONResponse:
     """Return one record, superseded or not."""
     record = await access.memory.get(_unquoted(id))
     if record is None:
-        raise NotFoundError(f"there is no record {_unquoted(id)!r} in this scope")
+        raise NotFoundError(f"there is no record {shown(_unquoted(id))} in this scope")
     return JSONResponse(record.to_dict())
 
 
@@ -154,7 +154,7 @@ async def lookup(access: Reader, request: Request) -> JSONResponse:
     lookup = asked_in_query(requests.Lookup, request)
     record = await access.memory.ask(lookup)
     if record is None:
-        raise NotFoundError(f"there is no {lookup.kind} with the key {lookup.key!r} in this scope")
+        raise NotFoundError(f"there is no {lookup.kind} with the key {shown(lookup.key)} in this scope")
     return JSONResponse(record.to_dict())
 
 

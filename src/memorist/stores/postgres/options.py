@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from memorist.errors import InvalidInputError
+from memorist.errors import InvalidInputError, shown
 
 __all__ = ["Options", "parse_url"]
 
@@ -85,13 +85,13 @@ def parse_url(url: str, busy_timeout: float = 30.0) -> Options:
 
 def _schema(name: str, value: str) -> str:
     if not _NAME.fullmatch(value) or value.startswith("pg_"):
-        raise InvalidInputError(f"{name} must be a name of lower-case letters, digits and _, not {value!r}")
+        raise InvalidInputError(f"{name} must be a name of lower-case letters, digits and _, not {shown(value)}")
     return value
 
 
 def _whole(name: str, value: str) -> int:
     if not re.fullmatch(r"[0-9]{1,4}", value):
-        raise InvalidInputError(f"{name} must be a whole number, not {value!r}")
+        raise InvalidInputError(f"{name} must be a whole number, not {shown(value)}")
     return int(value)
 
 
@@ -108,13 +108,13 @@ def _threshold(name: str, value: str) -> int | None:
 
 def _switch(name: str, value: str) -> bool:
     if value not in _SWITCH:
-        raise InvalidInputError(f"{name} must be on or off, not {value!r}")
+        raise InvalidInputError(f"{name} must be on or off, not {shown(value)}")
     return _SWITCH[value]
 
 
 def _purge(name: str, value: str) -> str:
     if value not in _PURGES:
-        raise InvalidInputError(f"{name} must be one of {', '.join(_PURGES)}, not {value!r}")
+        raise InvalidInputError(f"{name} must be one of {', '.join(_PURGES)}, not {shown(value)}")
     return value
 
 
