@@ -92,17 +92,19 @@ async def test_a_streamed_run_is_kept(alice: Memory) -> None:
     assert [each.content for each in await alice.conversation("monday").all()] == ["I prefer homestays", "Noted."]
 
 
-async def test_a_store_that_fails_before_a_run_leaves_it_without_memory(
-    alice: Memory, monkeypatch: pytest.MonkeyPatch
+async def test_a_store_that_fails_leaves_a_run_without_memory(
+    alice: Memory, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def fail(*args: Any, **kwargs: Any) -> None:
         raise StoreUnavailableError("the database is away")
 
-    monkeypatch.setattr(Memory, "context", fail)
+    for verb in ("context", "remember"):
+        monkeypatch.setattr(Memory, verb, fail)
     client = ScriptedClient("Hello.")
-    agent = helper(client, MemoristContextProvider(alice, keep=False))
+    agent = helper(client, MemoristContextProvider(alice))
     assert (await agent.run("Hello", session=agent.create_session())).text == "Hello."
     assert texts(client.inputs[0]) == ["Hello"]
+    assert caplog.text.count("the database is away") == 2
 
 
 async def test_an_agent_goes_on_where_it_was(reopen: Callable[..., Memory]) -> None:

@@ -1,14 +1,18 @@
 """Agent Framework's long-term memory."""
 
+import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from agent_framework import AgentSession, ContextProvider, Message, SessionContext
 
 from memorist.agents import after_turn, before_turn
+from memorist.errors import EmbedderError, StoreError
 from memorist.memory import Memory
 
 __all__ = ["MemoristContextProvider"]
+
+log = logging.getLogger("memorist.adapters.agent_framework")
 
 
 class MemoristContextProvider(ContextProvider):
@@ -18,8 +22,8 @@ class MemoristContextProvider(ContextProvider):
     agent = Agent(client=client, context_providers=[MemoristContextProvider(memory.scoped(user="alice"))])
     ```
 
-    What is told names the sessions that it comes from. A store that fails before a run leaves the agent
-    without memory for that run and is logged; one that fails after it raises.
+    What is told names the sessions that it comes from. Where the store or the embedder fails, the run goes on
+    without, and that is logged.
 
     Args:
         memory: an open memory; closing it stays with whoever opened it.
@@ -67,8 +71,12 @@ class MemoristContextProvider(ContextProvider):
     ) -> None:
         """Keep the input and the answer, each once, under the session."""
         if self._keep:
+            memory = self._of(session)
             said = [*context.input_messages, *(context.response.messages if context.response else ())]
-            await after_turn(self._of(session), _plain(said), session=session.session_id)
+            try:
+                await after_turn(memory, _plain(said), session=session.session_id)
+            except (StoreError, EmbedderError) as error:
+                log.warning("what was said in this run is not kept: %s", error)
 
     def _of(self, session: AgentSession) -> Memory:
         return self._memory if self._user is None else self._memory.scoped(user=self._user(session))

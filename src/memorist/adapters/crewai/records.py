@@ -9,7 +9,7 @@ from crewai.memory.utils import normalize_scope_path
 
 from memorist.records import Draft, Kind, Record
 
-__all__ = ["FORM", "draft_of", "narrowed", "path_of", "record_of", "visible_to"]
+__all__ = ["FORM", "draft_of", "has_metadata", "narrowed", "path_of", "plain_metadata", "record_of", "visible_to"]
 
 FORM = "crewai"
 
@@ -64,6 +64,19 @@ def narrowed(path: str | None = None, categories: Sequence[str] | None = None, *
     if categories:
         condition["categories"] = {"$in": list(categories)}
     return condition
+
+
+def plain_metadata(wanted: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return the part of a filter of CrewAI's that a memory's own filter can say; None where there is none."""
+    plain = str, int, float
+    return {
+        name: value for name, value in (wanted or {}).items() if name.isidentifier() and isinstance(value, plain)
+    } or None
+
+
+def has_metadata(record: Record, wanted: Mapping[str, Any] | None) -> bool:
+    """Return whether a record has every field of a filter of CrewAI's, whatever their names and values are."""
+    return all(record.metadata.get(name) == value for name, value in (wanted or {}).items())
 
 
 def path_of(path: str | None) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from crewai.memory.storage.backend import EmbeddingDimensionMismatchError
 from crewai.memory.types import MemoryRecord, ScopeInfo
 
-from memorist.adapters.crewai.records import FORM, draft_of, narrowed, path_of, record_of
+from memorist.adapters.crewai.records import FORM, draft_of, has_metadata, narrowed, path_of, plain_metadata, record_of
 from memorist.embedders import EmbedderSpec, open_embedder
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
@@ -18,6 +18,7 @@ from memorist.twin import Twin, asynchronous, run
 __all__ = ["MemoristStorage", "embedder", "factory"]
 
 _PAGE = 500
+_MOST = 10_000
 
 
 class MemoristStorage:
@@ -84,13 +85,21 @@ class MemoristStorage:
         """As `delete`."""
         if record_ids is not None and not record_ids:
             return 0
-        return await self.memory.forget(
-            *(record_ids or ()),
-            kind=Kind.NOTE,
-            payload=narrowed(scope_prefix, categories),
-            until=older_than,
-            where=metadata_filter or None,
-        )
+        chosen: dict[str, Any] = {
+            "kind": Kind.NOTE,
+            "payload": narrowed(scope_prefix, categories),
+            "until": older_than,
+            "where": plain_metadata(metadata_filter),
+        }
+        if not metadata_filter:
+            return await self.memory.forget(*(record_ids or ()), **chosen)
+        wanted = None if record_ids is None else set(record_ids)
+        ids = [
+            record.id
+            async for record in self.memory.iterate(page=_PAGE, **chosen)
+            if has_metadata(record, metadata_filter) and (wanted is None or record.id in wanted)
+        ]
+        return await self.memory.forget(*ids) if ids else 0
 
     def reset(self, scope_prefix: str | None = None) -> None:
         """Delete every record in a scope and below it; by default all of CrewAI's."""
@@ -124,20 +133,23 @@ class MemoristStorage:
         min_score: float = 0.0,
     ) -> list[tuple[MemoryRecord, float]]:
         """As `search`."""
+        plain = plain_metadata(metadata_filter)
+        asked = limit if plain == (metadata_filter or None) else _MOST
         try:
             hits = await self.memory.recall(
                 "vector",
                 vector=query_embedding,
                 mode="dense",
-                limit=limit,
                 kind=Kind.NOTE,
-                payload=narrowed(scope_prefix, categories),
-                where=metadata_filter or None,
+                where=plain,
                 min_similarity=min_score,
+                payload=narrowed(scope_prefix, categories),
+                limit=asked,
             )
         except InvalidInputError as error:
             raise await self._mismatch([query_embedding], error) from error
-        return [(record_of(hit.record), hit.similarity) for hit in hits]
+        found = [hit for hit in hits if has_metadata(hit.record, metadata_filter)]
+        return [(record_of(hit.record), hit.similarity) for hit in found[:limit]]
 
     def get_record(self, record_id: str) -> MemoryRecord | None:
         """Return the record with this id, or None."""
