@@ -3,6 +3,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from clocks import MovedClock
 from memorist.config import Settings
@@ -10,6 +11,9 @@ from memorist.memory import Memory
 from memorist.testing import HashEmbedder
 
 Open = Callable[..., Memory]
+
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -79,5 +79,5 @@ async def test_numbers_beyond_every_float_are_errors(alice: Memory) -> None:
 
 def test_an_error_shows_any_value_in_short() -> None:
     assert shown("tea") == "'tea'"
-    assert shown("x" * 1000) == f"'{'x' * 79}… (1,002 characters)"
+    assert shown("x" * 1000) == f"'{'x' * 59}… (1,002 characters)"
     assert shown(10**5000) == "int too long to show"

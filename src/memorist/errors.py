@@ -52,7 +52,7 @@ __all__ = [
     "shown",
 ]
 
-_LONGEST_SHOWN = 80
+_LONGEST_SHOWN = 60
 
 
 class MemoristError(Exception):
