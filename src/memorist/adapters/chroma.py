@@ -1,17 +1,15 @@
 """Collections in a Chroma folder, written and searched directly: what Mango, Promptise and LoCAL2 keep."""
 
 import asyncio
-import os
-import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
+from memorist.chroma_client import connect
 from memorist.embedders import Embedder, Role, open_embedder
 from memorist.errors import (
     ClosedError,
@@ -23,7 +21,6 @@ from memorist.errors import (
     StoreError,
     StoreFullError,
     StoreUnavailableError,
-    missing_extra,
 )
 
 __all__ = ["ChromaFolder", "Embedding", "Row", "Rows", "translated"]
@@ -69,7 +66,7 @@ class ChromaFolder:
     def __init__(self, folder: str | Path | None, embedding: "Embedding") -> None:
         self.where = "Chroma in memory" if folder is None else str(folder)
         with translated(self.where):
-            self.client, self._release = _connect(None if folder is None else Path(folder).expanduser().absolute())
+            self.client, self._release = connect(None if folder is None else Path(folder).expanduser().absolute())
         self.embedding = embedding
 
     def rows(self, collection: str) -> "Rows":
@@ -266,51 +263,3 @@ def _best_first(answer: Mapping[str, Any], similarities: Sequence[float]) -> lis
 def _cosine(one: Any, other: Any) -> float:
     lengths = float(np.linalg.norm(one) * np.linalg.norm(other))
     return float(one @ other) / lengths if lengths else 0.0
-
-
-def _connect(folder: Path | None) -> tuple[Any, Callable[[], None]]:
-    """Return a client with telemetry off, and the function that releases it."""
-    # The environment turns telemetry off in the settings of other clients in this process, too: Chroma refuses a
-    # second client of a folder whose settings are not the first one's.
-    os.environ.setdefault("ANONYMIZED_TELEMETRY", "False")
-    try:
-        chromadb = import_module("chromadb")
-    except ImportError as error:
-        raise missing_extra("chromadb", "chroma") from error
-    if folder is None:
-        return _in_memory(chromadb)
-    if folder.exists() and not folder.is_dir():
-        raise StoreUnavailableError(f"{folder} is a file; Chroma keeps its data in a folder")
-    folder.mkdir(parents=True, exist_ok=True)
-    client = chromadb.PersistentClient(str(folder), _settings(str(folder)))
-    return client, lambda: _close(client)
-
-
-def _in_memory(chromadb: Any) -> tuple[Any, Callable[[], None]]:
-    """Return a client of a database of its own, which its release drops."""
-    settings = _settings("ephemeral")
-    first = chromadb.EphemeralClient(settings)
-    name = f"memory-{uuid.uuid4().hex}"
-    admin = chromadb.AdminClient(first.get_settings())
-    admin.create_database(name)
-    client = chromadb.EphemeralClient(settings, database=name)
-
-    def release() -> None:
-        with suppress(Exception):  # a database that is left over in memory harms nobody
-            admin.delete_database(name)
-        _close(client)
-        _close(first)
-
-    return client, release
-
-
-def _settings(system: str) -> Any:
-    """Return settings without telemetry, or those with which this process opened the system already."""
-    shared = import_module("chromadb.api.shared_system_client").SharedSystemClient
-    begun = getattr(shared, "_identifier_to_system", {}).get(system)
-    return import_module("chromadb.config").Settings(anonymized_telemetry=False) if begun is None else begun.settings
-
-
-def _close(client: Any) -> None:
-    if hasattr(client, "close"):  # chromadb before 1.1 has none
-        client.close()

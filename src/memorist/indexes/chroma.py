@@ -1,17 +1,14 @@
 """An index in Chroma: on a server, in a folder, or in memory."""
 
-import os
-import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import numpy as np
 
-from memorist.errors import ClosedError, missing_extra
+from memorist.chroma_client import connect
+from memorist.errors import ClosedError
 from memorist.indexes.address import Address, translated
 from memorist.indexes.base import Index, Near, Point, Position
 from memorist.stores.base import Vector
@@ -31,40 +28,16 @@ class ChromaIndex(Index):
         self.name = f"chroma {address.shown}"
         self._address = address
         self._client: Any = None
+        self._release: Callable[[], None] = lambda: None
 
     def open(self) -> None:
-        # Set in the environment, telemetry is off for every client of the same folder.
-        os.environ.setdefault("ANONYMIZED_TELEMETRY", "False")
-        try:
-            chromadb = import_module("chromadb")
-        except ImportError as error:
-            raise missing_extra("chromadb", "chroma") from error
-        at, settings = self._address.at, chromadb.Settings(anonymized_telemetry=False)
         with translated(self.name):
-            if isinstance(at, Path):
-                at.mkdir(parents=True, exist_ok=True)
-                self._client = chromadb.PersistentClient(str(at), settings)
-            elif at is None:  # clients in memory share one system; a separate database isolates this one
-                database = f"index-{uuid.uuid4().hex}"
-                chromadb.AdminClient(chromadb.EphemeralClient(settings).get_settings()).create_database(database)
-                self._client = chromadb.EphemeralClient(settings, database=database)
-            else:
-                url = urlsplit(at)
-                headers = {"Authorization": f"Bearer {self._address.key}"} if self._address.key else None
-                self._client = chromadb.HttpClient(
-                    host=url.hostname, port=url.port, ssl=url.scheme == "https", headers=headers, settings=settings
-                )
+            self._client, self._release = connect(self._address.at, self._address.key)
 
     def close(self) -> None:
         client, self._client = self._client, None
-        if client is None:
-            return
-        for each in (client, getattr(client, "_admin_client", None)):
-            session = getattr(getattr(each, "_server", None), "_session", None)
-            if session is not None:  # a client of a server forgets its connections without closing them
-                session.close()
-        if hasattr(client, "close"):  # chromadb before 1.1 has none
-            client.close()
+        if client is not None:
+            self._release()
 
     @contextmanager
     def _using(self) -> Iterator[Any]:

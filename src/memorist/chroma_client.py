@@ -1,0 +1,91 @@
+"""Clients of Chroma: of a server, of a folder, or in memory, with telemetry off."""
+
+import os
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from memorist.errors import StoreUnavailableError, missing_extra
+
+__all__ = ["connect"]
+
+
+def connect(at: Path | str | None, key: str | None = None) -> tuple[Any, Callable[[], None]]:
+    """Return a client, and the function that releases it.
+
+    Args:
+        at: a folder, which is made if it is missing; a server's URL; None for a database in memory that no other
+            client sees and that is dropped when it is released.
+        key: the server's key.
+
+    Raises:
+        StoreUnavailableError: the folder is a file.
+        MissingExtraError: chromadb is not installed.
+    """
+    # The environment turns telemetry off in the settings of other clients in this process, too: Chroma refuses a
+    # second client of a folder whose settings are not the first one's.
+    os.environ.setdefault("ANONYMIZED_TELEMETRY", "False")
+    try:
+        chromadb = import_module("chromadb")
+    except ImportError as error:
+        raise missing_extra("chromadb", "chroma") from error
+    if at is None:
+        return _in_memory(chromadb)
+    client = _in_folder(chromadb, at) if isinstance(at, Path) else _at_server(chromadb, at, key)
+    return client, lambda: _close(client)
+
+
+def _in_folder(chromadb: Any, folder: Path) -> Any:
+    if folder.exists() and not folder.is_dir():
+        raise StoreUnavailableError(f"{folder} is a file; Chroma keeps its data in a folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    return chromadb.PersistentClient(str(folder), _settings(str(folder)))
+
+
+def _at_server(chromadb: Any, url: str, key: str | None) -> Any:
+    parts = urlsplit(url)
+    return chromadb.HttpClient(
+        host=parts.hostname,
+        port=parts.port,
+        ssl=parts.scheme == "https",
+        headers={"Authorization": f"Bearer {key}"} if key else None,
+        settings=chromadb.Settings(anonymized_telemetry=False),
+    )
+
+
+def _in_memory(chromadb: Any) -> tuple[Any, Callable[[], None]]:
+    """Return a client of a database of its own: clients in memory share one system."""
+    settings = _settings("ephemeral")
+    first = chromadb.EphemeralClient(settings)
+    name = f"memory-{uuid.uuid4().hex}"
+    admin = chromadb.AdminClient(first.get_settings())
+    admin.create_database(name)
+    client = chromadb.EphemeralClient(settings, database=name)
+
+    def release() -> None:
+        with suppress(Exception):  # a database that is left over in memory harms nobody
+            admin.delete_database(name)
+        _close(client)
+        _close(first)
+
+    return client, release
+
+
+def _settings(system: str) -> Any:
+    """Return settings without telemetry, or those with which this process opened the system already."""
+    shared = import_module("chromadb.api.shared_system_client").SharedSystemClient
+    begun = getattr(shared, "_identifier_to_system", {}).get(system)
+    return import_module("chromadb.config").Settings(anonymized_telemetry=False) if begun is None else begun.settings
+
+
+def _close(client: Any) -> None:
+    for each in (client, getattr(client, "_admin_client", None)):
+        session = getattr(getattr(each, "_server", None), "_session", None)
+        if session is not None:  # a client of a server forgets its connections without closing them
+            session.close()
+    if hasattr(client, "close"):  # chromadb before 1.1 has none
+        client.close()
