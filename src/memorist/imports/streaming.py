@@ -18,6 +18,8 @@ _LONGEST = 200_000_000
 """Most characters of one value: what is held in memory at once."""
 _NEAR = 16
 """A word such as ``-Infinity`` that the end of a chunk cuts is an error this near to it."""
+_LONGEST_CUT = len("e+1")
+"""Characters that a number may need behind what is read as a shorter one."""
 _BLANKS = " \t\r\n"
 
 
@@ -108,7 +110,7 @@ class _Scanner:
                 raise self._error("it ends in the middle" if cut and self._ended else error.msg) from error
             except (ValueError, RecursionError) as error:
                 raise self._error(str(error)) from error
-            if end == len(self._text) and self._more():
+            if len(self._text) - end < _LONGEST_CUT and isinstance(value, int | float) and self._more():
                 continue  # a number may go on
             self._at = end
             return value
@@ -121,10 +123,12 @@ class _Scanner:
         if len(left) > _LONGEST:
             raise self._error(f"one value has more than {_LONGEST:,} characters")
         chunk = self._stream.read(max(_CHUNK, len(left)))
+        if not chunk:
+            self._ended = True
+            return False
         self._line += self._text.count("\n", 0, self._at)
         self._text, self._at = left + chunk, 0
-        self._ended = not chunk
-        return bool(chunk)
+        return True
 
     def _error(self, reason: str) -> FormatError:
         line = self._line + self._text.count("\n", 0, self._at)

@@ -1,0 +1,79 @@
+"""A million messages imported: how long, and how much memory.
+
+    python bench/load/imports.py [--messages 1000000] [--out FILE.json]
+
+A chat of Telegram's with so many messages is made in a temporary folder, read, and imported into an SQLite file. The
+embedder is a hash of the words (`HashEmbedder`, 64 dimensions), so that reading and storing are measured and no model:
+add its milliseconds for each message (bench/embedders).
+"""
+
+import asyncio
+import json
+import random
+import resource
+import tempfile
+import time
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from memorist import Memory
+from memorist.imports import load, survey
+from memorist.testing import HashEmbedder
+
+_WORDS = "coffee train garden sister budget deploy violin harbour recipe meeting winter lantern paper bridge".split()
+
+
+def make(path: Path, messages: int) -> None:
+    """Write a chat of so many messages."""
+    dice = random.Random(1)
+    with path.open("w", encoding="utf-8") as stream:
+        stream.write('{"name": "Bob", "type": "personal_chat", "id": 1, "messages": [')
+        for number in range(messages):
+            text = " ".join(dice.choices(_WORDS, k=12))
+            said = {"id": number, "type": "message", "date_unixtime": str(1_600_000_000 + 30 * number),
+                    "from": dice.choice(["Anna", "Bob"]), "from_id": "user1", "text": text}  # fmt: skip
+            stream.write(("," if number else "") + json.dumps(said))
+        stream.write("]}")
+
+
+def peak() -> int:
+    """Return the most memory that this process ever had, in MiB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
+async def measure(folder: Path, messages: int) -> dict[str, Any]:
+    """Import so many messages, and once more; return what that took."""
+    path = folder / "result.json"
+    make(path, messages)
+    before = peak()
+    begun = time.perf_counter()
+    told = survey(path)
+    figures: dict[str, Any] = {
+        "messages": told.messages, "file_mib": path.stat().st_size >> 20, "survey_s": time.perf_counter() - begun,
+        "survey_mib": peak() - before,
+    }  # fmt: skip
+    async with Memory.open(folder / "memory.db", embedder=HashEmbedder(64)) as memory:
+        for name in ("import", "again"):
+            begun = time.perf_counter()
+            report = await load(memory, path)
+            took = time.perf_counter() - begun
+            assert (report.added, report.existing) == ((messages, 0) if name == "import" else (0, messages))
+            figures |= {f"{name}_s": took, f"{name}_per_s": messages / took, f"{name}_mib": peak() - before}
+    return {name: round(value, 1) if isinstance(value, float) else value for name, value in figures.items()}
+
+
+def main() -> None:
+    parser = ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--messages", type=int, default=1_000_000)
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        figures = asyncio.run(measure(Path(folder), given.messages))
+    print(json.dumps(figures, indent=2))
+    if given.out is not None:
+        given.out.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
