@@ -1,5 +1,6 @@
 """import: other programs' data, recognised, shown, and stored once it is confirmed."""
 
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, replace
@@ -94,14 +95,12 @@ def _import(
     json: bool,
 ) -> Mapping[str, Any]:
     """Show what one source holds, store it if that is wanted, and return the report as JSON."""
-    from memorist.imports import Source, load, survey
+    from memorist.imports import load
 
-    async def look() -> "tuple[Source, Survey]":
-        source = Source(path)
-        with spinner(f"Reading {clean(source.name)}"):
-            return source, survey(source, format=format, options=options)
+    async def look() -> "tuple[Source, Options, Survey]":
+        return _looked(path, format, options)
 
-    source, found = run(look)
+    source, options, found = run(look)
     with source:
         if not json:
             _show(source.name, found)
@@ -125,6 +124,22 @@ def _import(
     bad = [{"file": each.file, "where": each.where, "reason": each.reason} for each in report.bad]
     counts = {"added": report.added, "revised": report.revised, "existing": report.existing}
     return {"found": _plain(found), **counts, "bad": bad}
+
+
+def _looked(path: str, format: str | None, options: "Options") -> "tuple[Source, Options, Survey]":
+    """Return a source and what it holds; ask at a terminal which column of a table is the text, if nothing says so."""
+    from memorist.imports import ColumnsError, Source, survey
+
+    source = Source(path)
+    while True:
+        try:
+            with spinner(f"Reading {clean(source.name)}"):
+                return source, options, survey(source, format=format, options=options)
+        except ColumnsError as error:
+            if not sys.stdin.isatty():
+                raise
+            column = typer.prompt(f"{clean(str(error))}\nThe column of the text")
+            options = replace(options, columns={**options.columns, "text": column})
 
 
 def _show(name: str, found: "Survey") -> None:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any
 
+from memorist.errors import InvalidInputError
 from memorist.records import Kind
 from memorist.times import TimeLike
 
 if TYPE_CHECKING:
     from memorist.imports.sources import Part
 
-__all__ = ["Bad", "Item", "Options", "Reader"]
+__all__ = ["Bad", "ColumnsError", "Item", "Options", "Reader"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +62,15 @@ class Bad:
 
     where: str
     reason: str
+
+
+class ColumnsError(InvalidInputError):
+    """A table does not say which column is the text, or has none of a name given; `columns` are those it has."""
+
+    def __init__(self, file: str, reason: str, columns: Sequence[str]) -> None:
+        self.columns = list(columns)
+        names = ", ".join(self.columns) or "none"
+        super().__init__(f"{file}: {reason}; name it, such as --text COLUMN; there are: {names}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,10 +14,12 @@ from memorist.imports.readers import (
     gemini,
     imessage,
     mail,
+    markdown,
     messages,
     sharegpt,
     signal,
     slack,
+    table,
     telegram,
     whatsapp,
 )
@@ -30,6 +32,7 @@ _OWN = (
     chatgpt, claude, claude_code, codex, gemini,
     telegram, slack, discord, signal, imessage, whatsapp, mail,
     sharegpt, messages,
+    markdown, table,
 )  # fmt: skip
 """In the order in which they are asked whether a file is theirs: the more general a form, the later."""
 

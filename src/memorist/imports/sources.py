@@ -68,6 +68,12 @@ class Source:
                 each.close()
 
     @property
+    def title(self) -> str:
+        """The name of the folder, or of the zip or file without its suffix."""
+        place = Path(self.name).expanduser().absolute()
+        return place.name if place.is_dir() else place.stem
+
+    @property
     def is_copy(self) -> bool:
         """Whether it is a copy of the standard input."""
         return self._copy is not None

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 
 from memorist.errors import FormatError, InvalidInputError
-from memorist.imports.reader import Bad, Item, Options, Reader
+from memorist.imports.reader import Bad, ColumnsError, Item, Options, Reader
 from memorist.imports.registry import reader_named, readers
 from memorist.imports.sources import Part, Source
 from memorist.records import Kind
@@ -134,6 +134,10 @@ def read_found(found: Found, options: Options) -> Iterator[tuple[Reader, Part, I
             for item in reader.read(part, options):
                 if isinstance(item, Bad) or item.content.strip():
                     yield reader, part, item
+        except ColumnsError as error:
+            if len(found.known) == 1:
+                raise
+            yield reader, part, Bad("", str(error).partition(": ")[2])
         except FormatError as error:
             yield reader, part, Bad("", str(error))
 

@@ -5,16 +5,13 @@ which the month is decided over the whole file.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import pairwise
-from typing import TypeAlias
 
+from memorist.imports.dates import Numbers, order_of
 from memorist.imports.reader import Bad, Item, Options, Reader
 from memorist.imports.sources import Part
-
-_Numbers: TypeAlias = tuple[int, int, int]
 
 _HEADER = re.compile(
     r"(?P<open>\[)?(?P<one>\d{1,4})(?:[./-] ?|년 )(?P<two>\d{1,2})(?:[./-] ?|월 )(?P<three>\d{1,4})(?:일|\.)?"
@@ -146,31 +143,16 @@ def _said(text: str) -> tuple[str, str | None]:
 
 def _order(part: Part) -> str:
     """Return which number of a date is which, as "dmy", "mdy" or "ymd", by all dates of the file."""
-    dates: dict[_Numbers, None] = {}
+    dates: dict[Numbers, None] = {}
     american = False
     for _, line in part.lines():
         if (header := _HEADER.match(_plain(line))) is not None:
             dates[_numbers(header)] = None
             american = american or (_half(header) is not None and "/" in header[0] and len(header["three"]) == 2)
-    seen = list(dates)
-    if any(one > 31 for one, _, _ in seen):
-        return "ymd"
-    day_first, month_first = (sum(each[place] > 12 for each in seen) for place in (0, 1))
-    if day_first != month_first:
-        return "dmy" if day_first > month_first else "mdy"
-    back = {order: _steps_back(seen, order) for order in ("dmy", "mdy")}
-    if back["dmy"] != back["mdy"]:
-        return min(back, key=lambda order: back[order])
-    return "mdy" if american else "dmy"
+    return order_of(dates, american=american)
 
 
-def _steps_back(dates: Sequence[_Numbers], order: str) -> int:
-    """Count how often a date of a file, in this order, lies before the one above it."""
-    days = [tuple(numbers[order.index(unit)] for unit in "ymd") for numbers in dates]
-    return sum(after < before for before, after in pairwise(days))
-
-
-def _numbers(header: re.Match[str]) -> _Numbers:
+def _numbers(header: re.Match[str]) -> Numbers:
     return int(header["one"]), int(header["two"]), int(header["three"])
 
 

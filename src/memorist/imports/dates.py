@@ -1,0 +1,55 @@
+"""Dates of numbers alone, in which the day or the month may stand first."""
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import TypeAlias
+
+__all__ = ["Numbers", "numbers_of", "order_of", "with_year_first"]
+
+Numbers: TypeAlias = tuple[int, int, int]
+
+_DATE = re.compile(r"(\d{1,4})[./-](\d{1,2})[./-](\d{1,4})(?!\d)")
+
+
+def order_of(dates: Iterable[Numbers], *, american: bool = False) -> str:
+    """Return which number is which in the dates of a file, as "dmy", "mdy" or "ymd".
+
+    A number over 31 is a year, one over 12 a day. Where there is none, time goes on in a file: the order counts in
+    which fewer dates lie before the one above.
+
+    Args:
+        dates: the dates in the order of the file, each once.
+        american: what decides when nothing else does: whether the month stands first.
+    """
+    seen = list(dict.fromkeys(dates))
+    if any(one > 31 for one, _, _ in seen):
+        return "ymd"
+    day_first, month_first = (sum(each[place] > 12 for each in seen) for place in (0, 1))
+    if day_first != month_first:
+        return "dmy" if day_first > month_first else "mdy"
+    back = {order: _steps_back(seen, order) for order in ("dmy", "mdy")}
+    if back["dmy"] != back["mdy"]:
+        return min(back, key=lambda order: back[order])
+    return "mdy" if american else "dmy"
+
+
+def numbers_of(text: str) -> Numbers | None:
+    """Return the numbers of the date that a text begins with, None where it begins with none."""
+    found = _DATE.match(text)
+    return None if found is None else (int(found[1]), int(found[2]), int(found[3]))
+
+
+def with_year_first(text: str, order: str) -> str:
+    """Return a text that begins with a date of this order with the date as ISO 8601 has it."""
+    found = _DATE.match(text)
+    if found is None:
+        return text
+    year, month, day = (int(found[1 + order.index(unit)]) for unit in "ymd")
+    return f"{year + 2000 if year < 100 else year:04}-{month:02}-{day:02}{text[found.end() :]}"
+
+
+def _steps_back(dates: Sequence[Numbers], order: str) -> int:
+    """Count how often a date, in this order, lies before the one above it."""
+    days = [tuple(numbers[order.index(unit)] for unit in "ymd") for numbers in dates]
+    return sum(after < before for before, after in pairwise(days))

@@ -1,0 +1,171 @@
+"""Notes in Markdown: a folder of them, such as an Obsidian vault, or one file.
+
+Each section is a note: its text below the headings that lead to it, so that both are found. A long one is cut between
+paragraphs. Front matter becomes metadata.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from memorist.errors import InvalidInputError
+from memorist.imports.reader import Bad, Item, Options, Reader
+from memorist.imports.sources import Part
+from memorist.records import Kind
+from memorist.times import parse_time
+
+_LONGEST = 2_000
+"""Most characters of a note; a paragraph is never cut."""
+_SUFFIXES = (".md", ".markdown", ".mdown")
+_HEADING = re.compile(r"(#{1,6})\s+(.*?)(?:\s+#+)?\s*$")
+_FENCE = re.compile(r"\s{0,3}(```|~~~)")
+_LINK = re.compile(r"(!?)\[\[([^\[\]|#^]*)([#^][^\[\]|]*)?(?:\|([^\[\]]*))?\]\]")
+_TAG = re.compile(r"(?<![\w#/&`])#([^\W\d][\w/-]*)")
+_COMMENT = re.compile(r"%%.*?%%|<!--.*?-->", re.DOTALL)
+_TRAILING = re.compile(r"(?: \^[\w-]+)?[ \t]*$", re.MULTILINE)
+"""An id of a block, and blanks, at the end of a line."""
+_FIELD = re.compile(r"([\w][\w .-]*?)\s*:(?:\s+(.*))?$")
+_DATES = ("date", "created", "created_at", "creation date", "published")
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+@dataclass(slots=True)
+class _Section:
+    line: int
+    headings: list[str]
+    lines: list[str] = field(default_factory=list)
+
+
+def recognise(part: Part) -> bool:
+    """Whether a file is named as Markdown."""
+    return part.pure.suffix.lower() in _SUFFIXES
+
+
+def read(part: Part, options: Options) -> Iterator[Item | Bad]:
+    """Yield each section of a file."""
+    lines = part.lines()
+    begun, front = _front_matter(lines)
+    about = {name: value for name, value in front.items() if name.lower() not in _DATES}
+    when = _time(front, part.title)
+    seen: Counter[str] = Counter()
+    for section in _sections(begun, lines, part.title):
+        text = _COMMENT.sub("", "\n".join(section.lines))
+        found = {**about, "file": part.name, **_links_and_tags(text, about)}
+        for piece in _pieces(_plain(text)):
+            place = "#".join([part.name, *section.headings])
+            seen[place] += 1
+            yield Item(
+                content=" › ".join([part.title, *section.headings]) + f"\n\n{piece}",
+                where=f"line {section.line}",
+                kind=Kind.NOTE,
+                conversation=part.source.title,
+                id=place if seen[place] == 1 else f"{place}/{seen[place]}",
+                happened_at=when,
+                metadata=found,
+            )
+
+
+def _sections(begun: list[tuple[int, str]], lines: Iterator[tuple[int, str]], title: str) -> Iterator[_Section]:
+    """Yield the sections that have a text, each with its headings; that of the file itself is left out."""
+    above: list[tuple[int, str]] = []
+    section, fence = _Section(1, []), ""
+    for number, line in (*begun, *lines):
+        mark = _FENCE.match(line)
+        if mark is not None and fence in ("", mark[1]):
+            fence = "" if fence else mark[1]
+        heading = None if fence or mark else _HEADING.fullmatch(line)
+        if heading is None:
+            section.lines.append(line)
+            continue
+        if any(map(str.strip, section.lines)):
+            yield section
+        level = len(heading[1])
+        above = [*((depth, name) for depth, name in above if depth < level), (level, _plain(heading[2]))]
+        section = _Section(number, [name for _, name in above if name != title])
+    if any(map(str.strip, section.lines)):
+        yield section
+
+
+def _plain(text: str) -> str:
+    """Return a text with links as they are read, without ids of blocks."""
+
+    def shown(link: re.Match[str]) -> str:
+        embedded, target, place, label = link.groups()
+        return "" if embedded else label or (target or (place or "")[1:])
+
+    return _TRAILING.sub("", _LINK.sub(shown, text)).strip()
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Yield a text in pieces of whole paragraphs."""
+    piece = ""
+    for paragraph in re.split(r"\n\s*\n", text):
+        if piece and len(piece) + len(paragraph) > _LONGEST:
+            yield piece
+            piece = ""
+        piece = f"{piece}\n\n{paragraph}" if piece else paragraph
+    if piece:
+        yield piece
+
+
+def _links_and_tags(text: str, about: dict[str, Any]) -> dict[str, list[str]]:
+    given = about.get("tags") or []
+    tags = [*(given if isinstance(given, list) else str(given).replace(",", " ").split()), *_TAG.findall(text)]
+    links = [target.strip() for _, target, _, _ in _LINK.findall(text) if target.strip()]
+    return {"tags": [*dict.fromkeys(str(tag).lstrip("#") for tag in tags)], "links": [*dict.fromkeys(links)]}
+
+
+# --- front matter ----------------------------------------------------------------------------------------
+
+
+def _front_matter(lines: Iterator[tuple[int, str]]) -> tuple[list[tuple[int, str]], dict[str, Any]]:
+    """Return the lines that were read and are none of it, and its fields: texts, and lists of texts."""
+    first = next(lines, None)
+    if first is None or first[1].rstrip() != "---":
+        return ([] if first is None else [first]), {}
+    read = [first]
+    for number, line in lines:
+        read.append((number, line))
+        if line.rstrip() in ("---", "..."):
+            return [], _fields([line for _, line in read[1:-1]])
+    return read, {}  # it never ends: a rule, and no front matter
+
+
+def _fields(lines: list[str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    name = ""
+    for line in lines:
+        inner = line.strip()
+        if inner.startswith("- ") and name:
+            listed = found.get(name)
+            found[name] = [*(listed if isinstance(listed, list) else []), _scalar(inner[2:])]
+        elif (given := _FIELD.fullmatch(line.rstrip())) is not None:
+            name, value = given[1], (given[2] or "").strip()
+            is_list = value.startswith("[") and value.endswith("]")
+            found[name] = (
+                [_scalar(each) for each in value[1:-1].split(",") if each.strip()] if is_list else _scalar(value)
+            )
+    return {name: value for name, value in found.items() if value not in ("", [])}
+
+
+def _scalar(text: str) -> str:
+    text = text.strip()
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
+
+
+def _time(front: dict[str, Any], title: str) -> Any:
+    """Return the date that the front matter names, or that the file is named after."""
+    given = next((value for name, value in front.items() if name.lower() in _DATES), None)
+    day = _DAY.match(title)
+    for text in (given, day and day[0]):
+        try:
+            if isinstance(text, str):
+                return parse_time(text)
+        except InvalidInputError:
+            continue
+    return None
+
+
+READER = Reader("markdown", "Markdown", recognise, read)

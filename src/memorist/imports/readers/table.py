@@ -1,0 +1,122 @@
+"""Tables: CSV and TSV, with a column for the text, and others for its time, speaker, conversation and id.
+
+Columns are known by their usual names, or named. Rows with a speaker or a conversation are messages, others notes; what
+the other columns hold becomes metadata.
+"""
+
+import csv
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from typing import TextIO
+
+from memorist.errors import FormatError
+from memorist.imports.dates import numbers_of, order_of, with_year_first
+from memorist.imports.reader import Bad, ColumnsError, Item, Options, Reader
+from memorist.imports.sources import Part
+from memorist.records import Kind
+
+_SUFFIXES = (".csv", ".tsv", ".tab")
+_USUAL: Mapping[str, tuple[str, ...]] = {
+    "text": ("text", "content", "message", "body", "note", "memory", "comment", "description"),
+    "time": ("time", "timestamp", "date", "datetime", "created_at", "created", "sent_at", "when"),
+    "speaker": ("speaker", "author", "from", "sender", "name", "role"),
+    "conversation": (
+        "conversation",
+        "conversation_id",
+        "session",
+        "session_id",
+        "thread",
+        "channel",
+        "chat",
+        "chat_id",
+    ),
+    "id": ("id", "message_id", "uuid"),
+}
+_LONGEST = 10_000_000
+
+
+def recognise(part: Part) -> bool:
+    """Whether a file is named as a table."""
+    return part.pure.suffix.lower() in _SUFFIXES
+
+
+def read(part: Part, options: Options) -> Iterator[Item | Bad]:
+    """Yield each row.
+
+    Raises:
+        ColumnsError: it is not known which column is the text, or there is none of a name given.
+    """
+    with part.text() as stream:
+        header, _ = _opened(part, stream)
+    columns = _columns(part, header, options)
+    order = order_of(_dates(part, columns["time"])) if "time" in columns else ""
+    talks = "speaker" in columns or "conversation" in columns
+    with part.text() as stream:
+        _, rows = _opened(part, stream)
+        for line, row in rows:
+            if len(row) > len(header):
+                yield Bad(f"line {line}", f"it has {len(row)} columns, and the header {len(header)}")
+                continue
+            fields = dict(zip(header, row, strict=False))
+            named = {name: value for name, column in columns.items() if (value := fields.pop(column, "").strip())}
+            when = named.get("time")
+            yield Item(
+                content=named.get("text", ""),
+                where=f"line {line}",
+                kind=Kind.MESSAGE if talks else Kind.NOTE,
+                conversation=named.get("conversation") or part.title,
+                id=named.get("id"),
+                speaker=named.get("speaker"),
+                happened_at=None if when is None else with_year_first(when, order),
+                metadata=fields,
+            )
+
+
+def _columns(part: Part, header: list[str], options: Options) -> dict[str, str]:
+    """Return which column is what: as the options say, or by its usual name."""
+    by_name = {column.strip().lower(): column for column in reversed(header)}
+    found: dict[str, str] = {}
+    for name, usual in _USUAL.items():
+        given = options.columns.get(name)
+        if given is not None and given.strip().lower() not in by_name:
+            raise ColumnsError(part.name, f"there is no column {given!r}", header)
+        column = next(
+            (by_name[each.lower()] for each in ([given.strip()] if given else usual) if each.lower() in by_name), None
+        )
+        if column is not None and column not in found.values():
+            found[name] = column
+    if "text" not in found:
+        raise ColumnsError(part.name, "which column is the text is not known", header)
+    return found
+
+
+def _opened(part: Part, stream: TextIO) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+    """Return the header, and the rows with the numbers of their lines."""
+    first = stream.readline(_LONGEST)
+    tabs = part.pure.suffix.lower() != ".csv"
+    delimiter = "\t" if tabs else max(",;\t|", key=first.count)
+    csv.field_size_limit(_LONGEST)
+    reader = csv.reader(chain([first], stream), delimiter=delimiter)
+    header = next(reader, [])
+
+    def rows() -> Iterator[tuple[int, list[str]]]:
+        try:
+            for row in reader:
+                if any(map(str.strip, row)):
+                    yield reader.line_num, row
+        except csv.Error as error:
+            raise FormatError(f"not a table at line {reader.line_num}: {error}") from error
+
+    return header, rows()
+
+
+def _dates(part: Part, column: str) -> Iterator[tuple[int, int, int]]:
+    with part.text() as stream:
+        header, rows = _opened(part, stream)
+        place = header.index(column)
+        for _, row in rows:
+            if len(row) > place and (numbers := numbers_of(row[place].strip())) is not None:
+                yield numbers
+
+
+READER = Reader("table", "Table", recognise, read)
