@@ -14,10 +14,12 @@ from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parent.parent
 OUTSIDE = [
-    *sorted(ROOT.glob("*.md")), ROOT / "LICENSE",
+    *sorted(ROOT.glob("*.md")),
+    *sorted(ROOT.glob("bench/*/README.md")),
+    *sorted(ROOT.glob("examples/*.*")),
+    ROOT / "LICENSE",
     ROOT / "src/memorist/embedders/model_license.txt",
-    *sorted(ROOT.glob("bench/*/README.md")), *sorted(ROOT.glob("examples/*.*")),
-]  # fmt: skip
+]
 LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)")
 NAMED_FENCE = re.compile(r"^```(\w+) (\S+)$", re.MULTILINE)
 
