@@ -1,5 +1,7 @@
 import asyncio
 import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -11,6 +13,7 @@ import pytest
 
 from clocks import MovedClock
 from inside import core_of
+from memorist import sync
 from memorist.errors import (
     ClosedError,
     ConflictError,
@@ -20,6 +23,7 @@ from memorist.errors import (
     NotFoundError,
     ScopeError,
     StoreBusyError,
+    UnknownArgumentError,
 )
 from memorist.memory import Memory
 from memorist.records import Action, Draft, Kind, Record
@@ -688,3 +692,18 @@ async def test_a_memory_of_this_process_alone_can_be_backed_up(tmp_path: Path) -
         target = await memory.backup(tmp_path / "backup.db")
     async with Memory.open(target, embedder=HashEmbedder()) as copy:
         assert await copy.get(record.id) == record
+
+
+def test_a_memory_is_opened_and_not_made(tmp_path: Path) -> None:
+    for wrong in ((), ("agent.db",), (tmp_path,)):
+        with pytest.raises(UnknownArgumentError, match=r"Memory\.open\(path\)"):
+            Memory(*wrong)
+        with pytest.raises(UnknownArgumentError, match=r"Memory\.open\(path\)"):
+            sync.Memory(*wrong)
+    with pytest.raises(UnknownArgumentError, match=r"Memory\.open\(path\)"):
+        Memory(user="alice")
+
+
+def test_the_package_lists_every_public_name() -> None:
+    line = "import memorist, sys; assert {*memorist.__all__} <= {*dir(memorist)}; assert 'numpy' not in sys.modules"
+    subprocess.run([sys.executable, "-c", line], check=True)

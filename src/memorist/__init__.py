@@ -49,3 +49,8 @@ def __getattr__(name: str) -> object:
     value: object = getattr(import_module(_HOMES.get(name, "memorist.records")), name)
     globals()[name] = value
     return value
+
+
+def __dir__() -> list[str]:
+    """Return every public name, imported or not."""
+    return sorted({*globals(), *__all__})

@@ -6,12 +6,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from memorist.config import Settings
+from memorist.errors import UnknownArgumentError
 from memorist.kinds import Conversation, Episodes, Experiences, Facts, Notes, Tools, Topics
 from memorist.scope import DEFAULT_TENANT, Scope
 from memorist.verbs import Verbs
 
 if TYPE_CHECKING:
     from memorist.embedders import EmbedderSpec
+    from memorist.engine import Engine
     from memorist.engine.traced import Telemetry, Watch
     from memorist.indexes import Index
 
@@ -34,6 +36,11 @@ class Memory(Verbs):
     called from any thread and event loop. All raise `ClosedError` when the memory is not open and
     `StoreError` when the store fails; a verb that raises has changed nothing.
     """
+
+    def __init__(self, engine: "Engine | None" = None, scope: Scope | None = None, **unknown: Any) -> None:
+        if engine is None or scope is None or unknown:
+            raise UnknownArgumentError("Memory.open(path) opens a memory, and Memory.connect(url) one at a server")
+        super().__init__(engine, scope)
 
     @classmethod
     def open(

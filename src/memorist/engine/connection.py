@@ -78,7 +78,7 @@ class Connection:
         import httpcore
 
         if self._home is None:
-            raise ClosedError("the memory is not open; use `async with Memory.connect(...)`, or `await` it")
+            raise ClosedError("the memory is not open; open it with `Memory.connect(...)` in a `with` or `async with`")
         loop = asyncio.get_running_loop()
         if (pool := self._pools.get(loop)) is None:
             pool = self._pools[loop] = httpcore.AsyncConnectionPool(
