@@ -29,6 +29,7 @@ async def test_lines_come_in_the_order_of_time_under_their_day_and_speaker(alice
     await alice.remember(TALK)
     told = await alice.context("cello lesson of Bo", min_confidence=0)
     assert told.text.count("8 May 2023") == 1
+    assert "| [9 Jun 2023] Bo: My cello broke." in told.text
     assert told.text.index("[8 May 2023]") < told.text.index("strict") < told.text.index("[9 Jun 2023]")
     assert told.text.count("Bo: ") == 2
     assert "yesterday (7 May 2023)" in told.text

@@ -76,7 +76,7 @@ class Chosen:
         if line.standing:
             return f"{LINE}- {line.shown}"
         at = line.record.at
-        header = "" if at.date() in self._days else LINE + header_of(at, self._now)
+        header = "" if at.date() in self._days else header_of(at, self._now)
         if line.speaker is None:
             return f"{LINE}{header}- {line.shown}"
         known = (line.record.scope.session, line.speaker) in self._speakers

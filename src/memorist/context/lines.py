@@ -72,9 +72,9 @@ def _when(line: Line) -> tuple[datetime, datetime, str]:
 
 
 def header_of(at: datetime, now: datetime | None) -> str:
-    """Return the row that stands above what is of one day; with `now`, it says how long ago that was."""
+    """Return what stands before the first line of a day; with `now`, it says how long ago that was."""
     ago = since(at, now) if now is not None else ""
-    return f"[{day_of(at)}, {ago}]" if ago else f"[{day_of(at)}]"
+    return f"[{day_of(at)}, {ago}] " if ago else f"[{day_of(at)}] "
 
 
 def laid_out(lines: Sequence[Line], now: datetime | None = None) -> str:
@@ -86,13 +86,13 @@ def laid_out(lines: Sequence[Line], now: datetime | None = None) -> str:
             rows.append(f"- {line.shown}")
             continue
         at, here = line.record.at, line.record.scope.session
-        if at.date() != day:
-            rows.append(header_of(at, now))
+        header = "" if at.date() == day else header_of(at, now)
+        if header:
             speaker = None
         elif here != talk and line.speaker is not None:
             rows.append(_BREAK)
             speaker = None
-        rows.append(_row(line, speaker))
+        rows.append(header + _row(line, speaker))
         day, talk, speaker = at.date(), here, line.speaker
     return frame("\n".join(rows), note=_NOTE)
 
