@@ -209,15 +209,11 @@ class MemoristSaver(BaseCheckpointSaver[int]):
 
     async def _records(self, prefix: str, chosen: dict[str, Any], size: int = _PAGE) -> AsyncIterator[Record]:
         """Yield the records whose keys begin so and whose payload is so, in the order of their keys."""
-        cursor = None
-        while size > 0:
-            page = await self._memory.browse(
-                kind=Kind.TOPIC, key_prefix=prefix, payload=chosen or None, order="key", limit=size, cursor=cursor
-            )
-            for record in page.records:
+        if size > 0:
+            async for record in self._memory.iterate(
+                kind=Kind.TOPIC, key_prefix=prefix, payload=chosen or None, order="key", page=size
+            ):
                 yield record
-            if (cursor := page.next) is None:
-                return
 
     # --- the same, blocking ----------------------------------------------------------------------------
 

@@ -213,7 +213,11 @@ def _conditions(op: SearchOp) -> dict[str, Any] | None:
 
 async def _every(memory: Memory, prefix: str, payload: dict[str, Any] | None, size: int) -> AsyncIterator[Record]:
     """Yield the records of all items whose keys begin so, newest first."""
-    streams = [_of_kind(memory, kind, prefix, payload, size) for kind in _KINDS]
+    if size < 1:
+        return
+    # One stream for each kind: a key's index goes by kind.
+    chosen: dict[str, Any] = {"key_prefix": prefix, "payload": payload}
+    streams = [memory.iterate(kind=kind, order="newest", page=size, **chosen) for kind in _KINDS]
     heads = [await anext(stream, None) for stream in streams]
     while found := [
         (head.at, head.created_at, head.id, position) for position, head in enumerate(heads) if head is not None
@@ -222,19 +226,6 @@ async def _every(memory: Memory, prefix: str, payload: dict[str, Any] | None, si
         if (record := heads[position]) is not None:
             yield record
         heads[position] = await anext(streams[position], None)
-
-
-async def _of_kind(
-    memory: Memory, kind: Kind, prefix: str, payload: dict[str, Any] | None, size: int
-) -> AsyncIterator[Record]:
-    """Yield the records of one kind; a key's index goes by kind."""
-    cursor = None
-    while size > 0:
-        page = await memory.browse(kind=kind, key_prefix=prefix, payload=payload, limit=size, cursor=cursor)
-        for record in page.records:
-            yield record
-        if (cursor := page.next) is None:
-            return
 
 
 def _fits(namespace: tuple[str, ...], condition: MatchCondition) -> bool:

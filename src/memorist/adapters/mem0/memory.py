@@ -277,15 +277,13 @@ class AsyncMemory:
         memory = await self._of(asked.owner)
         passes = asked.test(show_expired, memory.clock())
         found: list[Record] = []
-        cursor = None
-        while len(found) < asked.top_k:
-            page = await memory.browse(
-                kind=KINDS, where=asked.split.where, limit=min(asked.top_k + 1, _PAGE), cursor=cursor
-            )
-            found += filter(passes, page.records)
-            if (cursor := page.next) is None:
+        page = min(asked.top_k + 1, _PAGE)
+        async for each in memory.iterate(kind=KINDS, where=asked.split.where, order="newest", page=page):
+            if passes(each):
+                found.append(each)
+            if len(found) == asked.top_k:
                 break
-        return {"results": [item(each, with_score=False) for each in found[: asked.top_k]]}
+        return {"results": [item(each, with_score=False) for each in found]}
 
     async def search(
         self,

@@ -10,8 +10,6 @@ from memorist.records import Record
 
 __all__ = ["MemoristProvider"]
 
-_PAGE = 500
-
 
 class MemoristProvider:
     """Stores notes, and finds what `Memory.recall` finds; a user is a wall in the store.
@@ -49,13 +47,14 @@ class MemoristProvider:
         self._check_open()
         memory = self._of(owner_of(self, "list_entries", user_id))
         found: list[MemoryResult] = []
-        cursor = None
-        while len(found) < limit:
-            page = await memory.browse(order="oldest", limit=_PAGE, cursor=cursor)
-            found += [_result(each, 1.0) for each in page.records if matches(each.metadata, metadata)]
-            if (cursor := page.next) is None:
+        if limit < 1:
+            return found
+        async for each in memory.iterate(order="oldest"):
+            if matches(each.metadata, metadata):
+                found.append(_result(each, 1.0))
+            if len(found) == limit:
                 break
-        return found[: max(limit, 0)]
+        return found
 
     async def add(self, content: str, *, metadata: dict[str, Any] | None = None, user_id: str | None = None) -> str:
         """Store a text, and return its id. Metadata that is not JSON is stored as text."""
