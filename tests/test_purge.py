@@ -154,7 +154,9 @@ async def test_a_purge_during_a_reindex(path: Path) -> None:
         await Life(memory, 4).pass_by(20, "anna")
         store = core_of(memory).store
         rows = await store.to_reembed("next-v1", 1000)
-        staged = [Staged(n, version, np.ones(3, np.float32), record.text) for n, version, record in rows]
+        staged = [
+            Staged(record.scope.wall, n, version, np.ones(3, np.float32), record.text) for n, version, record in rows
+        ]
         await store.stage("next-v1", staged)
         await memory.purge(user=VICTIM)
         assert traces(path, VICTIM, MARK) == {}

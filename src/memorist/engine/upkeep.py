@@ -46,7 +46,7 @@ async def reindex(core: Core, scope: Scope, request: requests.Reindex) -> int:
             total = total or await core.store.left_to_reembed(fingerprint)
             vectors = await embedded(core.embedder, [record for _, _, record in rows])
             staged = [
-                Staged(number, version, np.asarray(vector), terms_of(record), marks_of(record))
+                Staged(record.scope.wall, number, version, np.asarray(vector), terms_of(record), marks_of(record))
                 for (number, version, record), vector in zip(rows, vectors, strict=True)
             ]
             await core.store.stage(fingerprint, staged)

@@ -94,6 +94,7 @@ class Entry(NamedTuple):
 class Staged(NamedTuple):
     """The new vector, terms and marks of one version of a record, during a reindex."""
 
+    wall: Wall
     number: int
     version: int
     vector: Vector

@@ -16,10 +16,8 @@ if TYPE_CHECKING:
 
     Connection: TypeAlias = AsyncConnection[tuple[Any, ...]]
 
-__all__ = ["Key", "adopt", "count_missing", "missing", "put_meta", "read_meta", "stage"]
+__all__ = ["adopt", "count_missing", "missing", "put_meta", "read_meta", "stage"]
 
-Key: TypeAlias = tuple[str, str, int]
-"""The primary key of a record: tenant, user, number."""
 _MISSING = (
     "FROM {s}.records AS r JOIN {s}.indexed AS i USING (tenant, user_name, number)"
     " LEFT JOIN {s}.staged AS s ON s.tenant = r.tenant AND s.user_name = r.user_name AND s.number = r.number"
@@ -50,21 +48,28 @@ async def _begin(connection: "Connection", schema: str, fingerprint: str) -> Non
         await put_meta(connection, schema, "staged", fingerprint)
 
 
-async def missing(
-    connection: "Connection", schema: str, fingerprint: str, limit: int, after: Key
-) -> list[tuple[Key, int, Record]]:
-    """Return records beyond `after` that have no staged vector yet, as (key, version, record)."""
+async def missing(connection: "Connection", schema: str, fingerprint: str, limit: int) -> list[tuple[int, int, Record]]:
+    """Return records that have no staged vector yet, as (number, version, record)."""
     await _begin(connection, schema, fingerprint)
     cursor = await connection.execute(
-        f"SELECT r.tenant, r.user_name, r.number, r.version, {_SELECTED} {_MISSING.format(s=schema)}"
-        " AND (r.tenant, r.user_name, r.number) > (%s, %s, %s)"
-        " ORDER BY r.tenant, r.user_name, r.number LIMIT %s".encode(),
-        (*after, limit),
+        f"SELECT tenant, user_name, number FROM {schema}.staged"
+        " ORDER BY tenant DESC, user_name DESC, number DESC LIMIT 1".encode()
     )
-    return [
-        ((tenant, user, number), version, record_from(row, Wall(tenant, user or None)))
-        for tenant, user, number, version, *row in await cursor.fetchall()
-    ]
+    start = ("", "", 0)
+    # Mostly the next ones; in the end those that changed meanwhile.
+    for after in dict.fromkeys((await cursor.fetchone() or start, start)):
+        cursor = await connection.execute(
+            f"SELECT r.tenant, r.user_name, r.number, r.version, {_SELECTED} {_MISSING.format(s=schema)}"
+            " AND (r.tenant, r.user_name, r.number) > (%s, %s, %s)"
+            " ORDER BY r.tenant, r.user_name, r.number LIMIT %s".encode(),
+            (*after, limit),
+        )
+        if rows := await cursor.fetchall():
+            return [
+                (number, version, record_from(row, Wall(tenant, user or None)))
+                for tenant, user, number, version, *row in rows
+            ]
+    return []
 
 
 async def count_missing(connection: "Connection", schema: str, fingerprint: str) -> int:
@@ -76,14 +81,15 @@ async def count_missing(connection: "Connection", schema: str, fingerprint: str)
     return int(count)
 
 
-async def stage(connection: "Connection", schema: str, fingerprint: str, rows: Sequence[tuple[Key, Staged]]) -> None:
+async def stage(connection: "Connection", schema: str, fingerprint: str, rows: Sequence[Staged]) -> None:
     """Stage new vectors, terms and marks. Records forgotten meanwhile are ignored."""
     await _begin(connection, schema, fingerprint)
     values = []
-    for (tenant, user, number), row in rows:
+    for row in rows:
         terms, vector, marks = escaped(row.terms), np.asarray(row.vector, np.float32), " ".join(sorted(row.marks))
-        lexemes, length = lexemes_of(Wall(tenant, user or None), terms)
-        values.append((row.version, vector, terms, length, lexemes, marks, tenant, user, number))
+        lexemes, length = lexemes_of(row.wall, terms)
+        key = (row.wall.tenant, row.wall.user or "", row.number)
+        values.append((row.version, vector, terms, length, lexemes, marks, *key))
     async with connection.cursor() as cursor:
         await cursor.executemany(
             f"INSERT INTO {schema}.staged SELECT tenant, user_name, number, %s, %s, %s, %s, %s::tsvector, %s"

@@ -52,8 +52,6 @@ class PostgresStore(Store):
         self._open: Connections | None = None
         self._bound: str | None = None
         self._grouping = Grouping(self._write_together)
-        self._floor: reindexing.Key = ("", "", 0)
-        self._keys: dict[int, reindexing.Key] = {}
 
     def __repr__(self) -> str:
         return f"PostgresStore({self.options.shown!r})"
@@ -324,26 +322,13 @@ class PostgresStore(Store):
         self._bound = fingerprint
 
     async def to_reembed(self, fingerprint: str, limit: int) -> list[tuple[int, int, Record]]:
-        rows: list[tuple[reindexing.Key, int, Record]] = []
-        for floor in dict.fromkeys((self._floor, ("", "", 0))):  # the next ones, and at the end those changed meanwhile
-            rows = await self._upkeep(
-                lambda connection, floor=floor: reindexing.missing(  # type: ignore[misc]
-                    connection, self._schema, fingerprint, limit, floor
-                )
-            )
-            if rows:
-                break
-        self._floor = rows[-1][0] if rows else ("", "", 0)
-        self._keys.update({key[2]: key for key, _, _ in rows})
-        return [(key[2], version, record) for key, version, record in rows]
+        return await self._upkeep(lambda connection: reindexing.missing(connection, self._schema, fingerprint, limit))
 
     async def left_to_reembed(self, fingerprint: str) -> int:
         return await self._upkeep(lambda connection: reindexing.count_missing(connection, self._schema, fingerprint))
 
     async def stage(self, fingerprint: str, rows: Sequence[Staged]) -> None:
-        # A number that `to_reembed` has not returned in this process is ignored, and returned again later.
-        keyed = [(self._keys.pop(row.number, ("", "", row.number)), row) for row in rows]
-        await self._upkeep(lambda connection: reindexing.stage(connection, self._schema, fingerprint, keyed))
+        await self._upkeep(lambda connection: reindexing.stage(connection, self._schema, fingerprint, rows))
 
     async def adopt(self, fingerprint: str, dimensions: int) -> bool:
         done = await self._upkeep(

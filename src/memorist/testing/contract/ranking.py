@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from memorist.errors import EmbedderMismatchError, InvalidInputError
-from memorist.records import Action, Kind
+from memorist.records import Action, Kind, Record
 from memorist.stores.base import Staged, Store
 from memorist.testing.contract.base import (
     ALICE,
@@ -184,14 +184,14 @@ class RankingContract(Contract):
 
         rows = await store.to_reembed(NEXT, 2)
         assert len(rows) == 2
-        await store.stage(NEXT, [Staged(n, version, vector_of(r.text, 3), f"new {r.id}") for n, version, r in rows])
+        await store.stage(NEXT, [_staged(*row, "new") for row in rows])
         assert await store.left_to_reembed(NEXT) == 1
         assert await store.adopt(NEXT, 3) is False
         assert await store.fingerprint() == FINGERPRINT
         assert (await store.entries(ALICE, before.generation, before.epoch)).entries == []
 
         [(number, version, record)] = await store.to_reembed(NEXT, 2)  # what was staged is not asked for again
-        await store.stage(NEXT, [Staged(number, version, vector_of(record.text, 3), f"new {record.id}")])
+        await store.stage(NEXT, [_staged(number, version, record, "new")])
         assert await store.to_reembed(NEXT, 2) == []
         assert await store.adopt(NEXT, 3) is True
 
@@ -213,27 +213,25 @@ class RankingContract(Contract):
         await store.write(ALICE, [put(one), put(two)])
         rows = await store.to_reembed(NEXT, 9)
         await store.write(ALICE, [put(revised(one, content="changed")), *forgotten("two"), put(make_record("three"))])
-        await store.stage(NEXT, [Staged(n, version, vector_of(record.text, 3), "old") for n, version, record in rows])
+        await store.stage(NEXT, [_staged(*row, "old") for row in rows])
 
         assert await store.adopt(NEXT, 3) is False
         texts: list[str] = []
         while rows := await store.to_reembed(NEXT, 9):
             texts += [record.text for _, _, record in rows]
-            await store.stage(
-                NEXT, [Staged(n, version, vector_of(record.text, 3), "new") for n, version, record in rows]
-            )
+            await store.stage(NEXT, [_staged(*row, "new") for row in rows])
         assert sorted(texts) == ["about three", "changed"]
         assert await store.adopt(NEXT, 3) is True
         assert {id: entry.terms for id, entry in (await everything(store, ALICE)).items()} == {
-            "one": "new",
-            "three": "new",
+            "one": "new one",
+            "three": "new three",
         }
 
     @scenario
     async def test_a_reindex_for_another_embedder_begins_anew(self, store: Store) -> None:
         await store.write(ALICE, [put(make_record("one"))])
         [(number, version, record)] = await store.to_reembed(NEXT, 9)
-        await store.stage(NEXT, [Staged(number, version, vector_of(record.text, 3), "next")])
+        await store.stage(NEXT, [_staged(number, version, record, "next")])
 
         assert await store.left_to_reembed("third-v1") == 1
         assert len(await store.to_reembed("third-v1", 9)) == 1
@@ -274,3 +272,8 @@ class RankingContract(Contract):
                 await store.backup(target)
             assert sorted(Path(folder).iterdir()) == [target, bystander]
         assert await store.count(only(ALICE), ALL) == 100
+
+
+def _staged(number: int, version: int, record: Record, word: str) -> Staged:
+    """Return the next vector of a record, of three dimensions, with terms that tell it from the old."""
+    return Staged(record.scope.wall, number, version, vector_of(record.text, 3), f"{word} {record.id}")

@@ -276,7 +276,7 @@ class WritingContract(Contract):
             store.vectors(ALICE, [1]), store.search_words(ALICE, ["a"], 1), store.sweep(now()), store.purge(ALICE),
             store.remove(ALICE, ALL, at=now()),
             store.fingerprint(), store.bind("new-v1", 3), store.to_reembed("new-v1", 1),
-            store.left_to_reembed("new-v1"), store.stage("new-v1", [Staged(1, 1, vector_of("a"), "a")]),
+            store.left_to_reembed("new-v1"), store.stage("new-v1", [Staged(ALICE, 1, 1, vector_of("a"), "a")]),
             store.adopt("new-v1", 3),
         ):  # fmt: skip
             with pytest.raises(ClosedError):
