@@ -24,7 +24,7 @@ _FENCE = re.compile(r"\s{0,3}(```|~~~)")
 _LINK = re.compile(r"(!?)\[\[([^\[\]|#^]*)([#^][^\[\]|]*)?(?:\|([^\[\]]*))?\]\]")
 _TAG = re.compile(r"(?<![\w#/&`])#([^\W\d][\w/-]*)")
 _COMMENT = re.compile(r"%%.*?%%|<!--.*?-->", re.DOTALL)
-_TRAILING = re.compile(r"(?: \^[\w-]+)?[ \t]*$", re.MULTILINE)
+_TRAILING = re.compile(r"[ \t]*(?: \^[\w-]+)?[ \t]*$", re.MULTILINE)
 """An id of a block, and blanks, at the end of a line."""
 _FIELD = re.compile(r"([\w][\w .-]*?)\s*:(?:\s+(.*))?$")
 _DATES = ("date", "created", "created_at", "creation date", "published")
