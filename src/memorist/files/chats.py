@@ -25,7 +25,7 @@ from memorist.times import iso, parse_time
 if TYPE_CHECKING:
     from memorist.memory import Memory
 
-__all__ = ["Progress", "load_chat", "load_file"]
+__all__ = ["Progress", "load_chat", "load_file", "load_lines"]
 
 Progress: TypeAlias = Callable[[int, int | None, int], None]
 """Called with the bytes read, the bytes there are (None where that is not known), and the lines read."""
@@ -51,18 +51,23 @@ async def load_file(memory: Memory, path: str | os.PathLike[str], *, progress: P
         ScopeError: it is an export that holds another user's records.
     """
     with _opened(path) as stream:
-        lines = _lines_of(stream, progress)
-        seen: list[bytes] = []
-        for line in lines:
-            seen.append(line)
-            if line.strip():
-                break
-        if seen and (form := _NOT_TEXT.get(seen[0][:2])):
-            raise FormatError(f"{os.fspath(path)} is {form}; give it as plain text in UTF-8")
-        everything = chain(seen, lines)
-        if seen and is_export(seen[-1]):
-            return await memory.load(everything)
-        return await load_chat(memory, everything)
+        return await load_lines(memory, _lines_of(stream, progress), os.fspath(path))
+
+
+async def load_lines(memory: Memory, lines: Iterable[bytes], name: str = "it") -> LoadReport:
+    """Load the lines of a file, named so in errors; see `load_file`."""
+    begun = iter(lines)
+    seen: list[bytes] = []
+    for line in begun:
+        seen.append(line)
+        if line.strip():
+            break
+    if seen and (form := _NOT_TEXT.get(seen[0][:2])):
+        raise FormatError(f"{name} is {form}; give it as plain text in UTF-8")
+    everything = chain(seen, begun)
+    if seen and is_export(seen[-1]):
+        return await memory.load(everything)
+    return await load_chat(memory, everything)
 
 
 async def load_chat(memory: Memory, lines: Iterable[str | bytes]) -> LoadReport:

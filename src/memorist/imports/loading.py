@@ -7,13 +7,15 @@ import json
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from memorist.errors import InvalidInputError, MemoristError, ScopeError
+from memorist.files.chats import load_lines
 from memorist.files.storing import scoped_to, store_new
 from memorist.imports.reader import Bad, Item, Options, Reader
+from memorist.imports.readers import memorist
 from memorist.imports.sources import Part, Source
 from memorist.imports.surveying import find, moment_of, read_found
 from memorist.kinds.conversation import message_id
@@ -89,7 +91,11 @@ async def load(
     desk = _Desk(memory, options)
     batch: list[_Entry] = []
     number = 0
-    for number, (reader, part, item) in enumerate(read_found(find(path, format), options), start=1):
+    found = find(path, format)
+    for part in [part for reader, part in found.known if reader is memorist.READER]:
+        await _load_own(memory, part, report)
+    others = replace(found, known=[each for each in found.known if each[0] is not memorist.READER])
+    for number, (reader, part, item) in enumerate(read_found(others, options), start=1):
         try:
             if isinstance(item, Bad):
                 report.bad.append(BadPart(part.name, item.where, item.reason))
@@ -106,6 +112,15 @@ async def load(
     if progress is not None:
         progress(number)
     return report
+
+
+async def _load_own(memory: Memory, part: Part, report: ImportReport) -> None:
+    """Load an export or a chat of this package, with the ids that `memorist load` gives."""
+    with part.open() as lines:
+        loaded = await load_lines(memory, lines)
+    report.added += loaded.added
+    report.existing += loaded.existing
+    report.bad += [BadPart(part.name, f"line {each.number}", each.reason) for each in loaded.bad]
 
 
 # --- from items to drafts --------------------------------------------------------------------------------
@@ -132,14 +147,14 @@ class _Desk:
         memory = scoped_to(self._memory, item.user)
         moment = moment_of(item, self._options.zone)
         place = f"{reader.name}:{item.conversation}" if item.conversation is not None else None
-        session = None
+        session = item.session
         if item.kind is Kind.MESSAGE and item.conversation is not None:
             session = item.conversation if item.shared_id else _label(place or "")
         own = item.id or self._counted(reader, item)
         draft = Draft(
             content=item.content,
             kind=item.kind,
-            id=_record_id(reader, item, session, own, memory.scope.agent),
+            id=_record_id(reader, item, session if item.kind is Kind.MESSAGE else None, own, memory.scope.agent),
             cue=item.cue,
             key=item.key,
             session=session,

@@ -35,6 +35,7 @@ class Item:
         key: an exact handle.
         metadata: further fields, JSON.
         agent: the label.
+        session: the label of what is no message; a message's is its conversation.
         user: whose record it is, where the source says so; by default the memory's own user.
         shared_id: take `id` as the record's id, and `conversation` as its session, as they are: for what other
             parts of this package store under the same names.
@@ -52,6 +53,7 @@ class Item:
     key: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     agent: str | None = None
+    session: str | None = None
     user: str | None = None
     shared_id: bool = False
 

@@ -7,15 +7,23 @@ from memorist.errors import InvalidInputError
 from memorist.imports.reader import Reader
 from memorist.imports.readers import (
     chatgpt,
+    chroma,
     claude,
     claude_code,
     codex,
     discord,
     gemini,
+    graphiti,
     imessage,
+    langgraph,
+    letta,
     mail,
     markdown,
+    mcp_memory,
+    mem0,
+    memorist,
     messages,
+    qdrant,
     sharegpt,
     signal,
     slack,
@@ -31,7 +39,8 @@ ENTRY_POINTS = "memorist.readers"
 _OWN = (
     chatgpt, claude, claude_code, codex, gemini,
     telegram, slack, discord, signal, imessage, whatsapp, mail,
-    sharegpt, messages,
+    mem0, mcp_memory, graphiti, letta, langgraph, chroma, qdrant,
+    sharegpt, messages, memorist,
     markdown, table,
 )  # fmt: skip
 """In the order in which they are asked whether a file is theirs: the more general a form, the later."""

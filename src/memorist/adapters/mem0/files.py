@@ -22,7 +22,7 @@ from memorist.times import now, parse_time
 if TYPE_CHECKING:
     from memorist.memory import Memory
 
-__all__ = ["Progress", "load_mem0"]
+__all__ = ["Found", "Progress", "has_history", "load_mem0", "points", "read_mem0"]
 
 Progress = Callable[[int, int], None]
 """Called with the memories read, and those there are."""
@@ -37,7 +37,7 @@ _CURRENT = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class Found:
     """One memory as it lies in a file: its id, and its fields side by side."""
 
     id: object
@@ -63,7 +63,7 @@ async def load_mem0(memory: Memory, path: str | Path, *, progress: Progress | No
         MissingExtraError: a Qdrant folder, and qdrant-client is not installed.
     """
     place = Path(path).expanduser()
-    found = await asyncio.to_thread(lambda: list(_read(place)))
+    found = await asyncio.to_thread(lambda: list(read_mem0(place)))
     report = LoadReport()
     for start in range(0, len(found), _BATCH):
         await _store(memory, start, found[start : start + _BATCH], report)
@@ -76,30 +76,44 @@ async def load_mem0(memory: Memory, path: str | Path, *, progress: Progress | No
 # --- finding and reading the files -----------------------------------------------------------------------
 
 
-def _read(path: Path) -> Iterator[_Found]:
+def read_mem0(path: Path) -> Iterator[Found]:
+    """Yield the memories in mem0's files; see `load_mem0`."""
     if not path.exists():
         raise InvalidInputError(f"there is no {path}")
     if path.is_file():
         if path.name == _STORAGE and (path.parent.parent.parent / "meta.json").is_file():
-            yield from _points(path.parent.parent.parent)
+            yield from _memories(path.parent.parent.parent)
         else:
             yield from _history(path)
         return
     stores = [meta.parent for meta in (path / "meta.json", *sorted(path.glob("*/meta.json"))) if meta.is_file()]
     stores = [store for store in stores if (store / "collection").is_dir()]
     for store in stores:
-        yield from _points(store)
+        yield from _memories(store)
     if stores:
         return
-    histories = [file for file in sorted(path.glob("*.db")) if _has_history(file)]
+    histories = [file for file in sorted(path.glob("*.db")) if has_history(file)]
     if not histories:
         raise InvalidInputError(f"{path} holds neither a Qdrant store nor a history of mem0's")
     for file in histories:
         yield from _history(file)
 
 
-def _points(store: Path) -> Iterator[_Found]:
-    """Yield the memories of a Qdrant folder. A copy is opened: the client locks a folder, and tidies it up."""
+def _memories(store: Path) -> Iterator[Found]:
+    for collection, found in points(store):
+        if not collection.endswith("_entities") and collection != "mem0migrations":  # those are not memories
+            yield found
+
+
+def points(store: Path) -> Iterator[tuple[str, Found]]:
+    """Yield the points of a Qdrant folder, each with its collection.
+
+    A copy is opened: the client locks a folder, and tidies it up.
+
+    Raises:
+        FormatError: it cannot be read.
+        MissingExtraError: qdrant-client is not installed.
+    """
     try:
         from qdrant_client import QdrantClient
     except ImportError as error:
@@ -113,12 +127,10 @@ def _points(store: Path) -> Iterator[_Found]:
             raise FormatError(f"the Qdrant store in {store} cannot be read: {error}") from error
         with closing(client):
             for collection in sorted(each.name for each in client.get_collections().collections):
-                if collection.endswith("_entities") or collection == "mem0migrations":  # not memories
-                    continue
                 cursor: Any = None
                 while True:
-                    points, cursor = client.scroll(collection, limit=1000, offset=cursor, with_vectors=False)
-                    yield from (_Found(point.id, point.payload or {}) for point in points)
+                    some, cursor = client.scroll(collection, limit=1000, offset=cursor, with_vectors=False)
+                    yield from ((collection, Found(point.id, point.payload or {})) for point in some)
                     if cursor is None:
                         break
 
@@ -139,7 +151,8 @@ def _opened(file: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)
 
 
-def _has_history(file: Path) -> bool:
+def has_history(file: Path) -> bool:
+    """Whether a file is a history of mem0's."""
     try:
         with closing(_opened(file)) as connection:
             columns = {row[1] for row in connection.execute("PRAGMA table_info(history)")}
@@ -148,9 +161,9 @@ def _has_history(file: Path) -> bool:
     return columns >= {"memory_id", "new_memory", "event", "created_at", "updated_at", "actor_id", "role"}
 
 
-def _history(file: Path) -> Iterator[_Found]:
+def _history(file: Path) -> Iterator[Found]:
     """Yield the memories that a history leaves: the last text of each, unless it was deleted."""
-    if not _has_history(file):
+    if not has_history(file):
         raise InvalidInputError(f"{file} is no history of mem0's, nor a Qdrant store")
     last: dict[str, dict[str, Any]] = {}
     try:
@@ -169,13 +182,13 @@ def _history(file: Path) -> Iterator[_Found]:
                 last[id] = {name: value for name, value in given.items() if value is not None}
     except sqlite3.Error as error:
         raise FormatError(f"{file} cannot be read: {error}") from error
-    yield from (_Found(id, fields) for id, fields in last.items())
+    yield from (Found(id, fields) for id, fields in last.items())
 
 
 # --- storing ---------------------------------------------------------------------------------------------
 
 
-async def _store(memory: Memory, start: int, batch: list[_Found], report: LoadReport) -> None:
+async def _store(memory: Memory, start: int, batch: list[Found], report: LoadReport) -> None:
     records: list[tuple[int, Record]] = []
     for number, found in enumerate(batch, start + 1):
         try:
@@ -190,7 +203,7 @@ async def _store(memory: Memory, start: int, batch: list[_Found], report: LoadRe
         report.bad.append(BadLine(number, f"{record.id}: {bad.reason}"))
 
 
-def _record(scope: Scope, found: _Found) -> Record:
+def _record(scope: Scope, found: Found) -> Record:
     """Return the record that a memory becomes: a note where somebody said it, else a fact."""
     fields = found.fields
     if not isinstance(text := fields.get("data"), str):

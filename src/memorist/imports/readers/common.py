@@ -1,7 +1,10 @@
 """What several readers share."""
 
+import json
 import re
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from html.parser import HTMLParser
 from typing import Any, Concatenate, ParamSpec
 
@@ -9,7 +12,7 @@ from memorist.errors import FormatError
 from memorist.imports.reader import Bad, Item
 from memorist.imports.sources import Part
 
-__all__ = ["attempt", "blocks_text", "branch", "each", "html_text"]
+__all__ = ["attempt", "blocks_text", "branch", "database", "each", "html_text", "tables", "text_field"]
 
 _P = ParamSpec("_P")
 _MALFORMED = (AttributeError, IndexError, KeyError, TypeError, ValueError)
@@ -94,3 +97,38 @@ class _Html(HTMLParser):
     def handle_data(self, data: str) -> None:
         if not self._hidden:
             self.parts.append(data.replace("\n", " "))
+
+
+_TEXTS = ("text", "content", "document", "page_content", "memory", "data", "body", "value", "message", "summary")
+
+
+def text_field(fields: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the text in an object of some other program, and its other fields; all of it as JSON if it has none."""
+    for name in _TEXTS:
+        if isinstance(fields.get(name), str) and fields[name].strip():
+            return fields[name], {other: value for other, value in fields.items() if other != name}
+    return json.dumps(fields, ensure_ascii=False), {}
+
+
+@contextmanager
+def database(part: Part) -> Iterator[sqlite3.Connection]:
+    """Open an SQLite file for reading.
+
+    Raises:
+        FormatError: it is in a zip, or damaged.
+    """
+    if part.path is None:
+        raise FormatError("a database in a zip cannot be read; unpack it first")
+    try:
+        with closing(sqlite3.connect(f"{part.path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            yield connection
+    except sqlite3.Error as error:
+        raise FormatError(f"it cannot be read: {error}") from error
+
+
+def tables(part: Part) -> frozenset[str]:
+    """Return the names of the tables of an SQLite file; of another file none."""
+    if part.path is None or not part.head.startswith(b"SQLite format 3\0"):
+        return frozenset()
+    with database(part) as connection:
+        return frozenset(name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'"))

@@ -1,0 +1,40 @@
+"""LangGraph's `SqliteStore`: a database of items under namespaces."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from memorist.imports.reader import Bad, Item, Options, Reader
+from memorist.imports.readers.common import attempt, database, tables, text_field
+from memorist.imports.sources import Part
+from memorist.records import Kind
+
+_ITEMS = "SELECT prefix, key, value, created_at FROM store ORDER BY rowid"
+
+
+def recognise(part: Part) -> bool:
+    """Whether a database has the tables of the store."""
+    return {"store", "store_migrations"} <= tables(part)
+
+
+def read(part: Part, options: Options) -> Iterator[Item | Bad]:
+    """Yield the text of each item as a note, with its namespace and key."""
+    with database(part) as connection:
+        for row in connection.execute(_ITEMS):
+            yield from attempt(f"item {row[0]}/{row[1]}", _item, *row)
+
+
+def _item(prefix: str, key: str, value: str, created_at: Any) -> Iterator[Item]:
+    text, others = text_field(json.loads(value))
+    yield Item(
+        content=text,
+        where=f"item {prefix}/{key}",
+        kind=Kind.NOTE,
+        conversation=prefix,
+        id=key,
+        happened_at=created_at,
+        metadata={**others, "namespace": prefix.split("."), "key": key},
+    )
+
+
+READER = Reader("langgraph", "LangGraph", recognise, read)

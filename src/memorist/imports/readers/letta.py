@@ -1,0 +1,85 @@
+"""Letta's agents as agent files (``.af``): their memory blocks and messages."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from memorist.imports.reader import Bad, Item, Options, Reader
+from memorist.imports.readers.common import attempt, blocks_text, each
+from memorist.imports.sources import Part
+from memorist.records import Kind
+
+_SAID = ("user_message", None)
+
+
+def recognise(part: Part) -> bool:
+    """Whether a file holds an agent with core memory, or agents and blocks."""
+    return {"agent_type", "core_memory"} <= part.keys or ({"agents", "blocks"} <= part.keys and part.json[0] == "{")
+
+
+def read(part: Part, options: Options) -> Iterator[Item | Bad]:
+    """Yield each block as a note, and what the user and the agent said; no heartbeats, no other tool calls."""
+    return each(part, _file)
+
+
+def _file(where: str, given: Any) -> Iterator[Item | Bad]:
+    agents = given.get("agents") or [given]
+    for block in given.get("blocks") or given.get("core_memory") or ():
+        place = f"block {block.get('label')}"
+        owner = next((str(each.get("id")) for each in agents if block.get("id") in (each.get("block_ids") or ())), None)
+        yield from attempt(place, _block, place, block, owner or str(agents[0].get("id") or agents[0].get("name")))
+    for agent in agents:
+        talk = str(agent.get("id") or agent.get("name"))
+        for number, message in enumerate(agent.get("messages") or (), start=1):
+            yield from attempt(f"message {number}", _message, f"message {number} of {talk}", message, talk)
+
+
+def _block(where: str, block: Any, agent: str) -> Iterator[Item]:
+    yield Item(
+        content=block["value"],
+        where=where,
+        kind=Kind.NOTE,
+        conversation=agent,
+        id=str(block.get("id") or block["label"]),
+        happened_at=block.get("created_at"),
+        metadata={"label": block["label"], "description": block.get("description")},
+    )
+
+
+def _message(where: str, message: Any, agent: str) -> Iterator[Item]:
+    role = message["role"]
+    text = (
+        _unpacked(blocks_text(message.get("content") or message.get("text"))) if role in ("user", "assistant") else ""
+    )
+    if role == "assistant":
+        text = "\n".join(filter(None, [*map(_sent, message.get("tool_calls") or ()), text]))
+    id = message.get("id")
+    yield Item(
+        content=text,
+        where=where,
+        conversation=agent,
+        id=None if id is None else str(id),
+        role=role,
+        speaker=message.get("name"),
+        happened_at=message.get("created_at"),
+    )
+
+
+def _unpacked(text: str) -> str:
+    """Return what was said in a message that Letta packed as JSON; "" for an event of its own."""
+    try:
+        packed = json.loads(text)
+    except ValueError:
+        return text
+    if not isinstance(packed, dict) or "type" not in packed:
+        return text
+    return str(packed.get("message") or "") if packed["type"] in _SAID else ""
+
+
+def _sent(call: Any) -> str:
+    """Return what an agent said by calling `send_message`."""
+    function = call.get("function") or {}
+    return str(json.loads(function["arguments"])["message"]) if function.get("name") == "send_message" else ""
+
+
+READER = Reader("letta", "Letta", recognise, read)

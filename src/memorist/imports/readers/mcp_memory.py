@@ -1,0 +1,38 @@
+"""The graph of the MCP memory server: ``memory.json``, entities with observations and relations in lines."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from memorist.imports.reader import Bad, Item, Options, Reader
+from memorist.imports.readers.common import each
+from memorist.imports.sources import Part
+from memorist.records import Kind
+
+
+def recognise(part: Part) -> bool:
+    """Whether the lines of a file are entities or relations."""
+    return {"type", "name", "entityType", "observations"} <= part.keys or {
+        "type",
+        "from",
+        "to",
+        "relationType",
+    } <= part.keys
+
+
+def read(part: Part, options: Options) -> Iterator[Item | Bad]:
+    """Yield each observation and each relation as a fact."""
+    return each(part, _entry)
+
+
+def _entry(where: str, entry: Any) -> Iterator[Item]:
+    if entry["type"] == "entity":
+        about = {"entity": entry["name"], "entity_type": entry.get("entityType")}
+        for observation in entry.get("observations") or ():
+            yield Item(content=f"{entry['name']}: {observation}", where=where, kind=Kind.FACT, metadata=about)
+    elif entry["type"] == "relation":
+        text = f"{entry['from']} {str(entry['relationType']).replace('_', ' ')} {entry['to']}"
+        about = {name: entry[name] for name in ("from", "to")}
+        yield Item(content=text, where=where, kind=Kind.FACT, metadata={**about, "relation": entry["relationType"]})
+
+
+READER = Reader("mcp_memory", "MCP memory server", recognise, read)
