@@ -264,7 +264,7 @@ async def test_a_file_of_a_newer_version_is_refused_and_left_as_it_was(path: Pat
     with contextlib.closing(apsw.Connection(str(path))) as connection:
         connection.execute("PRAGMA user_version = 99")
     before = path.read_bytes()
-    with pytest.raises(SchemaError, match="upgrade memorist"):
+    with pytest.raises(SchemaError, match="upgrade it: pip install"):
         await opened(path)
     assert path.read_bytes() == before
 

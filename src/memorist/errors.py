@@ -157,8 +157,8 @@ def missing_extra(package: str, extra: str) -> MissingExtraError:
     return MissingExtraError(f"{package} is not installed; run: {install_command(extra)}")
 
 
-def install_command(extra: str) -> str:
-    """Return the pip command that adds an extra to this installation, from where it came from (PEP 610)."""
+def install_command(extra: str | None = None) -> str:
+    """Return the pip command that adds an extra to this installation, or upgrades it, from where it came (PEP 610)."""
     import json
     from importlib.metadata import PackageNotFoundError, distribution
     from urllib.parse import unquote, urlsplit
@@ -167,15 +167,17 @@ def install_command(extra: str) -> str:
         origin = json.loads(distribution("memorist").read_text("direct_url.json") or "null")
     except (PackageNotFoundError, ValueError):
         origin = None
+    package, upgrade = ("memorist", "--upgrade ") if extra is None else (f"memorist[{extra}]", "")
     if origin is None:  # from a package index
-        return f"pip install 'memorist[{extra}]'"
+        return f"pip install {upgrade}'{package}'"
     url = origin["url"]
     if "dir_info" in origin:
         editable = "-e " if origin["dir_info"].get("editable") else ""
-        return f"pip install {editable}'{unquote(urlsplit(url).path)}[{extra}]'"
+        return f"pip install {upgrade}{editable}'{unquote(urlsplit(url).path)}{package.removeprefix('memorist')}'"
     if "vcs_info" in origin:
-        url = f"{origin['vcs_info']['vcs']}+{url}@{origin['vcs_info']['commit_id']}"
-    return f"pip install 'memorist[{extra}] @ {url}'"
+        revision = "" if extra is None else f"@{origin['vcs_info']['commit_id']}"
+        url = f"{origin['vcs_info']['vcs']}+{url}{revision}"
+    return f"pip install {upgrade}'{package} @ {url}'"
 
 
 def shown(value: object) -> str:

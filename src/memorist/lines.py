@@ -15,6 +15,7 @@ from memorist.errors import (
     FormatError,
     InvalidInputError,
     MemoristError,
+    install_command,
     shown,
 )
 from memorist.records import Record
@@ -189,7 +190,7 @@ def _check_header(line: str | bytes) -> None:
     if version > VERSION:
         raise FormatError(
             f"this export is of version {version}, and this program reads {VERSION} at most; "
-            "upgrade with: pip install -U memorist"
+            f"upgrade it: {install_command()}"
         )
 
 

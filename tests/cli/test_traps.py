@@ -39,6 +39,7 @@ def test_the_variable_and_the_file_name_the_user(
         ("recall", "tea"), ("recent",), ("browse",), ("get", "x"), ("count",), ("history", "x"), ("export",),
         ("topics", "list"), ("topics", "get", "x"), ("topics", "delete", "x"), ("stats",), ("forget", "x"),
         ("rate", "x", "1"), ("revise", "x", "y"), ("backup", "copy.db"),
+        ("token", "list"), ("token", "revoke", "x"), ("purge", "--user", "alice", "--yes"), ("reindex",),
     ],
 )  # fmt: skip
 def test_a_mistyped_path_creates_nothing(memorist: Command, tmp_path: Path, command: tuple[str, ...]) -> None:
@@ -129,3 +130,5 @@ def test_a_hint_names_the_command_that_works_for_this_installation(
 
     monkeypatch.setattr("importlib.metadata.distribution", lambda name: Installed())
     assert str(errors.missing_extra("mcp", "mcp")) == f"mcp is not installed; run: {command}"
+    upgrade = command.replace("pip install", "pip install --upgrade").replace("[mcp]", "").replace("@abc", "")
+    assert errors.install_command() == upgrade

@@ -16,6 +16,7 @@ from memorist.errors import (
     SchemaError,
     StoreBusyError,
     StoreUnavailableError,
+    install_command,
 )
 from memorist.memory import Memory
 from memorist.records import Draft
@@ -168,7 +169,7 @@ async def test_tables_of_a_newer_version_and_of_another_program(server: "Server"
         connection.execute(f"UPDATE {name}.meta SET value = '99' WHERE name = 'version'".encode())
         error = await opening(url)
         assert isinstance(error, SchemaError)
-        assert "pip install --upgrade memorist" in str(error)
+        assert install_command() in str(error)
         connection.execute("CREATE SCHEMA theirs AUTHORIZATION app")
         connection.execute("CREATE TABLE theirs.records (title text)")
         error = await opening(server.url(schema="theirs"))

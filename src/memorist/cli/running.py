@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from memorist.config import Settings
     from memorist.memory import Memory
 
-__all__ = ["Options", "confirm", "fail", "given", "opened", "run", "tell_of_others", "text_or_stdin"]
+__all__ = ["Options", "check_exists", "confirm", "fail", "given", "opened", "run", "tell_of_others", "text_or_stdin"]
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
@@ -68,7 +68,6 @@ async def opened(
         NotFoundError: the file does not exist, and `new` is false.
     """
     from memorist.memory import Memory
-    from memorist.stores import file_of
 
     options: Options = context.obj
     settings = replace(options.settings(), reindexing=reindexing)
@@ -77,11 +76,18 @@ async def opened(
         async with Memory.connect(settings.url, token=token, tenant=options.tenant, user=user) as memory:
             yield memory
         return
-    file = file_of(settings.url)
-    if not new and file is not None and not file.exists():
-        raise NotFoundError(f"there is no database {file} yet; `memorist remember` and `memorist load` make one")
+    if not new:
+        check_exists(settings.url)
     async with Memory.open(tenant=options.tenant, user=user, settings=settings) as memory:
         yield memory
+
+
+def check_exists(url: str) -> None:
+    """Raise NotFoundError if `url` is a file that does not exist: only commands that write make one."""
+    from memorist.stores import file_of
+
+    if (file := file_of(url)) is not None and not file.exists():
+        raise NotFoundError(f"there is no database {file} yet; `memorist remember` and `memorist load` make one")
 
 
 async def tell_of_others(memory: "Memory") -> None:

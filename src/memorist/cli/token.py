@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from memorist.cli.options import AsJson
-from memorist.cli.running import Options, run
+from memorist.cli.running import Options, check_exists, run
 from memorist.cli.showing import clean, print_json, print_table, table
 
 __all__ = ["register"]
@@ -62,8 +62,9 @@ def list_(context: typer.Context, json: AsJson = False) -> None:
         from memorist.memory import Memory
         from memorist.serve.auth import Tokens
 
-        options: Options = context.obj
-        async with Memory.open(settings=options.settings()) as memory:
+        settings = context.obj.settings()
+        check_exists(settings.url)
+        async with Memory.open(settings=settings) as memory:
             tokens, now = await Tokens(memory).list(), memory.clock()
         if json:
             print_json([token.to_dict() for token in tokens])
@@ -95,8 +96,9 @@ def revoke(context: typer.Context, name: Annotated[str, typer.Argument(help="The
         from memorist.memory import Memory
         from memorist.serve.auth import Tokens
 
-        options: Options = context.obj
-        async with Memory.open(settings=options.settings()) as memory:
+        settings = context.obj.settings()
+        check_exists(settings.url)
+        async with Memory.open(settings=settings) as memory:
             token = await Tokens(memory).revoke(name)
         typer.echo(f"Revoked {token.grant.name}")
 

@@ -21,7 +21,7 @@ from memorist.cli.options import (
     Where,
 )
 from memorist.cli.progress import spinner
-from memorist.cli.running import Options, confirm, given, opened, run, text_or_stdin
+from memorist.cli.running import confirm, given, opened, run, text_or_stdin
 from memorist.cli.showing import counted, print_json
 from memorist.errors import NotFoundError
 from memorist.records import Kind
@@ -185,13 +185,9 @@ def purge(
         confirm(f"Delete everything that is remembered of {whose}, for good?")
 
     async def work() -> None:
-        from memorist.memory import Memory
-
-        options: Options = context.obj
-        async with Memory.open(settings=options.settings()) as memory:
-            theirs = memory.scoped(tenant=options.tenant, user=user)
+        async with opened(context, user) as memory:
             with spinner("Deleting, and making sure that nothing is left"):
-                gone = await theirs.purge(shared=shared)
+                gone = await memory.purge(shared=shared)
         print_json({"purged": gone}) if json else typer.echo(f"Purged {counted(gone, 'record')} of {whose}")
 
     run(work)

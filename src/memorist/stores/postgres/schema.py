@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from memorist.errors import SchemaError, StoreUnavailableError
+from memorist.errors import SchemaError, StoreUnavailableError, install_command
 from memorist.stores.postgres.options import Options
 
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ async def _version(connection: "Connection", options: Options, latest: int) -> i
     if found > latest:
         raise SchemaError(
             f"the tables in {options.shown} were made by a newer Memorist (schema {found}, this one knows {latest}); "
-            "run: pip install --upgrade memorist"
+            f"upgrade it: {install_command()}"
         )
     return found
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import apsw
 
-from memorist.errors import SchemaError, StoreCorruptError
+from memorist.errors import SchemaError, StoreCorruptError, install_command
 from memorist.stores.sqlite.rows import query_all
 
 __all__ = ["APPLICATION_ID", "MIGRATIONS", "check", "configure", "migrate"]
@@ -160,7 +160,7 @@ def _version(connection: apsw.Connection, path: Path | None, latest: int) -> int
     if found > latest:
         raise SchemaError(
             f"{path} was written by a newer Memorist (schema {found}, this one knows {latest}); "
-            "run: pip install --upgrade memorist"
+            f"upgrade it: {install_command()}"
         )
     return found
 
