@@ -3,9 +3,7 @@
 import re
 import shutil
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -14,7 +12,6 @@ from playwright.async_api import Browser, Page, async_playwright, expect
 from memorist import Kind, Memory
 from memorist.serve.app import create_app
 from memorist.serve.auth import Tokens
-from memorist.serve.console.pictures import by_time, embedding_map
 from servers import running
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -56,38 +53,82 @@ async def fetch(url: str, method: str = "GET") -> httpx.Response:
         return await client.request(method, url)
 
 
-async def test_find_as_one_types_and_see_why(page: Page, site: str, alice: Memory) -> None:
+async def test_ask_as_one_types_and_see_why(page: Page, site: str, alice: Memory) -> None:
     await alice.remember("Prefers homestays when travelling", id="stay")
     await alice.remember("Allergic to peanuts")
-    await page.goto(f"{site}/?user=alice")
+    await page.goto(f"{site}/ask?user=alice")
     await page.keyboard.press("/")
     await page.keyboard.type("homestays")
     first = page.locator(".hits > li").first
     await expect(first).to_contain_text("Prefers homestays")
     await expect(first.locator("mark")).to_have_text("homestays")
-    await expect(first).to_contain_text("similarity")
+    await expect(first.locator(".signals rect").first).to_be_visible()
     await first.locator("summary").click()
+    await expect(first.locator("table")).to_contain_text("similarity")
     await expect(first.locator("table")).to_contain_text("its words")
     assert "q=homestays" in page.url, "the address can be kept"
     await first.locator(".text a").click()
     await expect(page.locator("code").first).to_have_text("stay")
 
 
-async def test_the_form_finds_without_the_script(browser: Browser, site: str, alice: Memory) -> None:
+async def test_one_box_asks_from_anywhere(browser: Browser, site: str, alice: Memory) -> None:
     await alice.remember("Prefers homestays")
-    context = await browser.new_context(java_script_enabled=False)
-    page = await context.new_page()
-    await page.goto(f"{site}/?user=alice")
-    await page.fill("#q", "homestays")
-    await page.get_by_role("button", name="Find").click()
-    assert "Prefers homestays" in await page.locator(".hits").inner_text()
+    for script in (True, False):
+        page = await (await browser.new_context(java_script_enabled=script)).new_page()
+        for path in ("/", "/browse", "/topics", "/status", "/record?id=none", "/nowhere"):
+            await page.goto(f"{site}{path}{'&' if '?' in path else '?'}user=alice")
+            await page.fill("#q", "homestays")
+            await page.press("#q", "Enter")
+            asked_of_alice = path != "/nowhere"  # of an address that is none, nothing is kept
+            assert ("Prefers homestays" in await page.locator("#found").inner_text()) is asked_of_alice
+            assert ("Prefers homestays" in await page.locator("#told").inner_text()) is asked_of_alice
+
+
+async def test_more_comes_by_scrolling_and_by_a_link(browser: Browser, site: str, alice: Memory) -> None:
+    await alice.remember([f"note {number} about tea" for number in range(35)])
+    page = await browser.new_page()
+    await page.goto(f"{site}/ask?user=alice&q=tea")
+    for number in (20, 30, 35):
+        await page.keyboard.press("End")
+        await expect(page.locator(".hits > li")).to_have_count(number)
+    assert await page.locator("#more").count() == 0
+    page = await (await browser.new_context(java_script_enabled=False)).new_page()
+    await page.goto(f"{site}/ask?user=alice&q=tea")
+    await expect(page.locator(".hits > li")).to_have_count(10)
+    await page.get_by_role("link", name="More").click()
+    await expect(page.locator(".hits > li")).to_have_count(20)
+
+
+async def test_filters_are_chips_that_come_off(page: Page, site: str, alice: Memory) -> None:
+    await alice.remember("tea with milk", happened_at="2024-05-01", session="s1")
+    await alice.remember("tea is green", kind=Kind.FACT, happened_at="2024-06-01")
+    await page.goto(f"{site}/ask?user=alice&q=tea")
+    await page.get_by_role("link", name="fact", exact=True).click()
+    await expect(page.locator(".hits > li")).to_have_count(1)
+    await expect(page.locator("#told .context")).not_to_contain_text("milk")
+    await page.get_by_role("link", name="all kinds").click()
+    await page.get_by_text("More filters").click()
+    await page.get_by_label("Before").fill("2024-05-15")
+    await expect(page.locator(".hits > li")).to_have_count(1)
+    await page.get_by_role("link", name="before 2024-05-15").click()
+    await expect(page.locator(".hits > li")).to_have_count(2)
+
+
+async def test_what_the_agent_is_told_keeps_to_the_budget_of_the_slider(page: Page, site: str, alice: Memory) -> None:
+    await alice.remember([f"She drank tea number {number} in {'a very ' * 20} big cup" for number in range(20)])
+    await page.goto(f"{site}/ask?user=alice&q=tea")
+    await expect(page.locator("#told")).to_contain_text("of 600 tokens")
+    await page.locator("#tokens").fill("100")
+    await expect(page.locator("#told")).to_contain_text("of 100 tokens")
+    await page.locator("#told .context a").first.click()
+    await expect(page.locator(".whole")).to_contain_text("She drank tea")
 
 
 async def test_one_user_never_sees_anothers(page: Page, site: str, alice: Memory, bob: Memory) -> None:
     await alice.remember("alice's secret", id="secret")
     await bob.remember("bob's note")
-    await page.goto(f"{site}/?user=bob&q=secret")
-    await expect(page.locator("#hits")).not_to_contain_text("alice's secret")
+    await page.goto(f"{site}/ask?user=bob&q=secret")
+    await expect(page.locator("#found")).not_to_contain_text("alice's secret")
     await page.goto(f"{site}/browse?user=bob")
     await expect(page.locator(".records")).to_have_text(re.compile("bob's note"))
     response = await fetch(f"{site}/record?id=secret&user=bob")
@@ -134,11 +175,11 @@ async def test_a_shared_hit_leads_to_its_record(browser: Browser, site: str, eve
     await everyone.remember("The office closes at six")
     secret, _ = await Tokens(everyone).create("alice reads", user="alice", right="read")
     page = await browser.new_page()
-    await page.goto(f"{site}/?user=alice&q=office&shared=1")
+    await page.goto(f"{site}/ask?user=alice&q=office&shared=1")
     await page.locator(".hits .text a").click()
     await expect(page.locator(".whole")).to_have_text("The office closes at six")
     async with running(create_app(everyone)) as closed:
-        await page.goto(f"{closed}/login?next=/?q=office%26shared=1")
+        await page.goto(f"{closed}/login?next=/ask?q=office%26shared=1")
         await page.get_by_label("Token").fill(secret)
         await page.get_by_role("button", name="Sign in").click()
         await expect(page.locator(".hits .text")).to_have_text("The office closes at six")
@@ -147,11 +188,86 @@ async def test_a_shared_hit_leads_to_its_record(browser: Browser, site: str, eve
 
 async def test_what_goes_wrong_while_typing_is_one_sentence(browser: Browser, site: str) -> None:
     page = await browser.new_page()
-    await page.goto(f"{site}/")
-    await page.evaluate("document.querySelector('select[name=kind]').innerHTML = '<option>nonsense</option>'")
+    await page.goto(f"{site}/ask")
+    await page.evaluate("document.querySelector('#filters input[name=session]').value = ' '")
     await page.get_by_label("Question").fill("tea")
-    await expect(page.locator("#hits")).to_have_text(re.compile("nonsense"))
-    assert await page.locator("#hits *").count() == 0
+    await expect(page.locator("#found")).to_have_text(re.compile("session"))
+    assert await page.locator("#found *").count() == 0
+
+
+async def test_home_says_what_came_in_and_whose(page: Page, site: str, alice: Memory, bob: Memory) -> None:
+    await alice.remember("a walk", happened_at="2024-05-01T12:00Z")
+    await alice.remember(["a plan", "a plot"], happened_at="2024-05-03T12:00Z")
+    await bob.remember("bob's fact", kind=Kind.FACT, happened_at="2024-05-02T12:00Z")
+    await page.goto(site)
+    await expect(page.locator(".figure-big")).to_have_text("4")
+    bars = page.locator(".chart a")
+    assert await bars.evaluate_all("all => all.map(each => each.getAttribute('aria-label'))") == [
+        "1 May 2024: 1",
+        "2 May 2024: 1",
+        "3 May 2024: 2",
+    ]
+    await page.locator(".tally").last.get_by_role("link", name="alice").click()
+    await expect(page.locator(".figure-big")).to_have_text("3")
+    await expect(page.locator("main")).not_to_contain_text("bob")
+    await page.locator(".chart a").last.dispatch_event("click")
+    await expect(page.locator(".records > li")).to_have_count(2)
+
+
+async def test_home_of_nobody_says_how_to_begin(page: Page, site: str) -> None:
+    await page.goto(f"{site}/?user=nobody")
+    await expect(page.locator("main")).to_contain_text("Nothing is stored here yet")
+    await page.get_by_label("Text").fill("Likes tea")
+    await page.get_by_role("button", name="Remember").click()
+    await expect(page.locator(".whole")).to_have_text("Likes tea")
+
+
+async def test_a_user_is_chosen_from_a_list(browser: Browser, site: str, everyone: Memory) -> None:
+    for number in range(120):
+        await everyone.scoped(user=f"user{number:03}").remember("tea")
+    for script in (True, False):
+        page = await (await browser.new_context(java_script_enabled=script)).new_page()
+        await page.goto(f"{site}/browse")
+        await page.get_by_title("Choose another user").click()
+        await expect(page.locator(".tally li")).to_have_count(100)
+        await page.get_by_role("link", name="More").click()
+        await expect(page.locator(".tally li")).to_have_count(20)
+        await page.get_by_label("Find a user").fill("R07")
+        await page.get_by_role("button", name="Find").click()
+        await expect(page.locator(".tally li")).to_have_count(10)
+        await page.get_by_role("link", name="user077").click()
+        assert "/browse?user=user077" in page.url, "one stays on the page"
+
+
+async def test_times_are_shown_in_the_zone_one_chooses(page: Page, site: str, alice: Memory) -> None:
+    await alice.remember("a walk", id="walk", happened_at="2024-05-01T23:30Z")
+    await page.goto(f"{site}/browse?user=alice")
+    await expect(page.locator(".records time")).to_have_text("2024-05-01 23:30")
+    await page.goto(f"{site}/status?user=alice")
+    await page.get_by_label("Zone").fill("Asia/Tokyo")
+    await page.get_by_role("button", name="Use it").click()
+    await page.goto(f"{site}/browse?user=alice")
+    await expect(page.locator(".records time")).to_have_text("2024-05-02 08:30")
+    await expect(page.locator(".foot")).to_contain_text("Asia/Tokyo")
+
+
+async def test_what_is_not_there_is_a_page(browser: Browser, site: str, everyone: Memory) -> None:
+    page = await browser.new_page()
+    answer = await page.goto(f"{site}/nowhere")
+    assert answer is not None and answer.status == 404
+    await expect(page.get_by_role("alert")).to_contain_text("no such route")
+    await expect(page.locator(".side nav a").first).to_be_visible()
+    answer = await page.goto(f"{site}/forget")
+    assert answer is not None and answer.status == 405
+    await page.goto(f"{site}/record?id=none&user=alice")
+    await expect(page.get_by_role("alert")).to_contain_text("no record")
+    await page.locator(".side").get_by_role("link", name="Records").click()
+    assert "user=alice" in page.url, "an error keeps whose memory it is"
+    assert (await fetch(f"{site}/nowhere")).headers["content-type"] == "application/problem+json"
+    async with running(create_app(everyone)) as closed:
+        await page.goto(f"{closed}/nowhere")
+        await expect(page.get_by_role("alert")).to_contain_text("no such route")
+        assert await page.locator("nav").count() == 0, "a stranger is shown no memory"
 
 
 async def test_browse_filters_and_pages(page: Page, site: str, alice: Memory) -> None:
@@ -183,15 +299,6 @@ async def test_topics_are_a_tree_that_can_be_changed(page: Page, site: str, alic
     await expect(page.get_by_role("status")).to_contain_text("Deleted project.name")
 
 
-async def test_the_picture_shows_every_record(page: Page, site: str, alice: Memory) -> None:
-    await alice.remember([f"about {word}" for word in ("tea", "trains", "tax", "tulips")])
-    await page.goto(f"{site}/picture?user=alice")
-    await expect(page.locator(".map circle")).to_have_count(4)
-    await expect(page.locator(".bars rect")).to_have_count(1)
-    await page.goto(f"{site}/picture?user=nobody")
-    await expect(page.locator(".empty")).to_be_visible()
-
-
 async def test_export_and_import(page: Page, site: str, alice: Memory, tmp_path: Path) -> None:
     await alice.remember("Prefers homestays", id="stay")
     await page.goto(f"{site}/status?user=alice")
@@ -212,10 +319,10 @@ async def test_what_is_remembered_is_text_and_never_markup(browser: Browser, sit
     await alice.remember(HOSTILE, id=HOSTILE[:60], metadata={HOSTILE: HOSTILE}, session=HOSTILE[:50].strip())
     await alice.topics.set(f"user.{HOSTILE[:40]}", HOSTILE)
     page = await browser.new_page()
-    for path in ("/?user=alice&q=script", "/browse?user=alice", "/topics?user=alice", "/picture?user=alice"):
+    for path in ("/?user=alice", "/ask?user=alice&q=script", "/browse?user=alice", "/topics?user=alice"):
         await page.goto(f"{site}{path}")
         assert "owned" not in await page.title()
-        assert await page.locator("img").count() == 0
+        assert await page.locator("main img").count() == 0
         assert await page.locator("main script").count() == 0
     await page.goto(f"{site}/browse?user=alice&kind=note")
     await page.locator(".records a").first.click()
@@ -240,7 +347,7 @@ async def test_a_token_is_the_way_in(browser: Browser, everyone: Memory, alice: 
         await page.get_by_role("button", name="Sign in").click()
         assert page.url == f"{site}/browse", "the way in leads to where one wanted to go"
         await expect(page.locator(".records")).to_contain_text("Prefers homestays")
-        assert await page.get_by_label("User").count() == 0, "the token says whose memory it is"
+        assert await page.get_by_title("Choose another user").count() == 0, "the token says whose memory it is"
         await page.locator(".records a").first.click()
         assert await page.get_by_role("button", name="Forget").count() == 0, "the token may only read"
         await page.goto(f"{site}/browse?user=bob")
@@ -261,8 +368,8 @@ async def test_only_an_admin_sees_everyones_records(browser: Browser, everyone: 
             await page.get_by_role("button", name="Sign in").click()
             await page.goto(f"{site}/browse?everyone=1")
             assert (await page.get_by_text("alice's note").count() == 1) is allowed
-            await page.goto(f"{site}/status")
-            assert (await page.locator(".users").count() == 1) is allowed
+            await page.goto(f"{site}/users")
+            assert (await page.locator(".tally").count() == 1) is allowed
 
 
 async def test_only_an_operator_sees_the_settings(browser: Browser, everyone: Memory) -> None:
@@ -311,7 +418,7 @@ async def test_a_form_of_another_site_changes_nothing(site: str, alice: Memory) 
 
 
 async def test_every_page_forbids_what_it_does_not_need(site: str) -> None:
-    for path in ("/", "/browse", "/topics", "/picture", "/status", "/login", "/record?id=none"):
+    for path in ("/", "/ask?q=tea", "/browse", "/topics", "/status", "/users", "/login", "/record?id=none"):
         headers = (await fetch(f"{site}{path}")).headers
         policy = headers["content-security-policy"]
         assert "default-src 'none'" in policy and "unsafe" not in policy and "http" not in policy
@@ -323,13 +430,20 @@ async def test_every_page_forbids_what_it_does_not_need(site: str) -> None:
 @pytest.mark.parametrize(
     ("method", "path", "status"),
     [
-        ("GET", "/record", 422), ("GET", "/record?id=none", 404), ("GET", "/browse?order=sideways", 422),
-        ("GET", "/browse?cursor=garbage", 422), ("GET", "/?q=a&kind=nonsense", 422),
+        ("GET", "/record", 422),
+        ("GET", "/record?id=none", 404),
+        ("GET", "/browse?order=sideways", 422),
+        ("GET", "/browse?cursor=garbage", 422),
+        ("GET", "/ask?q=a&kind=nonsense", 422),
         ("GET", "/browse?since=soonish", 422),
-        ("GET", "/static/../auth.py", 404), ("GET", "/static/%2e%2e/app.py", 404), ("POST", "/browse", 405),
-        ("GET", "/forget", 405), ("GET", "/nowhere", 404), ("GET", "/?tenant=memorist:server&q=token", 403),
+        ("GET", "/static/../auth.py", 404),
+        ("GET", "/static/%2e%2e/app.py", 404),
+        ("POST", "/browse", 405),
+        ("GET", "/forget", 405),
+        ("GET", "/nowhere", 404),
+        ("GET", "/ask?tenant=memorist:server&q=token", 403),
     ],
-)  # fmt: skip
+)
 async def test_what_is_wrong_is_told_in_one_sentence(site: str, method: str, path: str, status: int) -> None:
     response = await fetch(f"{site}{path}", method)
     assert response.status_code == status
@@ -340,12 +454,12 @@ async def test_it_fits_a_phone_and_the_dark(browser: Browser, site: str, alice: 
     await alice.remember("Prefers homestays when travelling with " + "a very long name " * 10)
     context = await browser.new_context(viewport={"width": 360, "height": 740}, color_scheme="dark")
     page = await context.new_page()
-    for path in ("/?q=homestays&user=alice", "/browse?user=alice", "/picture?user=alice", "/status?user=alice"):
+    for path in ("/?user=alice", "/ask?q=homestays&user=alice", "/browse?user=alice", "/status?user=alice", "/users"):
         await page.goto(f"{site}{path}")
         width = await page.evaluate("document.documentElement.scrollWidth")
         assert width <= 360, f"{path} is wider than the screen"
     background = await page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
-    assert background == "rgb(20, 26, 26)"
+    assert background == "rgb(16, 20, 19)"
 
 
 async def test_every_control_has_a_name(page: Page, site: str, alice: Memory) -> None:
@@ -354,27 +468,7 @@ async def test_every_control_has_a_name(page: Page, site: str, alice: Memory) ->
     nameless = """() => [...document.querySelectorAll("input:not([type=hidden]), select, textarea, button")]
         .filter(each => !(each.labels?.length || each.ariaLabel || each.textContent.trim()))
         .map(each => each.outerHTML)"""
-    for path in ("/", "/browse", "/topics", "/status", "/record?id=stay"):
+    for path in ("/", "/ask?q=tea", "/browse", "/topics", "/status", "/users", "/record?id=stay"):
         await page.goto(f"{site}{path}{'&' if '?' in path else '?'}user=alice")
         assert await page.evaluate(nameless) == []
         assert await page.locator("h1").count() == 1 and await page.locator("main").count() == 1
-
-
-async def test_bars_are_as_fine_as_the_time_allows(alice: Memory) -> None:
-    async def labels(*days: str) -> list[str]:
-        await alice.forget(kind=Kind.NOTE)
-        return [bar.label for bar in by_time([await alice.remember("x", happened_at=day) for day in days])]
-
-    assert await labels("2024-05-01", "2024-05-03") == ["2024-05-01", "2024-05-02", "2024-05-03"]
-    assert len(await labels("2024-01-01", "2024-06-01")) == 22
-    assert (await labels("2022-11-30", "2024-01-01"))[:3] == ["2022-11", "2022-12", "2023-01"]
-    assert await labels("1999-01-01", "2024-01-01") == [str(year) for year in range(1999, 2025)]
-    assert by_time([]) == []
-
-
-async def test_the_map_takes_one_record_and_none(alice: Memory) -> None:
-    record = await alice.remember("alone", happened_at=datetime(2024, 5, 1, tzinfo=UTC))
-    vectors: dict[str, Any] = await alice.vectors([record.id, "none"])
-    [point] = embedding_map([record], [vectors[record.id]])
-    assert (point.x, point.y) == (400.0, 240.0)
-    assert embedding_map([], []) == []

@@ -101,10 +101,10 @@ async def test_a_query_that_is_not_utf_8_is_no_user(browser: Browser) -> None:
 
 async def test_the_page_shows_what_the_agent_would_be_told(browser: Browser, alice: Memory) -> None:
     await alice.remember("Takes her coffee black <b>")
-    page = await browser.http.get(path_of("/context", q="how does she take her coffee?", tokens="200"))
-    assert page.status_code == 200 and "coffee black &lt;b&gt;" in page.text and "of 200 tokens" in page.text
+    page = await browser.http.get(path_of("/ask", q="how does she take her coffee?", tokens="200"))
+    assert page.status_code == 200 and "coffee black &lt;b&gt;</a>" in page.text and "of 200 tokens" in page.text
     for wrong in ("x", "-5", "9" * 5000):
-        assert (await browser.http.get(path_of("/context", q="x", tokens=wrong))).status_code == 422
+        assert (await browser.http.get(path_of("/ask", q="x", tokens=wrong))).status_code == 422
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ async def test_a_page_takes_no_parameter_that_it_does_not_have(browser: Browser,
 
 @pytest.mark.parametrize("shared", ["false", "0", "on"])
 async def test_a_box_is_ticked_by_its_own_value_alone(browser: Browser, shared: str) -> None:
-    answer = await browser.http.get(path_of("/", q="tea", shared=shared))
+    answer = await browser.http.get(path_of("/ask", q="tea", shared=shared))
     assert (answer.status_code, "shared is 1 or left out" in answer.text) == (422, True)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from starlette.routing import BaseRoute
 
 from memorist.memory import Memory
-from memorist.serve.console import console_routes
+from memorist.serve.console import add_console
 from memorist.serve.limits import App, Limits
 from memorist.serve.observability import Observer
 from memorist.serve.rest.app import create_api, guarded
@@ -37,5 +37,6 @@ def create_app(
     """
     observer = observer or Observer()
     app = create_api(memory, open=open, observer=observer, settings=settings)
-    app.router.routes.extend([*console_routes(app.state.server), *more])
+    add_console(app)
+    app.router.routes.extend(more)
     return guarded(app, limits or Limits(), observer)

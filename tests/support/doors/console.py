@@ -71,7 +71,7 @@ class Console(Door):
         if call.verb == "rate":
             given["rating"] = "none" if given["rating"] is None else str(given["rating"])
         if call.verb in ("get", "recall", "browse"):
-            page = {"get": "/record", "recall": "/"}.get(call.verb, "/browse")
+            page = {"get": "/record", "recall": "/ask"}.get(call.verb, "/browse")
             answer = await self.http.get(f"{page}?{_query(scope | given)}")
         else:
             id = {"id": given.pop("id")} if "id" in given else {}

@@ -1,8 +1,11 @@
 """The console's routes."""
 
+import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
+from fastapi import FastAPI
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
@@ -10,23 +13,23 @@ from starlette.staticfiles import StaticFiles
 
 from memorist.errors import MemoristError
 from memorist.serve.auth import Right
-from memorist.serve.console import changes, pages
+from memorist.serve.console import asking, changes, home, pages
 from memorist.serve.console.rendering import render
 from memorist.serve.console.sessions import COOKIE, Sessions
-from memorist.serve.console.visits import Handler, answered, is_foreign, secured, set_cookie
+from memorist.serve.console.visits import Handler, answered, error_page, is_foreign, secured, set_cookie
 from memorist.serve.rest.access import Server, authorized
 from memorist.serve.rest.problems import problem_of
 
-__all__ = ["console_routes"]
+__all__ = ["add_console"]
 
 _STATIC = Path(__file__).parent / "static"
 _LOOKS: Mapping[str, tuple[Handler, Sequence[str]]] = {
-    "/": (pages.find, ("q", "kind", "shared", "fragment")),
-    "/context": (pages.context, ("q", "tokens", "shared")),
+    "/": (home.home, ()),
+    "/users": (home.users, ("name", "back", "start")),
+    "/ask": (asking.ask, asking.PARAMETERS),
     "/browse": (pages.browse, ("kind", "session", "since", "until", "order", "superseded", "everyone", "cursor")),
     "/record": (pages.record, ("id",)),
     "/topics": (pages.topics, ()),
-    "/picture": (pages.picture, ()),
     "/status": (pages.status, ()),
     "/export": (pages.export, ()),
 }
@@ -42,9 +45,21 @@ _CHANGES: Mapping[str, tuple[Handler, Sequence[str]]] = {
 """Each page's handler and its parameters."""
 
 
-def console_routes(server: Server) -> list[BaseRoute]:
-    """Return the console's routes, to be added to those of REST."""
-    sessions = Sessions()
+def add_console(app: FastAPI) -> None:
+    """Add the console's routes to those of REST, and pages for what a browser asks for and is not there."""
+    server, sessions = app.state.server, Sessions()
+    app.router.routes.extend(_routes(server, sessions))
+    told = app.exception_handlers[HTTPException]
+
+    @app.exception_handler(HTTPException)
+    async def missing(request: Request, error: HTTPException) -> Response:
+        answer: Response = await told(request, error)  # type: ignore[misc]
+        if "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/v1/"):
+            return await error_page(request, server, sessions, json.loads(bytes(answer.body)))
+        return answer
+
+
+def _routes(server: Server, sessions: Sessions) -> list[BaseRoute]:
     routes: list[BaseRoute] = [
         Route(path, answered(handler, server, sessions, right, names), methods=[method])
         for right, method, subject in ((Right.READ, "GET", _LOOKS), (Right.WRITE, "POST", _CHANGES))
@@ -52,6 +67,7 @@ def console_routes(server: Server) -> list[BaseRoute]:
     ]
     return [
         *routes,
+        Route("/zone", answered(changes.set_zone, server, sessions, Right.READ, ("zone", "csrf")), methods=["POST"]),
         Route("/login", _login(server, sessions), methods=["GET", "POST"]),
         Route("/logout", _logout(sessions), methods=["POST"]),
         Route("/docs", _docs, methods=["GET"]),
@@ -61,7 +77,7 @@ def console_routes(server: Server) -> list[BaseRoute]:
 
 async def _docs(request: Request) -> Response:
     """Return a page on the REST API, made of its OpenAPI description."""
-    return secured(HTMLResponse(render("docs.html", api=request.app.openapi())))
+    return secured(HTMLResponse(render("docs.html", title="REST API", api=request.app.openapi())))
 
 
 def _login(server: Server, sessions: Sessions) -> Callable[[Request], Awaitable[Response]]:
@@ -91,7 +107,7 @@ def _login(server: Server, sessions: Sessions) -> Callable[[Request], Awaitable[
 
 
 def _login_page(target: str, problem: str | None = None, status: int = 200) -> Response:
-    return HTMLResponse(render("login.html", problem=problem, next=target), status)
+    return HTMLResponse(render("login.html", title="Sign in", problem=problem, next=target), status)
 
 
 def _own(path: object) -> str:

@@ -9,9 +9,10 @@ from starlette.responses import Response
 from memorist.errors import FormatError, InvalidInputError, NotFoundError, shown
 from memorist.lines import FORMAT, VERSION
 from memorist.serve.console.visits import Visit
+from memorist.serve.console.zones import parse_zone
 from memorist.serve.reading import number_of
 
-__all__ = ["forget", "load", "rate", "remember", "revise", "set_topic", "undo"]
+__all__ = ["forget", "load", "rate", "remember", "revise", "set_topic", "set_zone", "undo"]
 
 _MOST_TOLD = 5
 
@@ -104,3 +105,9 @@ async def load(visit: Visit) -> Response:
     told = "; ".join(f"line {bad.number}: {bad.reason}" for bad in report.bad[:_MOST_TOLD])
     notice = f"{report.added:,} added, {report.existing:,} there already, {len(report.bad):,} bad lines"
     return visit.redirect("/status", f"{notice}: {told}" if told else f"{notice}.")
+
+
+async def set_zone(visit: Visit) -> Response:
+    """Set the zone in which this browser is shown times."""
+    visit.session.zone = parse_zone(_needed(visit, "zone"))
+    return visit.redirect("/status", f"Times are shown in {visit.session.zone}.")

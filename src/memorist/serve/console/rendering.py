@@ -1,16 +1,20 @@
 """Rendering pages: the templates, and their times, links and signals."""
 
+import re
 from collections.abc import Mapping
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlencode
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
 from memorist import __version__
 from memorist.recall.rank import WEIGHTS
+from memorist.serve.console.zones import local, written_day
 
 __all__ = ["HEADERS", "link", "render"]
 
@@ -43,16 +47,28 @@ def link(path: str, **query: Any) -> str:
     return f"{path}?{urlencode(given)}" if given else path
 
 
-def _when(moment: datetime) -> Markup:
-    """Return a time as an element that people and programs can read."""
-    exact = moment.isoformat()
-    return Markup('<time datetime="{}" title="{}">{}</time>').format(exact, exact, f"{moment:%Y-%m-%d %H:%M}")
+def _local(context: Context, moment: datetime) -> datetime:
+    return local(moment, context.get("zone", UTC))
+
+
+@pass_context
+def _when(context: Context, moment: datetime) -> Markup:
+    """Return a time, in the visitor's zone, as an element that people and programs can read."""
+    there = _local(context, moment)
+    exact = there.isoformat()
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(exact, exact, f"{there:%Y-%m-%d %H:%M}")
+
+
+@pass_context
+def _clock(context: Context, moment: datetime) -> Markup:
+    """Return the time of day, in the visitor's zone, likewise."""
+    there = _local(context, moment)
+    exact = there.isoformat()
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(exact, exact, f"{there:%H:%M}")
 
 
 def _marked(text: str, words: tuple[str, ...]) -> Markup:
     """Return a text with its matched words highlighted, and everything else escaped."""
-    import re
-
     if not words:
         return escape(text)
     pattern = re.compile(rf"\b({'|'.join(re.escape(word) for word in words)})\w*", re.IGNORECASE)
@@ -63,12 +79,33 @@ def _marked(text: str, words: tuple[str, ...]) -> Markup:
     return Markup("").join([*parts, escape(text[last:])])
 
 
-def _shares(signals: Mapping[str, float]) -> list[tuple[str, float, float]]:
-    """Return (name, strength, share in percent) of each signal, largest share first."""
+@pass_context
+def _date(context: Context, moment: datetime) -> str:
+    """Return the day, in the visitor's zone, in words."""
+    return written_day(_local(context, moment))
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one signal carried of a hit, in percent, and where its part of the bar begins."""
+
+    name: str
+    strength: float
+    share: float
+    start: float
+    colour: int
+
+
+def _shares(signals: Mapping[str, float]) -> list[Share]:
+    """Return what each signal carried, in one order for all hits; what is below half a percent is left out."""
     weighed = {name: max(WEIGHTS.get(name, 0.0) * value, 0.0) for name, value in signals.items()}
     whole = sum(weighed.values()) or 1.0
-    rows = [(_SIGNALS.get(name, name), signals[name], 100 * part / whole) for name, part in weighed.items()]
-    return sorted((row for row in rows if row[2] >= 0.5), key=lambda row: -row[2])
+    shares, start = list[Share](), 0.0
+    for number, (name, title) in enumerate(_SIGNALS.items(), 1):
+        if (share := 100 * weighed.get(name, 0.0) / whole) >= 0.5:
+            shares.append(Share(title, signals[name], share, start, number))
+            start += share
+    return shares
 
 
 @lru_cache(maxsize=1)
@@ -80,7 +117,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"when": _when, "shares": _shares}
+    environment.filters |= {"when": _when, "clock": _clock, "day": _date, "shares": _shares}
     environment.globals |= {"link": link, "marked": _marked, "version": __version__}
     return environment
 

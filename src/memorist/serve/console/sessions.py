@@ -4,6 +4,7 @@ import secrets
 import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from datetime import UTC, tzinfo
 
 from memorist.records import Record
 
@@ -27,13 +28,14 @@ class Forgotten:
 class Session:
     """The session of one browser. `secret` is its token; None if the server requires none.
 
-    Every form must contain `csrf`, which no other site can know.
+    Every form must contain `csrf`, which no other site can know. Times are shown in `zone`.
     """
 
     id: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     csrf: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     secret: str | None = None
     notice: str | None = None
+    zone: tzinfo = UTC
     seen: float = field(default_factory=time.monotonic)
     _forgotten: Forgotten | None = None
 

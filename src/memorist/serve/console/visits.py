@@ -2,14 +2,14 @@
 
 import secrets
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from memorist.errors import InvalidInputError, MemoristError, shown
+from memorist.errors import InvalidInputError, MemoristError, ScopeError, shown
 from memorist.memory import Memory
 from memorist.records import Record
 from memorist.serve.auth import Grant, Right, UnauthorizedError
@@ -20,9 +20,13 @@ from memorist.serve.reading import read_query
 from memorist.serve.rest.access import Server, authorized
 from memorist.serve.rest.problems import problem_of
 
-__all__ = ["Handler", "Visit", "answered", "error_page", "is_foreign", "secured", "set_cookie"]
+__all__ = ["PAGES", "Handler", "Visit", "answered", "error_page", "is_foreign", "secured", "set_cookie"]
 
 _MOST_PARTS = 5
+PAGES = (("/", "Home"), ("/ask", "Ask"), ("/browse", "Records"), ("/topics", "Topics"), ("/status", "Status"))
+"""The pages that the navigation leads to: path and name."""
+_SECTIONS = {"/record": "/browse"}
+"""The pages below others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +95,17 @@ class Visit:
         """Whether the token allows reading all users of its tenant at once."""
         return self.grant.user is None and self.grant.right.includes(Right.ADMIN)
 
+    @property
+    def _user(self) -> str | None:
+        return self.grant.user or self.value("user")
+
     def link(self, path: str, **query: Any) -> str:
         """Return a path in the same scope."""
         return link(path, **self.scope, **query)
+
+    def with_user(self, path: str, user: str | None) -> str:
+        """Return a path in the scope of another user of the tenant."""
+        return link(path, **{**self.scope, "user": user})
 
     def record_link(self, record: Record) -> str | None:
         """Return the address of a record's page, in the scope of its owner, who may differ from the current user.
@@ -105,6 +117,12 @@ class Visit:
             return link("/record", tenant=self.scope["tenant"], user=owner, id=record.id)
         return self.link("/record", id=record.id) if owner == self.grant.user else None
 
+    def talk_link(self, record: Record) -> str:
+        """Return the address of a message's place in its conversation, in the scope of its owner."""
+        owner = {} if self.grant.user is not None else {"user": record.scope.user}
+        query = {**self.scope, **owner, "session": record.scope.session, "around": record.id}
+        return f"{link('/talk', **query)}#found"
+
     def page(self, template: str, status: int = 200, **values: Any) -> Response:
         """Return a page."""
         common = {
@@ -115,11 +133,23 @@ class Visit:
             "here": self.link,
             "may_write": self.grant.right.includes(Right.WRITE),
             "path": self.request.url.path,
-            "user": self.grant.user or self.value("user"),
+            "user": self._user,
             "notice": self.session.take_notice(),
             "tenant": self.grant.tenant or self.value("tenant"),
+            "zone": self.session.zone,
+            "pages": PAGES,
+            "question": "",
+            "asked_with": {},
+            "scripts": (),
+            "back_to": [place for place, _ in PAGES],
+            "section": _SECTIONS.get(self.request.url.path, self.request.url.path),
         }
-        return HTMLResponse(render(template, **common, **values), status)
+        return HTMLResponse(render(template, **common | values), status)
+
+    def part(self, template: str, **values: Any) -> Response:
+        """Return a part of a page, for a script to put in its place."""
+        common = {"visit": self, "here": self.link, "zone": self.session.zone, "user": self._user}
+        return HTMLResponse(render(template, **common | values))
 
     def redirect(self, path: str, notice: str | None = None, **query: Any) -> Response:
         """Return a redirect to another page, with a message to show there."""
@@ -153,14 +183,17 @@ def answered(
         except UnauthorizedError:
             sessions.end(session)
             return secured(RedirectResponse(link("/login", next=_own_path(request)), 303))
+        visit = Visit(request, session, grant, server, {})
         try:
-            values = await _values(request, known)
+            visit = replace(visit, values=await _values(request, known))
             if request.method == "POST":
-                _check_form(request, session, values.get("csrf"))
+                _check_form(request, session, visit.values.get("csrf"))
             grant.check(right)
-            response = await handler(Visit(request, session, grant, server, values))
+            response = await handler(visit)
         except MemoristError as error:
-            response = error_page(error, grant)
+            response = _error_page(visit, error)
+        finally:
+            await request.close()  # the file of a form
         if fresh:
             set_cookie(request, response, session)
         return secured(response)
@@ -194,12 +227,23 @@ class FormRefusedError(UnauthorizedError):
     """A form came from another site or session."""
 
 
-def error_page(error: MemoristError, grant: Grant | None = None) -> Response:
-    """Return an error page."""
+def _error_page(visit: Visit, error: MemoristError) -> Response:
+    """Return an error in the frame of the other pages; a scope that is not allowed is not kept in its links."""
     status, _, body = problem_of(error)
     status = 403 if isinstance(error, FormRefusedError) else status
-    text = render("error.html", title=body["title"], detail=body["detail"], signed_in=grant is not None)
-    return secured(HTMLResponse(text, status))
+    visit = replace(visit, values={}) if isinstance(error, ScopeError) else visit
+    return visit.page("error.html", status, title=body["title"], detail=body["detail"])
+
+
+async def error_page(request: Request, server: Server, sessions: Sessions, problem: Mapping[str, Any]) -> Response:
+    """Return a problem as a page: in the frame of the other pages for who may see them, else alone."""
+    told, status = {"title": problem["title"], "detail": problem["detail"]}, problem["status"]
+    session = sessions.find(request.cookies.get(COOKIE)) or Session()
+    try:
+        grant = await authorized(request, server, session.secret)
+    except UnauthorizedError:
+        return secured(HTMLResponse(render("lost.html", **told), status))
+    return secured(Visit(request, session, grant, server, {}).page("error.html", status, **told))
 
 
 def set_cookie(request: Request, response: Response, session: Session) -> None:

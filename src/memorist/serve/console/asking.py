@@ -1,0 +1,99 @@
+"""The page that asks: what is found, and beside it what an agent would be told."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.responses import Response
+
+from memorist.errors import InvalidInputError, shown
+from memorist.records import Kind
+from memorist.results import Context, ContextItem
+from memorist.serve.console.visits import Visit
+from memorist.serve.reading import number_of
+
+__all__ = ["PARAMETERS", "ask", "linked"]
+
+_HITS = 10
+_TOKENS = 600
+_NARROWING = ("kind", "since", "until", "session", "as_of")
+PARAMETERS = ("q", *_NARROWING, "shared", "tokens", "limit", "first", "fragment")
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A filter that can be chosen (`on` where it is), or taken off with one step."""
+
+    text: str
+    link: str
+    on: bool = False
+    off: bool = False
+    kind: str | None = None
+
+
+async def ask(visit: Visit) -> Response:
+    """Show hits and context for a question. The script requests only the answers; without it, the form works."""
+    question, chosen = visit.value("q") or "", {name: visit.value(name) for name in _NARROWING}
+    shared, tokens, limit = visit.flag("shared"), _number(visit, "tokens", _TOKENS), _number(visit, "limit", _HITS)
+    narrowing: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
+    hits = await visit.memory.recall(question, limit=limit + 1, shared=shared, explain=True, **narrowing)
+    first = max(_number(visit, "first", 0), 0)
+    query = {**chosen, "shared": shared, "tokens": tokens if tokens != _TOKENS else None}
+    more = None
+    if len(hits) > limit:
+        more = f"{visit.link('/ask', q=question, **query, limit=limit + _HITS)}#hit-{limit + 1}"
+    values: dict[str, Any] = {
+        "question": question,
+        "hits": hits[first:limit],
+        "first": first,
+        "more": more,
+        "tokens": tokens,
+    }
+    fragment = visit.value("fragment")
+    if fragment == "hits":
+        return visit.part("more.html", **values)
+    told = await visit.memory.context(question, tokens=tokens, shared=shared, **narrowing) if question else Context()
+    values |= {"told": told, "lines": linked(told), "chips": _chips(visit, question, query)}
+    if fragment is not None:
+        return visit.part("answers.html", **values)
+    asked_with = {name: "1" if value is True else str(value) for name, value in query.items() if value}
+    narrowed = any(name != "kind" for name in asked_with)
+    values |= {"label": chosen["session"], "shared": shared, "asked_with": asked_with, "narrowed": narrowed}
+    values |= {name: chosen[name] for name in ("kind", "since", "until", "as_of")}
+    return visit.page("ask.html", title="Ask", scripts=("ask.js",), **values)
+
+
+def linked(told: Context) -> list[tuple[str, ContextItem | None]]:
+    """Return a context's text in pieces, and with each piece the item whose words it is."""
+    pieces, last = list[tuple[str, ContextItem | None]](), 0
+    for item in told.items:
+        words = " ".join(item.text.split())
+        at = told.text.find(words, last) if words else -1
+        if at >= 0:
+            pieces += [(told.text[last:at], None), (words, item)]
+            last = at + len(words)
+    return [*pieces, (told.text[last:], None)]
+
+
+def _chips(visit: Visit, question: str, query: dict[str, Any]) -> list[Chip]:
+    def leading(**changed: Any) -> str:
+        return visit.link("/ask", q=question, **query | changed)
+
+    kinds = [str(kind) for kind in Kind if kind.recallable]
+    chips = [Chip("all kinds", leading(kind=None), on=query["kind"] is None)]
+    chips += [Chip(kind, leading(kind=kind), on=query["kind"] == kind, kind=kind) for kind in kinds]
+    titles = {"since": "from", "until": "before", "session": "in", "as_of": "as of"}
+    for name, title in titles.items():
+        if query[name] is not None:
+            chips.append(Chip(f"{title} {query[name]}", leading(**{name: None}), on=True, off=True))
+    if query["shared"]:
+        chips.append(Chip("also shared", leading(shared=None), on=True, off=True))
+    return chips
+
+
+def _number(visit: Visit, name: str, default: int) -> int:
+    """Return a whole number that was sent."""
+    text = visit.value(name)
+    number = default if text is None else number_of(text)
+    if not isinstance(number, int):
+        raise InvalidInputError(f"{name} must be a whole number, not {shown(text)}")
+    return number

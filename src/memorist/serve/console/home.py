@@ -1,0 +1,121 @@
+"""The first page, what came in lately, and the page where a user is chosen."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import tzinfo
+from itertools import groupby
+
+from starlette.responses import Response
+
+from memorist.memory import Memory
+from memorist.records import Kind, Record
+from memorist.serve.console.charts import Chart, Span, drawn
+from memorist.serve.console.visits import PAGES, Visit
+from memorist.serve.console.zones import local, written_day
+from memorist.times import iso
+
+__all__ = ["Row", "days_of", "home", "rows_of", "users"]
+
+_LATELY = 8
+_MOST_USERS = 8
+_PAGE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of a tally: how many records of a name, and their share of the largest number in percent."""
+
+    name: str
+    count: int
+    link: str
+    share: float
+    kind: str | None = None
+
+
+async def home(visit: Visit) -> Response:
+    """Show what came in lately, how much of each kind, and whose."""
+    memory = visit.memory
+    everyone = visit.may_see_all and memory.scope.user is None
+    latest = (await memory.browse(limit=_LATELY, everyone=everyone)).records
+    counts = {str(kind): await memory.count(kind=kind, everyone=everyone) for kind in Kind} if latest else {}
+    flag = {"everyone": "1" if everyone else None}
+    found = await memory.users() if everyone else {}
+    people = _people(visit, found, "/")
+    return visit.page(
+        "home.html",
+        title="Home",
+        count=sum(counts.values()),
+        everyone=everyone,
+        users=people[:_MOST_USERS],
+        more_users=len(people) if len(people) > _MOST_USERS else 0,
+        days=days_of(latest, visit.session.zone),
+        kinds=rows_of(counts, {kind: visit.link("/browse", kind=kind, **flag) for kind in counts}, kinds=True),
+        drawn=await _over_time(visit, memory, latest, everyone=everyone) if latest else None,
+    )
+
+
+async def _over_time(visit: Visit, memory: Memory, latest: Sequence[Record], *, everyone: bool) -> Chart:
+    [oldest] = (await memory.browse(limit=1, order="oldest", everyone=everyone)).records or latest[-1:]
+
+    async def count(span: Span) -> int:
+        return await memory.count(since=span.since, until=span.until, everyone=everyone)
+
+    def link(span: Span) -> str:
+        flag = "1" if everyone else None
+        return visit.link("/browse", since=iso(span.since), until=iso(span.until), everyone=flag)
+
+    return await drawn(oldest.at, latest[0].at, visit.session.zone, count, link)
+
+
+def days_of(records: Iterable[Record], zone: tzinfo) -> list[tuple[str, list[Record]]]:
+    """Return records under the days on which they happened, in their order."""
+    return [(day, list(group)) for day, group in groupby(records, lambda each: written_day(local(each.at, zone)))]
+
+
+def rows_of(counts: Mapping[str, int], links: Mapping[str, str], *, kinds: bool = False) -> list[Row]:
+    """Return a tally, the most first; names without a record are left out."""
+    highest = max(counts.values(), default=0)
+    return [
+        Row(name, count, links[name], round(100 * count / highest, 1), name if kinds else None)
+        for name, count in sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+        if count
+    ]
+
+
+async def users(visit: Visit) -> Response:
+    """Show the users of a tenant to choose from, to those who may know them."""
+    tenant = visit.grant.scope(tenant=visit.value("tenant")).tenant
+    memory = visit.server.memory.scoped(tenant=tenant)
+    back = visit.value("back")
+    back = back if back in dict(PAGES) else None
+    tenants = await _tenants(visit) if visit.grant.tenant is None else None
+    rows, more, name = None, None, visit.value("name")
+    if visit.may_see_all:
+        found = await memory.users()
+        wanted = (name or "").casefold()
+        people = [row for row in _people(visit, found, back or "/") if wanted in row.name.casefold()]
+        start = _start(visit)
+        rows, rest = people[start : start + _PAGE], len(people) > start + _PAGE
+        more = visit.link("/users", back=back, name=name, start=start + _PAGE) if rest else None
+    return visit.page("users.html", title="Whose memory", rows=rows, more=more, name=name, back=back, tenants=tenants)
+
+
+def _people(visit: Visit, found: Mapping[str | None, int], path: str) -> list[Row]:
+    named = {user: count for user, count in found.items() if user is not None}
+    links = {user: visit.with_user(path, user) for user in named}
+    shared = found.get(None, 0)
+    rows = rows_of(named, links)
+    if shared and named:
+        highest = max(*named.values(), shared)
+        rows.append(Row("Shared by all", shared, visit.with_user(path, None), round(100 * shared / highest, 1)))
+    return rows
+
+
+async def _tenants(visit: Visit) -> list[str]:
+    """Return the tenants that tokens were made for."""
+    return sorted({each.grant.tenant for each in await visit.server.tokens.list() if each.grant.tenant is not None})
+
+
+def _start(visit: Visit) -> int:
+    text = visit.value("start") or "0"
+    return int(text) if text.isdecimal() and len(text) < 9 else 0
