@@ -1,7 +1,6 @@
 """One wall's records as ranking sees them: rows of arrays in memory, following the store's change log."""
 
 import threading
-from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -10,6 +9,8 @@ from numpy.typing import NDArray
 
 from memorist.filters import Filter
 from memorist.recall.marks import ASKS, STANDING, TELLS, TIMED, days_in
+from memorist.recall.postings import Postings, Run
+from memorist.recall.segments import Segment
 from memorist.recall.vectors import BLOCK_ROWS, VectorTable
 from memorist.records import Kind
 from memorist.stores.base import Entries, Entry
@@ -34,10 +35,13 @@ _COLUMNS: Mapping[str, tuple[str, int]] = {
 _SHORT = 60
 """Terms of a record up to which it may be a standing instruction as a whole."""
 _MICROSECONDS_A_DAY = 86_400_000_000
-_BYTES_A_POSTING = 8
-_BYTES_A_TERM = 250
+_BYTES_A_TEXT = 250
 _BYTES_A_ROW = 110
-"""Of what finds a row by its number."""
+"""Of what finds a row by its number, where the numbers are not in order."""
+_LINKED = ("before", "after", "alive")
+"""The fields that a segment does not hold."""
+SIGNATURE = " ".join(sorted(_COLUMNS.keys() - _LINKED))
+"""Changes with what a segment holds."""
 
 
 class Codes(dict[str | None, int]):
@@ -53,7 +57,9 @@ class WallIndex:
 
     A record keeps its row until its words change; then it gets a new one and the old row is dead. The
     postings are dropped when the vectors no longer fit one block: from there on the store searches words.
-    Hold `lock` while reading or updating.
+    The first rows are in the order of their numbers, as most records come; of the others a mapping holds the row.
+    Of what came since this was last kept in the store, `unkept` says how much it was, and `changed` holds the numbers
+    of the records up to `kept_until`. Hold `lock` while reading or updating.
     """
 
     def __init__(self, dimensions: int) -> None:
@@ -66,10 +72,13 @@ class WallIndex:
         self.agents, self.sessions, self.speakers = Codes(), Codes(), Codes()
         self._columns = {name: np.full(256, empty, form) for name, (form, empty) in _COLUMNS.items()}
         self._blend = np.full(256, np.nan, np.float32)
+        self.kept_until = self.unkept = 0
+        self.changed: set[int] = set()
+        self._ordered = 0
         self._row_of: dict[int, int] = {}
+        self._living = 0
         self._terms: list[str] | None = []
-        self._postings: dict[str, tuple[array[int], array[int]]] | None = {}
-        self._posted = self._posted_rows = 0
+        self._postings: Postings | None = Postings()
         self._days_of: dict[int, tuple[int, ...]] = {}
         self._days: tuple[Rows, NDArray[np.int64]] | None = None
         self._years: set[int] | None = None
@@ -98,7 +107,7 @@ class WallIndex:
         """About how many bytes this holds."""
         words = 0
         if self._postings is not None and self._terms is not None:
-            words = len(self._postings) * _BYTES_A_TERM + self._posted * _BYTES_A_POSTING + _BYTES_A_TERM * self.rows
+            words = self._postings.nbytes + _BYTES_A_TEXT * self.rows
         columns = sum(column.nbytes for column in self._columns.values())
         return self.vectors.nbytes + columns + words + _BYTES_A_ROW * len(self._row_of)
 
@@ -120,29 +129,33 @@ class WallIndex:
 
     def update(self, changed: Entries) -> None:
         """Take in what changed behind the wall."""
-        known = [entry for entry in changed.entries if entry.number in self._row_of]
-        self._add([entry for entry in changed.entries if entry.number not in self._row_of])
-        for entry in known:
-            self._revise(entry)
-        for number in changed.gone:
-            row = self._row_of.pop(number, None)
-            if row is not None:
+        numbers = [entry.number for entry in changed.entries]
+        known = [(entry, row) for entry, row in zip(changed.entries, self._find(numbers), strict=True) if row >= 0]
+        if len(known) < len(numbers):
+            here = {entry.number for entry, _ in known}
+            self._add([entry for entry in changed.entries if entry.number not in here])
+        for entry, row in known:
+            self._revise(row, entry)
+        for number, row in zip(changed.gone, self._find(changed.gone), strict=True):
+            if row >= 0:
+                self._row_of.pop(number, None)
                 self._kill(row)
+        self.unkept += len(numbers) + len(changed.gone)
+        self.changed.update(number for number in (*numbers, *changed.gone) if number <= self.kept_until)
         self.generation, self.epoch = changed.generation, changed.epoch
 
     @property
     def living(self) -> int:
         """How many records there are."""
-        return len(self._row_of)
+        return self._living
 
     @property
     def mostly_dead(self) -> bool:
         """Whether it would be worth reading everything anew."""
-        return self.rows > 1024 and len(self._row_of) < self.rows / 2
+        return self.rows > 1024 and self._living < self.rows / 2
 
-    def _revise(self, entry: Entry) -> None:
+    def _revise(self, row: int, entry: Entry) -> None:
         """Take in what became of a record that is here."""
-        row = self._row_of[entry.number]
         if self._terms is not None and self._terms[row] != entry.terms:
             self._kill(row)
             self._add([entry])
@@ -165,8 +178,9 @@ class WallIndex:
             return
         first, self.rows = self.rows, self.rows + len(entries)
         self._grow()
-        self._row_of.update(zip((entry.number for entry in entries), range(first, self.rows), strict=True))
+        self._living += len(entries)
         self._fill(slice(first, self.rows), entries)
+        self._list(first)
         self.vectors.extend([entry.vector for entry in entries])
         if self._terms is not None:
             self._terms += [entry.terms for entry in entries]
@@ -177,6 +191,25 @@ class WallIndex:
         for row, entry in enumerate(entries, first):
             if entry.kind is Kind.MESSAGE and entry.session is not None:
                 self._follow(row, entry)
+
+    def _list(self, first: int) -> None:
+        """List the rows from `first` on under their numbers."""
+        numbers = self._columns["number"][max(first - 1, 0) : self.rows]
+        if self._ordered == first and bool((numbers[1:] > numbers[:-1]).all()):
+            self._ordered = self.rows
+        else:
+            self._row_of.update(zip(self.column("number")[first:].tolist(), range(first, self.rows), strict=True))
+
+    def _find(self, numbers: Sequence[int]) -> list[int]:
+        """Return the rows of records by their numbers; -1 for one that is not here."""
+        if not self._ordered or not numbers:
+            return [self._row_of.get(number, -1) for number in numbers]
+        ordered = self._columns["number"][: self._ordered]
+        near = np.minimum(np.searchsorted(ordered, numbers), self._ordered - 1)
+        rows: list[int] = np.where((ordered[near] == numbers) & self._columns["alive"][near], near, -1).tolist()
+        if self._row_of:
+            rows = [self._row_of.get(number, row) for number, row in zip(numbers, rows, strict=True)]
+        return rows
 
     def _grow(self) -> None:
         room = len(self._blend)
@@ -225,26 +258,16 @@ class WallIndex:
             self._days = table[:, 0].astype(np.intp), table[:, 1]
         return self._days
 
-    def _post(self) -> "dict[str, tuple[array[int], array[int]]]":
+    def _posted(self) -> Postings:
         """Return the postings of all rows; those that came since the last call are added first."""
         if self._postings is None or self._terms is None:
-            return {}
-        for row in range(self._posted_rows, self.rows):
-            counts: dict[str, int] = {}
-            for term in self._terms[row].split():
-                counts[term] = counts.get(term, 0) + 1
-            for term, count in counts.items():
-                posting = self._postings.get(term)
-                if posting is None:
-                    posting = self._postings[term] = (array("i"), array("i"))
-                posting[0].append(row)
-                posting[1].append(count)
-            self._posted += len(counts)
-        self._posted_rows = self.rows
+            return Postings()
+        self._postings.extend(self._terms[self._postings.rows :])
         return self._postings
 
     def _kill(self, row: int) -> None:
         self._columns["alive"][row] = False
+        self._living -= 1
         self._in_order, self._years = False, None
 
     def _follow(self, row: int, entry: Entry) -> None:
@@ -283,9 +306,10 @@ class WallIndex:
         table = {name: self.column(name) for name in _COLUMNS}
         table["before"][:] = table["after"][:] = -1
         talk = np.flatnonzero(table["alive"] & (table["session"] >= 0) & (table["kind"] == KINDS[Kind.MESSAGE]))
-        pairs = np.unique(np.stack([table["session"][talk], table["speaker"][talk]]), axis=1)
-        sessions, voices = np.unique(pairs[0], return_counts=True)
-        self._voice = dict(zip(pairs[0].tolist(), pairs[1].tolist(), strict=True))  # who spoke may have been revised
+        pairs = np.unique((table["session"][talk].astype(np.int64) << 32) + (table["speaker"][talk] + 1))
+        spoken, voice = pairs >> 32, (pairs & 0xFFFFFFFF) - 1
+        sessions, voices = np.unique(spoken, return_counts=True)
+        self._voice = dict(zip(spoken.tolist(), voice.tolist(), strict=True))  # who spoke may have been revised
         self._dialogues = set(sessions[voices > 1].tolist()) if self._told is None else self._told
         talk = talk[np.isin(table["session"][talk], list(self._dialogues))]
         talk = talk[np.lexsort((table["number"][talk], table["at"][talk], table["session"][talk]))]
@@ -315,20 +339,15 @@ class WallIndex:
 
     def postings(self, term: str) -> tuple[Rows, Floats]:
         """Return the rows that hold a term, dead ones included, and how often each does."""
-        found = self._post().get(term)
-        if found is None:
-            return np.zeros(0, np.intp), np.zeros(0, np.float32)
-        return np.array(found[0], np.intp), np.array(found[1], np.float32)
+        return self._posted().of(term)
 
     def holders(self, term: str) -> int:
         """Return how many rows hold a term, dead ones included."""
-        found = self._post().get(term)
-        return 0 if found is None else len(found[0])
+        return self._posted().holders(term)
 
     def rows_of(self, numbers: Iterable[int]) -> Rows:
         """Return the rows of those numbers that are here."""
-        found = (self._row_of.get(int(number)) for number in numbers)
-        return np.fromiter((row for row in found if row is not None), np.intp)
+        return np.array([row for row in self._find(list(numbers)) if row >= 0], np.intp)
 
     def allowed(self, filter: Filter, now: int) -> Bools:
         """Return which rows pass the parts of a filter that the rows themselves can tell; now in microseconds."""
@@ -361,6 +380,61 @@ class WallIndex:
         newest = rows[np.argsort(-self.column("at")[rows], kind="stable")][:limit]
         numbers: list[int] = self.column("number")[newest].tolist()
         return numbers
+
+    # --- segments ------------------------------------------------------------------------------------
+
+    def in_order(self) -> Rows:
+        """Return the rows that stand for a record, in the order of their numbers."""
+        rows = np.flatnonzero(self.alive)
+        return rows if self._ordered == self.rows else rows[np.argsort(self.column("number")[rows])]
+
+    def segment(self, rows: Rows) -> Segment:
+        """Return a copy of some rows, which are in the order of their numbers."""
+        columns = {name: self.column(name)[rows] for name in _COLUMNS if name not in _LINKED}
+        names = {}
+        for column, codes in self._codes().items():
+            used, columns[column] = np.unique(columns[column], return_inverse=True)
+            known = list(codes)
+            names[column] = [known[code] for code in used.tolist() if code >= 0]
+            columns[column] = (columns[column] - (len(used) - len(names[column]))).astype(np.int32)
+        days = [(offset, day) for offset, row in enumerate(rows.tolist()) for day in self._days_of.get(row, ())]
+        texts = None if self._terms is None else [self._terms[row] for row in rows.tolist()]
+        vectors, scales, residual = self.vectors.held(rows)
+        return Segment(
+            columns, names, np.array(days, np.int64).reshape(-1, 2).T, vectors, scales, residual,
+            texts, None if texts is None else Run.of(texts),
+        )  # fmt: skip
+
+    def restore(self, segment: Segment) -> None:
+        """Add the rows of a segment, as if their entries had come."""
+        first, self.rows = self.rows, self.rows + segment.rows
+        self._grow()
+        self._living += segment.rows
+        rows = slice(first, self.rows)
+        for name, column in segment.columns.items():
+            self._columns[name][rows] = column
+        for name, codes in self._codes().items():
+            known = np.array([codes.of(each) for each in segment.names[name]] + [-1], np.int32)
+            self._columns[name][rows] = known[segment.columns[name]]
+        self._columns["alive"][rows] = True
+        self._list(first)
+        self.vectors.extend_held(segment.vectors, segment.scales, segment.residual)
+        for row, day in segment.days.T.tolist():
+            self._days_of[first + row] = (*self._days_of.get(first + row, ()), day)
+        self.rated |= bool(segment.columns["rating"].any())
+        self._may_expire |= bool((segment.columns["expires_at"] != _NEVER).any())
+        self._in_order, self._years, self._days = False, None, None
+        if self._terms is None or self._postings is None or segment.texts is None or segment.run is None:
+            self._terms = self._postings = None
+            return
+        self._posted()
+        self._terms += segment.texts
+        self._postings.append(segment.run, segment.rows)
+        if self.rows > BLOCK_ROWS:
+            self._postings = self._terms = None
+
+    def _codes(self) -> Mapping[str, Codes]:
+        return {"agent": self.agents, "session": self.sessions, "speaker": self.speakers}
 
 
 def _years_of(at: NDArray[np.int64]) -> set[int]:

@@ -1,7 +1,7 @@
 """One wall's vectors in memory: whole while they are few, as one-byte codes once they are many."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -59,11 +59,12 @@ class VectorTable:
         for row, vector in zip(added, vectors, strict=True):
             if vector is not None:
                 row[:] = vector
+        self._extend(added)
+
+    def _extend(self, added: NDArray[np.float32]) -> None:
         first, self.rows = self.rows, self.rows + len(added)
         if self.exact and self.rows > BLOCK_ROWS:
-            whole, self._exact = self._exact[:first], np.zeros((0, self.dimensions), np.float32)
-            self._coded = True
-            self._encode(0, whole)
+            self._begin_coding(first)
         if not self.exact:
             self._encode(first, added)
             return
@@ -74,19 +75,54 @@ class VectorTable:
             self._exact = grown
         self._exact[first : self.rows] = added
 
+    def _begin_coding(self, rows: int) -> None:
+        whole, self._exact = self._exact[:rows], np.zeros((0, self.dimensions), np.float32)
+        self._coded = True
+        self._encode(0, whole)
+
+    def held(self, rows: NDArray[np.intp]) -> tuple[NDArray[Any], NDArray[np.float32] | None, float]:
+        """Return a copy of some rows as they are held: vectors; or codes, their scales, and what was rounded off."""
+        if self.exact:
+            return self._exact[rows], None, 0.0
+        codes, scales = np.empty((len(rows), self.dimensions), np.int8), np.empty(len(rows), np.float32)
+        blocks, offsets = np.divmod(rows, BLOCK_ROWS)
+        for block in np.unique(blocks).tolist():
+            here = blocks == block
+            codes[here], scales[here] = self._codes[block][offsets[here]], self._scales[block][offsets[here]]
+        return codes, scales, self._residual
+
+    def extend_held(self, vectors: NDArray[Any], scales: NDArray[np.float32] | None, residual: float) -> None:
+        """Add rows after the last, as `held` returned them."""
+        if scales is None:
+            self._extend(vectors)
+            return
+        first, self.rows = self.rows, self.rows + len(vectors)
+        if self.exact:
+            self._begin_coding(first)
+        self._residual = max(self._residual, residual)
+        for done, count, block, offset in self._blocks(first, len(vectors)):
+            self._codes[block][offset : offset + count] = vectors[done : done + count]
+            self._scales[block][offset : offset + count] = scales[done : done + count]
+
     def _encode(self, start: int, vectors: NDArray[np.float32]) -> None:
         """Encode consecutive rows, some at a time."""
+        for done, count, block, offset in self._blocks(start, len(vectors)):
+            here = slice(offset, offset + count)
+            self._codes[block][here], self._scales[block][here], residual = _quantize(vectors[done : done + count])
+            self._residual = max(self._residual, residual)
+
+    def _blocks(self, start: int, rows: int) -> Iterator[tuple[int, int, int, int]]:
+        """Yield consecutive rows, some at a time: the first of them counted from `start`, how many, their block, and
+        the offset in it. A block that is not there yet is made."""
         done = 0
-        while done < len(vectors):
+        while done < rows:
             block, offset = divmod(start + done, BLOCK_ROWS)
             if block == len(self._codes):
                 self._codes.append(np.zeros((BLOCK_ROWS, self.dimensions), np.int8))
                 self._scales.append(np.zeros(BLOCK_ROWS, np.float32))
-            some = vectors[done : done + min(_AT_ONCE, BLOCK_ROWS - offset)]
-            position = slice(offset, offset + len(some))
-            self._codes[block][position], self._scales[block][position], residual = _quantize(some)
-            self._residual = max(self._residual, residual)
-            done += len(some)
+            count = min(_AT_ONCE, BLOCK_ROWS - offset, rows - done)
+            yield done, count, block, offset
+            done += count
 
     def scores(self, query: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the cosine of the query, a unit vector, with every row; shape (rows,)."""
