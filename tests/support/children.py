@@ -137,6 +137,22 @@ async def grow(path: str, most: str) -> None:
         say("stored", (await memory.remember("y" * 20_000)).id)
 
 
+async def keep_for_ever(path: str) -> None:
+    """Store, revise and forget, and ask after each, with an index that is kept every few records."""
+    from memorist.recall import keeping
+
+    keeping.KEPT_FROM, keeping.SEGMENT_ROWS = 5, 16
+    while True:
+        async with open_memory(path) as memory:
+            say("open")
+            for n in range(8):
+                records = await memory.remember([f"coffee train {n} {m}" for m in range(20)])
+                await memory.recall("coffee")
+                await memory.revise(records[3].id, content=f"garden {n}")
+                await memory.forget(records[5].id)
+                await memory.recall("train")
+
+
 async def migrate_when_told(path: str) -> None:
     import apsw
 

@@ -93,7 +93,7 @@ class LocalEngine(Engine):
         """Close the store and the embedder."""
         if self._is_open:
             self._is_open = False
-            self._core.recaller.drop()
+            await self._core.recaller.close()
             await self._core.store.close()
             await self._core.embedder.close()
 

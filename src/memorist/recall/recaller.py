@@ -12,6 +12,7 @@ from memorist.errors import EmbedderError, embedder_mismatch
 from memorist.filters import Filter
 from memorist.recall.analysis import terms, words
 from memorist.recall.index import Floats, WallIndex
+from memorist.recall.keeping import Keeper
 from memorist.recall.large import Large, gathered
 from memorist.recall.query import Query, given_vector
 from memorist.recall.question import Question, read_question
@@ -28,6 +29,8 @@ _T = TypeVar("_T")
 _INLINE_ROWS = 4096
 """Up to so many rows are ranked on the caller's thread: quicker than to wake another."""
 _WORD_CANDIDATES = 400
+_PAUSE = 0.002
+"""Seconds between two looks whether another caller has read a wall's index."""
 _RESCORED = 100
 """Hits beyond the limit whose similarity is computed from whole vectors where the scan was approximate."""
 
@@ -65,6 +68,14 @@ class Recaller:
         self._indexes: OrderedDict[Wall, WallIndex] = OrderedDict()
         self._lock = threading.Lock()
         self._scale: Scale | None = None
+        self._keeper: Keeper | None = None
+        self._restoring: set[Wall] = set()
+
+    async def close(self) -> None:
+        """Wait for indexes that are being kept, and forget them all."""
+        if self._keeper is not None:
+            await self._keeper.close()
+        self.drop()
 
     def drop(self, wall: Wall | None = None) -> None:
         """Forget the index of a wall, or all of them. They are only caches."""
@@ -194,11 +205,12 @@ class Recaller:
         """Return the wall's index with all that was stored before this call."""
         while True:
             index = self._cached(wall)
+            if index.generation is None:
+                index = await self._restored(wall, index)
+                await self._check_fingerprint()
             since = index.generation, index.epoch
             changed = await self._store.entries(wall, *since)
-            if index.generation is None:
-                await self._check_fingerprint()
-            elif changed.generation != index.generation:  # a purge, or new vectors: begin anew
+            if index.generation not in (None, changed.generation):  # a purge, or new vectors: begin anew
                 self.drop(wall)
                 continue
             if (changed.generation, changed.epoch) != since:
@@ -212,7 +224,30 @@ class Recaller:
             if not changed.more:
                 if index.mostly_dead:
                     self.drop(wall)
+                elif self._keeper is not None:
+                    self._keeper.keep(wall, index)
                 return index
+
+    async def _restored(self, wall: Wall, empty: WallIndex) -> WallIndex:
+        """Return the wall's index as it is kept in the store, or the empty one; of several callers one reads it."""
+        segments = self._store.segments
+        if segments is None:
+            return empty
+        while wall in self._restoring:  # noqa: ASYNC110 - an event would belong to one loop
+            await asyncio.sleep(_PAUSE)
+        with self._lock:
+            self._keeper = self._keeper or Keeper(segments, self._embedder.dimensions)
+            if self._keeper.knows(index := self._indexes.get(wall, empty)):
+                return index
+            self._restoring.add(wall)
+        try:
+            index = await self._keeper.restored(wall)
+            with self._lock:
+                self._indexes[wall] = index
+            self._bound(wall)
+            return index
+        finally:
+            self._restoring.discard(wall)
 
     def _cached(self, wall: Wall) -> WallIndex:
         with self._lock:

@@ -68,7 +68,7 @@ def pack(segment: Segment) -> bytes:
 
 
 def unpack(data: NDArray[np.uint8]) -> Segment:
-    """Return the segment in the bytes that `pack` made; its arrays are views of them.
+    """Return the segment in the bytes that `pack` made; its columns and vectors are views of them.
 
     Raises:
         StoreCorruptError: the bytes are not those of a segment.
@@ -80,10 +80,10 @@ def unpack(data: NDArray[np.uint8]) -> Segment:
         columns = {name.removeprefix("column "): array for name, array in arrays.items() if name.startswith("column ")}
         run = texts = None
         if "texts" in arrays:
-            texts = _texts_of(arrays["texts"])
+            texts = _texts_of(arrays["texts"]) if len(arrays["vectors"]) else []
             terms = _texts_of(arrays["terms"]) if arrays["terms"].size else []
             numbers = {term: number for number, term in enumerate(terms)}
-            run = Run(numbers, arrays["starts"], arrays["rows"], arrays["counts"])
+            run = Run(numbers, *(arrays[name].copy() for name in ("starts", "rows", "counts")))
         scales, residual = arrays.get("scales"), float(head["residual"])
         return Segment(columns, head["names"], arrays["days"], arrays["vectors"], scales, residual, texts, run)
     except (ValueError, KeyError, TypeError) as error:

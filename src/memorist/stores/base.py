@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 from memorist.filters import Filter
 from memorist.records import Action, Change, Kind, Order, Record
 from memorist.scope import Reach, Wall
+
+if TYPE_CHECKING:
+    from memorist.stores.segments import Segments
 
 __all__ = [
     "Candidates",
@@ -243,6 +246,11 @@ class Store(ABC):
     def searches_large(self) -> bool:
         """Whether recall should call `candidates` for large walls; otherwise it reads every wall whole."""
         return False
+
+    @property
+    def segments(self) -> "Segments | None":
+        """Where the indexes of walls are kept so that a new process need not build them; None if nowhere."""
+        return None
 
     async def outline(self, wall: Wall, largest: int) -> Outline | None:
         """Return the outline of a wall of more than `largest` entries; None for a smaller one.

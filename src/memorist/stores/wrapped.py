@@ -21,6 +21,7 @@ from memorist.stores.base import (
     Vector,
     Write,
 )
+from memorist.stores.segments import Segments
 
 __all__ = ["WrappedStore"]
 
@@ -37,6 +38,10 @@ class WrappedStore(Store):
     @property
     def searches_large(self) -> bool:
         return self.store.searches_large
+
+    @property
+    def segments(self) -> Segments | None:
+        return self.store.segments
 
     async def open(self) -> None:
         return await self.store.open()

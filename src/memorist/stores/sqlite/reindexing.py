@@ -79,7 +79,8 @@ def adopt(connection: apsw.Connection, fingerprint: str, dimensions: int) -> boo
     connection.execute(
         "UPDATE indexed SET (vector, marks) = (SELECT vector, marks FROM staged WHERE staged.number = indexed.number)"
     )
-    connection.execute("DELETE FROM staged")
+    for table in ("staged", "segments", "kept_indexes"):
+        connection.execute(f"DELETE FROM {table}")
     connection.execute("DELETE FROM meta WHERE name = 'staged'")
     connection.execute("UPDATE meta SET value = value + 1 WHERE name = 'vectors'")
     for name, value in (("fingerprint", fingerprint), ("dimensions", str(dimensions))):

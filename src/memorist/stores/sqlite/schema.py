@@ -108,7 +108,25 @@ def _name_walls(connection: apsw.Connection) -> None:
         connection.execute(f"ALTER TABLE {table} RENAME COLUMN partition TO wall")
 
 
-MIGRATIONS: Sequence[Migration] = (_create, _part_marks, _name_walls)
+def _keep_indexes(connection: apsw.Connection) -> None:
+    """Make room for search indexes in the form in which they are searched; see `memorist.stores.segments`."""
+    connection.execute(
+        """
+        CREATE TABLE kept_indexes (
+            wall INTEGER PRIMARY KEY, stamp INTEGER NOT NULL, generation TEXT NOT NULL, form TEXT NOT NULL,
+            epoch INTEGER NOT NULL
+        );
+        -- `data` is null where one of the records from number `first` to `last` was removed.
+        CREATE TABLE segments (
+            id INTEGER PRIMARY KEY, wall INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
+            checksum INTEGER NOT NULL, data BLOB
+        );
+        CREATE INDEX segments_by_wall ON segments (wall, first, last);
+        """
+    )
+
+
+MIGRATIONS: Sequence[Migration] = (_create, _part_marks, _name_walls, _keep_indexes)
 """Step n leads from version n to version n + 1. A step that was released is never changed."""
 
 

@@ -16,14 +16,16 @@ from numpy.typing import NDArray
 
 from memorist.errors import ClosedError, StoreBusyError, StoreUnavailableError
 from memorist.filters import Filter
-from memorist.records import Change, Kind, Record
+from memorist.records import Change, Record
 from memorist.scope import Reach, Wall
-from memorist.stores.base import Cursor, Entries, Entry, Order, Put, Staged, Store, Vector, Write
+from memorist.stores.base import Cursor, Entries, Order, Put, Staged, Store, Vector, Write
 from memorist.stores.rules import history_of
+from memorist.stores.segments import Segments
 from memorist.stores.sqlite import reindexing, writes
 from memorist.stores.sqlite.conditions import sql_of
 from memorist.stores.sqlite.connections import Connections, TooLong, patiently
 from memorist.stores.sqlite.copying import copy_to, damage
+from memorist.stores.sqlite.entries import entries_since, state_of
 from memorist.stores.sqlite.rows import (
     COLUMNS,
     load_record,
@@ -33,13 +35,13 @@ from memorist.stores.sqlite.rows import (
     shared_name,
     user_of,
 )
+from memorist.stores.sqlite.segments import SQLiteSegments
 from memorist.stores.threads import to_the_end
 from memorist.times import Clock, now, to_micros
 
 __all__ = ["SQLiteStore"]
 
 _T = TypeVar("_T")
-_ENTRIES_AT_ONCE = 4000
 _BRIEF_ROWS = 64
 _BRIEF = 0.001
 """Seconds that a read of a few rows may block the caller's event loop before a worker takes over."""
@@ -75,6 +77,10 @@ class SQLiteStore(Store):
 
     def __repr__(self) -> str:
         return f"SQLiteStore({str(self.path or ':memory:')!r})"
+
+    @property
+    def segments(self) -> Segments | None:
+        return None if self.path is None else SQLiteSegments(self._read, self._write)
 
     @property
     def _connections(self) -> Connections:
@@ -232,10 +238,10 @@ class SQLiteStore(Store):
 
     async def entries(self, wall: Wall, generation: str | None, epoch: int) -> Entries:
         # Most calls find nothing new, in some microseconds: less than waking up a worker.
-        _, current, latest = self._connections.read(lambda connection: _state(connection, wall))
+        _, current, latest = self._connections.read(lambda connection: state_of(connection, wall))
         if current == generation and latest == epoch:
             return Entries(current, epoch, [], [])
-        return await self._read(lambda connection: _changed(connection, wall, generation, epoch))
+        return await self._read(lambda connection: entries_since(connection, wall, generation, epoch))
 
     async def matching(self, wall: Wall, filter: Filter) -> NDArray[np.int64]:
         condition, bindings = sql_of(filter, self._clock())
@@ -383,55 +389,3 @@ def _rows_in(
             (wall_id, *some, *bindings),
         )
     return rows
-
-
-def _state(connection: apsw.Connection, wall: Wall) -> tuple[int | None, str, int]:
-    """Return a wall's id, its generation and the last epoch of the whole file."""
-    [(wall_id, vectors, epoch)] = query_all(
-        connection,
-        "SELECT (SELECT id FROM walls WHERE tenant = ? AND user = ?),"
-        " (SELECT value FROM meta WHERE name = 'vectors'),"
-        " ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'changes'), 0)",
-        (wall.tenant, shared_name(wall.user)),
-    )
-    return wall_id, f"{wall_id}.{vectors}", epoch
-
-
-def _changed(connection: apsw.Connection, wall: Wall, generation: str | None, epoch: int) -> Entries:
-    with connection:  # one snapshot for all three queries
-        wall_id, current, latest = _state(connection, wall)
-        since = epoch if generation == current else 0
-        rows = query_all(
-            connection,
-            "SELECT epoch, r.number, id, kind, agent, session,"
-            " ifnull(json_extract(payload, '$.speaker'), json_extract(payload, '$.role')),"
-            " at, expires_at, superseded_at, rating, terms, vector, marks"
-            " FROM records AS r LEFT JOIN indexed AS i ON i.wall = r.wall AND i.number = r.number"
-            " WHERE r.wall = ? AND epoch > ? ORDER BY epoch LIMIT ?",
-            (wall_id, since, _ENTRIES_AT_ONCE),
-        )
-        more = len(rows) == _ENTRIES_AT_ONCE
-        reached = rows[-1][0] if more else latest
-        gone = query_all(
-            connection,
-            "SELECT number FROM changes WHERE wall = ? AND epoch > ? AND epoch <= ?"
-            " AND action IN ('forgotten', 'expired')",
-            (wall_id, since, reached),
-        )
-    # The record that replaced it may be of a kind that recall does not find: then its entry is removed too.
-    found = [_entry(row) for row in rows if row[_TERMS] is not None]
-    unfindable = [row[1] for row in rows if row[_TERMS] is None]
-    return Entries(current, reached, found, [*unfindable, *(number for (number,) in gone)], more)
-
-
-_TERMS = -3
-
-
-def _entry(row: tuple[Any, ...]) -> Entry:
-    _, number, id, kind, agent, session, speaker, *times, rating, terms, blob, marks = row
-    at, expires_at, superseded_at = times
-    vector = None if blob is None else np.frombuffer(blob, np.float32)
-    return Entry(
-        number, id, Kind(kind), agent, session, None if speaker is None else str(speaker),
-        at, expires_at, superseded_at, rating, terms, vector, frozenset(marks.split()),
-    )  # fmt: skip

@@ -111,6 +111,7 @@ def remove(connection: apsw.Connection, wall_id: int | None, write: Remove, mome
 
 def _remove(connection: apsw.Connection, wall_id: int | None, number: int, write: Remove) -> None:
     unindex(connection, wall_id, number)
+    connection.execute("UPDATE segments SET data = NULL WHERE wall = ? AND ? BETWEEN first AND last", (wall_id, number))
     connection.execute("DELETE FROM records WHERE wall = ? AND number = ?", (wall_id, number))
     connection.execute("UPDATE changes SET before = NULL WHERE wall = ? AND id = ?", (wall_id, write.id))
     connection.execute(
@@ -148,7 +149,7 @@ def purge(connection: apsw.Connection, wall: Wall) -> int:
     count: int = connection.execute("SELECT count(*) FROM records WHERE wall = ?", (wall_id,)).get
     rows = query_all(connection, "SELECT number, terms FROM indexed WHERE wall = ?", (wall_id,))
     connection.executemany(_UNINVERT, ((number, token(wall_id), terms) for number, terms in rows))
-    for table in ("indexed", "staged", "changes", "records"):
+    for table in ("indexed", "staged", "changes", "records", "segments", "kept_indexes"):
         connection.execute(f"DELETE FROM {table} WHERE wall = ?", (wall_id,))
     connection.execute("DELETE FROM walls WHERE id = ?", (wall_id,))
     return count

@@ -1,0 +1,179 @@
+"""Indexes of walls from the store, and into it: so that a new process reads what an earlier one has built.
+
+A segment is written anew when one of its records has changed, and the last one until it is full. Whatever cannot be
+used is read from the records: a segment that is damaged or went with a record that was removed, all of them where the
+program keeps other columns, or where the vectors are another embedder's.
+"""
+
+import asyncio
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memorist.errors import MemoristError, StoreCorruptError
+from memorist.recall.index import SIGNATURE, Rows, WallIndex
+from memorist.recall.segments import Segment, pack, unpack
+from memorist.recall.vectors import BLOCK_ROWS
+from memorist.scope import Wall
+from memorist.stores.base import Entries
+from memorist.stores.segments import Segments, Span
+
+__all__ = ["KEPT_FROM", "SEGMENT_ROWS", "Keeper"]
+
+KEPT_FROM = 1000
+"""An index is kept once so many records were read or changed since it last was: it takes some 10 ms to read them."""
+SEGMENT_ROWS = 4096
+"""The most rows in a segment: all that is written when one of them changes, at most 6 MB of 384 dimensions."""
+_VERSION = 1
+
+
+@dataclass(slots=True)
+class _State:
+    """What is known of what is kept of one index. `stamp` is None before anything is."""
+
+    stamp: int | None = None
+    spans: list[Span] = field(default_factory=list)
+    stale: set[Span] = field(default_factory=set)
+    ended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """Rows to write in the place of some spans."""
+
+    rows: Rows
+    first: int
+    last: int
+    replaced: Sequence[Span]
+
+
+class Keeper:
+    """Reads and writes the indexes that a store keeps. No failure of it is one of recall.
+
+    Args:
+        segments: where they are kept.
+        dimensions: of the vectors.
+    """
+
+    def __init__(self, segments: Segments, dimensions: int) -> None:
+        self._segments = segments
+        self._dimensions = dimensions
+        self._form = f"{_VERSION} {dimensions} {SIGNATURE}"
+        self._states: WeakKeyDictionary[WallIndex, _State] = WeakKeyDictionary()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def knows(self, index: WallIndex) -> bool:
+        """Whether an index is one that `restored` returned."""
+        return index in self._states
+
+    async def restored(self, wall: Wall) -> WallIndex:
+        """Return the index of a wall as it is kept, or an empty one."""
+        try:
+            kept = await self._segments.kept(wall)
+        except MemoristError:
+            kept = None
+        if kept is None:
+            return self._empty(_State())
+        if kept.form != self._form or not kept.epoch:
+            return self._empty(_State(kept.stamp))
+        index = self._empty(state := _State(kept.stamp, list(kept.spans)))
+        for span in kept.spans:
+            segment = await self._read(span)
+            if segment is None:
+                state.stale.add(span)
+                index.update(Entries("", 0, await self._segments.entries(wall, span), []))
+            else:
+                await asyncio.to_thread(index.restore, segment)
+                if segment.scales is None and not index.vectors.exact:
+                    state.stale.add(span)
+        if index.rows <= BLOCK_ROWS and not index.vectors.exact:  # there were more once, and one-byte codes for them
+            return self._empty(_State(kept.stamp))
+        index.generation, index.epoch = kept.generation, kept.epoch
+        index.unkept, index.kept_until = 0, kept.epoch
+        return index
+
+    def _empty(self, state: _State) -> WallIndex:
+        index = WallIndex(self._dimensions)
+        self._states[index] = state
+        return index
+
+    async def _read(self, span: Span) -> Segment | None:
+        data = await self._segments.read(span) if span.size else None
+        try:
+            return None if data is None else await asyncio.to_thread(unpack, data)
+        except StoreCorruptError:
+            return None
+
+    def keep(self, wall: Wall, index: WallIndex) -> None:
+        """Write what came since the index was last kept, if that is much, while the caller goes on."""
+        state = self._states.get(index)
+        if state is not None and not state.ended and index.unkept >= KEPT_FROM:
+            index.unkept = 0
+            task = asyncio.get_running_loop().create_task(self._keep(wall, index, state))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def close(self) -> None:
+        """Wait for what is being written by this event loop."""
+        loop = asyncio.get_running_loop()
+        while tasks := [task for task in self._tasks if task.get_loop() is loop]:
+            await asyncio.wait(tasks)
+
+    async def _keep(self, wall: Wall, index: WallIndex, state: _State) -> None:
+        done = False
+        try:
+            done = await self._written(wall, index, state)
+        except MemoristError:  # a full disk, a file that may only be read: then the next process builds the index
+            pass
+        finally:
+            state.ended = not done
+
+    async def _written(self, wall: Wall, index: WallIndex, state: _State) -> bool:
+        """Write what changed; return False if another process writes, or a record was removed meanwhile."""
+        with index.lock:
+            generation, epoch = index.generation or "", index.epoch
+            jobs = _jobs(index.in_order(), index.column("number"), state, index.changed)
+            index.kept_until, index.changed = epoch, set()
+        stamp = await self._segments.begin(wall, generation, self._form, state.stamp, anew=not state.spans)
+        if stamp is None:
+            return False
+        spans = set(state.spans)
+        for job in jobs:
+            data = await asyncio.to_thread(_packed, index, job.rows)
+            span = await self._segments.put(wall, stamp, epoch, (job.first, job.last), data, job.replaced)
+            if span is None:
+                return False
+            spans = (spans - set(job.replaced)) | {span}
+        state.stamp, state.spans, state.stale = stamp, sorted(spans, key=lambda span: span.first), set()
+        return await self._segments.end(wall, stamp, epoch)
+
+
+def _jobs(rows: Rows, numbers: NDArray[np.int64], state: _State, changed: Collection[int]) -> list[_Job]:
+    """Return what is to be written: the segments with a change, and what comes after the last full one."""
+    numbers = numbers[rows]
+    stale = np.array(sorted(changed), np.int64)
+    jobs, begin, replaced = [], 0, []
+    for span in state.spans:
+        start, stop = np.searchsorted(numbers, [span.first, span.last + 1]).tolist()
+        begin = stop
+        if span is state.spans[-1] and stop - start < SEGMENT_ROWS:
+            begin, replaced = start, [span]
+        elif span in state.stale or np.diff(np.searchsorted(stale, [span.first, span.last + 1]))[0]:
+            jobs.append(_Job(rows[start:stop], span.first, span.last, [span]))
+    return [*jobs, *_new_jobs(rows[begin:], numbers[begin:], replaced)]
+
+
+def _new_jobs(rows: Rows, numbers: NDArray[np.int64], replaced: list[Span]) -> Iterator[_Job]:
+    for start in range(0, len(rows), SEGMENT_ROWS):
+        some = slice(start, start + SEGMENT_ROWS)
+        yield _Job(rows[some], int(numbers[some][0]), int(numbers[some][-1]), replaced if start == 0 else [])
+
+
+def _packed(index: WallIndex, rows: Rows) -> bytes:
+    """Return the bytes of some rows. Those that changed meanwhile have other rows by now, and are in the change log."""
+    with index.lock:
+        segment = index.segment(rows[index.alive[rows]])
+    return pack(segment)

@@ -1,0 +1,128 @@
+"""Search indexes kept in the file: one row for each segment, read straight into an array."""
+
+import zlib
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from memorist.scope import Wall
+from memorist.stores.base import Entry
+from memorist.stores.segments import Kept, Segments, Span
+from memorist.stores.sqlite.entries import entries_between, state_of
+from memorist.stores.sqlite.rows import query_all, query_one
+from memorist.stores.sqlite.writes import find_wall
+
+__all__ = ["SQLiteSegments"]
+
+_HEAD = "stamp, generation, form, epoch"
+_SPAN = "id, first, last, ifnull(length(data), 0), checksum"
+_Run = Callable[[Callable[[apsw.Connection], Any]], Awaitable[Any]]
+
+
+class SQLiteSegments(Segments):
+    """The segments in a file.
+
+    Args:
+        read: runs a read on a connection.
+        write: runs a write in a transaction.
+    """
+
+    def __init__(self, read: _Run, write: _Run) -> None:
+        self._read = read
+        self._write = write
+
+    async def kept(self, wall: Wall) -> Kept | None:
+        def work(connection: apsw.Connection) -> Kept | None:
+            with connection:  # one snapshot
+                wall_id, current, _ = state_of(connection, wall)
+                head = query_one(connection, f"SELECT {_HEAD} FROM kept_indexes WHERE wall = ?", (wall_id,))
+                rows = query_all(connection, f"SELECT {_SPAN} FROM segments WHERE wall = ? ORDER BY first", (wall_id,))
+            if head is None:
+                return None
+            stamp, generation, form, epoch = head
+            return Kept(stamp, generation, form, epoch if generation == current else 0, [Span(*row) for row in rows])
+
+        kept: Kept | None = await self._read(work)
+        return kept
+
+    async def read(self, span: Span) -> NDArray[np.uint8] | None:
+        def work(connection: apsw.Connection) -> NDArray[np.uint8] | None:
+            data = np.empty(span.size, np.uint8)
+            try:
+                with connection.blob_open("main", "segments", "data", span.id, False) as blob:
+                    if blob.length() != span.size:
+                        return None
+                    blob.read_into(data.data)
+            except apsw.Error:  # it was deleted meanwhile, or cannot be read
+                return None
+            return data if zlib.crc32(data.data) == span.checksum else None
+
+        data: NDArray[np.uint8] | None = await self._read(work)
+        return data
+
+    async def entries(self, wall: Wall, span: Span) -> list[Entry]:
+        found: list[Entry] = await self._read(
+            lambda connection: entries_between(connection, wall, span.first, span.last)
+        )
+        return found
+
+    async def begin(self, wall: Wall, generation: str, form: str, known: int | None, *, anew: bool) -> int | None:
+        def work(connection: apsw.Connection) -> int | None:
+            wall_id, current, _ = state_of(connection, wall)
+            stamp = connection.execute("SELECT stamp FROM kept_indexes WHERE wall = ?", (wall_id,)).get
+            if wall_id is None or current != generation or stamp != known:
+                return None
+            if anew or known is None:
+                connection.execute("DELETE FROM segments WHERE wall = ?", (wall_id,))
+                connection.execute("INSERT OR REPLACE INTO kept_indexes VALUES (?, 0, '', '', 0)", (wall_id,))
+            new: int = connection.execute(
+                "UPDATE kept_indexes SET stamp = abs(random()), generation = ?, form = ? WHERE wall = ?"
+                " RETURNING stamp",
+                (generation, form, wall_id),
+            ).get
+            return new
+
+        stamp: int | None = await self._write(work)
+        return stamp
+
+    async def put(
+        self, wall: Wall, stamp: int, epoch: int, span: tuple[int, int], data: bytes, replaced: Sequence[Span]
+    ) -> Span | None:
+        checksum = zlib.crc32(data)
+
+        def work(connection: apsw.Connection) -> Span | None:
+            wall_id = find_wall(connection, wall)
+            removed = (
+                "SELECT EXISTS (SELECT 1 FROM changes WHERE wall = ? AND epoch > ?"
+                " AND action IN ('forgotten', 'expired') AND number BETWEEN ? AND ?)"
+            )
+            if not _holds(connection, wall_id, stamp) or connection.execute(removed, (wall_id, epoch, *span)).get:
+                return None
+            connection.executemany("DELETE FROM segments WHERE id = ?", [(each.id,) for each in replaced])
+            connection.execute(
+                "INSERT INTO segments (wall, first, last, checksum, data) VALUES (?, ?, ?, ?, ?)",
+                (wall_id, *span, checksum, data),
+            )
+            return Span(connection.last_insert_rowid(), *span, len(data), checksum)
+
+        written: Span | None = await self._write(work)
+        return written
+
+    async def end(self, wall: Wall, stamp: int, epoch: int) -> bool:
+        def work(connection: apsw.Connection) -> bool:
+            wall_id = find_wall(connection, wall)
+            if not _holds(connection, wall_id, stamp):
+                return False
+            connection.execute("UPDATE kept_indexes SET epoch = ? WHERE wall = ?", (epoch, wall_id))
+            return True
+
+        ended: bool = await self._write(work)
+        return ended
+
+
+def _holds(connection: apsw.Connection, wall_id: int | None, stamp: int) -> bool:
+    found: int | None = connection.execute("SELECT stamp FROM kept_indexes WHERE wall = ?", (wall_id,)).get
+    return found == stamp
