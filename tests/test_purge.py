@@ -31,7 +31,10 @@ VICTIM, MARK = "qvictimz", "qmarkz"
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a file in which indexes are kept of a few records on."""
+    monkeypatch.setattr("memorist.recall.keeping.KEPT_FROM", 10)
+    monkeypatch.setattr("memorist.recall.keeping.SEGMENT_ROWS", 32)
     return tmp_path / "memory.db"
 
 
@@ -95,6 +98,8 @@ class Life:
         for _ in range(steps):
             await self.step(VICTIM, MARK)
             await self.step(self.chance.choice(users), "zneighbourq")
+        for user in (VICTIM, *users):
+            await self.memory.scoped(user=user).recall("anything")  # its index is kept in the file
 
 
 async def everything(memory: Memory) -> list[Record]:
@@ -115,6 +120,7 @@ async def test_a_purge_leaves_no_byte_of_the_user_and_every_byte_of_the_others(
         await life.pass_by(40, "anna", "bert", "carl")
         others = {user: await everything(memory.scoped(user=user)) for user in ("anna", "bert", "carl")}
         assert traces(path, VICTIM, MARK)
+        assert MARK in _tables(path, "segments")
 
         assert await memory.purge(user=VICTIM) > 0
 
@@ -178,11 +184,11 @@ async def test_a_purge_is_told_when_another_keeps_old_pages(path: Path) -> None:
     await store.close()
 
 
-def _tables(path: Path) -> str:
+def _tables(path: Path, *names: str) -> str:
     with_everything = []
     connection = apsw.Connection(str(path))
     for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'"):
-        if name != "words":
+        if name != "words" and (not names or name in names):
             with_everything += [repr(row) for row in connection.execute(f"SELECT * FROM {name}")]
     connection.close()
     return "\n".join(with_everything)

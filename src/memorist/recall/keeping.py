@@ -92,7 +92,8 @@ class Keeper:
         if index.rows <= BLOCK_ROWS and not index.vectors.exact:  # there were more once, and one-byte codes for them
             return self._empty(_State(kept.stamp))
         index.generation, index.epoch = kept.generation, kept.epoch
-        index.unkept, index.kept_until = 0, kept.epoch
+        # A process that was killed has written segments beyond the epoch: their records count as kept too.
+        index.unkept, index.kept_until = 0, max([kept.epoch, *(span.last for span in kept.spans)])
         return index
 
     def _empty(self, state: _State) -> WallIndex:
