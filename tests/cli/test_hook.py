@@ -132,11 +132,18 @@ def test_a_rollout_of_codex_is_read(project: Path, tmp_path: Path) -> None:
          "payload": {"type": "user_message", "message": "use tabs"}},
         {"type": "event_msg", "timestamp": "2026-01-02T03:04:06Z",
          "payload": {"type": "agent_message", "message": "ok"}},
+        {"type": "event_msg", "timestamp": "2026-01-02T03:04:07Z", "payload": {"type": "item_completed", "item": {
+            "type": "UserMessage", "id": "1", "content": [{"type": "text", "text": "and spaces"}]}}},
+        {"type": "event_msg", "timestamp": "2026-01-02T03:04:08Z", "payload": {"type": "item_completed", "item": {
+            "type": "AgentMessage", "id": "2", "content": [{"type": "Text", "text": "where?"}]}}},
+        {"type": "event_msg", "payload": {"type": "item_completed", "item": {"type": "Reasoning"}}},
         {"type": "event_msg", "payload": {"type": "token_count", "info": None}},
     ]  # fmt: skip
     for _ in range(2):
         hook("Stop", session_id="s", cwd=str(project), transcript_path=transcript(tmp_path / "t", *lines))
-    assert [(each.payload["role"], each.content) for each in records()] == [("user", "use tabs"), ("assistant", "ok")]
+    assert [(each.payload["role"], each.content) for each in records()] == [
+        ("user", "use tabs"), ("assistant", "ok"), ("user", "and spaces"), ("assistant", "where?")
+    ]  # fmt: skip
 
 
 def test_cursor_says_each_message_and_is_told_in_its_own_words(project: Path) -> None:

@@ -1,10 +1,6 @@
 """install and uninstall: what they write into coding agents' files, and what they leave."""
 
 import json
-import os
-import shutil
-import subprocess
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -255,40 +251,3 @@ def test_a_plugin_is_written_over_itself_and_over_nothing_else(memorist: Command
     (home / "mine" / "notes.txt").write_text("mine")
     assert memorist("install", "claude-code", "--plugin", home / "mine").code == 2
     assert memorist("install", "cursor", "--plugin", home / "other").code == 2
-
-
-# --- the agents themselves ---------------------------------------------------------------------------
-
-
-def program(name: str) -> str:
-    """Return the path of an agent's own program, or skip the test."""
-    found = shutil.which(name, path=os.environ.get("MEMORIST_TEST_AGENTS", "") + os.pathsep + os.environ["PATH"])
-    if found is None:
-        pytest.skip(f"{name} is not on the path, nor in MEMORIST_TEST_AGENTS, where .ci/run has it from npm")
-    return found
-
-
-def say(*command: str) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-def test_claude_code_lists_the_server_and_takes_the_plugin(memorist: Command, home: Path) -> None:
-    claude = program("claude")
-    memorist("install", "claude-code", "--yes")
-    assert "memorist" in say(claude, "mcp", "get", "memorist")
-    memorist("install", "claude-code", "--plugin", home / "plugin")
-    assert "passed" in say(claude, "plugin", "validate", str(home / "plugin"))
-    memorist("uninstall", "claude-code", "--yes")
-    assert "memorist" not in say(claude, "mcp", "list")
-
-
-def test_codex_lists_the_server(memorist: Command, home: Path) -> None:
-    codex = program("codex")
-    fill(home)
-    memorist("install", "codex", "--yes")
-    listed = {each["name"]: each for each in json.loads(say(codex, "mcp", "list", "--json"))}
-    assert set(listed) == {"other", "memorist"}
-    written = tomllib.loads((home / ".codex" / "config.toml").read_text())["mcp_servers"]["memorist"]
-    assert listed["memorist"]["transport"]["args"] == written["args"]

@@ -12,6 +12,12 @@ __all__ = ["message_of", "read_transcript"]
 
 _TAIL = 4_000_000
 """Bytes at the end of a transcript that are read: what came before was kept after earlier turns."""
+_VOICES_OF_CODEX = {
+    "user_message": "user",
+    "agent_message": "assistant",
+    "UserMessage": "user",
+    "AgentMessage": "assistant",
+}
 _OF_THE_PROGRAM = ("<command-", "<local-command-", "<bash-", "<system-reminder>", "<task-notification>", "Caveat: The ")
 
 
@@ -56,24 +62,29 @@ def _of_claude(entry: dict[str, Any]) -> tuple[str, str, str | None] | None:
     ours = not any(entry.get(flag) for flag in ("isMeta", "isSidechain", "isCompactSummary", "isApiErrorMessage"))
     if not ours or role not in ("user", "assistant") or not isinstance(message, dict):
         return None
-    content = message.get("content")
-    blocks = [content] if isinstance(content, str) else content if isinstance(content, list) else []
-    texts = [
-        block if isinstance(block, str) else block.get("text")
-        for block in blocks
-        if isinstance(block, str) or (isinstance(block, dict) and block.get("type") == "text")
-    ]
     id = entry.get("uuid")
-    return role, "\n".join(text for text in texts if isinstance(text, str)), id if isinstance(id, str) else None
+    return role, _text_of(message.get("content")), id if isinstance(id, str) else None
 
 
 def _of_codex(entry: dict[str, Any]) -> tuple[str, str, str | None] | None:
     said = entry.get("payload")
-    if not isinstance(said, dict) or not isinstance(text := said.get("message"), str):
+    if isinstance(said, dict) and said.get("type") == "item_completed":  # as 0.169 writes it
+        said = said.get("item")
+    if not isinstance(said, dict) or (role := _VOICES_OF_CODEX.get(str(said.get("type")))) is None:
         return None
-    role = {"user_message": "user", "agent_message": "assistant"}.get(str(said.get("type")))
     when = entry.get("timestamp")
-    return None if role is None else (role, text, f"{role}-{when}" if isinstance(when, str) else None)
+    return role, _text_of(said.get("message", said.get("content"))), f"{role}-{when}" if isinstance(when, str) else None
+
+
+def _text_of(content: object) -> str:
+    """Return a text, or the texts among blocks of content."""
+    blocks = [content] if isinstance(content, str) else content if isinstance(content, list) else []
+    texts = [
+        block if isinstance(block, str) else block.get("text")
+        for block in blocks
+        if isinstance(block, str) or (isinstance(block, dict) and str(block.get("type")).lower() == "text")
+    ]
+    return "\n".join(text for text in texts if isinstance(text, str))
 
 
 def _time(value: object) -> datetime | None:

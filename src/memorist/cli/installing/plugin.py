@@ -20,7 +20,7 @@ def plugin_files(registered: Registered) -> dict[str, str]:
         "version": __version__,
         "description": _ABOUT,
         "author": {"name": "Memorist"},
-        "license": "MIT",
+        "license": "Apache-2.0",
         "keywords": ["memory", "recall", "mcp"],
     }
     return {
