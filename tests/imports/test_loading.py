@@ -120,6 +120,30 @@ async def test_a_damaged_file_in_a_zip_is_told(memory: Memory, write: Write, pac
     assert report.added == 3
 
 
+async def test_an_interrupted_import_is_repeated_to_go_on(memory: Memory, write: Write) -> None:
+    path = write("WhatsApp Chat with Bob.txt", "".join(f"31.12.23, 21:41 - Anna: {number}\n" for number in range(700)))
+
+    def interrupt(done: int) -> None:
+        if done > 500:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        await load(memory, path, progress=interrupt)
+    stored = await memory.count()
+    assert 0 < stored < 700
+    assert counts(await load(memory, path)) == (700 - stored, 0, stored)
+    assert [each.content for each in await memory.conversation("whatsapp:Bob").all()] == [str(n) for n in range(700)]
+
+
+async def test_what_a_reader_does_not_foresee_is_told(memory: Memory, pack: Write) -> None:
+    said = [{"type": "message", "user": "U1", "text": "Hi", "ts": "1710230400.000100"}]
+    files = {"users.json": [{"no": "id"}], "general/2024-03-12.json": said, "a.md": "Hello"}
+    report = await load(memory, pack("slack.zip", files))
+    assert report.added == 1
+    [told] = report.bad
+    assert str(told).startswith("general/2024-03-12.json: the rest is not of the form expected: KeyError")
+
+
 async def test_another_packages_reader(memory: Memory, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     def words(part: Any, options: Options) -> Any:
         for number, line in part.lines():

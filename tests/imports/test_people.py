@@ -175,7 +175,10 @@ def test_signals_chat(write: Write) -> None:
         said("Bob", "", deleted=True),
         said("Bob", "Hi", attachments=[{"name": "a.jpg", "path": "m/a.jpg"}]),
     ]
-    found = items(write("Bob/data.json", "\n".join(lines)))
+    path = write("Bob/data.json", "\n".join(lines))
+    write("Bob/chat.md", "[2024-03-12 09:00:00] Me: Hello\n")
+    assert items(path.parent.parent) == items(path)
+    found = items(path)
     assert [(each.role, each.speaker, each.content, each.conversation) for each in found] == [
         ("user", "Me", "Hello", "Bob"),
         ("other", "Bob", "Hi", "Bob"),

@@ -188,6 +188,11 @@ class Part:
         """The keys of the first object of a JSON file, as far as the first 64 KiB show them."""
         return self.json[1]
 
+    def release(self) -> None:
+        """Let go of the beginning of the file, which is read again when it is needed: a source may have many files."""
+        for name in ("head", "beginning", "json"):
+            self.__dict__.pop(name, None)
+
     @contextmanager
     def text(self) -> Iterator[TextIO]:
         """Open the file for reading text of any usual encoding."""

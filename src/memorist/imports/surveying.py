@@ -10,6 +10,7 @@ from datetime import datetime, tzinfo
 
 from memorist.errors import FormatError, InvalidInputError
 from memorist.imports.reader import Bad, ColumnsError, Item, Options, Reader
+from memorist.imports.readers.common import MALFORMED
 from memorist.imports.registry import reader_named, readers
 from memorist.imports.sources import Part, Source
 from memorist.records import Kind
@@ -64,6 +65,7 @@ def find(source: Source, format: str | None = None) -> Found:
     for part in source.parts:
         given = format is not None and len(source.parts) == 1
         reader = next((each for each in asked if given or _recognises(each, part)), None)
+        part.release()
         if reader is None:
             unknown.append(part.name)
         else:
@@ -140,6 +142,10 @@ def read_found(found: Found, options: Options) -> Iterator[tuple[Reader, Part, I
             yield reader, part, Bad("", str(error).partition(": ")[2])
         except FormatError as error:
             yield reader, part, Bad("", str(error))
+        except MALFORMED as error:  # what the reader did not foresee in its format
+            yield reader, part, Bad("", f"the rest is not of the form expected: {type(error).__name__}: {error}")
+        finally:
+            part.release()
 
 
 def moment_of(item: Item, zone: tzinfo | None) -> datetime | None:

@@ -12,10 +12,11 @@ from memorist.errors import FormatError
 from memorist.imports.reader import Bad, Item
 from memorist.imports.sources import Part
 
-__all__ = ["attempt", "blocks_text", "branch", "database", "each", "html_text", "tables", "text_field"]
+__all__ = ["MALFORMED", "attempt", "blocks_text", "branch", "database", "each", "html_text", "tables", "text_field"]
 
 _P = ParamSpec("_P")
-_MALFORMED = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+MALFORMED = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+"""What a reader meets where a file is not of the form that its format has."""
 
 
 def attempt(
@@ -26,7 +27,7 @@ def attempt(
         yield from make(*args, **kwargs)
     except FormatError:
         raise  # nothing after it can be read
-    except _MALFORMED as error:
+    except MALFORMED as error:
         yield Bad(where, f"it is not of the form expected: {type(error).__name__}: {error}")
 
 

@@ -16,7 +16,7 @@ from memorist.imports.sources import Part
 _HEADERS = re.compile(rb"^(?:From|Date|Subject|Message-ID|Received|X-[\w-]+): ", re.IGNORECASE | re.MULTILINE)
 _ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
 _ID = re.compile(r"<[^<>\s]+>")
-_LONGEST = 50_000_000
+_LONGEST = 10_000_000
 """Most bytes of a message that are read: the rest are attachments."""
 _NOT_READ = {"spam", "trash", "drafts"}
 _WROTE = re.compile(

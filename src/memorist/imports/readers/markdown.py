@@ -39,8 +39,9 @@ class _Section:
 
 
 def recognise(part: Part) -> bool:
-    """Whether a file is named as Markdown."""
-    return part.pure.suffix.lower() in _SUFFIXES
+    """Whether a file is named as Markdown, and is no copy of a chat that signal-export writes beside its data."""
+    is_copy = part.pure.name == "chat.md" and part.source.part(str(part.pure.parent / "data.json")) is not None
+    return part.pure.suffix.lower() in _SUFFIXES and not is_copy
 
 
 def read(part: Part, options: Options) -> Iterator[Item | Bad]:
