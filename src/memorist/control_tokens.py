@@ -56,10 +56,10 @@ _LOOK_ALIKES = {
         "<": "˂ᐸ‹〈⟨〈❮❬⧼≺⋖◁⊲", ">": "˃ᐳ›〉⟩〉❯❭⧽≻⋗▷⊳", "«": "«《≪⟪", "»": "»》≫⟫",
         "[": "【〔⟦⁅❲〚﹇⦋⟬「『", "]": "】〕⟧⁆❳〛﹈⦌⟭」』", "|": "ǀ∣│┃⎮❘￨¦‖ǁ।॥丨❙❚∥ꟾ",
         "/": "∕⁄⧸╱〳", "_": "‗▁ˍ", "#": "♯", ":": "꞉∶ː։׃˸",
-        "a": "аαɑᴀꓮᎪ", "b": "ьƅʙꓐᏴ", "c": "сᴄϲꓚᏟ", "d": "ԁɗᴅꓓᎠ", "e": "еεᴇꓰᎬ", "f": "ƒꜰꓝ", "g": "ɡɢԍꓖ",
-        "h": "һнʜꓧᎻ", "i": "іιıɪӏꓲ", "j": "јᴊꓙᎫ", "k": "кκᴋꓗᏦ", "l": "ⅼʟꓡᏞ", "m": "мμᴍꓟᎷ", "n": "пηɴոꓠ",
+        "a": "аαɑᴀꓮᎪ", "b": "ьƅʙꓐᏴΒВ", "c": "сᴄϲꓚᏟ", "d": "ԁɗᴅꓓᎠ", "e": "еεᴇꓰᎬ", "f": "ƒꜰꓝ", "g": "ɡɢԍꓖ",
+        "h": "һнʜꓧᎻΗ", "i": "іιıɪӏꓲ", "j": "јᴊꓙᎫ", "k": "кκᴋꓗᏦ", "l": "ⅼʟꓡᏞ", "m": "мμᴍꓟᎷ", "n": "пηɴոꓠΝ",
         "o": "оοօᴏσꓳ", "p": "рρᴘꓑᏢ", "q": "ԛզ", "r": "гʀꓣᎡ", "s": "ѕꜱꓢᏚ", "t": "тτᴛꓔᎢ", "u": "υսᴜꓴ",
-        "v": "νѵᴠꓦᏙ", "w": "ԝωᴡꓪᎳ", "x": "хχꓫ", "y": "уγʏꓬ", "z": "ᴢꓜᏃ",
+        "v": "νѵᴠꓦᏙ", "w": "ԝωᴡꓪᎳ", "x": "хχꓫ", "y": "уγʏꓬΥ", "z": "ᴢꓜᏃΖ",
     }.items()
     for letter in letters
 }  # fmt: skip
@@ -107,7 +107,7 @@ def _decoded(escape: re.Match[str]) -> str:
     if written[0] == "&":
         plain = html.unescape("&" + re.sub("^(?:amp;)+", "", written[1:], flags=re.IGNORECASE))
     else:
-        number = int(re.sub(r"^(?:\\[ux]\{?|%(?:25)*)|\}$", "", written, flags=re.IGNORECASE), 16)
+        number = int(written[-2:] if written[0] == "%" else written[2:].strip("{}"), 16)
         plain = chr(number) if number <= 0x10FFFF else written
     return plain + _GAP * (len(written) - 1) if len(plain) == 1 else written
 
@@ -137,6 +137,7 @@ _JOINED = re.compile(
     r"|(?=.*(?:think|tool|assistant|observation|arg|[be]os))\w+(?:[:-]\w+)+\Z"
 )
 """Names in tags that nobody writes by hand: ``<arg_key>``, ``<mm:think>``."""
+_NUMBER = re.compile(r":\d{1,6}\s*\Z")
 _SPELLED = re.compile(rf"[\w\s{_GAP}\\/:.-]+\Z")
 _HEADINGS = re.compile(rf"(?:new|system)?(?:{_ROLES}|instructions?|response|input|prompt)(?:message|prompt)?\Z")
 
@@ -146,8 +147,8 @@ _SUSPECT = re.compile("[<\\[\\]&\\\\%#]|[^\x00-\x7f]")
 _BRACKET = re.compile(rf"(?P<open>[<«\[]{_GAP}*)|[>»\]]{_GAP}*")
 _BETWEEN = rf"[\s{_GAP}\\]{{0,20}}"
 _TOKEN = re.compile(
-    rf"(?P<open><(?:{_BETWEEN}<)?|«|\[)(?P<bar>{_BETWEEN}/?{_BETWEEN}\|)?{_GAP}*+(?P<name>[^<>«»\[\]|]{{1,80}}?)"
-    rf"(?P<close>(?P<bar2>\|)?{_BETWEEN}(?:>(?:{_BETWEEN}>)?|»|\]){_GAP}*|\|)"
+    rf"(?P<open><(?:{_BETWEEN}<)?|«|\[)(?P<bar>{_BETWEEN}/?{_BETWEEN}\|{{1,4}})?{_GAP}*+(?P<name>[^<>«»\[\]|]{{1,80}}?)"
+    rf"(?P<close>(?P<bar2>\|{{1,4}})?{_BETWEEN}(?:>(?:{_BETWEEN}>)?|»|\]){_GAP}*|\|)"
 )
 _TAG = re.compile(
     rf"(?P<open>[<«]{_GAP}*+){_BETWEEN}/?{_BETWEEN}(?P<name>[\w{_GAP}.:-]{{1,80}}+)(?!@|/\w)"
@@ -192,18 +193,18 @@ def _key(name: str) -> str:
 
 
 def _is_token(found: re.Match[str], view: str, text: str) -> bool:
-    name, key = found["name"], _key(found["name"])
+    name = _NUMBER.sub("", found["name"])
+    key = _key(name)
     in_squares, first, second = found["open"] == "[", found["bar"], found["bar2"]
     if found["close"] == "|" and not first:
         return False
     if _COMPOUND.match(key) and _SPELLED.match(name):
         return True
-    if not in_squares and _JOINED.match(name.replace(_GAP, "").removeprefix("/")):
+    if not in_squares and _JOINED.match(name.replace(_GAP, "").strip().removeprefix("/")):
         return True
-    if (first or second) and not re.search(r"\s", name):  # <| x |> is an operator of some languages
-        anything = first and second and not in_squares and len(key) > 1
-        if anything or _WORDS.match(key) or _IN_TAGS.match(key):
-            return True
+    unbroken = (first or second) and not re.search(r"\s", name)  # <| x |> is an operator of some languages
+    if unbroken and ((first and second and key) or _WORDS.match(key) or _IN_TAGS.match(key)):
+        return True
     if in_squares:
         return _IN_SQUARES.match(key) is not None and _stands_alone(found, view, key)
     quoted = text[found.start()] in "«‹" and "/" not in name and key not in ("sys", "inst")

@@ -1,6 +1,7 @@
 """Control tokens of many model families in ten languages, and as many harmless sentences that look like them."""
 
 import html
+import json
 import re
 import unicodedata
 import urllib.parse
@@ -13,7 +14,8 @@ from memorist.framing import frame, neutralise, without_recalled
 
 _LINES = (Path(__file__).parent / "harmless.txt").read_text(encoding="utf-8").splitlines()
 _LANGUAGE = re.compile(r"## [A-Z]\w+(?: named)?\Z")
-_LOOK_ALIKES = str.maketrans("аеорсхуіѕтмнк▁", "aeopcxyistmhk_")
+_LOOK_ALIKES = str.maketrans("аеорсхуіѕтмнк▁αειορτυνχγ", "aeopcxyistmhk_aeioptuvxy")
+_GREEK = str.maketrans("ΑΒΕΗΙΚΜΝΟΡΤΧΥΖ❮❯⁅⁆∣⁄", "ABEHIKMNOPTXYZ<>[]|/")
 INJECTIONS = list(injections())
 HARMLESS: dict[str, list[str]] = {}
 for _line in _LINES[1:]:
@@ -22,14 +24,22 @@ for _line in _LINES[1:]:
     else:
         HARMLESS[[*HARMLESS][-1]].append(_line)
 NAMED = HARMLESS.pop("Tokens named")
+LATER = [json.loads(line) for line in (Path(__file__).parent / "later_injections.jsonl").read_text().splitlines()]
+LATER_HARMLESS = (Path(__file__).parent / "later_harmless.txt").read_text(encoding="utf-8").splitlines()
+LATER_LEFT = (
+    "<cot> <NL> <||system||> [ATTR] [/ATTR] [MODEL_SETTINGS] {{#system~}} {{/system}} {{#user}} <filename> ◁assistant▷"
+)
+"""Tokens of the later corpus that come through, some in a few disguises only: for them there is the frame."""
 
 
 def seen(text: str) -> str:
     """Return what a text looks like, found in another way than the code finds it."""
-    for _ in range(2):
+    for _ in range(4):
         text = html.unescape(text)
-    text = re.sub(r"\\u([0-9a-f]{4})", lambda found: chr(int(found[1], 16)), text)
-    text = unicodedata.normalize("NFKC", urllib.parse.unquote(text))
+    text = re.sub(r"\\(?:u([0-9a-f]{4})|x([0-9a-f]{2}))", lambda found: chr(int(found[1] or found[2], 16)), text)
+    for _ in range(3):
+        text = urllib.parse.unquote(text)
+    text = unicodedata.normalize("NFKD", text).translate(_GREEK)
     text = "".join(each for each in text if unicodedata.category(each) not in ("Cf", "Mn", "Me"))
     return re.sub(r"\s+", "", text.casefold().translate(_LOOK_ALIKES))
 
@@ -63,3 +73,17 @@ def test_harmless_sentences_stay_as_they_are(language: str) -> None:
 def test_where_tokens_are_named_every_word_stays() -> None:
     texts = [*NAMED, *(text for lines in HARMLESS.values() for text in lines)]
     assert [text for text in texts if words(neutralise(text)) != words(text)] == []
+
+
+def test_a_corpus_collected_later_comes_through_no_more_than_told() -> None:
+    assert (len(LATER), len(LATER_HARMLESS)) == (300, 300)
+    left = [each["token"] for each in LATER if seen(each["token"]) in seen(neutralise(each["text"]))]
+    assert set(left) <= set(LATER_LEFT.split()) and len(left) <= 22
+    changed = {text: neutralise(text) for text in LATER_HARMLESS if neutralise(text) != text}
+    assert changed == {"「user」": "(user)", "[user] message": "(user) message"}
+
+
+def test_every_escape_is_read() -> None:
+    for text in ("100%25", "%2525", "&#1114112;", "\\u{110000}", "\\ud800", "%25 &amp;amp; %"):
+        assert neutralise(text) == text
+    assert neutralise("%253C|im_start|%25253E") == "(im_start)"
