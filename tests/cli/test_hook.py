@@ -232,6 +232,30 @@ def test_a_server_is_found_and_asked(server: str, db: Path, project: Path, tmp_p
     assert "ship.sh" in str(hook("SessionStart", session_id="s2", cwd=str(project)))
 
 
+def test_recall_and_context_ask_a_server_that_runs(server: str, db: Path, memorist: Any) -> None:
+    while running(str(db)) is None:
+        pass
+    assert memorist("remember", "Prefers homestays", "-u", "alice").code == 0
+    code = """
+import sys
+from memorist.cli import main
+try:
+    main()
+finally:
+    print({"apsw", "onnxruntime", "numpy"} & {*sys.modules})
+"""
+    for command, told in (("recall", "Prefers homestays"), ("context", "")):
+        words = [sys.executable, "-c", code, command, "where does she like to stay?", "-u", "alice"]
+        done = subprocess.run(words, capture_output=True, text=True, check=True)
+        assert told in done.stdout and done.stdout.endswith("set()\n")
+
+
+def test_recall_opens_the_file_where_the_server_is_gone(db: Path, memorist: Any) -> None:
+    memorist("remember", "Prefers homestays", "-u", "alice")
+    with announced("http://127.0.0.1:9", str(db), default=False):
+        assert "homestays" in memorist("recall", "where to stay?", "-u", "alice").out
+
+
 def test_a_server_that_is_gone_is_not_asked(project: Path, db: Path) -> None:
     with announced("http://127.0.0.1:9", str(db), default=False):
         assert running(str(db)) == "http://127.0.0.1:9"

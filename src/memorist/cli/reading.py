@@ -74,7 +74,7 @@ def recall(
             kind=kind or None, session=session, agent=agent, where=where, since=since, until=until, as_of=as_of,
             verified=verified, now=now,
         )  # fmt: skip
-        async with opened(context, user) as memory:
+        async with opened(context, user, at_server=True) as memory:
             hits = await memory.recall(
                 query,
                 limit=limit,
@@ -126,7 +126,7 @@ def context(
             as_of=as_of,
             verified=verified,
         )
-        async with opened(context, user) as memory:
+        async with opened(context, user, at_server=True) as memory:
             told = await memory.context(query, tokens=tokens, known=known or (), shared=shared, **options)
             if not told.items:
                 await tell_of_others(memory)

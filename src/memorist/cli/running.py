@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
-from memorist.errors import FormatError, InvalidInputError, MemoristError, NotFoundError, ScopeError
+from memorist.errors import (
+    FormatError,
+    InvalidInputError,
+    MemoristError,
+    MissingExtraError,
+    NotFoundError,
+    ScopeError,
+    StoreUnavailableError,
+)
 
 if TYPE_CHECKING:
     from memorist.config import Settings
@@ -54,7 +62,12 @@ class Options:
 
 @asynccontextmanager
 async def opened(
-    context: typer.Context, user: str | None = None, *, new: bool = False, reindexing: bool = False
+    context: typer.Context,
+    user: str | None = None,
+    *,
+    new: bool = False,
+    reindexing: bool = False,
+    at_server: bool = False,
 ) -> AsyncIterator["Memory"]:
     """Open the memory that the command line names: a database, or a server's memory by its URL.
 
@@ -63,6 +76,8 @@ async def opened(
         user: the user of the memory.
         new: create the database if it does not exist.
         reindexing: also open a database with another embedder's vectors.
+        at_server: where a server of this machine serves the same database, open its memory: it has the embedder and
+            the index in memory already. Not if an option names an embedder.
 
     Raises:
         NotFoundError: the file does not exist, and `new` is false.
@@ -76,10 +91,30 @@ async def opened(
         async with Memory.connect(settings.url, token=token, tenant=options.tenant, user=user) as memory:
             yield memory
         return
+    served = await _served(settings.url, options.tenant, user) if at_server and options.embedder is None else None
+    if served is not None:
+        try:
+            yield served
+        finally:
+            await served.close()
+        return
     if not new:
         check_exists(settings.url)
     async with Memory.open(tenant=options.tenant, user=user, settings=settings) as memory:
         yield memory
+
+
+async def _served(db: str, tenant: str, user: str | None) -> "Memory | None":
+    """Return the memory at a server of this machine that serves `db`; None where there is none that answers."""
+    from memorist.cli.servers import running
+    from memorist.memory import Memory
+
+    if (url := running(db)) is None:
+        return None
+    try:
+        return await Memory.connect(url, tenant=tenant, user=user)
+    except (StoreUnavailableError, MissingExtraError):  # it has just ended, or the client is not installed
+        return None
 
 
 def check_exists(url: str) -> None:
