@@ -198,6 +198,15 @@ async def test_standing_instructions_are_told_whatever_is_asked(alice: Memory) -
     assert (await alice.context("Where is my bicycle?", min_confidence=1, standing=False)).text == ""
 
 
+async def test_of_many_instructions_those_about_the_question_are_told(alice: Memory) -> None:
+    about = said("user", "Always wax the bicycle chain.", "2020-01-01")
+    others = [said("user", f"Always list item {number} last.", f"2023-05-{number:02}") for number in range(1, 25)]
+    await alice.remember([about, *others])
+    told = await alice.context("How do I care for my bicycle?", min_confidence=1)
+    assert "Always wax the bicycle chain." in told.text
+    assert len(told.items) == 3
+
+
 async def test_an_instruction_for_some_questions_is_silent_at_others(alice: Memory) -> None:
     await alice.remember(
         [

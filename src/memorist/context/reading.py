@@ -17,7 +17,7 @@ class Reader(Protocol):
 
     @property
     def standing(self) -> Callable[..., Awaitable[list[Record]]]:
-        """Return records that may be standing instructions of the user or of nobody, at most so many."""
+        """Return what may be standing instructions: the best by the terms of a question, and how many at most."""
 
     @property
     def browse(self) -> Callable[..., Awaitable[Page]]:

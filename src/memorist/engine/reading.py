@@ -1,5 +1,6 @@
 """Handlers of the requests that read: each returns the answer to one request in a scope."""
 
+from collections.abc import Set
 from typing import Any
 
 from memorist import cursors, requests
@@ -28,10 +29,14 @@ async def recall(core: Core, scope: Scope, request: requests.Recall) -> list[Hit
     return await core.recaller.recall(scope.reach(shared=request.shared).walls(), query)
 
 
-async def standing(core: Core, scope: Scope, limit: int, *, shared: bool) -> list[Record] | None:
-    """Return the newest standing instructions and preferences, None where a wall is too large to know them."""
+async def standing(core: Core, scope: Scope, wanted: Set[str], limit: int, *, shared: bool) -> list[Record] | None:
+    """Return standing instructions and preferences, first those that hold most of the wanted terms, then the newest.
+
+    Returns:
+        None where a wall is too large to know them.
+    """
     filter = requests.Recall(query="", shared=shared).filter(scope, core.clock())
-    return await core.recaller.standing(scope.reach(shared=shared).walls(), filter, limit)
+    return await core.recaller.standing(scope.reach(shared=shared).walls(), filter, wanted, limit)
 
 
 async def recent(core: Core, scope: Scope, request: requests.Recent) -> list[Record]:

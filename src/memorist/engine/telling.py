@@ -1,6 +1,6 @@
 """Context for any engine: composed from the requests that the engine answers."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Set
 from typing import Any, TypeVar
 
 from memorist import requests
@@ -41,8 +41,8 @@ class _Reader:
         record: Record | None = await self._answer(requests.Get(id=id))
         return record
 
-    async def standing(self, limit: int, *, shared: bool) -> list[Record]:
-        found = None if self._standing is None else await self._standing(limit, shared=shared)
+    async def standing(self, wanted: Set[str], limit: int, *, shared: bool) -> list[Record]:
+        found = None if self._standing is None else await self._standing(wanted, limit, shared=shared)
         if found is None:
             hits = await self.recall(_STANDING_WORDS, mode="lexical", limit=limit, shared=shared)
             found = [hit.record for hit in hits]

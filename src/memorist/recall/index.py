@@ -1,7 +1,7 @@
 """One wall's records as ranking sees them: rows of arrays in memory, following the store's change log."""
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -372,13 +372,17 @@ class WallIndex:
             mask &= column("at") < to_micros(filter.until)
         return mask
 
-    def standing(self, filter: Filter, now: int, limit: int) -> list[int]:
-        """Return the numbers of the newest short records with the mark `standing` that the user or nobody says."""
+    def standing(self, filter: Filter, now: int, wanted: Set[str], limit: int) -> list[int]:
+        """Return the numbers of short records with the mark `standing` that the user or nobody says.
+
+        Those that hold most of the `wanted` terms come first, then the newest.
+        """
         short = self.column(STANDING) & (self.column("length") <= _SHORT)
         rows = np.flatnonzero(short & np.isin(self.column("speaker"), (-1, self.speakers.get("user", -1))))
         rows = rows[self.allowed(filter, now)[rows]] if len(rows) else rows
-        newest = rows[np.argsort(-self.column("at")[rows], kind="stable")][:limit]
-        numbers: list[int] = self.column("number")[newest].tolist()
+        shared = [-len(wanted & set(self.terms(row).split())) for row in rows.tolist()]
+        best = rows[np.lexsort((-self.column("at")[rows], np.array(shared, np.int64)))][:limit]
+        numbers: list[int] = self.column("number")[best].tolist()
         return numbers
 
     # --- segments ------------------------------------------------------------------------------------

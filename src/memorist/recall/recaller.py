@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from datetime import datetime
 from typing import TypeVar
 
@@ -102,8 +102,10 @@ class Recaller:
         hits.sort(key=lambda hit: (-hit.score, -hit.similarity))
         return hits[: query.limit]
 
-    async def standing(self, walls: Sequence[Wall], filter: Filter, limit: int) -> list[Record] | None:
-        """Return short records marked as standing that the user or nobody says, the newest of each wall.
+    async def standing(
+        self, walls: Sequence[Wall], filter: Filter, wanted: Set[str], limit: int
+    ) -> list[Record] | None:
+        """Return short records marked as standing that the user or nobody says: most of the wanted terms, then newest.
 
         Returns:
             At most `limit` of each wall; None where a wall is not held whole.
@@ -114,7 +116,7 @@ class Recaller:
             if isinstance(index, Large):
                 return None
             with index.lock:
-                numbers = index.standing(filter, to_micros(self._clock()), limit)
+                numbers = index.standing(filter, to_micros(self._clock()), wanted, limit)
             found += (await self._store.fetch(wall, numbers)).values() if numbers else ()
         return found
 
