@@ -13,6 +13,7 @@ from memorist.files.projects import project_of
 from memorist.files.transcripts import read_transcript
 from memorist.imports import load, survey
 from memorist.memory import Memory
+from memorist.records import Kind
 
 SAID = [("user", "Where should I stay?"), ("assistant", "In Alfama.")]
 
@@ -88,6 +89,14 @@ def test_claudes_branch_that_was_shown_last_is_read(write: Write) -> None:
     assert said(write("a.json", talk(*branches))) == [("user", "Hi"), ("assistant", "New")]
     shown = talk(*branches, current_leaf_message_uuid="2")
     assert said(write("b.json", shown)) == [("user", "Hi"), ("assistant", "Old")]
+
+
+def test_what_claude_remembers_is_a_note(write: Write) -> None:
+    remembered = {"conversations_memory": "**Work**\n\nAnna is a nurse.", "project_memories": {"p1": "Trip to Lisbon."}}
+    found = items(write("memories.json", [{**remembered, "account_uuid": "a"}]))
+    assert [(each.kind, each.content, each.metadata["project"]) for each in found] == [
+        (Kind.NOTE, "**Work**\n\nAnna is a nurse.", ""), (Kind.NOTE, "Trip to Lisbon.", "p1"),
+    ]  # fmt: skip
 
 
 # --- coding agents ---------------------------------------------------------------------------------------

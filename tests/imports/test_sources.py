@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from imported import Write
+from imported import Write, items
 from memorist.errors import FormatError
-from memorist.imports import Source
+from memorist.imports import Source, survey
 from memorist.imports.streaming import keys_of, walk
 
 values = st.recursive(
@@ -119,6 +119,14 @@ def test_the_parts_of_folders_and_zips(write: Write, pack: Write, tmp_path: Path
         assert source.part("b/c.txt") is source.parts[1]
     with Source(pack("z.zip", {"b/c.txt": "x", "a.txt": "x", "__MACOSX/._a.txt": "x"})) as source:
         assert [(part.name, part.folder) for part in source.parts] == [("a.txt", "z"), ("b/c.txt", "b")]
+
+
+def test_zips_in_a_folder_are_read(pack: Write, write: Write) -> None:
+    path = pack("chats/WhatsApp Chat - Bob.zip", {"_chat.txt": "[31/12/23, 21:41:05] Bob: Hi\n"})
+    write("chats/broken.zip", b"PK\x03\x04 and no more")
+    told = survey(path.parent)
+    assert (told.messages, told.unknown) == (1, ["broken.zip"])
+    assert [item.conversation for item in items(path.parent)] == ["Bob"] == [item.conversation for item in items(path)]
 
 
 def test_the_standard_input_is_read_twice(monkeypatch: pytest.MonkeyPatch) -> None:

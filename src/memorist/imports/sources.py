@@ -10,10 +10,10 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO, TextIO, TypeVar, cast
+from typing import Any, BinaryIO, TextIO, TypeAlias, TypeVar, cast
 
 from memorist.errors import FormatError, InvalidInputError
 from memorist.imports.decoding import decode, text_of
@@ -22,12 +22,13 @@ from memorist.imports.streaming import JsonPath, keys_of, walk
 __all__ = ["Part", "Source"]
 
 _T = TypeVar("_T")
+_Zipped: TypeAlias = tuple[zipfile.ZipFile, zipfile.ZipInfo]
 _HEAD = 1 << 16
 _LONGEST_LINE = 100_000_000
 
 
 class Source:
-    """The files to be read: one, or those in a folder or zip. Close it, or use it in a ``with`` block.
+    """The files to be read: one, or those in a zip or in a folder with its zips. Use it in a ``with`` block.
 
     Args:
         path: a file, a folder, a zip, or "-" for the standard input, of which a temporary copy is made.
@@ -39,7 +40,7 @@ class Source:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.name = os.fspath(path)
-        self._zip: zipfile.ZipFile | None = None
+        self._zips: list[zipfile.ZipFile] = []
         self._copy: Any = None
         self._kept: dict[object, Any] = {}
         if self.name == "-":
@@ -62,8 +63,8 @@ class Source:
         self.close()
 
     def close(self) -> None:
-        """Close the zip and remove the copy of the standard input."""
-        for each in (self._zip, self._copy):
+        """Close zips and remove the copy of the standard input."""
+        for each in (*self._zips, self._copy):
             if each is not None:
                 each.close()
 
@@ -96,24 +97,30 @@ class Source:
         if place.is_dir():
             files = (each for each in sorted(place.rglob("*")) if each.is_file())
             named = ((each.relative_to(place).as_posix(), each) for each in files)
-            return [Part(self, name, file.stat().st_size, file) for name, file in named if not _is_hidden(name)]
-        with place.open("rb") as stream:
-            zipped = stream.read(4) == b"PK\x03\x04"
-        if not zipped:
-            name = self.name if self.is_copy else place.name
-            return [Part(self, name, place.stat().st_size, place)]
+            return [part for name, file in named if not _is_hidden(name) for part in self._inside(name, file)]
+        if _is_zip(place):
+            return self._zipped(place, "")
+        return [Part(self, self.name if self.is_copy else place.name, place.stat().st_size, place)]
+
+    def _inside(self, name: str, file: Path) -> list[Part]:
+        """Return a file of a folder, or what is in it, if it is a zip and not damaged."""
+        if file.suffix.lower() == ".zip" and _is_zip(file):
+            with suppress(FormatError):
+                return self._zipped(file, f"{name}/")
+        return [Part(self, name, file.stat().st_size, file)]
+
+    def _zipped(self, place: Path, prefix: str) -> list[Part]:
         try:
-            self._zip = zipfile.ZipFile(place)
+            archive = zipfile.ZipFile(place)
         except zipfile.BadZipFile as error:
             raise FormatError(f"{self.name} is a damaged zip: {error}") from error
-        infos = sorted((each for each in self._zip.infolist() if not each.is_dir()), key=lambda each: each.filename)
-        return [Part(self, each.filename, each.file_size, each) for each in infos if not _is_hidden(each.filename)]
-
-    def _opened(self, place: Path | zipfile.ZipInfo) -> BinaryIO:
-        if isinstance(place, Path):
-            return place.open("rb")
-        assert self._zip is not None
-        return cast(BinaryIO, self._zip.open(place))
+        self._zips.append(archive)
+        infos = sorted((each for each in archive.infolist() if not each.is_dir()), key=lambda each: each.filename)
+        return [
+            Part(self, prefix + each.filename, each.file_size, (archive, each))
+            for each in infos
+            if not _is_hidden(each.filename)
+        ]
 
 
 class Part:
@@ -122,7 +129,7 @@ class Part:
     `name` is its path inside the source, with "/" between folders; `size` is in bytes.
     """
 
-    def __init__(self, source: Source, name: str, size: int, place: Path | zipfile.ZipInfo) -> None:
+    def __init__(self, source: Source, name: str, size: int, place: Path | _Zipped) -> None:
         self.source = source
         self.name = name
         self.size = size
@@ -147,7 +154,7 @@ class Part:
     def folder(self) -> str:
         """The name of the folder that the file is in; of the zip at the top of one, "" for the standard input."""
         if self.path is None:
-            return self.pure.parent.name or Path(self.source.name).stem
+            return self.pure.parent.name.removesuffix(".zip") or Path(self.source.name).stem
         return "" if self.source.is_copy else self.path.absolute().parent.name
 
     @contextmanager
@@ -158,7 +165,7 @@ class Part:
             FormatError: it cannot be read, or is damaged.
         """
         try:
-            stream = self.source._opened(self._place)
+            stream = self._opened()
         except (OSError, zipfile.BadZipFile, RuntimeError) as error:  # RuntimeError: it is encrypted
             raise FormatError(f"it cannot be read: {error}") from error
         with stream:
@@ -166,6 +173,12 @@ class Part:
                 yield stream
             except (OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
                 raise FormatError(f"it cannot be read: {error}") from error
+
+    def _opened(self) -> BinaryIO:
+        if isinstance(self._place, Path):
+            return self._place.open("rb")
+        archive, info = self._place
+        return cast(BinaryIO, archive.open(info))
 
     @cached_property
     def head(self) -> bytes:
@@ -243,6 +256,11 @@ class Part:
             except (ValueError, RecursionError) as error:
                 value = FormatError(f"not JSON: {error}")
             yield f"line {number}", value
+
+
+def _is_zip(file: Path) -> bool:
+    with file.open("rb") as stream:
+        return stream.read(4) == b"PK\x03\x04"
 
 
 def _is_hidden(name: str) -> bool:

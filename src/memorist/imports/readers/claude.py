@@ -1,4 +1,4 @@
-"""Claude's data export: ``conversations.json``, in a zip or by itself.
+"""Claude's data export: ``conversations.json`` and what Claude remembers, in a zip or by themselves.
 
 Where a conversation has branches, what is read is the one that was shown last.
 """
@@ -7,20 +7,34 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from memorist.imports.reader import Bad, Item, Options, Reader
-from memorist.imports.readers.common import attempt, blocks_text, branch, each
+from memorist.imports.readers.common import attempt, blocks_text, branch, each, pieces
 from memorist.imports.sources import Part
+from memorist.records import Kind
 
 _ROLES = {"human": "user", "assistant": "assistant"}
 
 
 def recognise(part: Part) -> bool:
-    """Whether the objects of a file are conversations with chat messages."""
-    return "chat_messages" in part.keys
+    """Whether the objects of a file are conversations with chat messages, or hold what Claude remembers."""
+    return bool({"chat_messages", "conversations_memory"} & part.keys)
 
 
 def read(part: Part, options: Options) -> Iterator[Item | Bad]:
-    """Yield what the user, Claude and its tools said in each conversation; no thinking."""
-    return each(part, _conversation)
+    """Yield what the user, Claude and its tools said in each conversation; no thinking. Its memory becomes notes."""
+    return each(part, _conversation if "chat_messages" in part.keys else _memory)
+
+
+def _memory(where: str, given: Any) -> Iterator[Item]:
+    texts = {"": given["conversations_memory"], **(given.get("project_memories") or {})}
+    for project, text in texts.items():
+        for number, piece in enumerate(pieces((text or "").strip()), start=1):
+            yield Item(
+                content=piece,
+                where=where,
+                kind=Kind.NOTE,
+                id=f"memory/{given.get('account_uuid')}/{project}/{number}",
+                metadata={"project": project},
+            )
 
 
 def _conversation(where: str, talk: Any) -> Iterator[Item | Bad]:

@@ -12,9 +12,22 @@ from memorist.errors import FormatError
 from memorist.imports.reader import Bad, Item
 from memorist.imports.sources import Part
 
-__all__ = ["MALFORMED", "attempt", "blocks_text", "branch", "database", "each", "html_text", "tables", "text_field"]
+__all__ = [
+    "MALFORMED",
+    "attempt",
+    "blocks_text",
+    "branch",
+    "database",
+    "each",
+    "html_text",
+    "pieces",
+    "tables",
+    "text_field",
+]
 
 _P = ParamSpec("_P")
+_LONGEST_NOTE = 2_000
+"""In characters: embedders read little more of a text."""
 MALFORMED = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 """What a reader meets where a file is not of the form that its format has."""
 
@@ -63,6 +76,18 @@ def branch(parents: Mapping[str, Any], current: Any) -> list[str]:
         found[current] = None
         current = parents[current]
     return [*found][::-1]
+
+
+def pieces(text: str) -> Iterator[str]:
+    """Yield a text in pieces of whole paragraphs, none longer than a note should be if its paragraphs are not."""
+    piece = ""
+    for paragraph in re.split(r"\n\s*\n", text):
+        if piece and len(piece) + len(paragraph) > _LONGEST_NOTE:
+            yield piece
+            piece = ""
+        piece = f"{piece}\n\n{paragraph}" if piece else paragraph
+    if piece:
+        yield piece
 
 
 def html_text(html: str) -> str:

@@ -12,12 +12,11 @@ from typing import Any
 
 from memorist.errors import InvalidInputError
 from memorist.imports.reader import Bad, Item, Options, Reader
+from memorist.imports.readers.common import pieces
 from memorist.imports.sources import Part
 from memorist.records import Kind
 from memorist.times import parse_time
 
-_LONGEST = 2_000
-"""Most characters of a note; a paragraph is never cut."""
 _SUFFIXES = (".md", ".markdown", ".mdown")
 _HEADING = re.compile(r"(#{1,6})\s+(.*?)(?:\s+#+)?\s*$")
 _FENCE = re.compile(r"\s{0,3}(```|~~~)")
@@ -54,7 +53,7 @@ def read(part: Part, options: Options) -> Iterator[Item | Bad]:
     for section in _sections(begun, lines, part.title):
         text = _COMMENT.sub("", "\n".join(section.lines))
         found = {**about, "file": part.name, **_links_and_tags(text, about)}
-        for piece in _pieces(_plain(text)):
+        for piece in pieces(_plain(text)):
             place = "#".join([part.name, *section.headings])
             seen[place] += 1
             yield Item(
@@ -97,18 +96,6 @@ def _plain(text: str) -> str:
         return "" if embedded else label or (target or (place or "")[1:])
 
     return _TRAILING.sub("", _LINK.sub(shown, text)).strip()
-
-
-def _pieces(text: str) -> Iterator[str]:
-    """Yield a text in pieces of whole paragraphs."""
-    piece = ""
-    for paragraph in re.split(r"\n\s*\n", text):
-        if piece and len(piece) + len(paragraph) > _LONGEST:
-            yield piece
-            piece = ""
-        piece = f"{piece}\n\n{paragraph}" if piece else paragraph
-    if piece:
-        yield piece
 
 
 def _links_and_tags(text: str, about: dict[str, Any]) -> dict[str, list[str]]:
