@@ -17,7 +17,7 @@ from playwright.sync_api import sync_playwright
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
 Scheme = Literal["dark", "light"]
 PICTURES: dict[str, tuple[str, dict[str, str], Scheme]] = {
-    "console.png": ("/", {"user": "maya", "q": "which city do I live in now?"}, "light"),
+    "console.png": ("/ask", {"user": "maya", "q": "which city do I live in now?", "tokens": "200"}, "light"),
 }
 """Each picture's page, the parameters of its address, and its colours."""
 
