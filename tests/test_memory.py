@@ -378,6 +378,17 @@ async def test_forget_by_id_and_by_filter(alice: Memory, bob: Memory) -> None:
         await alice.forget(5)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    "where", [{}, {"$and": []}, {"$and": [{}]}, {"$not": {"$or": []}}, {"$or": [{}, {"$and": []}]}]
+)
+async def test_a_condition_without_a_comparison_forgets_nothing(alice: Memory, where: Any) -> None:
+    await alice.remember("Likes tea", key="k")
+    for narrowing in ({"where": where}, {"payload": where}, {"key_prefix": ""}):
+        with pytest.raises(InvalidInputError, match="to delete everything of a scope there is purge"):
+            await alice.forget(**narrowing)
+    assert await alice.count() == 1
+
+
 async def test_forget_takes_more_than_a_statement_can_name(alice: Memory) -> None:
     ids = [f"n{n}" for n in range(40_000)]
     await alice.remember(Draft(content="x", id=id, kind="topic") for id in ids[:2500])

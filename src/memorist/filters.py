@@ -10,7 +10,18 @@ from memorist.errors import InvalidInputError, shown
 from memorist.records import Kind, Record, parse_kind
 from memorist.times import TimeLike, parse_bound
 
-__all__ = ["All", "Any_", "Condition", "Filter", "Not", "Test", "make_filter", "parse_condition", "parse_where"]
+__all__ = [
+    "All",
+    "Any_",
+    "Condition",
+    "Filter",
+    "Not",
+    "Test",
+    "compares",
+    "make_filter",
+    "parse_condition",
+    "parse_where",
+]
 
 OPERATORS = ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin", "$exists")
 MAX_DEPTH = 32
@@ -192,6 +203,17 @@ def parse_condition(where: Mapping[str, Any]) -> Condition:
     if (size := _size(condition)) > MAX_TESTS:
         raise InvalidInputError(f"a filter of {size} comparisons is too large; the most is {MAX_TESTS}")
     return condition
+
+
+def compares(condition: Condition) -> bool:
+    """Return whether a condition looks at any field at all; ``{}`` and ``{"$and": []}`` look at none."""
+    match condition:
+        case All(parts) | Any_(parts):
+            return any(map(compares, parts))
+        case Not(inner):
+            return compares(inner)
+        case _:
+            return True
 
 
 def _size(condition: Condition) -> int:

@@ -32,7 +32,7 @@ from typing import (
 from memorist import arguments as read
 from memorist import results
 from memorist.errors import InvalidInputError, ScopeError, path_taken, shown
-from memorist.filters import Filter, make_filter
+from memorist.filters import Filter, compares, make_filter, parse_condition
 from memorist.lines import LoadReport
 from memorist.records import Action, Change, Draft, Hit, Kind, Order, Page, Record
 from memorist.scope import Scope
@@ -185,8 +185,10 @@ class Narrowed(Request[T]):
 
     @property
     def is_narrowed(self) -> bool:
-        """Whether any of the narrowing arguments is given."""
-        return any(getattr(self, name) is not None for name in Narrowing.__annotations__)
+        """Whether any of the narrowing arguments says something; a condition without a comparison does not."""
+        given = {name: value for name in Narrowing.__annotations__ if (value := getattr(self, name)) not in (None, "")}
+        conditions = [given.pop(name) for name in ("where", "payload") if name in given]
+        return bool(given) or any(compares(parse_condition(each)) for each in conditions)
 
     def scope(self, scope: Scope) -> Scope:
         """Return `scope` with the labels of this request."""
