@@ -198,6 +198,11 @@ async def test_standing_instructions_are_told_whatever_is_asked(alice: Memory) -
     assert (await alice.context("Where is my bicycle?", min_confidence=1, standing=False)).text == ""
 
 
+async def test_a_fact_is_no_instruction(alice: Memory) -> None:
+    await alice.facts.add("Jon is kind and always there for his brother")
+    assert (await alice.context("Where is my bicycle?", min_confidence=1)).items == ()
+
+
 async def test_of_many_instructions_those_about_the_question_are_told(alice: Memory) -> None:
     about = said("user", "Always wax the bicycle chain.", "2020-01-01")
     others = [said("user", f"Always list item {number} last.", f"2023-05-{number:02}") for number in range(1, 25)]

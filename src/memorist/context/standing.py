@@ -55,6 +55,8 @@ async def standing_among(reader: Reader, asked: QuestionTerms, *, conditional: b
 
 
 def _is_standing(record: Record) -> bool:
+    if record.kind is Kind.FACT:  # describes somebody: "always there to help" binds no agent
+        return False
     if record.kind is Kind.MESSAGE and (record.payload.get("speaker") or record.payload.get("role")) != "user":
         return False
     return len(record.content) <= _LONGEST and is_standing(record.content)
