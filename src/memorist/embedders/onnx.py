@@ -7,7 +7,7 @@ import os
 import threading
 import weakref
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,11 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 from memorist.embedders.base import Role, Vectors
 from memorist.embedders.blocking import BlockingEmbedder, Workers
 from memorist.embedders.folder import ModelFolder, read_folder
+from memorist.embedders.sessions import open_session
 from memorist.embedders.tokenizing import open_tokenizer
 from memorist.errors import EmbedderError
-
-if TYPE_CHECKING:
-    import onnxruntime
 
 BUNDLED = Path(__file__).parent / "model"
 
@@ -107,7 +105,7 @@ class _Model:
         self._pooling = card.pooling
         self._most_characters = card.max_tokens * _CHARACTERS_PER_TOKEN
         self._tokenizer = open_tokenizer(card.tokenizer, card.max_tokens)
-        self._session = _open_session(card.weights)
+        self._session = open_session(card.weights, card.digest)
         kinds = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
         self._inputs: dict[str, type[Any]] = {}
         for port in self._session.get_inputs():
@@ -139,19 +137,6 @@ def _pool(states: NDArray[np.float32], pooling: str) -> Vectors:
     if pooling == "last":
         return np.asarray(states[-1])
     return np.asarray(states.max(axis=0) if pooling == "max" else states.mean(axis=0, dtype=np.float32))
-
-
-def _open_session(weights: Path) -> onnxruntime.InferenceSession:
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 3
-    try:
-        return onnxruntime.InferenceSession(str(weights), options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # the library's own errors share no narrower base
-        raise EmbedderError(f"cannot load {weights}: {error}") from error
 
 
 _models: weakref.WeakValueDictionary[tuple[str, str], _Model] = weakref.WeakValueDictionary()

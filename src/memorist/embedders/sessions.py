@@ -1,0 +1,95 @@
+"""Opening a model in onnxruntime: from a copy that it has optimised before, where there is one.
+
+To optimise the bundled model takes half of the time of loading it. So the first process that loads a model keeps what
+comes of it in the user's cache folder, under the fingerprint of the weights and the version of onnxruntime. Any file
+there may be deleted at any time. Where none can be written, each process optimises the model for itself.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from memorist.errors import EmbedderError
+
+if TYPE_CHECKING:
+    import onnxruntime
+
+__all__ = ["cache_folder", "open_session"]
+
+_LARGEST = 256 * 1024 * 1024
+"""Bytes of weights up to which a model is kept."""
+
+
+def cache_folder() -> Path:
+    """Return where optimised models are: MEMORIST_CACHE, or the user's cache folder on this system."""
+    if given := os.environ.get("MEMORIST_CACHE"):
+        return Path(given)
+    from platformdirs import user_cache_path
+
+    return user_cache_path("memorist", appauthor=False)
+
+
+def open_session(weights: Path, digest: str) -> onnxruntime.InferenceSession:
+    """Return a session that runs a model on one thread.
+
+    Args:
+        weights: the ONNX file.
+        digest: the SHA-256 of the weights.
+
+    Raises:
+        EmbedderError: the file cannot be loaded.
+    """
+    import onnxruntime
+
+    kept = cache_folder() / f"{digest[:32]}-{onnxruntime.__version__}-{platform.machine()}.onnx"
+    if kept.is_file():
+        try:
+            return _session(kept)
+        except Exception:  # the library's own errors share no narrower base
+            with suppress(OSError):
+                kept.unlink()
+    if weights.stat().st_size <= _LARGEST:
+        with suppress(Exception):  # likewise: the copy is not needed
+            return _keeping(weights, kept)
+    try:
+        return _session(weights)
+    except Exception as error:
+        raise EmbedderError(f"cannot load {weights}: {error}") from error
+
+
+def _keeping(weights: Path, kept: Path) -> onnxruntime.InferenceSession:
+    """Return a session, and keep the optimised model."""
+    from onnxruntime import GraphOptimizationLevel
+
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
+        made = Path(folder) / kept.name
+        # Of the highest level, which comes last, some steps fit this processor alone; each process adds them itself.
+        session = _session(
+            weights,
+            optimized_model_filepath=str(made),
+            graph_optimization_level=GraphOptimizationLevel.ORT_ENABLE_EXTENDED,
+        )
+        with made.open("rb+") as file:
+            os.fsync(file.fileno())  # the name must not be on the disk before the bytes
+        for old in kept.parent.glob(f"{kept.name.partition('-')[0]}-*.onnx"):
+            old.unlink()
+        made.replace(kept)
+    return session
+
+
+def _session(file: Path, **given: Any) -> onnxruntime.InferenceSession:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    for name, value in given.items():
+        setattr(options, name, value)
+    return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])

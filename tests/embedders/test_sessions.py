@@ -1,0 +1,68 @@
+"""A model is optimised once, and loaded from the copy by the processes after it."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from memorist.embedders import OnnxEmbedder, Vectors
+from memorist.embedders.onnx import BUNDLED
+from memorist.embedders.sessions import cache_folder, open_session
+from memorist.errors import EmbedderError
+
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.skipif(not (BUNDLED / "model.onnx").is_file(), reason="no bundled model in this checkout"),
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("MEMORIST_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+async def embedded() -> Vectors:
+    embedder = OnnxEmbedder(BUNDLED)
+    await embedder.ready()
+    try:
+        return await embedder.embed(["A harbour in winter", "ship.sh"])
+    finally:
+        await embedder.close()
+
+
+async def test_the_copy_gives_the_same_vectors_and_a_broken_one_is_replaced(folder: Path) -> None:
+    first = await embedded()
+    [kept] = folder.iterdir()
+    whole = kept.read_bytes()
+    assert np.array_equal(await embedded(), first)
+    kept.write_bytes(whole[:1000])
+    assert np.array_equal(await embedded(), first)
+    assert [each.read_bytes() for each in folder.iterdir()] == [whole]
+
+
+async def test_the_copy_of_another_version_goes(folder: Path) -> None:
+    await embedded()
+    [kept] = folder.iterdir()
+    old = kept.rename(folder / f"{kept.name.partition('-')[0]}-0.1-x86_64.onnx")
+    await embedded()
+    assert [*folder.iterdir()] == [kept] and not old.exists()
+
+
+async def test_a_folder_that_cannot_be_made(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder.write_text("a file")
+    assert len(await embedded()) == 2
+    assert folder.read_text() == "a file"
+
+
+def test_a_file_that_is_no_model(folder: Path, tmp_path: Path) -> None:
+    weights = tmp_path / "model.onnx"
+    weights.write_bytes(b"no model")
+    with pytest.raises(EmbedderError, match="cannot load"):
+        open_session(weights, "0" * 64)
+    assert [*folder.iterdir()] == []
+
+
+def test_the_cache_folder_is_the_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MEMORIST_CACHE", raising=False)
+    assert cache_folder().name == "memorist"
