@@ -77,6 +77,14 @@ async def test_numbers_beyond_every_float_are_errors(alice: Memory) -> None:
             await alice.experiences.search("q", at_least=odd)  # type: ignore[arg-type]
 
 
+@pytest.mark.anyio
+async def test_a_text_that_no_store_can_keep_is_told_before_anything_is_looked_for(alice: Memory) -> None:
+    for field in ("content", "cue", "source"):
+        with pytest.raises(InvalidInputError, match=f"{field} holds a lone surrogate"):
+            given: dict[str, Any] = {"content": "x", field: "\ud800"}
+            await alice.revise("none", **given)
+
+
 def test_an_error_shows_any_value_in_short() -> None:
     assert shown("tea") == "'tea'"
     assert shown("x" * 1000) == f"'{'x' * 59}… (1,002 characters)"

@@ -75,23 +75,7 @@ def one_of(*choices: str) -> Reader:
 
 
 def text(name: str, value: Any) -> str:
-    """Return `value` if it is a string."""
-    if not isinstance(value, str):
-        raise InvalidInputError(f"{name} must be a string, not {type(value).__name__}")
-    return value
-
-
-def words(name: str, value: Any) -> str:
-    """Return a text to search for. Lone surrogates, which are part of no word, become question marks."""
-    return text(name, value).encode("utf-8", "replace").decode()
-
-
-def handle(name: str, value: Any) -> str:
-    """Return an id or a key; a `Record` or `Hit` stands for its id."""
-    if isinstance(value, Hit):
-        value = value.record
-    if isinstance(value, Record):
-        value = value.id
+    """Return `value` if it is a string that can be stored."""
     if not isinstance(value, str):
         raise InvalidInputError(f"{name} must be a string, not {type(value).__name__}")
     try:
@@ -99,6 +83,18 @@ def handle(name: str, value: Any) -> str:
     except UnicodeEncodeError as error:
         raise InvalidInputError(f"{name} holds a lone surrogate, which no store can keep") from error
     return value
+
+
+def words(name: str, value: Any) -> str:
+    """Return a text to search for. Lone surrogates, which are part of no word, become question marks."""
+    return text(name, value.encode("utf-8", "replace").decode() if isinstance(value, str) else value)
+
+
+def handle(name: str, value: Any) -> str:
+    """Return an id or a key; a `Record` or `Hit` stands for its id."""
+    if isinstance(value, Hit):
+        value = value.record
+    return text(name, value.id if isinstance(value, Record) else value)
 
 
 def handles(name: str, value: Any) -> tuple[str, ...]:
