@@ -1,6 +1,7 @@
+import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
@@ -8,8 +9,13 @@ import pytest
 from memorist.memory import Memory
 from memorist.serve.app import Limits, create_app
 from memorist.serve.auth import Tokens
+from servers import running
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser, Page
 
 Client = Callable[..., Any]
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 @pytest.fixture
@@ -39,3 +45,34 @@ async def http(client: Client) -> httpx.AsyncClient:
     """A client on this machine, of a server that asks for no token there."""
     made: httpx.AsyncClient = await client()
     return made
+
+
+@pytest.fixture
+async def browser() -> AsyncIterator["Browser"]:
+    """A real browser."""
+    if CHROMIUM is None:
+        pytest.skip("there is no Chromium here: apt install chromium")
+    from playwright.async_api import async_playwright
+
+    async with async_playwright() as started:
+        browser = await started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        await browser.close()
+
+
+@pytest.fixture
+async def site(everyone: Memory) -> AsyncIterator[str]:
+    """The URL of a console that asks for no token."""
+    async with running(create_app(everyone, open=True)) as url:
+        yield url
+
+
+@pytest.fixture
+async def page(browser: "Browser") -> AsyncIterator["Page"]:
+    """A page on which any complaint of the browser fails the test."""
+    page = await browser.new_page()
+    complaints: list[str] = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
+    yield page
+    assert complaints == []

@@ -1,13 +1,11 @@
 """The web console in a real browser: each flow, and what must never work."""
 
 import re
-import shutil
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import httpx
 import pytest
-from playwright.async_api import Browser, Page, async_playwright, expect
+from playwright.async_api import Browser, Page, expect
 
 from memorist import Kind, Memory
 from memorist.serve.app import create_app
@@ -16,36 +14,7 @@ from servers import running
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 HOSTILE = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\"> {{ 7*7 }}"
-
-
-@pytest.fixture
-async def browser() -> AsyncIterator[Browser]:
-    if CHROMIUM is None:
-        pytest.skip("there is no Chromium here: apt install chromium")
-    async with async_playwright() as started:
-        browser = await started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        await browser.close()
-
-
-@pytest.fixture
-async def site(everyone: Memory) -> AsyncIterator[str]:
-    """The URL of a console that asks for no token."""
-    async with running(create_app(everyone, open=True)) as url:
-        yield url
-
-
-@pytest.fixture
-async def page(browser: Browser) -> AsyncIterator[Page]:
-    """A page on which any complaint of the browser fails the test."""
-    page = await browser.new_page()
-    complaints: list[str] = []
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
-    yield page
-    assert complaints == []
 
 
 async def fetch(url: str, method: str = "GET") -> httpx.Response:

@@ -13,7 +13,7 @@ from starlette.staticfiles import StaticFiles
 
 from memorist.errors import MemoristError
 from memorist.serve.auth import Right
-from memorist.serve.console import asking, changes, home, pages
+from memorist.serve.console import asking, changes, home, pages, talks
 from memorist.serve.console.rendering import render
 from memorist.serve.console.sessions import COOKIE, Sessions
 from memorist.serve.console.visits import Handler, answered, error_page, is_foreign, secured, set_cookie
@@ -27,6 +27,8 @@ _LOOKS: Mapping[str, tuple[Handler, Sequence[str]]] = {
     "/": (home.home, ()),
     "/users": (home.users, ("name", "back", "start")),
     "/ask": (asking.ask, asking.PARAMETERS),
+    "/talks": (talks.talks, ("cursor",)),
+    "/talk": (talks.talk, ("session", "around", "before", "after")),
     "/browse": (pages.browse, ("kind", "session", "since", "until", "order", "superseded", "everyone", "cursor")),
     "/record": (pages.record, ("id",)),
     "/topics": (pages.topics, ()),

@@ -23,9 +23,16 @@ from memorist.serve.rest.problems import problem_of
 __all__ = ["PAGES", "Handler", "Visit", "answered", "error_page", "is_foreign", "secured", "set_cookie"]
 
 _MOST_PARTS = 5
-PAGES = (("/", "Home"), ("/ask", "Ask"), ("/browse", "Records"), ("/topics", "Topics"), ("/status", "Status"))
+PAGES = (
+    ("/", "Home"),
+    ("/ask", "Ask"),
+    ("/talks", "Conversations"),
+    ("/browse", "Records"),
+    ("/topics", "Topics"),
+    ("/status", "Status"),
+)
 """The pages that the navigation leads to: path and name."""
-_SECTIONS = {"/record": "/browse"}
+_SECTIONS = {"/record": "/browse", "/talk": "/talks"}
 """The pages below others."""
 
 
