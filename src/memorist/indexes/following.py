@@ -42,7 +42,7 @@ class IndexedStore(WrappedStore):
 
     def __init__(self, store: Store, index: Index) -> None:
         if type(store).candidates is Store.candidates:
-            raise InvalidInputError(f"an index is for postgresql://…: {store} finds no candidates beside it")
+            raise InvalidInputError(f"an index is for SQLite and postgresql://…: {store} finds no candidates beside it")
         super().__init__(store)
         self.index = index
         self._gate = threading.Lock()

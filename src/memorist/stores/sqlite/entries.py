@@ -1,5 +1,7 @@
 """What ranking reads of the records behind a wall."""
 
+import json
+from collections.abc import Iterable
 from typing import Any
 
 import apsw
@@ -10,12 +12,13 @@ from memorist.scope import Wall
 from memorist.stores.base import Entries, Entry
 from memorist.stores.sqlite.rows import query_all, shared_name
 
-__all__ = ["entries_between", "entries_since", "state_of"]
+__all__ = ["SPEAKER", "entries_between", "entries_numbered", "entries_since", "state_of"]
 
+SPEAKER = "ifnull(json_extract(payload, '$.speaker'), json_extract(payload, '$.role'))"
+"""Who speaks, of a record."""
 _AT_ONCE = 4000
 _SELECT = (
-    "SELECT epoch, r.number, id, kind, agent, session,"
-    " ifnull(json_extract(payload, '$.speaker'), json_extract(payload, '$.role')),"
+    f"SELECT epoch, r.number, id, kind, agent, session, {SPEAKER},"
     " at, expires_at, superseded_at, rating, terms, vector, marks"
     " FROM records AS r LEFT JOIN indexed AS i ON i.wall = r.wall AND i.number = r.number WHERE r.wall = ?"
 )
@@ -58,6 +61,13 @@ def entries_between(connection: apsw.Connection, wall: Wall, first: int, last: i
     """Return the entries of the records with the numbers from `first` to `last`, by number."""
     wall_id, _, _ = state_of(connection, wall)
     rows = query_all(connection, f"{_SELECT} AND r.number BETWEEN ? AND ? ORDER BY r.number", (wall_id, first, last))
+    return [_entry(row) for row in rows if row[_TERMS] is not None]
+
+
+def entries_numbered(connection: apsw.Connection, wall_id: int | None, numbers: Iterable[int]) -> list[Entry]:
+    """Return the entries of the records with these numbers, in any order."""
+    query = f"{_SELECT} AND r.number IN (SELECT value FROM json_each(?))"
+    rows = query_all(connection, query, (wall_id, json.dumps(list(numbers))))
     return [_entry(row) for row in rows if row[_TERMS] is not None]
 
 

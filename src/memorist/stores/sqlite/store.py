@@ -18,10 +18,10 @@ from memorist.errors import ClosedError, StoreBusyError, StoreUnavailableError
 from memorist.filters import Filter
 from memorist.records import Change, Record
 from memorist.scope import Reach, Wall
-from memorist.stores.base import Cursor, Entries, Order, Put, Staged, Store, Vector, Write
+from memorist.stores.base import Candidates, Cursor, Entries, Order, Outline, Put, Staged, Store, Vector, Write
 from memorist.stores.rules import history_of
 from memorist.stores.segments import Segments
-from memorist.stores.sqlite import reindexing, writes
+from memorist.stores.sqlite import candidates, reindexing, writes
 from memorist.stores.sqlite.conditions import sql_of
 from memorist.stores.sqlite.connections import Connections, TooLong, patiently
 from memorist.stores.sqlite.copying import copy_to, damage
@@ -50,6 +50,9 @@ _VARIABLES = 30_000
 _MOST_WALKED = 100
 """The most walls for which each wall's index is read and the results merged; of more, sorting all records is
 faster."""
+_OUTDATED = 0.01
+"""The share of changes in the file after which an outline is read anew."""
+_MOST_OUTLINES = 64
 _REWRITTEN_IN_MEMORY = 256 * 1024 * 1024
 _ORDERS: dict[str, tuple[str, str]] = {
     "newest": ("at", "DESC"),
@@ -74,6 +77,7 @@ class SQLiteStore(Store):
         self._open: Connections | None = None
         self._opening = threading.Lock()
         self._bound: str | None = None
+        self._outlines: dict[Wall, tuple[Outline, int]] = {}
 
     def __repr__(self) -> str:
         return f"SQLiteStore({str(self.path or ':memory:')!r})"
@@ -262,15 +266,43 @@ class SQLiteStore(Store):
 
     async def search_words(self, wall: Wall, terms: Sequence[str], limit: int) -> list[tuple[int, float]]:
         def work(connection: apsw.Connection) -> list[tuple[int, float]]:
-            wall_id = writes.find_wall(connection, wall)
-            if wall_id is None or not terms:
-                return []
-            quoted = " OR ".join('"' + term.replace('"', '""') + '"' for term in dict.fromkeys(terms))
-            rows = connection.execute(
-                "SELECT rowid, bm25(words, 0, 1) AS score FROM words WHERE words MATCH ? ORDER BY score LIMIT ?",
-                (f"wall : {writes.token(wall_id)} AND terms : ({quoted})", limit),
-            )
-            return [(number, -score) for number, score in rows]
+            return candidates.search_words(connection, writes.find_wall(connection, wall), terms, limit)
+
+        return await self._read(work)
+
+    async def outline(self, wall: Wall, largest: int) -> Outline | None:
+        def work(connection: apsw.Connection) -> Outline | None:
+            wall_id, generation, epoch = state_of(connection, wall)
+            known, since = self._outlines.get(wall, (None, 0))
+            if known is None or known.generation != generation or epoch - since > known.rows * _OUTDATED:
+                if not candidates.has_more(connection, wall_id, largest):
+                    return None
+                known = candidates.outline_of(connection, wall_id, generation)
+                self._outlines.pop(wall, None)
+                self._outlines[wall] = known, epoch
+                for old in list(self._outlines)[:-_MOST_OUTLINES]:
+                    self._outlines.pop(old, None)
+            return known if known.rows > largest else None
+
+        return await self._read(work)
+
+    async def candidates(
+        self,
+        wall: Wall,
+        outline: Outline,
+        vector: Vector | None,
+        terms: Sequence[str],
+        filter: Filter,
+        limit: int,
+        near: Sequence[int] | None = None,
+    ) -> Candidates:
+        passing = sql_of(filter, self._clock())
+
+        def work(connection: apsw.Connection) -> Candidates:
+            with connection:  # one snapshot
+                wall_id = writes.find_wall(connection, wall)
+                found = candidates.candidates_of(connection, wall_id, vector, terms, passing, limit, near)
+            return found
 
         return await self._read(work)
 
