@@ -59,6 +59,22 @@ def test_it_asks_at_a_terminal(chat: Path, db: Path, answer: bytes, code: int) -
     assert db.exists() is (code == 0)
 
 
+@pytest.mark.slow
+def test_it_asks_which_column_of_a_table_is_the_text(tmp_path: Path, memorist: Command) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("one,two\n1,Hello\n")
+    keyboard, terminal = pty.openpty()
+    try:
+        os.write(keyboard, b"two\ny\n")
+        command = [sys.executable, "-m", "memorist", "import", str(path)]
+        assert subprocess.run(command, stdin=terminal, capture_output=True, timeout=60).returncode == 0
+    finally:
+        os.close(keyboard)
+        os.close(terminal)
+    assert memorist("import", path, "--text", "two", "--yes").out.splitlines()[-1].startswith("0 added, 1 there")
+    assert "name it, such as --text COLUMN; there are: one, two" in memorist("import", path, "--yes").err
+
+
 def test_the_standard_input_and_json(memorist: Command) -> None:
     done = memorist("import", "-", "--yes", "--json", "--me", "Bob", "--user", "bob", stdin=CHAT.encode())
     [report] = done.json

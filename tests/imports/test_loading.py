@@ -171,30 +171,69 @@ def test_the_blocking_twin(tmp_path: Path, write: Write) -> None:
         assert memory.conversation("whatsapp:Bob").size() == 3
 
 
-@settings(max_examples=25, deadline=None)
+# --- a part, and then the whole ---------------------------------------------------------------------------
+
+Said = list[tuple[str, str]]
+
+
+def whatsapp(said: Said) -> str:
+    return "".join(f"{1 + n // 3}.12.23, 21:41 - {who}: {text}\n" for n, (who, text) in enumerate(said))
+
+
+def chatgpt(said: Said) -> str:
+    return json.dumps([talk(**{f"m{n}": text for n, (_, text) in enumerate(said)})])
+
+
+def telegram(said: Said) -> str:
+    messages = [
+        {"id": n, "type": "message", "date_unixtime": str(1_710_230_400 + n // 3), "from": who, "text": text}
+        for n, (who, text) in enumerate(said)
+    ]
+    return json.dumps({"name": "b", "type": "personal_chat", "id": 1, "messages": messages})
+
+
+def mail(said: Said) -> str:
+    return "".join(f"From x\nFrom: {who}@x\nDate: Tue, 12 Mar 2024 09:00:00 +0000\n\n{text}\n\n" for who, text in said)
+
+
+def messages(said: Said) -> str:
+    return json.dumps([{"role": {"a": "user"}.get(who, "assistant"), "content": text} for who, text in said], indent=1)
+
+
+def table(said: Said) -> str:
+    return "text,speaker\n" + "".join(f"{text},{who}\n" for who, text in said)
+
+
+def markdown(said: Said) -> str:
+    return "".join(f"# {who}\n{text}\n" for who, text in said)
+
+
+FORMS = {
+    "whatsapp": whatsapp, "chatgpt": chatgpt, "telegram": telegram, "mbox": mail, "messages": messages, "table": table,
+    "markdown": markdown,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
+@settings(max_examples=10, deadline=None)
 @given(
     said=st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(["Hi", "OK", "See you"])), max_size=8),
     data=st.data(),
 )
-def test_a_part_and_then_the_whole_is_the_whole(said: list[tuple[str, str]], data: st.DataObject) -> None:
-    """A prefix of a chat without ids, and one with ids, then all of it: as if all had been imported at once."""
+def test_a_part_and_then_the_whole_is_the_whole(form: str, said: Said, data: st.DataObject) -> None:
+    """What is repeated in it included, with ids and without: as if all had been imported at once, and only once."""
     cut = data.draw(st.integers(0, len(said)))
-
-    def chat(count: int) -> str:
-        return "".join(f"{1 + n // 3}.12.23, 21:41 - {who}: {text}\n" for n, (who, text) in enumerate(said[:count]))
-
-    def export(count: int) -> str:
-        return json.dumps([talk(**{f"m{n}": text for n, (_, text) in enumerate(said[:count])})])
 
     async def imported(folder: Path, *sizes: int) -> list[tuple[Any, ...]]:
         async with Memory.open(folder / f"{len(sizes)}.db", embedder=HashEmbedder()) as memory:
             for size in sizes:
-                for name, text in (("WhatsApp Chat with b.txt", chat(size)), ("conversations.json", export(size))):
-                    (folder / name).write_text(text)
-                    await load(memory, folder / name, format="whatsapp" if name.endswith("txt") else "chatgpt")
+                (folder / "chat").write_text(FORMS[form](said[:size]))
+                assert (await load(memory, folder / "chat", format=form)).bad == []
             found = (await memory.browse(order="oldest", limit=100)).records
-            return [(each.id, each.content, each.at, each.scope.session) for each in found]
+            return sorted((each.id, each.content, each.happened_at, each.scope.session, each.version) for each in found)
 
     with TemporaryDirectory() as folder:
-        parts = asyncio.run(imported(Path(folder), cut, len(said)))
+        parts = asyncio.run(imported(Path(folder), cut, len(said), len(said)))
         assert parts == asyncio.run(imported(Path(folder), len(said)))
+        told = sorted(content.rpartition("\n")[2] for _, content, *_ in parts)
+        assert told == sorted(text for _, text in said)

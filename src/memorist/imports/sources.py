@@ -25,6 +25,8 @@ _T = TypeVar("_T")
 _Zipped: TypeAlias = tuple[zipfile.ZipFile, zipfile.ZipInfo]
 _HEAD = 1 << 16
 _LONGEST_LINE = 100_000_000
+_LONGEST_FIRST = 10_000_000
+"""Most characters of a first line by which it is seen that each has a value."""
 
 
 class Source:
@@ -238,9 +240,12 @@ class Part:
             yield f"record {number}", value
 
     def _has_a_value_a_line(self) -> bool:
-        first = next((line for _, line in self.lines() if line.strip()), "")
-        if not first.lstrip().startswith("{"):
+        if self.json[0] != "{":
             return False
+        with self.text() as stream:
+            first = "\n"
+            while first and not first.strip():
+                first = stream.readline(_LONGEST_FIRST)
         try:
             json.loads(first)
         except (ValueError, RecursionError):

@@ -93,7 +93,7 @@ def _columns(part: Part, header: list[str], options: Options) -> dict[str, str]:
 def _opened(part: Part, stream: TextIO) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
     """Return the header, and the rows with the numbers of their lines."""
     first = stream.readline(_LONGEST)
-    tabs = part.pure.suffix.lower() != ".csv"
+    tabs = part.pure.suffix.lower() in _SUFFIXES[1:]
     delimiter = "\t" if tabs else max(",;\t|", key=first.count)
     csv.field_size_limit(_LONGEST)
     reader = csv.reader(chain([first], stream), delimiter=delimiter)
