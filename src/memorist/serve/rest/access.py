@@ -2,11 +2,12 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, TypeAlias, cast
+from typing import Annotated, Any, TypeAlias, TypeVar, cast
 
 from fastapi import Depends, Header, Query, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
+from memorist import requests
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
 from memorist.serve.auth import (
@@ -25,6 +26,7 @@ from memorist.serve.rest.idempotency import Ledger, Outcome, Settle, fingerprint
 
 __all__ = ["Access", "Admin", "KeyedAdmin", "Prober", "Reader", "Server", "Writer", "admit", "server_of"]
 
+T = TypeVar("T")
 _KEY_HEADER = "Idempotency-Key"
 _LONGEST_KEY = 255
 _bearer = HTTPBearer(auto_error=False, description="A token made by `memorist token create`.")
@@ -52,6 +54,12 @@ class Access:
     memory: Memory
     server: Server
     idempotency_key: str | None
+
+    async def ask(self, request: requests.Request[T]) -> T:
+        """Return what the memory answers; all users' records are for administrators alone."""
+        if getattr(request, "everyone", False):
+            self.grant.check(Right.ADMIN)
+        return await self.memory.ask(request)
 
     async def once(
         self, asked: tuple[Any, ...], work: Callable[[], Awaitable[Outcome]], done_since: Settle | None = None

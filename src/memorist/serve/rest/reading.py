@@ -9,7 +9,7 @@ from memorist.serve.rest.access import Admin, Reader, Writer
 from memorist.serve.rest.bodies import Body, asked
 from memorist.serve.rest.idempotency import Outcome
 from memorist.serve.rest.problems import BODY, problems
-from memorist.serve.rest.records import check_everyone, page_answer, records_answer
+from memorist.serve.rest.records import page_answer, records_answer
 from memorist.serve.rest.routing import StrictRoute
 from memorist.serve.rest.schemas import takes
 
@@ -21,51 +21,45 @@ router = APIRouter(route_class=StrictRoute, tags=["search"])
 @router.post("/recall", response_model=models.Hits, responses=BODY, openapi_extra=takes(requests.Recall))
 async def recall(access: Reader, body: Body) -> JSONResponse:
     """Find the records that matter to a query, by meaning and by words; best first."""
-    hits = await access.memory.ask(asked(requests.Recall, body))
+    hits = await access.ask(asked(requests.Recall, body))
     return JSONResponse({"hits": [hit.to_dict() for hit in hits]})
 
 
 @router.post("/context", response_model=models.ContextAnswer, responses=BODY, openapi_extra=takes(requests.Context))
 async def context(access: Reader, body: Body) -> JSONResponse:
     """Return what to put into an agent's prompt for a question, within a budget of tokens."""
-    told = await access.memory.ask(asked(requests.Context, body))
+    told = await access.ask(asked(requests.Context, body))
     return JSONResponse(told.to_dict())
 
 
 @router.post("/recent", response_model=models.Records, responses=BODY, openapi_extra=takes(requests.Recent))
 async def recent(access: Reader, body: Body) -> JSONResponse:
     """Return the newest records by when they happened (or were stored), newest first."""
-    return records_answer(await access.memory.ask(asked(requests.Recent, body)))
+    return records_answer(await access.ask(asked(requests.Recent, body)))
 
 
 @router.post("/browse", response_model=models.PageBody, responses=BODY, openapi_extra=takes(requests.Browse))
 async def browse(access: Reader, body: Body) -> JSONResponse:
     """Return one page of the records that pass the filter."""
-    request = asked(requests.Browse, body)
-    check_everyone(access, request.everyone)
-    return page_answer(await access.memory.ask(request))
+    return page_answer(await access.ask(asked(requests.Browse, body)))
 
 
 @router.post("/count", response_model=models.Count, responses=BODY, openapi_extra=takes(requests.Count))
 async def count(access: Reader, body: Body) -> JSONResponse:
     """Return how many records pass the filter."""
-    request = asked(requests.Count, body)
-    check_everyone(access, request.everyone)
-    return JSONResponse({"count": await access.memory.ask(request)})
+    return JSONResponse({"count": await access.ask(asked(requests.Count, body))})
 
 
 @router.post("/find", response_model=models.Records, responses=BODY, openapi_extra=takes(requests.Find))
 async def find(access: Reader, body: Body) -> JSONResponse:
     """Return the records with these ids, superseded or not. Unknown ids are ignored."""
-    request = asked(requests.Find, body)
-    check_everyone(access, request.everyone)
-    return records_answer(await access.memory.ask(request))
+    return records_answer(await access.ask(asked(requests.Find, body)))
 
 
 @router.post("/vectors", response_model=models.EmbeddingsBody, responses=BODY, openapi_extra=takes(requests.Vectors))
 async def vectors(access: Reader, body: Body) -> JSONResponse:
     """Return the stored embeddings of records by id."""
-    found = await access.memory.ask(asked(requests.Vectors, body))
+    found = await access.ask(asked(requests.Vectors, body))
     return JSONResponse({"vectors": {id: vector.tolist() for id, vector in found.items()}})
 
 

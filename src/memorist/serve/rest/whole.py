@@ -19,7 +19,6 @@ from memorist.serve.rest.access import Access, Admin, KeyedAdmin, Reader, Writer
 from memorist.serve.rest.bodies import asked_in_query
 from memorist.serve.rest.idempotency import Outcome
 from memorist.serve.rest.problems import problem_of, problems
-from memorist.serve.rest.records import check_everyone
 from memorist.serve.rest.routing import StrictRoute
 from memorist.serve.rest.schemas import takes_in_query
 
@@ -43,11 +42,10 @@ _LINES: dict[str, Any] = {"content": {LINES: {"schema": {"type": "string"}}}}
 async def export(access: Reader, request: Request) -> StreamingResponse:
     """Return every record of the scope as lines of JSON, as they are read; `load` takes them."""
     everyone = asked_in_query(requests.Browse, request).everyone
-    check_everyone(access, everyone)
-    lines = access.memory.export(everyone=everyone)
-    first = await anext(lines)  # what is refused is refused before the answer begins
     if everyone:
-        await access.memory.count(everyone=True)
+        await access.ask(requests.Count(everyone=True))  # what is refused is refused before the answer begins
+    lines = access.memory.export(everyone=everyone)
+    first = await anext(lines)
     return StreamingResponse(_lines(first, lines), media_type=LINES)
 
 
