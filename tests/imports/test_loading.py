@@ -101,6 +101,12 @@ async def test_names_that_cannot_be_a_sessions_get_another(memory: Memory, write
     assert record.scope.session is not None and record.scope.session.startswith("whatsapp:")
 
 
+async def test_half_a_character_costs_no_message(memory: Memory, write: Write) -> None:
+    path = write("conversations.json", json.dumps([talk(a="A wave \ud83d", b="A \ud83d\udc4b")]))
+    assert counts(await load(memory, path)) == (2, 0, 0)
+    assert {each.content for each in (await memory.browse()).records} == {"A wave \ufffd", "A 👋"}
+
+
 async def test_what_is_no_known_format_is_an_error(memory: Memory, write: Write, pack: Write) -> None:
     with pytest.raises(FormatError, match="not of a known format"):
         await load(memory, write("photo.jpg", b"\xff\xd8\0\0\0"))

@@ -15,7 +15,7 @@ from memorist.errors import InvalidInputError, MemoristError, ScopeError
 from memorist.files.chats import load_lines
 from memorist.files.storing import scoped_to, store_new
 from memorist.imports.reader import Bad, Item, Options, Reader
-from memorist.imports.readers import memorist
+from memorist.imports.readers import own
 from memorist.imports.sources import Part, Source
 from memorist.imports.surveying import find, moment_of, read_found
 from memorist.kinds.conversation import message_id
@@ -92,9 +92,9 @@ async def load(
     batch: list[_Entry] = []
     number = 0
     found = find(path, format)
-    for part in [part for reader, part in found.known if reader is memorist.READER]:
+    for part in [part for reader, part in found.known if reader is own.READER]:
         await _load_own(memory, part, report)
-    others = replace(found, known=[each for each in found.known if each[0] is not memorist.READER])
+    others = replace(found, known=[each for each in found.known if each[0] is not own.READER])
     for number, (reader, part, item) in enumerate(read_found(others, options), start=1):
         try:
             if isinstance(item, Bad):
@@ -152,7 +152,7 @@ class _Desk:
             session = item.conversation if item.shared_id else _label(place or "")
         own = item.id or self._counted(reader, item)
         draft = Draft(
-            content=item.content,
+            content=_whole(item.content),
             kind=item.kind,
             id=_record_id(reader, item, session if item.kind is Kind.MESSAGE else None, own, memory.scope.agent),
             cue=item.cue,
@@ -203,6 +203,11 @@ def _label(name: str) -> str:
         return checked_name("session", name)
     except InvalidInputError:
         return f"{name.partition(':')[0]}:{_digest(name)}"
+
+
+def _whole(text: str) -> str:
+    """Return a text with a mark for each half of a character, as programs leave where they cut a text."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _digest(*parts: object) -> str:

@@ -21,8 +21,8 @@ from memorist.imports.readers import (
     markdown,
     mcp_memory,
     mem0,
-    memorist,
     messages,
+    own,
     qdrant,
     sharegpt,
     signal,
@@ -40,7 +40,7 @@ _OWN = (
     chatgpt, claude, claude_code, codex, gemini,
     telegram, slack, discord, signal, imessage, whatsapp, mail,
     mem0, mcp_memory, graphiti, letta, langgraph, chroma, qdrant,
-    sharegpt, messages, memorist,
+    sharegpt, messages, own,
     markdown, table,
 )  # fmt: skip
 """In the order in which they are asked whether a file is theirs: the more general a form, the later."""

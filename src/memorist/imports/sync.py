@@ -9,20 +9,12 @@ with Memory.open("agent.db", user="anna") as memory:
 ```
 """
 
-from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from collections.abc import Callable
 
 from memorist import imports
 from memorist.twin import blocking
 
 __all__ = ["load"]
 
-_T = TypeVar("_T")
-
-
-def _in_memory(function: Callable[..., Coroutine[Any, Any, _T]]) -> Callable[..., _T]:
-    """Return the blocking twin of a function that takes a memory; the types cannot express that its memory blocks."""
-    return blocking(function)
-
-
-load = _in_memory(imports.load)
+load: Callable[..., imports.ImportReport] = blocking(imports.load)
+"""The types cannot express that its memory blocks."""
