@@ -99,3 +99,15 @@ async def test_nothing_internal_is_told_or_logged(
             failed = told(await client.call_tool("search_memories", {"query": "x"}))
     assert failed == "the server failed; its log says more"
     assert "RuntimeError" in caplog.text and text not in caplog.text
+
+
+async def test_a_project_is_a_scope_of_its_own_but_for_topics(everyone: Memory) -> None:
+    here, there = (everyone.scoped(user="alice", agent=project) for project in ("/src/shop", "/src/blog"))
+    async with Client(create_server(Access(here))) as shop, Client(create_server(Access(there))) as blog:
+        added = json.loads(told(await shop.call_tool("add_memory", {"content": "We deploy with ship.sh"})))
+        await shop.call_tool("add_memory", {"content": "vim", "topic": "user.editor"})
+        assert json.loads(told(await blog.call_tool("search_memories", {"query": "deploy with ship.sh"}))) == []
+        assert (await blog.call_tool("update_memory", {"id": added["id"], "content": "mine"})).is_error
+        assert not json.loads(told(await blog.call_tool("delete_memory", {"id": added["id"]})))["deleted"]
+        assert await there.topics.get("user.editor") == "vim"
+        assert [record.content for record in await here.recent(kind="note")] == ["We deploy with ship.sh"]
