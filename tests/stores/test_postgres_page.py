@@ -11,7 +11,7 @@ import pytest
 from inside import core_of
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
-from memorist.stores.postgres import Options, parse_url
+from memorist.stores.postgres import PostgresOptions, parse_url
 from memorist.stores.postgres.options import _READERS
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def test_every_parameter_is_on_the_page_with_its_default(server: "Server") -> No
     told = dict(re.findall(r"^\| `(\w+)` \| `?(\w+)`? \|", PAGE, re.MULTILINE))
     assert told.keys() == _READERS.keys()
     given = parse_url(server.url() + "?" + "&".join(f"{name}={value}" for name, value in told.items()))
-    assert given == Options(conninfo=given.conninfo)
+    assert given == PostgresOptions(conninfo=given.conninfo)
 
 
 async def test_names_that_are_too_long_together(server: "Server") -> None:

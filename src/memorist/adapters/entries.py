@@ -16,7 +16,7 @@ from memorist.records import Draft, Kind, Record
 from memorist.stores.base import Order
 from memorist.times import TimeLike
 
-__all__ = ["Found", "SessionEntries", "SessionEntry", "Shelf"]
+__all__ = ["SessionEntries", "SessionEntry", "Shelf", "ShelfItem"]
 
 _KINDS = (Kind.MESSAGE, Kind.TOPIC)
 _PAGE = 500
@@ -97,7 +97,7 @@ class SessionEntries:
         return Draft(content=entry.text, kind=Kind.MESSAGE, payload=payload, happened_at=at)
 
 
-class Found(NamedTuple):
+class ShelfItem(NamedTuple):
     """A value on a shelf: the rest of its key, the value, and whose it is."""
 
     name: str
@@ -150,7 +150,7 @@ class Shelf:
         record = await self.record(*parts)
         return None if record is None else json.loads(record.content)
 
-    async def under(self, *parts: str, order: Order = "key", **narrowing: Any) -> AsyncIterator[Found]:
+    async def under(self, *parts: str, order: Order = "key", **narrowing: Any) -> AsyncIterator[ShelfItem]:
         """Yield every value whose key is below these parts.
 
         Args:
@@ -163,7 +163,7 @@ class Shelf:
             order=order, page=_PAGE, kind=Kind.TOPIC, key_prefix=prefix, **narrowing
         ):
             rest = (record.key or "").removeprefix(prefix)
-            yield Found(unquote(rest), json.loads(record.content), record.scope.user)
+            yield ShelfItem(unquote(rest), json.loads(record.content), record.scope.user)
 
     async def delete(self, *parts: str) -> int:
         """Remove the value under a key and all values below it, and return how many there were."""

@@ -21,7 +21,7 @@ from memorist.imports.surveying import find, moment_of, read_found
 from memorist.kinds.conversation import message_id
 from memorist.records import Draft, Kind, Record
 from memorist.scope import checked_name
-from memorist.times import iso, now
+from memorist.times import iso
 
 if TYPE_CHECKING:
     from memorist.memory import Memory
@@ -164,7 +164,7 @@ class _Desk:
             metadata={name: value for name, value in item.metadata.items() if value not in (None, "", [], {})},
             source=f"import:{reader.name}",
         )
-        draft.to_record(memory.scope, now())
+        draft.to_record(memory.scope, memory.clock())
         return _Entry(part.name, item.where, memory, draft)
 
     def _payload(self, item: Item, own: str) -> dict[str, Any]:

@@ -405,9 +405,15 @@ class WallIndex:
         texts = None if self._terms is None else [self._terms[row] for row in rows.tolist()]
         vectors, scales, residual = self.vectors.held(rows)
         return Segment(
-            columns, names, np.array(days, np.int64).reshape(-1, 2).T, vectors, scales, residual,
-            texts, None if texts is None else Run.of(texts),
-        )  # fmt: skip
+            columns,
+            names,
+            np.array(days, np.int64).reshape(-1, 2).T,
+            vectors,
+            scales,
+            residual,
+            texts,
+            None if texts is None else Run.of(texts),
+        )
 
     def restore(self, segment: Segment) -> None:
         """Add the rows of a segment, as if their entries had come."""

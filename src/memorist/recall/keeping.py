@@ -19,7 +19,7 @@ from memorist.recall.segments import Segment, pack, unpack
 from memorist.recall.vectors import BLOCK_ROWS
 from memorist.scope import Wall
 from memorist.stores.base import Entries
-from memorist.stores.segments import Segments, Span
+from memorist.stores.segments import Segments, SegmentSpan
 
 __all__ = ["KEPT_FROM", "SEGMENT_ROWS", "Keeper"]
 
@@ -35,8 +35,8 @@ class _State:
     """What is known of what is kept of one index. `stamp` is None before anything is."""
 
     stamp: int | None = None
-    spans: list[Span] = field(default_factory=list)
-    stale: set[Span] = field(default_factory=set)
+    spans: list[SegmentSpan] = field(default_factory=list)
+    stale: set[SegmentSpan] = field(default_factory=set)
     ended: bool = False
 
 
@@ -47,7 +47,7 @@ class _Job:
     rows: Rows
     first: int
     last: int
-    replaced: Sequence[Span]
+    replaced: Sequence[SegmentSpan]
 
 
 class Keeper:
@@ -101,7 +101,7 @@ class Keeper:
         self._states[index] = state
         return index
 
-    async def _read(self, span: Span) -> Segment | None:
+    async def _read(self, span: SegmentSpan) -> Segment | None:
         data = await self._segments.read(span) if span.size else None
         try:
             return None if data is None else await asyncio.to_thread(unpack, data)
@@ -167,7 +167,7 @@ def _jobs(rows: Rows, numbers: NDArray[np.int64], state: _State, changed: Collec
     return [*jobs, *_new_jobs(rows[begin:], numbers[begin:], replaced)]
 
 
-def _new_jobs(rows: Rows, numbers: NDArray[np.int64], replaced: list[Span]) -> Iterator[_Job]:
+def _new_jobs(rows: Rows, numbers: NDArray[np.int64], replaced: list[SegmentSpan]) -> Iterator[_Job]:
     for start in range(0, len(rows), SEGMENT_ROWS):
         some = slice(start, start + SEGMENT_ROWS)
         yield _Job(rows[some], int(numbers[some][0]), int(numbers[some][-1]), replaced if start == 0 else [])

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from memorist.scope import Wall
 from memorist.stores.base import Entry
 
-__all__ = ["Kept", "Segments", "Span"]
+__all__ = ["KeptIndex", "SegmentSpan", "Segments"]
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class SegmentSpan:
     """A segment: what is kept of the records with the numbers from `first` to `last`.
 
     `size` is 0 where the bytes were deleted, together with one of the records.
@@ -28,7 +28,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptIndex:
     """What is kept of the index of one wall.
 
     The spans hold every record that was there at `epoch`, as it was then or became later, so that all changes since
@@ -40,7 +40,7 @@ class Kept:
     generation: str
     form: str
     epoch: int
-    spans: Sequence[Span]
+    spans: Sequence[SegmentSpan]
 
 
 class Segments(ABC):
@@ -51,15 +51,15 @@ class Segments(ABC):
     """
 
     @abstractmethod
-    async def kept(self, wall: Wall) -> Kept | None:
+    async def kept(self, wall: Wall) -> KeptIndex | None:
         """Return what is kept of a wall's index."""
 
     @abstractmethod
-    async def read(self, span: Span) -> NDArray[np.uint8] | None:
+    async def read(self, span: SegmentSpan) -> NDArray[np.uint8] | None:
         """Return the bytes of a segment; None if they are gone or are not what was written."""
 
     @abstractmethod
-    async def entries(self, wall: Wall, span: Span) -> list[Entry]:
+    async def entries(self, wall: Wall, span: SegmentSpan) -> list[Entry]:
         """Return the entries in a span, by number, from the records."""
 
     @abstractmethod
@@ -76,8 +76,8 @@ class Segments(ABC):
 
     @abstractmethod
     async def put(
-        self, wall: Wall, stamp: int, epoch: int, span: tuple[int, int], data: bytes, replaced: Sequence[Span]
-    ) -> Span | None:
+        self, wall: Wall, stamp: int, epoch: int, span: tuple[int, int], data: bytes, replaced: Sequence[SegmentSpan]
+    ) -> SegmentSpan | None:
         """Write a segment in place of others, durably.
 
         Returns:

@@ -22,7 +22,7 @@ from memorist.times import now, parse_time
 if TYPE_CHECKING:
     from memorist.memory import Memory
 
-__all__ = ["Found", "Progress", "has_history", "load_mem0", "points", "read_mem0"]
+__all__ = ["Progress", "StoredMemory", "has_history", "load_mem0", "points", "read_mem0"]
 
 Progress = Callable[[int, int], None]
 """Called with the memories read, and those there are."""
@@ -37,7 +37,7 @@ _CURRENT = (
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class StoredMemory:
     """One memory as it lies in a file: its id, and its fields side by side."""
 
     id: object
@@ -76,7 +76,7 @@ async def load_mem0(memory: Memory, path: str | Path, *, progress: Progress | No
 # --- finding and reading the files -----------------------------------------------------------------------
 
 
-def read_mem0(path: Path) -> Iterator[Found]:
+def read_mem0(path: Path) -> Iterator[StoredMemory]:
     """Yield the memories in mem0's files; see `load_mem0`."""
     if not path.exists():
         raise InvalidInputError(f"there is no {path}")
@@ -99,13 +99,13 @@ def read_mem0(path: Path) -> Iterator[Found]:
         yield from _history(file)
 
 
-def _memories(store: Path) -> Iterator[Found]:
+def _memories(store: Path) -> Iterator[StoredMemory]:
     for collection, found in points(store):
         if not collection.endswith("_entities") and collection != "mem0migrations":  # those are not memories
             yield found
 
 
-def points(store: Path) -> Iterator[tuple[str, Found]]:
+def points(store: Path) -> Iterator[tuple[str, StoredMemory]]:
     """Yield the points of a Qdrant folder, each with its collection.
 
     A copy is opened: the client locks a folder, and tidies it up.
@@ -130,7 +130,7 @@ def points(store: Path) -> Iterator[tuple[str, Found]]:
                 cursor: Any = None
                 while True:
                     some, cursor = client.scroll(collection, limit=1000, offset=cursor, with_vectors=False)
-                    yield from ((collection, Found(point.id, point.payload or {})) for point in some)
+                    yield from ((collection, StoredMemory(point.id, point.payload or {})) for point in some)
                     if cursor is None:
                         break
 
@@ -161,7 +161,7 @@ def has_history(file: Path) -> bool:
     return columns >= {"memory_id", "new_memory", "event", "created_at", "updated_at", "actor_id", "role"}
 
 
-def _history(file: Path) -> Iterator[Found]:
+def _history(file: Path) -> Iterator[StoredMemory]:
     """Yield the memories that a history leaves: the last text of each, unless it was deleted."""
     if not has_history(file):
         raise InvalidInputError(f"{file} is no history of mem0's, nor a Qdrant store")
@@ -182,13 +182,13 @@ def _history(file: Path) -> Iterator[Found]:
                 last[id] = {name: value for name, value in given.items() if value is not None}
     except sqlite3.Error as error:
         raise FormatError(f"{file} cannot be read: {error}") from error
-    yield from (Found(id, fields) for id, fields in last.items())
+    yield from (StoredMemory(id, fields) for id, fields in last.items())
 
 
 # --- storing ---------------------------------------------------------------------------------------------
 
 
-async def _store(memory: Memory, start: int, batch: list[Found], report: LoadReport) -> None:
+async def _store(memory: Memory, start: int, batch: list[StoredMemory], report: LoadReport) -> None:
     records: list[tuple[int, Record]] = []
     for number, found in enumerate(batch, start + 1):
         try:
@@ -203,7 +203,7 @@ async def _store(memory: Memory, start: int, batch: list[Found], report: LoadRep
         report.bad.append(BadLine(number, f"{record.id}: {bad.reason}"))
 
 
-def _record(scope: Scope, found: Found) -> Record:
+def _record(scope: Scope, found: StoredMemory) -> Record:
     """Return the record that a memory becomes: a note where somebody said it, else a fact."""
     fields = found.fields
     if not isinstance(text := fields.get("data"), str):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AsyncMemory"]
 
-Found = dict[str, list[dict[str, Any]]]
+Results = dict[str, list[dict[str, Any]]]
 _PAGE = 1000
 _UNSET: Any = object()
 """The default of an argument for which None has a meaning."""
@@ -125,7 +125,7 @@ class AsyncMemory:
         memory_type: str | None = None,
         prompt: str | None = None,
         llm: Any = None,
-    ) -> Found:
+    ) -> Results:
         """Store messages as they are; with `infer` and a chat model, the facts in them.
 
         Args:
@@ -258,7 +258,7 @@ class AsyncMemory:
         top_k: int | None = None,
         limit: int | None = None,
         show_expired: bool = False,
-    ) -> Found:
+    ) -> Results:
         """Return memories, newest first.
 
         Args:
@@ -300,7 +300,7 @@ class AsyncMemory:
         explain: bool = False,
         reference_date: TimeLike | None = None,
         show_expired: bool = False,
-    ) -> Found:
+    ) -> Results:
         """Return the memories relevant to a query, best first.
 
         Args:

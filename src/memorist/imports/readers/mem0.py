@@ -6,7 +6,7 @@ Records have the ids of mem0's memories, so what `memorist load --from mem0` sto
 from collections.abc import Iterator
 from typing import Any
 
-from memorist.adapters.mem0.files import Found, has_history, read_mem0
+from memorist.adapters.mem0.files import StoredMemory, has_history, read_mem0
 from memorist.errors import FormatError, InvalidInputError
 from memorist.imports.reader import Bad, Item, Options, Reader
 from memorist.imports.readers.common import attempt, each
@@ -45,10 +45,10 @@ def _memories(where: str, given: Any) -> Iterator[Item | Bad]:
     for memory in given.get("results", [given]):
         fields = {**(memory.get("metadata") or {}), **memory}
         place = f"memory {memory.get('id')}"
-        yield from attempt(place, _stored, Found(memory["id"], {**fields, "data": memory["memory"]}))
+        yield from attempt(place, _stored, StoredMemory(memory["id"], {**fields, "data": memory["memory"]}))
 
 
-def _stored(found: Found) -> Iterator[Item]:
+def _stored(found: StoredMemory) -> Iterator[Item]:
     fields = found.fields
     yield Item(
         content=fields["data"],

@@ -1,10 +1,10 @@
 """A store in PostgreSQL with pgvector, for more than one machine; see `PostgresStore` and docs/postgres.md."""
 
 from memorist.config import Settings
-from memorist.stores.postgres.options import Options, parse_url
+from memorist.stores.postgres.options import PostgresOptions, parse_url
 from memorist.stores.postgres.store import PostgresStore
 
-__all__ = ["Options", "PostgresStore", "open_postgres", "parse_url"]
+__all__ = ["PostgresOptions", "PostgresStore", "open_postgres", "parse_url"]
 
 
 def open_postgres(settings: Settings) -> PostgresStore:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from memorist.errors import ClosedError, StoreUnavailableError
 from memorist.scope import Reach, Wall
 from memorist.stores.postgres.libpq import is_lost, is_unprepared, translated
-from memorist.stores.postgres.options import Options
+from memorist.stores.postgres.options import PostgresOptions
 from memorist.stores.postgres.pool import Pool
 from memorist.stores.postgres.schema import prepare
 
@@ -51,7 +51,7 @@ def everyone_of(tenant: str) -> Reach:
 class Connections:
     """The connections of one process to a database. `connect` opens them, `close` ends them."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: PostgresOptions) -> None:
         self.options = options
         self._loop = asyncio.SelectorEventLoop()  # psycopg takes no other on Windows
         self._thread = threading.Thread(target=self._loop.run_forever, name="memorist-postgres", daemon=True)

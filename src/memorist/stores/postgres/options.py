@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from memorist.errors import InvalidInputError, shown
 
-__all__ = ["Options", "parse_url"]
+__all__ = ["PostgresOptions", "parse_url"]
 
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,40}")
 _SWITCH = {"on": True, "off": False}
@@ -15,7 +15,7 @@ _PURGES = ("delete", "vacuum", "full")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class PostgresOptions:
     """How to reach and use a database. The URL's query sets each option by its name.
 
     Args:
@@ -49,7 +49,7 @@ class Options:
         return urlunsplit((parts.scheme, f"{name}@{host}" if name else host, parts.path, "", ""))
 
 
-def parse_url(url: str, busy_timeout: float = 30.0) -> Options:
+def parse_url(url: str, busy_timeout: float = 30.0) -> PostgresOptions:
     """Return the options in a URL.
 
     Raises:
@@ -80,7 +80,7 @@ def parse_url(url: str, busy_timeout: float = 30.0) -> Options:
     elif not parts.netloc:
         conninfo = conninfo.replace("postgresql:/", "postgresql:///", 1).replace("////", "///", 1)
     check_conninfo(conninfo)
-    return Options(conninfo=conninfo, busy_timeout=busy_timeout, **given)
+    return PostgresOptions(conninfo=conninfo, busy_timeout=busy_timeout, **given)
 
 
 def _schema(name: str, value: str) -> str:

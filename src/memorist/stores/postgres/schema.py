@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from memorist.errors import SchemaError, StoreUnavailableError, install_command
-from memorist.stores.postgres.options import Options
+from memorist.stores.postgres.options import PostgresOptions
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
@@ -80,7 +80,7 @@ def lock_key(schema: str, what: str) -> int:
     return int.from_bytes(digest, "big", signed=True)
 
 
-async def _create(connection: "Connection", options: Options) -> None:
+async def _create(connection: "Connection", options: PostgresOptions) -> None:
     schema = options.schema
     statements = [f"CREATE TABLE {schema}.meta (name text PRIMARY KEY, value text NOT NULL)"]
     statements.append(f"CREATE SEQUENCE {schema}.numbers")
@@ -104,7 +104,7 @@ async def _create(connection: "Connection", options: Options) -> None:
         await connection.execute(statement.encode())
 
 
-async def _outline_walls(connection: "Connection", options: Options) -> None:
+async def _outline_walls(connection: "Connection", options: PostgresOptions) -> None:
     """Keep by hand what recall must know of walls too large to read: how many entries and terms, and who speaks."""
     schema = options.schema
     everything = "SELECT set_config('memorist.everything', %s, true)"
@@ -125,7 +125,7 @@ async def _outline_walls(connection: "Connection", options: Options) -> None:
     await connection.execute(everything, ("off",))
 
 
-async def _part_marks(connection: "Connection", options: Options) -> None:
+async def _part_marks(connection: "Connection", options: PostgresOptions) -> None:
     """Give marks a column of their own: they stood behind the terms, as `?`, `!`, `~` and `@` with a number of days."""
     schema = options.schema
     marks = "substring(terms FROM '(?:(?:^| )(?:[?!~]|@-?[0-9]+))+$')"
@@ -150,12 +150,12 @@ async def _part_marks(connection: "Connection", options: Options) -> None:
     await connection.execute(everything, ("off",))
 
 
-Migration = Callable[["Connection", Options], Awaitable[None]]
+Migration = Callable[["Connection", PostgresOptions], Awaitable[None]]
 MIGRATIONS: Sequence[Migration] = (_create, _outline_walls, _part_marks)
 """Step n leads from version n to version n + 1. A step that was released is never changed."""
 
 
-async def prepare(connection: "Connection", options: Options, steps: Sequence[Migration] = MIGRATIONS) -> None:
+async def prepare(connection: "Connection", options: PostgresOptions, steps: Sequence[Migration] = MIGRATIONS) -> None:
     """Check the server, and bring its tables to the version of `steps`, under an advisory lock.
 
     Raises:
@@ -188,7 +188,7 @@ async def prepare(connection: "Connection", options: Options, steps: Sequence[Mi
     await _ensure_rights(connection, options)
 
 
-async def _ensure_rights(connection: "Connection", options: Options) -> None:
+async def _ensure_rights(connection: "Connection", options: PostgresOptions) -> None:
     """Make sure that the role may do what every verb needs."""
     cursor = await connection.execute(
         "SELECT name || ': ' || need FROM unnest(%s::text[]) AS name, unnest(%s::text[]) AS need"
@@ -207,7 +207,7 @@ async def _ensure_rights(connection: "Connection", options: Options) -> None:
         )
 
 
-async def _version(connection: "Connection", options: Options, latest: int) -> int:
+async def _version(connection: "Connection", options: PostgresOptions, latest: int) -> int:
     schema = options.schema
     cursor = await connection.execute(
         "SELECT to_regclass(%s) IS NOT NULL, to_regclass(%s) IS NOT NULL", (f"{schema}.meta", f"{schema}.records")
@@ -228,13 +228,13 @@ async def _version(connection: "Connection", options: Options, latest: int) -> i
     return found
 
 
-async def _ensure_schema(connection: "Connection", options: Options) -> None:
+async def _ensure_schema(connection: "Connection", options: PostgresOptions) -> None:
     cursor = await connection.execute("SELECT to_regnamespace(%s) IS NOT NULL", (options.schema,))
     if not (await cursor.fetchall())[0][0]:
         await connection.execute(f"CREATE SCHEMA {options.schema}".encode())
 
 
-async def _ensure_vector(connection: "Connection", options: Options) -> None:
+async def _ensure_vector(connection: "Connection", options: PostgresOptions) -> None:
     """Make sure that the database has pgvector, and that its type is found without its schema's name."""
     import psycopg
 
@@ -268,7 +268,7 @@ async def _ensure_vector(connection: "Connection", options: Options) -> None:
         )
 
 
-async def index_vectors(connection: "Connection", options: Options, dimensions: int) -> None:
+async def index_vectors(connection: "Connection", options: PostgresOptions, dimensions: int) -> None:
     """Make the index for `PostgresStore.nearest`, where it is missing; or anew, for vectors of another length."""
     schema = options.schema
     await connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock_key(schema, "migrate"),))

@@ -20,7 +20,7 @@ from memorist.stores.postgres.conditions import ALIVE, sql_of
 from memorist.stores.postgres.connections import EVERYTHING, Connections, Query, Rows, everyone_of, only
 from memorist.stores.postgres.copying import copy_out
 from memorist.stores.postgres.grouping import Grouping, Outcome
-from memorist.stores.postgres.options import Options
+from memorist.stores.postgres.options import PostgresOptions
 from memorist.stores.postgres.rows import SELECTED, load_row, record_from, vector_from
 from memorist.stores.postgres.schema import index_vectors
 from memorist.stores.rules import history_of
@@ -46,7 +46,7 @@ class PostgresStore(Store):
         clock: returns the present; what expires is gone by it.
     """
 
-    def __init__(self, options: Options, *, clock: Clock = now) -> None:
+    def __init__(self, options: PostgresOptions, *, clock: Clock = now) -> None:
         self.options = options
         self._clock = clock
         self._open: Connections | None = None

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from memorist.scope import Wall
 from memorist.stores.base import Entry
-from memorist.stores.segments import Kept, Segments, Span
+from memorist.stores.segments import KeptIndex, Segments, SegmentSpan
 from memorist.stores.sqlite.entries import entries_between, state_of
 from memorist.stores.sqlite.rows import query_all, query_one
 from memorist.stores.sqlite.writes import find_wall
@@ -34,8 +34,8 @@ class SQLiteSegments(Segments):
         self._read = read
         self._write = write
 
-    async def kept(self, wall: Wall) -> Kept | None:
-        def work(connection: apsw.Connection) -> Kept | None:
+    async def kept(self, wall: Wall) -> KeptIndex | None:
+        def work(connection: apsw.Connection) -> KeptIndex | None:
             with connection:  # one snapshot
                 wall_id, current, _ = state_of(connection, wall)
                 head = query_one(connection, f"SELECT {_HEAD} FROM kept_indexes WHERE wall = ?", (wall_id,))
@@ -43,12 +43,14 @@ class SQLiteSegments(Segments):
             if head is None:
                 return None
             stamp, generation, form, epoch = head
-            return Kept(stamp, generation, form, epoch if generation == current else 0, [Span(*row) for row in rows])
+            return KeptIndex(
+                stamp, generation, form, epoch if generation == current else 0, [SegmentSpan(*row) for row in rows]
+            )
 
-        kept: Kept | None = await self._read(work)
+        kept: KeptIndex | None = await self._read(work)
         return kept
 
-    async def read(self, span: Span) -> NDArray[np.uint8] | None:
+    async def read(self, span: SegmentSpan) -> NDArray[np.uint8] | None:
         def work(connection: apsw.Connection) -> NDArray[np.uint8] | None:
             data = np.empty(span.size, np.uint8)
             try:
@@ -63,7 +65,7 @@ class SQLiteSegments(Segments):
         data: NDArray[np.uint8] | None = await self._read(work)
         return data
 
-    async def entries(self, wall: Wall, span: Span) -> list[Entry]:
+    async def entries(self, wall: Wall, span: SegmentSpan) -> list[Entry]:
         found: list[Entry] = await self._read(
             lambda connection: entries_between(connection, wall, span.first, span.last)
         )
@@ -89,11 +91,11 @@ class SQLiteSegments(Segments):
         return stamp
 
     async def put(
-        self, wall: Wall, stamp: int, epoch: int, span: tuple[int, int], data: bytes, replaced: Sequence[Span]
-    ) -> Span | None:
+        self, wall: Wall, stamp: int, epoch: int, span: tuple[int, int], data: bytes, replaced: Sequence[SegmentSpan]
+    ) -> SegmentSpan | None:
         checksum = zlib.crc32(data)
 
-        def work(connection: apsw.Connection) -> Span | None:
+        def work(connection: apsw.Connection) -> SegmentSpan | None:
             wall_id = find_wall(connection, wall)
             removed = (
                 "SELECT EXISTS (SELECT 1 FROM changes WHERE wall = ? AND epoch > ?"
@@ -106,9 +108,9 @@ class SQLiteSegments(Segments):
                 "INSERT INTO segments (wall, first, last, checksum, data) VALUES (?, ?, ?, ?, ?)",
                 (wall_id, *span, checksum, data),
             )
-            return Span(connection.last_insert_rowid(), *span, len(data), checksum)
+            return SegmentSpan(connection.last_insert_rowid(), *span, len(data), checksum)
 
-        written: Span | None = await self._write(work)
+        written: SegmentSpan | None = await self._write(work)
         return written
 
     async def end(self, wall: Wall, stamp: int, epoch: int) -> bool:

@@ -314,6 +314,7 @@ class SQLiteStore(Store):
 
     async def purge(self, wall: Wall) -> int:
         count = await self._write(lambda connection: writes.purge(connection, wall))
+        self._outlines.pop(wall, None)
         await self._write(self._scrub, alone=True)
         return count
 
