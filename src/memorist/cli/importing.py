@@ -34,7 +34,7 @@ def register(app: typer.Typer) -> None:
 def import_(
     context: typer.Context,
     paths: Annotated[
-        list[str], typer.Argument(metavar="PATH…", help="Files, folders, zips; - reads the standard input.")
+        list[str], typer.Argument(metavar="PATH", help="Files, folders, zips; - reads the standard input.")
     ],
     user: User = None,
     format: Annotated[
@@ -95,27 +95,31 @@ def _import(
     json: bool,
 ) -> Mapping[str, Any]:
     """Show what one source holds, store it if that is wanted, and return the report as JSON."""
-    from memorist.imports import load
+    from memorist.imports import Source, load
 
-    async def look() -> "tuple[Source, Options, Survey]":
-        return _looked(path, format, options)
+    async def open_source() -> "Source":
+        return Source(path)
 
-    source, options, found = run(look)
-    with source:
+    with run(open_source) as source:
+
+        async def look() -> "tuple[Options, Survey]":
+            return _looked(source, format, options)
+
+        answered, found = run(look)
         if not json:
             _show(source.name, found)
         if dry_run:
             return {"found": _plain(found), "bad": found.bad}
-        if not yes:
+        if not yes and (found.messages or found.notes):
             confirm("Import this?")
-        options = options if found.me is None else replace(options, me=found.me)
+        final = answered if found.me is None else replace(answered, me=found.me)
 
         async def work() -> "ImportReport":
             async with opened(context, user, new=True) as memory:
                 with records_bar(f"Importing {clean(source.name)}") as bar:
                     total = found.messages + found.notes + found.bad
                     show = None if bar is None else lambda done: bar(done, total)
-                    return await load(memory, source, format=format, options=options, progress=show)
+                    return await load(memory, source, format=format, options=final, progress=show)
 
         begun = time.perf_counter()
         report = run(work)
@@ -126,15 +130,14 @@ def _import(
     return {"found": _plain(found), **counts, "bad": bad}
 
 
-def _looked(path: str, format: str | None, options: "Options") -> "tuple[Source, Options, Survey]":
-    """Return a source and what it holds; ask at a terminal which column of a table is the text, if nothing says so."""
-    from memorist.imports import ColumnsError, Source, survey
+def _looked(source: "Source", format: str | None, options: "Options") -> "tuple[Options, Survey]":
+    """Return what a source holds; ask at a terminal which column of a table is the text, if nothing says so."""
+    from memorist.imports import ColumnsError, survey
 
-    source = Source(path)
     while True:
         try:
             with spinner(f"Reading {clean(source.name)}"):
-                return source, options, survey(source, format=format, options=options)
+                return options, survey(source, format=format, options=options)
         except ColumnsError as error:
             if not sys.stdin.isatty():
                 raise

@@ -91,6 +91,8 @@ async def load(
     desk = _Desk(memory, options)
     batch: list[_Entry] = []
     number = 0
+    if progress is not None:
+        progress(number)
     found = find(path, format)
     for part in [part for reader, part in found.known if reader is own.READER]:
         await _load_own(memory, part, report)
@@ -156,7 +158,6 @@ class _Desk:
             kind=item.kind,
             id=_record_id(reader, item, session if item.kind is Kind.MESSAGE else None, own, memory.scope.agent),
             cue=item.cue,
-            key=item.key,
             session=session,
             agent=item.agent,
             happened_at=moment,

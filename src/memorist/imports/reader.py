@@ -32,7 +32,6 @@ class Item:
         role: "user", "assistant", "system", "tool", or None where the source does not know.
         happened_at: when; a datetime without a zone is local time, in the zone of the options.
         cue: the text that recall matches instead of the content.
-        key: an exact handle.
         metadata: further fields, JSON.
         agent: the label.
         session: the label of what is no message; a message's is its conversation.
@@ -50,7 +49,6 @@ class Item:
     role: str | None = None
     happened_at: TimeLike | None = None
     cue: str | None = None
-    key: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     agent: str | None = None
     session: str | None = None
