@@ -174,3 +174,13 @@ async def test_what_an_answer_quotes_of_the_context_is_not_found_again(alice: Me
     await session.add_items([answer, {"role": "assistant", "content": told}])
     assert [record.content for record in await alice.recent(kind="message")] == ["Here you are."]
     assert (await session.get_items())[0] == answer
+
+
+async def test_what_was_told_is_not_stored_and_a_developers_own_words_are(alice: Memory) -> None:
+    await alice.remember("I prefer homestays")
+    told = await MemoristSession("monday", alice, min_confidence=0).add_context([], [QUESTION])
+    own = {"role": "developer", "content": "Answer briefly."}
+    session = MemoristSession("monday", alice)  # of another process, say
+    await session.add_items([*told, own])
+    assert [told[0]["role"], told[1:]] == ["developer", [QUESTION]]
+    assert await session.get_items() == [QUESTION, own]

@@ -54,7 +54,6 @@ class MemoristSession:
         self._user = user
         self._current: ContextVar[Memory | None] = ContextVar("memorist_session", default=None)
         self._options: dict[str, Any] = {"tokens": tokens, "min_confidence": min_confidence}
-        self._told: set[str] = set()
 
     async def get_items(self, limit: int | None = None, *, wrapper: Any = None) -> list[Item]:
         """Return the newest items, oldest first.
@@ -69,7 +68,7 @@ class MemoristSession:
 
     async def add_items(self, items: list[Item], *, wrapper: Any = None) -> None:
         """Add items in order: all of them or none. A caller's cancellation waits until that is settled."""
-        entries = [_entry(item) for item in items if not self._is_told(item)]
+        entries = [_entry(item) for item in items if not _is_told(item)]
         await _settled(self._entries(wrapper).append(entries))
 
     async def pop_item(self, *, wrapper: Any = None) -> Item | None:
@@ -89,7 +88,6 @@ class MemoristSession:
         told = await before_turn(self._of(), [each for each in [*history, *new] if "role" in each], **self._options)
         if not told.text:
             return [*history, *new]
-        self._told.add(told.text)
         return [*history, {"role": "developer", "content": told.text}, *new]
 
     def _of(self, wrapper: Any = None) -> Memory:
@@ -104,9 +102,11 @@ class MemoristSession:
     def _entries(self, wrapper: Any) -> SessionEntries:
         return SessionEntries(self._of(wrapper).scoped(session=self.session_id), "openai_agents")
 
-    def _is_told(self, item: Item) -> bool:
-        """Whether the item is what recall put in front of the model, which is not stored again."""
-        return bool(self._told) and item.get("role") == "developer" and item.get("content") in self._told
+
+def _is_told(item: Item) -> bool:
+    """Whether the item is what `add_context` put in front of the model, which is not stored."""
+    text = text_of(item.get("content")) if item.get("role") == "developer" else ""
+    return bool(text.strip()) and not without_recalled(text).strip()
 
 
 def _entry(item: Item) -> SessionEntry:
