@@ -108,7 +108,7 @@ async def test_deleting_needs_every_criterion(storage: MemoristStorage) -> None:
 @pytest.mark.parametrize("metadata", [{"a.b": 1}, {"n": {"x": 1}}, {"$eq": "x"}, {"l": [1, 2], "k": "y"}])
 async def test_metadata_of_any_form_narrows(storage: MemoristStorage, metadata: dict[str, Any]) -> None:
     storage.save([record(f"number {n}", metadata={"k": "y"} if n else metadata) for n in range(3)])
-    vector = embedder("hash")(["number 0"])[0]
+    vector = embed(["number 0"])[0]
     assert contents([found for found, _ in storage.search(vector, metadata_filter=metadata)]) == ["number 0"]
     assert storage.delete(metadata_filter=metadata) == 1
     assert storage.count() == 2
