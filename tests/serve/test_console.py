@@ -387,7 +387,18 @@ async def test_a_form_of_another_site_changes_nothing(site: str, alice: Memory) 
 
 
 async def test_every_page_forbids_what_it_does_not_need(site: str) -> None:
-    for path in ("/", "/ask?q=tea", "/browse", "/topics", "/status", "/users", "/login", "/record?id=none"):
+    for path in (
+        "/",
+        "/ask?q=tea",
+        "/talks",
+        "/map",
+        "/browse",
+        "/topics",
+        "/status",
+        "/users",
+        "/login",
+        "/record?id=none",
+    ):
         headers = (await fetch(f"{site}{path}")).headers
         policy = headers["content-security-policy"]
         assert "default-src 'none'" in policy and "unsafe" not in policy and "http" not in policy
@@ -423,7 +434,14 @@ async def test_it_fits_a_phone_and_the_dark(browser: Browser, site: str, alice: 
     await alice.remember("Prefers homestays when travelling with " + "a very long name " * 10)
     context = await browser.new_context(viewport={"width": 360, "height": 740}, color_scheme="dark")
     page = await context.new_page()
-    for path in ("/?user=alice", "/ask?q=homestays&user=alice", "/browse?user=alice", "/status?user=alice", "/users"):
+    for path in (
+        "/?user=alice",
+        "/ask?q=homestays&user=alice",
+        "/browse?user=alice",
+        "/status?user=alice",
+        "/users",
+        "/map?user=alice",
+    ):
         await page.goto(f"{site}{path}")
         width = await page.evaluate("document.documentElement.scrollWidth")
         assert width <= 360, f"{path} is wider than the screen"

@@ -29,6 +29,7 @@ PAGES = (
     ("/talks", "Conversations"),
     ("/browse", "Records"),
     ("/topics", "Topics"),
+    ("/map", "Map"),
     ("/status", "Status"),
 )
 """The pages that the navigation leads to: path and name."""
@@ -119,10 +120,13 @@ class Visit:
 
         None for a record that the token cannot reach, such as a shared one with a user's token.
         """
-        owner = record.scope.user
+        return self.page_of(record.scope.user, record.id)
+
+    def page_of(self, owner: str | None, id: str) -> str | None:
+        """Return the address of the page of an owner's record, likewise."""
         if self.grant.user is None:
-            return link("/record", tenant=self.scope["tenant"], user=owner, id=record.id)
-        return self.link("/record", id=record.id) if owner == self.grant.user else None
+            return link("/record", tenant=self.scope["tenant"], user=owner, id=id)
+        return self.link("/record", id=id) if owner == self.grant.user else None
 
     def talk_link(self, record: Record) -> str:
         """Return the address of a message's place in its conversation, in the scope of its owner."""
