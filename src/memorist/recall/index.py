@@ -448,5 +448,10 @@ class WallIndex:
 
 
 def _years_of(at: NDArray[np.int64]) -> set[int]:
-    years = np.unique(at.astype("datetime64[us]").astype("datetime64[Y]").astype(int)) + 1970
-    return set(years.tolist())
+    if not len(at):
+        return set()
+    ends = np.array([at.min(), at.max()]).astype("datetime64[us]").astype("datetime64[Y]")
+    years = np.arange(ends[0], ends[1] + 1)
+    held = np.bincount(np.searchsorted(years[1:].astype("datetime64[us]").astype(np.int64), at, side="right"))
+    found: list[int] = (years[np.flatnonzero(held)].astype(int) + 1970).tolist()
+    return set(found)
