@@ -1,9 +1,11 @@
-"""How long a coding agent waits for ``memorist hook``: cold, and where a server runs.
+"""How long a program that starts, asks once and ends takes: the command and its hooks, cold and where a server runs.
 
     python bench/speed/cold.py [--records 10000] [--runs 7]
 
 Each row is a new process. Its time on the clock depends on what else the machine does; its processor time, and both
-as multiples of an interpreter that does nothing, depend on that less.
+as multiples of an interpreter that does nothing, depend on that less. "The limit" is what a cold recall cannot do
+without: NumPy, onnxruntime, and the model loaded and run once. Chroma's row, with ``--chroma``, is the same question
+to a collection of the same texts, with the same model's vectors given, so that it loads none.
 """
 
 import asyncio
@@ -22,6 +24,35 @@ PROMPT = "With which script is the harbour deployed?"
 USER = "bench"
 MAIN = [sys.executable, "-c", "from memorist.cli import main; main()"]
 Row = tuple[float, float]
+LIMIT = """
+import asyncio
+from memorist.embedders.onnx import OnnxEmbedder
+
+async def once():
+    embedder = OnnxEmbedder()
+    await embedder.ready()
+    await embedder.embed(["With which script is the harbour deployed?"])
+
+asyncio.run(once())
+"""
+CHROMA = """
+import sys, chromadb
+from chromadb.config import Settings
+client = chromadb.PersistentClient(sys.argv[1] + "/chroma", Settings(anonymized_telemetry=False))
+"""
+CHROMA_FILL = f"""{CHROMA}
+import apsw, numpy
+collection = client.create_collection("notes", embedding_function=None)
+read = "SELECT id, content, vector FROM records JOIN indexed USING (wall, number)"
+rows = apsw.Connection(sys.argv[2]).execute(read).fetchall()
+for start in range(0, len(rows), 1000):
+    ids, texts, vectors = zip(*rows[start:start + 1000])
+    collection.add(list(ids), [numpy.frombuffer(each, numpy.float32) for each in vectors], documents=list(texts))
+"""
+CHROMA_ASK = f"""{CHROMA}
+collection = client.get_collection("notes", embedding_function=None)
+print(collection.query([[1.0] * 384], n_results=5)["documents"])
+"""
 
 
 async def fill(records: int, project: str) -> None:
@@ -51,6 +82,7 @@ def main() -> None:
     arguments = ArgumentParser()
     arguments.add_argument("--records", type=int, default=10_000)
     arguments.add_argument("--runs", type=int, default=7)
+    arguments.add_argument("--chroma", action="store_true")
     given = arguments.parse_args()
     with TemporaryDirectory() as name:
         folder = Path(name).resolve()
@@ -64,8 +96,12 @@ def main() -> None:
         quiet = json.dumps({"session_id": "s", "cwd": str(project), "prompt": "yes"}).encode()
         rows = {
             "an interpreter that does nothing": measured([sys.executable, "-c", ""], b"", given.runs),
+            "import numpy, onnxruntime": measured([sys.executable, "-c", "import numpy, onnxruntime"], b"", given.runs),
+            "the limit": measured([sys.executable, "-c", LIMIT], b"", given.runs),
             "import memorist.memory": measured([sys.executable, "-c", "import memorist.memory"], b"", given.runs),
             "memorist --version": measured([*MAIN, "--version"], b"", given.runs),
+            "memorist --help": measured([*MAIN, "--help"], b"", given.runs),
+            "memorist recall, cold": measured([*MAIN, "recall", PROMPT], b"", given.runs),
             "a hook with nothing to say": measured([*MAIN, "hook", "UserPromptSubmit"], quiet, given.runs),
             "a prompt, cold": measured([*MAIN, "hook", "UserPromptSubmit"], said, given.runs),
             "a session's start, cold": measured([*MAIN, "hook", "SessionStart"], said, given.runs),
@@ -76,7 +112,11 @@ def main() -> None:
             subprocess.run([*MAIN, "hook", "UserPromptSubmit"], input=said, capture_output=True, check=True)
             rows["a prompt, at a server"] = measured([*MAIN, "hook", "UserPromptSubmit"], said, given.runs)
             rows["a session's start, at a server"] = measured([*MAIN, "hook", "SessionStart"], said, given.runs)
+            rows["memorist recall, at a server"] = measured([*MAIN, "recall", PROMPT], b"", given.runs)
             server.terminate()
+        if given.chroma:
+            subprocess.run([sys.executable, "-c", CHROMA_FILL, str(folder), db], check=True)
+            rows["Chroma, cold"] = measured([sys.executable, "-c", CHROMA_ASK, str(folder)], b"", given.runs)
         log = folder / "state" / "hook.log"
         assert not log.exists(), log.read_text()
         show(rows)
