@@ -416,6 +416,8 @@ async def test_every_page_forbids_what_it_does_not_need(site: str) -> None:
         ("GET", "/browse?cursor=garbage", 422),
         ("GET", "/ask?q=a&kind=nonsense", 422),
         ("GET", "/browse?since=soonish", 422),
+        ("GET", "/map?colour=mood", 422),
+        ("GET", "/talk?around=none", 404),
         ("GET", "/static/../auth.py", 404),
         ("GET", "/static/%2e%2e/app.py", 404),
         ("POST", "/browse", 405),

@@ -13,7 +13,7 @@ from starlette.staticfiles import StaticFiles
 
 from memorist.errors import MemoristError
 from memorist.serve.auth import Right
-from memorist.serve.console import asking, changes, home, map, pages, talks
+from memorist.serve.console import asking, changes, home, map, pages, talks, timeline
 from memorist.serve.console.rendering import render
 from memorist.serve.console.sessions import COOKIE, Sessions
 from memorist.serve.console.visits import Handler, answered, error_page, is_foreign, secured, set_cookie
@@ -32,6 +32,7 @@ _LOOKS: Mapping[str, tuple[Handler, Sequence[str]]] = {
     "/browse": (pages.browse, ("kind", "session", "since", "until", "order", "superseded", "everyone", "cursor")),
     "/record": (pages.record, ("id",)),
     "/topics": (pages.topics, ()),
+    "/time": (timeline.timeline, timeline.PARAMETERS),
     "/map": (map.draw, ("colour", "q", "everyone")),
     "/status": (pages.status, ()),
     "/export": (pages.export, ()),

@@ -85,6 +85,12 @@ def _date(context: Context, moment: datetime) -> str:
     return written_day(_local(context, moment))
 
 
+@pass_context
+def _iso_date(context: Context, moment: datetime) -> str:
+    """Return the day, in the visitor's zone, as 2024-05-01."""
+    return _local(context, moment).date().isoformat()
+
+
 @dataclass(frozen=True, slots=True)
 class Share:
     """What one signal carried of a hit, in percent, and where its part of the bar begins."""
@@ -117,7 +123,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"when": _when, "clock": _clock, "day": _date, "shares": _shares}
+    environment.filters |= {"when": _when, "clock": _clock, "day": _date, "date": _iso_date, "shares": _shares}
     environment.globals |= {"link": link, "marked": _marked, "version": __version__}
     return environment
 

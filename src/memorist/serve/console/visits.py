@@ -29,6 +29,7 @@ PAGES = (
     ("/talks", "Conversations"),
     ("/browse", "Records"),
     ("/topics", "Topics"),
+    ("/time", "Time"),
     ("/map", "Map"),
     ("/status", "Status"),
 )
