@@ -31,7 +31,7 @@ from memorist.filters import Filter
 from memorist.recall import Query, embedded, marks_of, terms_of
 from memorist.recall.index import WallIndex
 from memorist.recall.question import read_question
-from memorist.recall.rank import Asked, rank
+from memorist.recall.rank import Search, rank
 from memorist.stores.base import Entries, Entry
 from memorist.times import to_micros
 
@@ -122,7 +122,7 @@ async def recalled(
     question = read_question(text, speakers=names, now=_NOW, years=index.years())
     [vector] = await _EMBEDDER.embed([question.embed], Role.QUERY)
     query = Query(text=text, filter=Filter())
-    ranked = rank(index, Asked(query, question, vector, None, None, to_micros(_NOW) + 10**15))
+    ranked = rank(index, Search(query, question, vector, None, None, to_micros(_NOW) + 10**15))
     best = ranked.best(query, HITS)
     ids = {entry.number: entry.id for entry in wall}
     answers = np.array([ids[number] in gold for number in best.numbers.tolist()])
