@@ -64,7 +64,8 @@ class CommandLine(Door):
                 return json.loads(out)["forgotten"]
             if call.verb == "history" and code == 1:  # the command tells that there never was such a record
                 return []
-            raise Refused("InvalidInputError" if code == 2 else "NotFoundError")
+            failed = "ConflictError" if call.verb == "remember" else "NotFoundError"  # both exit with 1
+            raise Refused("InvalidInputError" if code == 2 else failed)
         told = json.loads(out)
         if call.verb == "recall":
             return [hit["record"] for hit in told]
