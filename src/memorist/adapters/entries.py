@@ -90,7 +90,7 @@ class SessionEntries:
         return page.records[0] if page.records else None
 
     def _draft(self, entry: SessionEntry, at: datetime) -> Draft:
-        if entry.text is None or not entry.text.strip():
+        if entry.text is None or not entry.text.strip() or not _is_unicode(_dumped(entry.data)):
             return Draft(content=_as_json(entry.data), kind=Kind.TOPIC, payload=self._own, happened_at=at)
         voice = {"role": entry.role} if entry.name is None else {"role": entry.role, "speaker": entry.name}
         payload = {**voice, **self._own, "data": dict(entry.data)}
@@ -176,10 +176,24 @@ class Shelf:
 
 
 def _as_json(value: Any) -> str:
+    """Return JSON; with escapes where a text holds half of a character, as the cut output of a tool may."""
+    text = _dumped(value)
+    return text if _is_unicode(text) else json.dumps(value)
+
+
+def _dumped(value: Any) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInputError(f"this is not JSON: {error}") from error
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _data_of(record: Record) -> dict[str, Any]:

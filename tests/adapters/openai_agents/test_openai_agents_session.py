@@ -43,6 +43,13 @@ async def test_items_come_back_as_they_were_given_and_in_order(session: Memorist
     assert await session.get_items() == [*ITEMS, QUESTION]
 
 
+async def test_half_of_a_character_comes_back_as_it_was_given(session: MemoristSession) -> None:
+    call = {"type": "function_call_output", "call_id": "1", "output": "cut \ud83d"}
+    cut: list[Any] = [call, {"role": "user", "content": "cut \ud83d"}, {**QUESTION, "id": "\ud83d"}]
+    await session.add_items(cut)
+    assert await session.get_items() == cut
+
+
 async def test_a_limit_counts_the_newest_items(session: MemoristSession) -> None:
     await session.add_items(ITEMS)
     assert await session.get_items(2) == [RESULT, ANSWER]
@@ -150,8 +157,8 @@ async def test_a_cancelled_write_is_whole_or_absent_when_the_caller_hears_of_it(
 
 
 async def test_a_failed_write_leaves_nothing_behind(session: MemoristSession) -> None:
-    bad: list[Any] = [QUESTION, {"role": "user", "content": "lone \ud800 surrogate"}]
-    with pytest.raises(InvalidInputError, match="surrogate"):
+    bad: list[Any] = [QUESTION, {"role": "user", "content": {1, 2}}]
+    with pytest.raises(InvalidInputError, match="not JSON"):
         await session.add_items(bad)
     assert await session.get_items() == []
     await session.add_items([QUESTION])
