@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import parse_qsl, urlsplit
@@ -64,6 +63,8 @@ def _named(spec: str, api_key: str | None) -> Embedder:
         if not argument:
             raise EmbedderError(f"the embedder {spec!r} names no model; write {name}:MODEL")
         return _BUILT_IN[name](argument, api_key)
+    from importlib.metadata import entry_points  # it takes longer to import than to open what is built in
+
     for entry in entry_points(group=ENTRY_POINTS, name=name):
         made = entry.load()(argument) if argument else entry.load()()
         return made if isinstance(made, Embedder) else open_embedder(made)

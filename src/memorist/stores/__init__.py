@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from importlib.metadata import entry_points
 from pathlib import Path
 
 from memorist.config import Settings
@@ -43,6 +42,8 @@ def open_store(settings: Settings) -> Store:
         module, _, function = _OURS[name].partition(":")
         make: Callable[[Settings], Store] = getattr(import_module(module), function)
         return make(settings)
+    from importlib.metadata import entry_points  # it takes longer to import than to open what is built in
+
     for entry in entry_points(group=ENTRY_POINTS, name=name):
         store: Store = entry.load()(settings)
         return store
