@@ -17,6 +17,7 @@ _MODULES: Mapping[str, str] = {
     "digest": "digest",
     "upkeep": "backup reindex",
     "checking": "stats doctor",
+    "eval": "eval",
     "settings": "config",
     "migration": "migrate",
     "bus": "local2",

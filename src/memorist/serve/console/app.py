@@ -13,7 +13,7 @@ from starlette.staticfiles import StaticFiles
 
 from memorist.errors import MemoristError
 from memorist.serve.auth import Right
-from memorist.serve.console import asking, changes, home, map, pages, talks, timeline
+from memorist.serve.console import asking, cases, changes, home, map, pages, talks, timeline
 from memorist.serve.console.rendering import render
 from memorist.serve.console.sessions import COOKIE, Sessions
 from memorist.serve.console.visits import Handler, answered, error_page, is_foreign, secured, set_cookie
@@ -34,6 +34,7 @@ _LOOKS: Mapping[str, tuple[Handler, Sequence[str]]] = {
     "/topics": (pages.topics, ()),
     "/time": (timeline.timeline, timeline.PARAMETERS),
     "/map": (map.draw, ("colour", "q", "everyone")),
+    "/cases": (cases.cases, ()),
     "/status": (pages.status, ()),
     "/export": (pages.export, ()),
 }
@@ -72,6 +73,7 @@ def _routes(server: Server, sessions: Sessions) -> list[BaseRoute]:
     return [
         *routes,
         Route("/zone", answered(changes.set_zone, server, sessions, Right.READ, ("zone", "csrf")), methods=["POST"]),
+        Route("/cases", answered(cases.run, server, sessions, Right.READ, ("csrf",)), methods=["POST"]),
         Route("/login", _login(server, sessions), methods=["GET", "POST"]),
         Route("/logout", _logout(sessions), methods=["POST"]),
         Route("/docs", _docs, methods=["GET"]),

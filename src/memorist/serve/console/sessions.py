@@ -6,6 +6,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
 
+from memorist.files.cases import Report
 from memorist.records import Record
 
 __all__ = ["COOKIE", "Forgotten", "Session", "Sessions"]
@@ -29,6 +30,7 @@ class Session:
     """The session of one browser. `secret` is its token; None if the server requires none.
 
     Every form must contain `csrf`, which no other site can know. Times are shown in `zone`.
+    `evaluated` is the last run of cases, without the texts that they should find.
     """
 
     id: str = field(default_factory=lambda: secrets.token_urlsafe(32))
@@ -36,6 +38,7 @@ class Session:
     secret: str | None = None
     notice: str | None = None
     zone: tzinfo = UTC
+    evaluated: Report | None = None
     seen: float = field(default_factory=time.monotonic)
     _forgotten: Forgotten | None = None
 

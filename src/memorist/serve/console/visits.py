@@ -31,6 +31,7 @@ PAGES = (
     ("/topics", "Topics"),
     ("/time", "Time"),
     ("/map", "Map"),
+    ("/cases", "Cases"),
     ("/status", "Status"),
 )
 """The pages that the navigation leads to: path and name."""

@@ -1,0 +1,79 @@
+"""The command that asks a memory the questions of a file, and tells what got worse."""
+
+import json as jsons
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from memorist.cli.options import AsJson, User
+from memorist.cli.running import opened, run
+from memorist.cli.showing import clean, counted, print_json
+
+if TYPE_CHECKING:
+    from memorist.files.cases import Outcome, Report
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to `app`."""
+    app.command("eval")(evaluate)
+
+
+def evaluate(
+    context: typer.Context,
+    cases: Annotated[Path, typer.Argument(metavar="FILE", help='Lines of {"question": …, "find": [ids or texts]}.')],
+    user: User = None,
+    tokens: Annotated[int, typer.Option(help="The budget of a context.")] = 600,
+    json: AsJson = False,
+) -> None:
+    """Ask the questions of a file, and print hit rates, tokens, and what got worse since the last run.
+
+    The run is kept beside the file, as FILE.last.json.
+    """
+    kept = cases.with_name(f"{cases.name}.last.json")
+
+    async def work() -> tuple["Report", "Report | None"]:
+        from memorist.files.cases import evaluate as ask
+        from memorist.files.cases import read_cases, report_of
+
+        asked = read_cases(cases.read_bytes())
+        before = report_of(kept.read_bytes()) if kept.exists() else None
+        async with opened(context, user) as memory:
+            report = await ask(memory, asked, tokens=tokens)
+        kept.write_text(jsons.dumps(report.to_dict(), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        return report, before
+
+    report, before = run(work)
+    worse, better = report.changed(before) if before is not None else ([], [])
+    if json:
+        changed = {"worse": [two.question for _, two in worse], "better": [two.question for _, two in better]}
+        print_json({**report.to_dict(), **changed})
+        return
+    _tell(report, before)
+    for title, pairs in (("Worse", worse), ("Better", better)):
+        for one, two in pairs:
+            typer.echo(f"{title}: {clean(two.question)}  {_placed(one)} → {_placed(two)}")
+    for each in report.outcomes:
+        if each.place is None:
+            typer.echo(f"Not found: {clean(each.question)}")
+
+
+def _tell(report: "Report", before: "Report | None") -> None:
+    from memorist.files.cases import PLACES
+
+    typer.echo(counted(len(report.outcomes), "case"))
+    for name, now, then in (
+        *((f"hit@{places}", report.hit_rate(places), before and before.hit_rate(places)) for places in PLACES),
+        ("told", report.told, before and before.told),
+    ):
+        change = f"   {100 * (now - then):+.1f} points" if isinstance(then, float) else ""
+        typer.echo(f"{name:8}{now:7.1%}{change}")
+    change = "" if before is None else f"   {report.tokens - before.tokens:+.0f}"
+    typer.echo(f"{'tokens':8}{report.tokens:7.0f}{change}")
+
+
+def _placed(outcome: "Outcome") -> str:
+    place = "not found" if outcome.place is None else f"place {outcome.place}"
+    return place if outcome.told else f"{place}, not told"

@@ -1,0 +1,173 @@
+"""Cases: questions with what should be found, and how well a memory does on them, run after run."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from memorist.errors import FormatError
+from memorist.memory import Memory
+from memorist.records import Record
+
+__all__ = ["Case", "Outcome", "Report", "evaluate", "read_cases", "report_of"]
+
+PLACES = (1, 5, 10)
+_DEEPEST = 10
+_FIELDS = ("question", "find", "user")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A question, and what should be found: any of these ids, or of these texts as a part of what is found."""
+
+    question: str
+    find: tuple[str, ...]
+    user: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a case.
+
+    Attributes:
+        question: the case's.
+        user: whose memory was asked.
+        place: the place of the first hit that is right, from 1; None if none of the first ten is.
+        told: whether the context holds it.
+        tokens: how long the context is.
+        confidence: the context's.
+    """
+
+    question: str
+    user: str | None
+    place: int | None
+    told: bool
+    tokens: int
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The outcomes of a run, in the order of the cases."""
+
+    outcomes: Sequence[Outcome]
+
+    def hit_rate(self, places: int) -> float:
+        """Return the share of cases whose right record is among the first `places` hits."""
+        return self._share(each.place is not None and each.place <= places for each in self.outcomes)
+
+    @property
+    def told(self) -> float:
+        """The share of cases whose context holds what should be found."""
+        return self._share(each.told for each in self.outcomes)
+
+    @property
+    def tokens(self) -> float:
+        """The mean length of a context."""
+        return sum(each.tokens for each in self.outcomes) / max(len(self.outcomes), 1)
+
+    def changed(self, before: "Report") -> tuple[list[tuple[Outcome, Outcome]], list[tuple[Outcome, Outcome]]]:
+        """Return the cases that do worse than in a run before, and those that do better, as (before, now).
+
+        A case does worse if its place is lower, or the context lost what it held; of equal places the context decides.
+        """
+        old = {(each.question, each.user): each for each in before.outcomes}
+        pairs = [(old[key], each) for each in self.outcomes if (key := (each.question, each.user)) in old]
+        worse = [(one, two) for one, two in pairs if _rank(two) > _rank(one)]
+        return worse, [(one, two) for one, two in pairs if _rank(two) < _rank(one)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values; `report_of` reads them."""
+        rates = {f"hit@{places}": self.hit_rate(places) for places in PLACES}
+        outcomes = [asdict(each) for each in self.outcomes]
+        return {"cases": len(outcomes), **rates, "told": self.told, "tokens": self.tokens, "outcomes": outcomes}
+
+    def _share(self, held: Iterable[bool]) -> float:
+        return sum(held) / max(len(self.outcomes), 1)
+
+
+def _rank(outcome: Outcome) -> tuple[int, bool]:
+    return outcome.place or _DEEPEST + 1, not outcome.told
+
+
+def read_cases(data: bytes) -> list[Case]:
+    """Return the cases of JSON lines, in UTF-8: `question`, `find` (a text or a list of them), and maybe `user`.
+
+    Raises:
+        FormatError: a line is no case; the error names the line. Or there is none at all.
+    """
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FormatError("the cases are not UTF-8") from error
+    cases = [_case(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    if not cases:
+        raise FormatError('there are no cases; a line is {"question": "…", "find": ["an id or a text"]}')
+    return cases
+
+
+def _case(number: int, line: str) -> Case:
+    try:
+        plain = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"line {number} is not JSON") from error
+    if not isinstance(plain, dict) or (unknown := set(plain) - set(_FIELDS)):
+        wrong = f"has an unknown field {min(unknown)!r}" if isinstance(plain, dict) else "is no JSON object"
+        raise FormatError(f"line {number} {wrong}; a case has question, find and maybe user")
+    question, find, user = (plain.get(name) for name in _FIELDS)
+    find = [find] if isinstance(find, str) else find
+    if not isinstance(question, str) or not question.strip():
+        raise FormatError(f"line {number} has no question")
+    if not isinstance(find, list) or not find or not all(isinstance(each, str) and each.strip() for each in find):
+        raise FormatError(f"line {number} has nothing to find: give ids or texts")
+    if user is not None and not isinstance(user, str):
+        raise FormatError(f"line {number}: user must be a string")
+    return Case(question, tuple(find), user)
+
+
+async def evaluate(memory: Memory, cases: Iterable[Case], *, tokens: int = 600) -> Report:
+    """Ask a memory every question and return what came of it; nothing is stored.
+
+    Args:
+        memory: what is asked; a case that names a user is asked in that user's scope.
+        cases: the questions.
+        tokens: the budget of a context.
+
+    Raises:
+        ScopeError: a case names another user than the memory's.
+    """
+    return Report([await _outcome(memory, case, tokens) for case in cases])
+
+
+async def _outcome(memory: Memory, case: Case, tokens: int) -> Outcome:
+    asked = memory if case.user is None else memory.scoped(user=case.user)
+    hits = await asked.recall(case.question, limit=_DEEPEST)
+    places = (place for place, hit in enumerate(hits, 1) if _is_right(hit.record, case))
+    context = await asked.context(case.question, tokens=tokens)
+    held = _plain(context.text)
+    told = any(_is_right(item.record, case) for item in context.items) or any(
+        _plain(each) in held for each in case.find
+    )
+    place = next(places, None)
+    return Outcome(case.question, asked.scope.user, place, told, context.tokens, round(context.confidence, 4))
+
+
+def _is_right(record: Record, case: Case) -> bool:
+    text = _plain(record.content)
+    return any(record.id == each or _plain(each) in text for each in case.find)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def report_of(data: bytes) -> Report:
+    """Return the report that was kept as JSON of its `to_dict`.
+
+    Raises:
+        FormatError: it is none.
+    """
+    try:
+        return Report([Outcome(**each) for each in json.loads(data)["outcomes"]])
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        raise FormatError("this is no report of an earlier run; delete the file to begin anew") from error

@@ -1,0 +1,68 @@
+"""`memorist eval`: hit rates on one's own questions, and what got worse."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def cases(tmp_path: Path, memorist: Any) -> Path:
+    for id, text in (("stay", "Prefers homestays when she travels"), ("nuts", "Allergic to walnuts")):
+        assert memorist("remember", text, "--id", id, "--user", "alice").code == 0
+    file = tmp_path / "cases.jsonl"
+    lines = [
+        {"question": "homestays when she travels?", "find": "stay"},
+        {"question": "allergic to walnuts?", "find": ["no such id", "ALLERGIC to  walnuts"]},
+        {"question": "what is her cat called?", "find": ["Fado"], "user": "alice"},
+    ]
+    file.write_text("\n".join(map(json.dumps, lines)) + "\n\n")
+    return file
+
+
+def test_it_prints_hit_rates_and_tokens_and_keeps_the_run(memorist: Any, cases: Path) -> None:
+    done = memorist("eval", cases, "--user", "alice")
+    assert done.code == 0
+    assert done.out.startswith("3 cases\nhit@1     66.7%\n") and "Not found: what is her cat called?" in done.out
+    assert "points" not in done.out, "there is no run before the first"
+    kept = json.loads(Path(f"{cases}.last.json").read_text())
+    assert [each["place"] for each in kept["outcomes"]] == [1, 1, None]
+
+
+def test_it_tells_what_got_worse_since_the_last_run(memorist: Any, cases: Path) -> None:
+    memorist("eval", cases, "--user", "alice")
+    memorist("forget", "stay", "--user", "alice", "--yes")
+    memorist("remember", "Has a cat called Fado", "--user", "alice")
+    done = memorist("eval", cases, "--user", "alice")
+    assert "Worse: homestays when she travels?  place 1 → not found, not told" in done.out
+    assert "Better: what is her cat called?" in done.out and "+0.0 points" in done.out
+    again = memorist("eval", cases, "--user", "alice", "--json").json
+    assert (again["worse"], again["better"], again["cases"]) == ([], [], 3)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("no json", "line 1 is not JSON"),
+        ("[1]", "line 1 is no JSON object"),
+        ('{"question": "a", "find": "b", "k": 1}', "unknown field 'k'"),
+        ('{"question": " ", "find": "b"}', "line 1 has no question"),
+        ('{"question": "a", "find": []}', "nothing to find"),
+        ('{"question": "a", "find": "b", "user": 1}', "user must be a string"),
+        ("", "there are no cases"),
+    ],
+)
+def test_what_is_no_case_is_told_by_line(memorist: Any, cases: Path, line: str, told: str) -> None:
+    cases.write_text(line)
+    done = memorist("eval", cases)
+    assert done.code == 1 and told in done.err
+
+
+def test_another_file_beside_it_is_not_taken_for_a_run(memorist: Any, cases: Path) -> None:
+    for text in ("{}", "no json", "[]"):
+        Path(f"{cases}.last.json").write_text(text)
+        assert "no report of an earlier run" in memorist("eval", cases).err
+    cases.write_bytes(b"\xff")
+    assert "not UTF-8" in memorist("eval", cases).err
+    assert memorist("eval", cases.with_name("none.jsonl")).code == 1
