@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from memorist.recall.analysis import STOPWORDS
+
 __all__ = ["Group", "Layout", "lay_out", "names_of"]
 
 _SAMPLE = 4000
@@ -95,7 +97,7 @@ def names_of(texts: Sequence[str], layout: Layout) -> list[Group]:
     """
     inside = [Counter[str]() for _ in range(layout.groups)]
     for text, group in zip(texts, layout.group, strict=True):
-        inside[group].update(set(_WORD.findall(text.casefold())))
+        inside[group].update(set(_WORD.findall(text.casefold())) - STOPWORDS)
     whole = sum(inside, Counter[str]())
     groups = []
     for number, words in enumerate(inside):

@@ -20,7 +20,7 @@ from memorist.serve.console.zones import local
 
 __all__ = ["draw"]
 
-WIDTH, HEIGHT = 1000, 560
+WIDTH, HEIGHT = 1000, 480
 _MOST, _MOST_OF_EVERYONE = 50_000, 10_000
 _READ = 1000
 _MOST_DOTS = 1500
