@@ -75,6 +75,9 @@ def test_a_port_that_is_taken_is_told(memorist: Command) -> None:
 
 
 def test_tokens_are_listed_and_revoked_without_their_secrets(memorist: Command) -> None:
+    nothing = memorist("token", "list")
+    assert nothing.code == 1 and "there is no database" in nothing.err
+    memorist("remember", "Tea")
     assert "No tokens here" in memorist("token", "list").out
     made = memorist("--tenant", "acme", "token", "create", "agent", "--right", "read", "--expires", "90d", "--json")
     assert made.json["token"].startswith("mem_")
