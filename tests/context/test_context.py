@@ -191,6 +191,23 @@ async def test_of_a_long_message_the_sentences_that_matter_are_told(alice: Memor
     assert "…" in told.text
 
 
+async def test_a_record_that_surely_answers_has_more_room_than_others(alice: Memory) -> None:
+    story = " ".join(f"In room {number} of the museum hangs a cello." for number in range(24))
+    await alice.remember([said("Ann", story, "2023-05-08"), *TALK[2:]])
+    [hit] = await alice.recall("What hangs in the rooms of the museum?", limit=1)
+    assert hit.score > 0.6
+    told = await alice.context("What hangs in the rooms of the museum?", tokens=600)
+    assert story in told.text
+
+
+@pytest.mark.parametrize("tokens", [50, 80, 120])
+async def test_a_text_longer_than_the_budget_is_cut_to_fit(alice: Memory, tokens: int) -> None:
+    story = " ".join(f"In room {number} of the museum hangs a cello." for number in range(24))
+    await alice.remember(said("Ann", story, "2023-05-08"))
+    told = await alice.context("What hangs in the rooms of the museum?", tokens=tokens, min_confidence=0)
+    assert "hangs a cello" in told.text
+
+
 async def test_standing_instructions_are_told_whatever_is_asked(alice: Memory) -> None:
     await alice.remember([said("user", "Always answer in French.", "2023-05-08"), *TALK])
     told = await alice.context("Where is my bicycle?", min_confidence=1)

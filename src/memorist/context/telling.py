@@ -26,13 +26,15 @@ __all__ = ["Reader", "tell"]
 STANDING_SHARE = 1 / 3
 """How much of the budget what always holds may take."""
 ONE_SHARE = 0.2
-"""How much of the budget one record may take, unless it is short."""
+"""How much of the budget one record may take, unless it is short or likely to answer."""
+MOST_SHARE = 0.6
+"""How much of the budget one record may take in any case."""
 ROOM = 0.7
 """How much the length of a text counts against it: at 1 twice the length needs twice the odds."""
 TIGHT_FROM = 4
 """The position in the order from which on less is shown of a record."""
 _SHORT = 80
-"""Words up to which a record is not cut, unless it comes late."""
+"""Words up to which a record is not cut, unless it comes late or the budget is small."""
 _CHARACTERS_A_WORD, _CHARACTERS_A_LINE = 6, 20
 _LEAST = 1e-6
 _WITH_COMPANY = 3
@@ -82,15 +84,23 @@ async def tell(
             chosen.add(line, share=STANDING_SHARE)
     if not silent:
         new = [hit for hit in hits if not chosen.knows(hit.record)]
-        chosen.fill(await _candidates(reader, new, asked, max(_SHORT, int(tokens * ONE_SHARE / _TOKENS_A_WORD))))
+        chosen.fill(await _candidates(reader, new, asked, partial(_room, tokens=tokens)))
     return _context(chosen.lines, confidence, budget, moment)
 
 
-async def _candidates(reader: Reader, hits: list[Hit], asked: QuestionTerms, most: int) -> list[Callable[[], Line]]:
+def _room(hit: Hit, tokens: int) -> int:
+    """Return how many words of a hit may be shown: its score is also the share of the budget that is its."""
+    words = tokens / _TOKENS_A_WORD
+    return int(min(max(_SHORT, words * max(ONE_SHARE, hit.score)), words * MOST_SHARE))
+
+
+async def _candidates(
+    reader: Reader, hits: list[Hit], asked: QuestionTerms, room: Callable[[Hit], int]
+) -> list[Callable[[], Line]]:
     """Return the lines of hits, made when they are tried: first what is worth most for its room."""
     candidates: list[Callable[[], Line]] = []
-    for position, hit in enumerate(sorted(hits, key=partial(_worth, most=most), reverse=True)):
-        candidates.append(partial(_shown, hit, position, asked, most))
+    for position, hit in enumerate(sorted(hits, key=lambda hit: _worth(hit, room(hit)), reverse=True)):
+        candidates.append(partial(_shown, hit, position, asked, room(hit)))
         if position < _WITH_COMPANY and (company := await beside(reader, hit, asked)) is not None:
             candidates.append(partial(_ready, company))
     return candidates
