@@ -1,4 +1,4 @@
-"""Experiences, guidelines, summaries, reflections and prompts, over a real endpoint that answers as it is told."""
+"""Experiences, guidelines, summaries, reflections, questions, prompts, over a real endpoint that answers as told."""
 
 import re
 from pathlib import Path
@@ -17,6 +17,7 @@ from memorist.language import (
     keep_experiences,
     keep_guidelines,
     reflect,
+    rewrite_question,
     statistics_text,
     summarize,
     write_guidelines,
@@ -264,6 +265,35 @@ async def test_without_a_model_a_reflection_says_how_it_ended() -> None:
     assert (await reflect(Episode(task="Wait", rollout="…"))).text == "Ended without a result: Wait"
     with pytest.raises(InvalidInputError):
         await reflect({"colour": "red"})
+
+
+# --- questions -----------------------------------------------------------------------------------------------
+
+CALLED: list[Any] = ["My sister Nora called.", {"role": "assistant", "content": "How is she?"}]
+
+
+async def test_a_question_is_rewritten_from_what_was_said(server: ChatServer, model: ChatModel) -> None:
+    server.replies = [{"questions": ["Where does Nora live?", " What does Nora do? ", "Where does Nora live?", ""]}]
+    made = await rewrite_question("Where does she live, and what does she do?", CALLED, model=model)
+    assert made.texts == ("Where does Nora live?", "What does Nora do?") and made.problem is None
+    assert made.query == "Where does Nora live? What does Nora do?"
+    sent = server.asked()
+    assert sent["question"] == "Where does she live, and what does she do?"
+    assert [each["text"] for each in sent["conversation"]] == ["My sister Nora called.", "How is she?"]
+
+
+@pytest.mark.parametrize("answer", [*(answer for answer, _ in USELESS), {"questions": []}, {"questions": [" "]}, {}])
+async def test_without_an_answer_a_question_stays_as_it_is(server: ChatServer, model: ChatModel, answer: Any) -> None:
+    server.always = answer
+    made = await rewrite_question("Where does she live?", CALLED, model=model)
+    assert made.texts == ("Where does she live?",) and made.problem is not None
+
+
+async def test_a_question_without_a_model_stays_as_it_is() -> None:
+    assert (await rewrite_question(" Where does she live? ")).texts == ("Where does she live?",)
+    for given in ("", " ", None, 3):
+        with pytest.raises(InvalidInputError):
+            await rewrite_question(given)  # type: ignore[arg-type]
 
 
 # --- prompts -----------------------------------------------------------------------------------------------

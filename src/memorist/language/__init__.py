@@ -16,6 +16,7 @@ from memorist.language.keeping import Kept, keep_facts
 from memorist.language.models import ChatModel, ChatModelSpec, Prices, Reply, Usage
 from memorist.language.opening import open_chat_model
 from memorist.language.prompting import Prompts
+from memorist.language.questions import Questions, rewrite_question
 from memorist.language.reconciling import Decision, Reconciled, reconcile
 from memorist.language.reflecting import Reflection, reflect
 from memorist.language.steps import Problem
@@ -35,6 +36,7 @@ __all__ = [
     "Prices",
     "Problem",
     "Prompts",
+    "Questions",
     "Reconciled",
     "Reflection",
     "Reply",
@@ -50,6 +52,7 @@ __all__ = [
     "open_chat_model",
     "reconcile",
     "reflect",
+    "rewrite_question",
     "statistics_text",
     "summarize",
     "write_guidelines",

@@ -11,7 +11,7 @@ from memorist.errors import InvalidInputError
 
 __all__ = ["NAMES", "Prompts"]
 
-NAMES = ("facts", "reconcile", "experiences", "judge", "guidelines", "summary", "reflection")
+NAMES = ("facts", "reconcile", "experiences", "judge", "guidelines", "summary", "reflection", "questions")
 """The names of the files, without ``.md``."""
 
 _ADDED = "What follows goes before all that is said above, but for the form of the answer.\n\n"

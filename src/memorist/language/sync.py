@@ -30,6 +30,7 @@ __all__ = [
     "keep_guidelines",
     "reconcile",
     "reflect",
+    "rewrite_question",
     "summarize",
     "write_guidelines",
 ]
@@ -67,5 +68,6 @@ keep_facts = _in_memory(language.keep_facts)
 keep_guidelines = _in_memory(language.keep_guidelines)
 reconcile = _in_memory(language.reconcile)
 reflect = blocking(language.reflect)
+rewrite_question = blocking(language.rewrite_question)
 summarize = blocking(language.summarize)
 write_guidelines = blocking(language.write_guidelines)
