@@ -54,10 +54,13 @@ class MemoristContextProvider(ContextProvider):
     async def before_run(
         self, *, agent: Any, session: AgentSession, context: SessionContext, state: dict[str, Any]
     ) -> None:
-        """Add what the memory tells for the input, if anything, as a message of the user."""
+        """Add what the memory tells for the input, if anything, as a message of the user.
+
+        What the providers before this one have put there, such as the session's history, is not told again.
+        """
         told = await before_turn(
             self._of(session),
-            _plain(context.input_messages),
+            _plain(context.get_messages(exclude_sources={self.source_id}, include_input=True)),
             tokens=self._tokens,
             min_confidence=self._min_confidence,
         )
