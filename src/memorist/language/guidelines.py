@@ -10,8 +10,7 @@ from typing import Any
 from memorist.kinds import ToolUse
 from memorist.language.models import NO_USAGE, ChatModelSpec, Usage
 from memorist.language.prompting import Prompts
-from memorist.language.reading import is_refusal
-from memorist.language.steps import NO_MODEL, TEXT, Problem, ask, object_of, told, wrong_language
+from memorist.language.steps import NO_MODEL, TEXT, Problem, ask, object_of, told, unusable
 from memorist.memory import Memory
 from memorist.records import Record
 
@@ -72,7 +71,7 @@ async def write_guidelines(
     problem, text = asked.problem, ""
     if problem is None:
         text = asked.data["guidelines"].partition(_HEADING)[0].strip()
-        problem = _fault(text) or wrong_language([text], [json.dumps(data, ensure_ascii=False)], prompts)
+        problem = unusable([text], [json.dumps(data, ensure_ascii=False)], prompts)
     if problem is not None:
         told("Writing guidelines", problem)
         return Guidelines(text=_ending(body or _examples(calls), calls), problem=problem, usage=asked.usage)
@@ -148,12 +147,6 @@ def _mean(values: Sequence[float]) -> float | None:
 
 def _ending(body: str, calls: Sequence[ToolUse]) -> str:
     return f"{body}\n\n{statistics_text(calls)}" if body else statistics_text(calls)
-
-
-def _fault(text: str) -> Problem | None:
-    if not text:
-        return Problem("the answer is empty")
-    return Problem("the model refused") if is_refusal(text) else None
 
 
 def _examples(calls: Sequence[ToolUse]) -> str:

@@ -7,7 +7,6 @@ from memorist.errors import InvalidInputError
 from memorist.framing import without_recalled
 from memorist.language.models import NO_USAGE, ChatModelSpec, Usage
 from memorist.language.prompting import Prompts
-from memorist.language.reading import is_refusal
 from memorist.language.steps import (
     NO_MODEL,
     TEXT,
@@ -18,7 +17,7 @@ from memorist.language.steps import (
     object_of,
     shown,
     told,
-    wrong_language,
+    unusable,
 )
 
 __all__ = ["Questions", "rewrite_question"]
@@ -74,12 +73,7 @@ async def rewrite_question(
     problem, texts = asked.problem, tuple[str, ...]()
     if problem is None:
         texts = tuple(dict.fromkeys(stripped for each in asked.data["questions"] if (stripped := each.strip())))[:_MOST]
-        if not texts:
-            problem = Problem("the answer is empty")
-        elif is_refusal(texts[0]):
-            problem = Problem("the model refused")
-        else:
-            problem = wrong_language(texts, [plain, *(message.content for message in before)], prompts)
+        problem = unusable(texts, [plain, *(message.content for message in before)], prompts)
     if problem is not None:
         return Questions(texts=(plain,), problem=told("Rewriting a question", problem), usage=asked.usage)
     return Questions(texts=texts, usage=asked.usage)

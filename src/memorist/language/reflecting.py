@@ -8,8 +8,7 @@ from memorist.framing import without_recalled
 from memorist.kinds import Episode
 from memorist.language.models import NO_USAGE, ChatModelSpec, Usage
 from memorist.language.prompting import Prompts
-from memorist.language.reading import is_refusal
-from memorist.language.steps import NO_MODEL, TEXT, Problem, ask, object_of, told, wrong_language
+from memorist.language.steps import NO_MODEL, TEXT, Problem, ask, object_of, told, unusable
 
 __all__ = ["Reflection", "reflect"]
 
@@ -57,12 +56,7 @@ async def reflect(
     problem, text = asked.problem, ""
     if problem is None:
         text = asked.data["reflection"].strip()
-        if not text:
-            problem = Problem("the answer is empty")
-        elif is_refusal(text):
-            problem = Problem("the model refused")
-        else:
-            problem = wrong_language([text], data.values(), prompts)
+        problem = unusable([text], data.values(), prompts)
     if problem is not None:
         return Reflection(text=_plainly(episode), problem=told("Reflecting", problem), usage=asked.usage)
     return Reflection(text=text, usage=asked.usage)

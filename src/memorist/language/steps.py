@@ -14,10 +14,21 @@ from memorist.kinds.message import to_message
 from memorist.language.models import NO_USAGE, ChatModel, ChatModelSpec, Reply, Usage
 from memorist.language.opening import open_chat_model
 from memorist.language.prompting import Prompts
-from memorist.language.reading import fits, read_answer
+from memorist.language.reading import fits, is_refusal, read_answer
 from memorist.language.tongues import other_language
 
-__all__ = ["Given", "Problem", "StepResult", "ask", "messages_of", "object_of", "opened", "speaker_of", "told"]
+__all__ = [
+    "Given",
+    "Problem",
+    "StepResult",
+    "ask",
+    "messages_of",
+    "object_of",
+    "opened",
+    "speaker_of",
+    "told",
+    "unusable",
+]
 
 log = logging.getLogger("memorist.language")
 
@@ -112,6 +123,15 @@ def wrong_language(answers: Iterable[str], sources: Iterable[str], prompts: Prom
         return None
     other = other_language("\n".join(answers), "\n".join(sources))
     return Problem(f"the answer is in another language ({other})") if other else None
+
+
+def unusable(answers: Sequence[str], sources: Iterable[str], prompts: Prompts | None) -> Problem | None:
+    """Return why texts that a model wrote are of no use: none, a refusal, or in another language than the sources."""
+    if not answers or not answers[0]:
+        return Problem("the answer is empty")
+    if is_refusal(answers[0]):
+        return Problem("the model refused")
+    return wrong_language(answers, sources, prompts)
 
 
 def messages_of(given: Iterable[Given] | Given) -> list[Message]:

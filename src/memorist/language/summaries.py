@@ -10,7 +10,6 @@ from memorist.kinds import Message, estimate_tokens
 from memorist.language.extracting import BATCH_CHARACTERS, batches_of
 from memorist.language.models import NO_USAGE, ChatModel, ChatModelSpec, Usage
 from memorist.language.prompting import Prompts
-from memorist.language.reading import is_refusal
 from memorist.language.steps import (
     NO_MODEL,
     TEXT,
@@ -23,7 +22,7 @@ from memorist.language.steps import (
     shown,
     speaker_of,
     told,
-    wrong_language,
+    unusable,
 )
 
 __all__ = ["Summary", "summarize"]
@@ -107,10 +106,7 @@ async def _shorten(
     if asked.problem is not None:
         return None, told("Summarising", asked.problem), asked.usage
     made = asked.data["summary"].strip()
-    problem = Problem("the answer is empty") if not made else None
-    if is_refusal(made):
-        problem = Problem("the model refused")
-    problem = problem or wrong_language([made], (each.content for each in batch), prompts)
+    problem = unusable([made], (each.content for each in batch), prompts)
     return (made, None, asked.usage) if problem is None else (None, told("Summarising", problem), asked.usage)
 
 
