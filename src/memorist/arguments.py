@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from memorist.errors import InvalidInputError, UnknownArgumentError, shown
 from memorist.filters import parse_condition
-from memorist.records import Draft, Hit, Kind, Record, parse_kind
+from memorist.records import Draft, Hit, Kind, Record, check_characters, parse_kind
 from memorist.times import TimeLike, checked_bound, checked_expiry, parse_time
 
 __all__ = [
@@ -78,10 +78,7 @@ def text(name: str, value: Any) -> str:
     """Return `value` if it is a string that can be stored."""
     if not isinstance(value, str):
         raise InvalidInputError(f"{name} must be a string, not {type(value).__name__}")
-    try:
-        value.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise InvalidInputError(f"{name} holds a lone surrogate, which no store can keep") from error
+    check_characters(name, value)
     return value
 
 

@@ -1,9 +1,9 @@
-"""The text in a message's content, which chat models give as a string or as a list of parts."""
+"""The text in a message's content, which chat models give as a string or as a list of parts; and forms of a text."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-__all__ = ["field_of", "text_of"]
+__all__ = ["field_of", "folded", "text_of", "whole_text"]
 
 _TEXT_TYPES = frozenset((None, "text", "input_text", "output_text"))
 
@@ -37,6 +37,16 @@ def _joined(texts: Iterable[str]) -> str:
         continues = not whole or whole[-1].isspace() or text[0].isspace() or text[0] in ".,;:!?)…。，"
         whole += text if continues else f"\n{text}"
     return whole
+
+
+def folded(text: str) -> str:
+    """Return a text without differences of case and white space."""
+    return " ".join(text.casefold().split())
+
+
+def whole_text(text: str) -> str:
+    """Return a text with a mark for each half of a character, as programs leave where they cut a text."""
+    return text if text.isascii() else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def field_of(given: Any, name: str) -> Any:

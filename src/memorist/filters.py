@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, TypeAlias
 
 from memorist.errors import InvalidInputError, shown
-from memorist.records import Kind, Record, parse_kind
+from memorist.records import Kind, Record, check_characters, parse_kind
 from memorist.times import TimeLike, parse_bound
 
 __all__ = [
@@ -229,7 +229,7 @@ def _size(condition: Condition) -> int:
 def _parse_field(name: object, value: Any) -> list[Condition]:
     if not isinstance(name, str) or not name or name.startswith("$") or "\0" in name:
         raise InvalidInputError(f"{shown(name)} is neither a field nor one of $and, $or, $not")
-    _check_utf8("a field's name", name)
+    check_characters("a field's name", name)
     path = tuple(name.split("."))
     if not isinstance(value, Mapping):
         return [_parse_test(path, "$eq", value)]
@@ -267,16 +267,9 @@ def _check_scalar(operator: str, value: object) -> None:
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         raise InvalidInputError(f"{operator} compares with numbers of at most 64 bits")
     if isinstance(value, str):
-        _check_utf8(f"the value of {operator}", value)
+        check_characters(f"the value of {operator}", value)
     elif value is not None and not isinstance(value, int | float | bool):
         raise InvalidInputError(f"{operator} compares with a text, a number, true, false or null")
-
-
-def _check_utf8(what: str, text: str) -> None:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise InvalidInputError(f"{what} holds a lone surrogate, which no store can keep") from error
 
 
 def holds(condition: Condition, fields: Mapping[str, Any]) -> bool:

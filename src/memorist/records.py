@@ -334,6 +334,11 @@ def _check_text(name: str, text: object, limit: int) -> None:
         raise InvalidInputError(f"{name} has {len(text):,} characters; the most is {limit:,}")
     if name != "content" and "\0" in text:
         raise InvalidInputError(f"{name} must not hold a NUL character")
+    check_characters(name, text)
+
+
+def check_characters(name: str, text: str) -> None:
+    """Raise `InvalidInputError` for a text that no store can keep."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:

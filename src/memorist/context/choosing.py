@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable
 from datetime import datetime
 
+from memorist.content import folded
 from memorist.context.budget import Budget
 from memorist.context.lines import LINE, OVERHEAD, Line, header_of
 from memorist.records import Record
@@ -34,11 +35,11 @@ class Chosen:
         self._speakers: set[object] = set()
         self._said: list[frozenset[str]] = []
         self._records: set[str] = set()
-        self._known = {form for each in known for form in (each, _folded(each))}
+        self._known = {form for each in known for form in (each, folded(each))}
 
     def knows(self, record: Record) -> bool:
         """Return whether a record was known before."""
-        return bool(self._known) and (record.id in self._known or _folded(record.content) in self._known)
+        return bool(self._known) and (record.id in self._known or folded(record.content) in self._known)
 
     def add(self, line: Line, *, share: float = 1.0) -> bool | None:
         """Add a line if it fits into a share of the budget with those before.
@@ -84,10 +85,6 @@ class Chosen:
 
     def _count(self, text: str) -> float:
         return len(text) / 4 if self._budget.counter is None else self._budget.count(text)
-
-
-def _folded(text: str) -> str:
-    return " ".join(text.casefold().split())
 
 
 def _same(one: frozenset[str], other: frozenset[str]) -> bool:

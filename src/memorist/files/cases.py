@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from memorist.content import folded
 from memorist.errors import FormatError
 from memorist.memory import Memory
 from memorist.records import Record
@@ -144,21 +145,17 @@ async def _outcome(memory: Memory, case: Case, tokens: int) -> Outcome:
     hits = await asked.recall(case.question, limit=_DEEPEST)
     places = (place for place, hit in enumerate(hits, 1) if _is_right(hit.record, case))
     context = await asked.context(case.question, tokens=tokens)
-    held = _plain(context.text)
+    held = folded(context.text)
     told = any(_is_right(item.record, case) for item in context.items) or any(
-        _plain(each) in held for each in case.find
+        folded(each) in held for each in case.find
     )
     place = next(places, None)
     return Outcome(case.question, asked.scope.user, place, told, context.tokens, round(context.confidence, 4))
 
 
 def _is_right(record: Record, case: Case) -> bool:
-    text = _plain(record.content)
-    return any(record.id == each or _plain(each) in text for each in case.find)
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.casefold().split())
+    text = folded(record.content)
+    return any(record.id == each or folded(each) in text for each in case.find)
 
 
 def report_of(data: bytes) -> Report:

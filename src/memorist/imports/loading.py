@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from memorist.content import whole_text
 from memorist.errors import InvalidInputError, MemoristError, ScopeError
 from memorist.files.chats import load_lines
 from memorist.files.storing import scoped_to, store_new
@@ -154,7 +155,7 @@ class _Desk:
             session = item.conversation if item.shared_id else _label(place or "")
         own = item.id or self._counted(reader, item)
         draft = Draft(
-            content=_whole(item.content),
+            content=whole_text(item.content),
             kind=item.kind,
             id=_record_id(reader, item, session if item.kind is Kind.MESSAGE else None, own, memory.scope.agent),
             cue=item.cue,
@@ -204,11 +205,6 @@ def _label(name: str) -> str:
         return checked_name("session", name)
     except InvalidInputError:
         return f"{name.partition(':')[0]}:{_digest(name)}"
-
-
-def _whole(text: str) -> str:
-    """Return a text with a mark for each half of a character, as programs leave where they cut a text."""
-    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _digest(*parts: object) -> str:

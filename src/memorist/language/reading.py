@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from memorist.content import whole_text
 from memorist.errors import install_command
 
 __all__ = ["fits", "is_refusal", "read_answer", "with_schema", "without_thoughts"]
@@ -144,8 +145,7 @@ def _closers(text: str) -> str | None:
 def _storable(value: Any) -> Any:
     """Return JSON values without characters that no store can keep: lone surrogates and NULs."""
     if isinstance(value, str):
-        whole = value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-        return whole.replace("\0", "")
+        return whole_text(value).replace("\0", "")
     if isinstance(value, list):
         return [_storable(each) for each in value]
     if isinstance(value, dict):
