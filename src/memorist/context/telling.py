@@ -84,7 +84,7 @@ async def tell(
             chosen.add(line, share=STANDING_SHARE)
     if not silent:
         new = [hit for hit in hits if not chosen.knows(hit.record)]
-        chosen.fill(await _candidates(reader, new, asked, partial(_room, tokens=tokens)))
+        chosen.fill(await _candidates(reader, new, asked, tokens))
     return _context(chosen.lines, confidence, budget, moment)
 
 
@@ -94,13 +94,11 @@ def _room(hit: Hit, tokens: int) -> int:
     return int(min(max(_SHORT, words * max(ONE_SHARE, hit.score)), words * MOST_SHARE))
 
 
-async def _candidates(
-    reader: Reader, hits: list[Hit], asked: QuestionTerms, room: Callable[[Hit], int]
-) -> list[Callable[[], Line]]:
+async def _candidates(reader: Reader, hits: list[Hit], asked: QuestionTerms, tokens: int) -> list[Callable[[], Line]]:
     """Return the lines of hits, made when they are tried: first what is worth most for its room."""
     candidates: list[Callable[[], Line]] = []
-    for position, hit in enumerate(sorted(hits, key=lambda hit: _worth(hit, room(hit)), reverse=True)):
-        candidates.append(partial(_shown, hit, position, asked, room(hit)))
+    for position, hit in enumerate(sorted(hits, key=lambda hit: _worth(hit, _room(hit, tokens)), reverse=True)):
+        candidates.append(partial(_shown, hit, position, asked, _room(hit, tokens)))
         if position < _WITH_COMPANY and (company := await beside(reader, hit, asked)) is not None:
             candidates.append(partial(_ready, company))
     return candidates

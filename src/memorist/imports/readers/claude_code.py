@@ -8,9 +8,8 @@ from typing import Any
 
 from memorist.files.projects import project_of
 from memorist.files.transcripts import message_of
-from memorist.framing import without_recalled
 from memorist.imports.reader import Bad, Item, Options, Reader
-from memorist.imports.readers.common import each
+from memorist.imports.readers.common import each, in_session
 from memorist.imports.sources import Part
 
 
@@ -28,18 +27,8 @@ def read(part: Part, options: Options) -> Iterator[Item | Bad]:
 def _entry(where: str, entry: Any) -> Iterator[Item]:
     if (said := message_of(entry)) is None:
         return
-    session, folder = entry["sessionId"], entry.get("cwd")
-    yield Item(
-        content=without_recalled(said.content),
-        where=where,
-        conversation=session,
-        id=said.id,
-        role=said.role,
-        happened_at=said.happened_at,
-        agent=project_of(folder) if folder else None,
-        metadata={"session": session},
-        shared_id=True,
-    )
+    folder = entry.get("cwd")
+    yield in_session(said, where, entry["sessionId"], project_of(folder) if folder else None)
 
 
 READER = Reader("claude_code", "Claude Code", recognise, read)

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from memorist.errors import FormatError
 from memorist.files.projects import project_of
 from memorist.files.transcripts import message_of
-from memorist.framing import without_recalled
 from memorist.imports.reader import Bad, Item, Options, Reader
+from memorist.imports.readers.common import in_session
 from memorist.imports.sources import Part
 
 
@@ -31,17 +31,7 @@ def read(part: Part, options: Options) -> Iterator[Item | Bad]:
             project = project_of(folder) if isinstance(folder, str) else None
         if (said := message_of(entry)) is None or entry.get("type") != "event_msg":
             continue
-        yield Item(
-            content=without_recalled(said.content),
-            where=where,
-            conversation=session,
-            id=said.id,
-            role=said.role,
-            happened_at=said.happened_at,
-            agent=project,
-            metadata={"session": session},
-            shared_id=True,
-        )
+        yield in_session(said, where, session, project)
 
 
 READER = Reader("codex", "Codex", recognise, read)

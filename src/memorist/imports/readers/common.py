@@ -9,8 +9,10 @@ from html.parser import HTMLParser
 from typing import Any, Concatenate, ParamSpec
 
 from memorist.errors import FormatError
+from memorist.framing import without_recalled
 from memorist.imports.reader import Bad, Item
 from memorist.imports.sources import Part
+from memorist.kinds import Message
 
 __all__ = [
     "MALFORMED",
@@ -20,6 +22,7 @@ __all__ = [
     "database",
     "each",
     "html_text",
+    "in_session",
     "pieces",
     "tables",
     "text_field",
@@ -42,6 +45,21 @@ def attempt(
         raise  # nothing after it can be read
     except MALFORMED as error:
         yield Bad(where, f"it is not of the form expected: {type(error).__name__}: {error}")
+
+
+def in_session(said: Message, where: str, session: str, project: str | None) -> Item:
+    """Return a message of a coding agent's session, with the id, session and project that a hook gives it."""
+    return Item(
+        content=without_recalled(said.content),
+        where=where,
+        conversation=session,
+        id=said.id,
+        role=said.role,
+        happened_at=said.happened_at,
+        agent=project,
+        metadata={"session": session},
+        shared_id=True,
+    )
 
 
 def each(
