@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from imported import Write, bad, items
-from memorist.adapters.mem0.files import load_mem0
 from memorist.files.chats import load_file
 from memorist.imports import load, survey
 from memorist.memory import Memory
@@ -49,8 +48,8 @@ async def test_a_live_folder_of_mem0(memory: Memory, tmp_path: Path) -> None:
     report = await load(memory, tmp_path / "qdrant")
     assert (report.added, report.bad) == (1, [])
     assert [each.content for each in (await memory.scoped(user="anna").browse()).records] == ["Likes homestays"]
-    loaded = await load_mem0(memory, tmp_path / "qdrant")
-    assert (loaded.added, loaded.existing) == (0, 1)
+    again = await load(memory, tmp_path / "qdrant")
+    assert (again.added, again.existing) == (0, 1)
 
 
 async def test_a_folder_of_qdrant(tmp_path: Path) -> None:

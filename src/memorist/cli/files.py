@@ -37,9 +37,6 @@ def load(
     user: Annotated[
         str | None, typer.Option("--user", "-u", help="Whose records they become, where a line names no user.")
     ] = None,
-    source: Annotated[
-        str | None, typer.Option("--from", metavar="SYSTEM", help="Whose files they are, if another's: mem0.")
-    ] = None,
     json: AsJson = False,
 ) -> None:
     """Load a chat, or what `memorist export` wrote; which of the two, the file says itself.
@@ -49,18 +46,11 @@ def load(
     again, after an interruption too. Lines that cannot be read are left out, counted and listed, and then
     the exit code is 3.
 
-    With --from mem0, the path is the folder of its Qdrant store, a folder that this is in, or its history.db.
+    What other programs export is read by `memorist import`.
     """
-    if source not in (None, "mem0"):
-        raise typer.BadParameter(f"{source!r} is not known; there is: mem0", param_hint="--from")
 
     async def work() -> "LoadReport":
         async with opened(context, user, new=True) as memory:
-            if source == "mem0":
-                from memorist.adapters.mem0.files import load_mem0
-
-                with records_bar(f"Loading {clean(file)}") as show:
-                    return await load_mem0(memory, file, progress=show)
             from memorist.files.chats import load_file
 
             with bytes_bar(f"Loading {clean(file)}") as progress:
@@ -72,20 +62,18 @@ def load(
         bad = [{"number": each.number, "reason": each.reason} for each in report.bad]
         print_json({"added": report.added, "existing": report.existing, "bad": bad})
     else:
-        _say(report, time.perf_counter() - begun, *(("memory", "memories") if source == "mem0" else ("line", "lines")))
+        _say(report, time.perf_counter() - begun)
     if report.bad:
         raise typer.Exit(EXIT_BAD_LINES)
 
 
-def _say(report: "LoadReport", seconds: float, one: str, many: str) -> None:
+def _say(report: "LoadReport", seconds: float) -> None:
     """Print the report of a load."""
     bad = len(report.bad)
-    typer.echo(
-        f"{report.added:,} added, {report.existing:,} there already, {counted(bad, f'bad {one}', f'bad {many}')}"
-        f" ({seconds:.1f} s)"
-    )
+    counts = f"{report.added:,} added, {report.existing:,} there already, {counted(bad, 'bad line')}"
+    typer.echo(f"{counts} ({seconds:.1f} s)")
     for each in report.bad[:_MOST_SHOWN]:
-        typer.echo(f"{one} {each.number}: {clean(each.reason)}", err=True)
+        typer.echo(f"line {each.number}: {clean(each.reason)}", err=True)
     if bad > _MOST_SHOWN:
         typer.echo(f"… and {bad - _MOST_SHOWN:,} more", err=True)
 

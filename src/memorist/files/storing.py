@@ -1,11 +1,11 @@
-"""Storing drafts that have ids of their own: those that are there already are left alone."""
+"""Storing what has ids of its own: what is there already is left alone."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from memorist.errors import MemoristError, ScopeError
+from memorist.errors import InvalidInputError, MemoristError, ScopeError
 from memorist.lines import store_each
 from memorist.records import Draft, Record
 
@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 __all__ = ["scoped_to", "store_new"]
 
 
-async def store_new(memory: Memory, drafts: Sequence[Draft]) -> list[tuple[Record | MemoristError, bool]]:
+async def store_new(memory: Memory, drafts: Sequence[Draft | Record]) -> list[tuple[Record | MemoristError, bool]]:
     """Store the drafts whose ids are not there; return the record or the error of each, and whether it is new.
 
-    Of several drafts with one id, the first is stored.
+    Of several drafts with one id, the first is stored. They are all drafts, or all records, which are stored as they
+    are, with their own times.
 
     Raises:
         EmbedderError: none of them could be embedded.
@@ -27,15 +28,19 @@ async def store_new(memory: Memory, drafts: Sequence[Draft]) -> list[tuple[Recor
     ids = [str(draft.id) for draft in drafts]
     # Asked first, so that what is there costs no embedding.
     there = {record.id: record for record in await memory.unlabelled().find(ids)} if ids else {}
-    new: dict[str, Draft] = {}
+    new: dict[str, Draft | Record] = {}
     for id, draft in zip(ids, drafts, strict=True):
         if id not in there:
             new.setdefault(id, draft)
 
-    async def remember(some: Sequence[Draft]) -> Sequence[Record]:
-        return await memory.remember(some, if_exists="ignore")
+    async def store(some: Sequence[Draft | Record]) -> Sequence[Record]:
+        if not (records := [each for each in some if isinstance(each, Record)]):
+            return await memory.remember(cast(Sequence[Draft], some), if_exists="ignore")
+        if bad := (await memory.restore(records)).bad:
+            raise InvalidInputError(bad[0].reason)
+        return records
 
-    stored = dict(zip(new, await store_each([*new.values()], remember), strict=True)) if new else {}
+    stored = dict(zip(new, await store_each([*new.values()], store), strict=True)) if new else {}
     outcomes: list[tuple[Record | MemoristError, bool]] = []
     for id in ids:
         if id in there:

@@ -22,7 +22,7 @@ from memorist.imports.surveying import find, moment_of, read_found
 from memorist.kinds.conversation import message_id
 from memorist.records import Draft, Kind, Record
 from memorist.scope import checked_name
-from memorist.times import iso
+from memorist.times import iso, parse_time
 
 if TYPE_CHECKING:
     from memorist.memory import Memory
@@ -134,7 +134,8 @@ class _Entry:
     file: str
     where: str
     memory: Memory
-    draft: Draft
+    draft: Draft | Record
+    """A whole record is stored as it is."""
 
 
 class _Desk:
@@ -166,8 +167,12 @@ class _Desk:
             metadata={name: value for name, value in item.metadata.items() if value not in (None, "", [], {})},
             source=f"import:{reader.name}",
         )
-        draft.to_record(memory.scope, memory.clock())
-        return _Entry(part.name, item.where, memory, draft)
+        record = draft.to_record(memory.scope, memory.clock())
+        if item.created_at is None:
+            return _Entry(part.name, item.where, memory, draft)
+        made = parse_time(item.created_at)
+        changed = made if item.updated_at is None else max(made, parse_time(item.updated_at))
+        return _Entry(part.name, item.where, memory, replace(record, created_at=made, updated_at=changed))
 
     def _payload(self, item: Item, own: str) -> dict[str, Any]:
         me = self._options.me
@@ -176,7 +181,7 @@ class _Desk:
             role = "user" if item.speaker == me else "other"
         said = {"role": role, "speaker": item.speaker} if item.kind is Kind.MESSAGE else {}
         text = _digest(item.content, item.cue)[:16] if item.id is not None else None
-        given = {**said, "id": own, "imported": text}
+        given = {**item.payload, **said, "id": own, "imported": text}
         return {name: value for name, value in given.items() if value is not None}
 
     def _counted(self, reader: Reader, item: Item) -> str:
@@ -215,10 +220,10 @@ def _digest(*parts: object) -> str:
 
 
 async def _store(batch: Sequence[_Entry], report: ImportReport) -> None:
-    users: dict[str | None, list[_Entry]] = {}
+    parts: dict[tuple[str | None, type], list[_Entry]] = {}
     for entry in batch:
-        users.setdefault(entry.memory.scope.user, []).append(entry)
-    for entries in users.values():
+        parts.setdefault((entry.memory.scope.user, type(entry.draft)), []).append(entry)
+    for entries in parts.values():
         memory = entries[0].memory
         outcomes = await store_new(memory, [entry.draft for entry in entries])
         for entry, (outcome, new) in zip(entries, outcomes, strict=True):
@@ -232,7 +237,7 @@ async def _store(batch: Sequence[_Entry], report: ImportReport) -> None:
                 report.existing += 1
 
 
-def _is_edited(record: Record, draft: Draft) -> bool:
+def _is_edited(record: Record, draft: Draft | Record) -> bool:
     """Whether the source's text is another than at the last import, whatever became of the record since."""
     before, after = record.payload.get("imported"), (draft.payload or {}).get("imported")
     return before is not None and after is not None and before != after

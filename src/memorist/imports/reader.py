@@ -38,6 +38,9 @@ class Item:
         user: whose record it is, where the source says so; by default the memory's own user.
         shared_id: take `id` as the record's id, and `conversation` as its session, as they are: for what other
             parts of this package store under the same names.
+        created_at: when the record was made, for what is a record in the source already; it is kept.
+        updated_at: when that was changed last.
+        payload: the fields of such a record's kind.
     """
 
     content: str
@@ -54,6 +57,9 @@ class Item:
     session: str | None = None
     user: str | None = None
     shared_id: bool = False
+    created_at: TimeLike | None = None
+    updated_at: TimeLike | None = None
+    payload: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

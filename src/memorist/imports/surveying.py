@@ -172,7 +172,7 @@ def _recognises(reader: Reader, part: Part) -> bool:
 
 def _widen(told: Survey, item: Item, options: Options) -> None:
     try:
-        moment = moment_of(item, options.zone)
+        moment = moment_of(item, options.zone) if item.created_at is None else parse_time(item.created_at)
     except InvalidInputError:
         told.bad += 1
         return

@@ -1,7 +1,9 @@
-"""`memorist load --from mem0`: files that mem0 itself wrote, and files that are damaged."""
+"""`memorist import` of files that mem0 itself wrote, and of files that are damaged."""
 
 import importlib.util
+import json
 import sqlite3
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -10,9 +12,8 @@ from typing import Any, TypeAlias
 import pytest
 
 from memorist.adapters.mem0 import AsyncMemory
-from memorist.adapters.mem0.files import load_mem0
-from memorist.errors import FormatError, InvalidInputError
-from memorist.lines import LoadReport
+from memorist.errors import FormatError
+from memorist.imports import load as import_
 from memorist.memory import Memory
 from memorist.records import Kind
 
@@ -44,8 +45,8 @@ def written(run_script: Run, config: dict[str, Any], tmp_path: Path) -> list[dic
 
 
 async def load(memory: Memory, path: Path) -> tuple[int, int, list[str]]:
-    report: LoadReport = await load_mem0(memory, path)
-    return report.added, report.existing, [line.reason for line in report.bad]
+    report = await import_(memory, path)
+    return report.added, report.existing, [f"{each.where}: {each.reason}" for each in report.bad]
 
 
 # --- what mem0 wrote -----------------------------------------------------------------------------------
@@ -64,7 +65,7 @@ async def test_memories_keep_their_ids_owners_times_and_metadata(
     assert (record.kind, record.scope.agent) == (Kind.NOTE, "cook")
 
     await now.update(written[0]["id"], "Likes coffee")
-    for place in ("qdrant", ".", "qdrant/collection/mem0/storage.sqlite"):  # the same store, and nothing new
+    for place in ("qdrant", "."):  # the same store, and nothing new
         assert await load(everyone, tmp_path / place) == (0, 4, [])
     assert (await now.get(written[0]["id"]) or {})["memory"] == "Likes coffee"
 
@@ -88,7 +89,7 @@ async def test_a_history_alone_gives_the_last_text_of_each(
     assert await load(bob, tmp_path / "history.db") == (4, 0, [])
     record = await bob.get(written[0]["id"])
     assert record is not None
-    assert (record.content, record.payload) == ("Likes black tea", {"role": "user"})
+    assert (record.content, record.payload["role"]) == ("Likes black tea", "user")
     assert record.updated_at > record.created_at
     assert await bob.count() == 4  # who they were is not in it
     assert await load(bob, tmp_path / "history.db") == (0, 4, [])
@@ -128,88 +129,63 @@ async def test_bad_memories_are_counted_and_the_others_loaded(everyone: Memory, 
     bad: list[dict[str, Any]] = [
         {"user_id": "alice"},
         {"data": 5, "user_id": "alice"},
-        {"data": "  ", "user_id": "alice"},
         {"data": "x", "user_id": "a b"},
         {"data": "x", "user_id": "alice", "created_at": "some day"},
     ]
     with qdrant(tmp_path / "q", {"data": "Likes tea", "user_id": "alice"}, *bad):
-        report = await load_mem0(everyone, tmp_path / "q")
-    assert (report.added, [line.number for line in report.bad]) == (1, [2, 3, 4, 5, 6])
-    assert [line.reason.split(":")[0] for line in report.bad] == ["2", "3", "4", "5", "6"]
-    assert "it has no text" in report.bad[0].reason and "point in time" in report.bad[4].reason
+        added, _, reasons = await load(everyone, tmp_path / "q")
+    assert (added, [reason.split(":")[0] for reason in reasons]) == (1, [f"memory {number}" for number in range(2, 6)])
+    assert "it has no text" in reasons[0] and "point in time" in reasons[3]
 
 
 async def test_a_users_memory_takes_no_other_users(alice: Memory, tmp_path: Path) -> None:
     with qdrant(tmp_path / "q", {"data": "a", "user_id": "alice"}, {"data": "b", "user_id": "bob"}, {"data": "c"}):
         added, _, [reason] = await load(alice, tmp_path / "q")
     assert added == 2  # hers, and the one that is nobody's
-    assert "memory of user 'bob'" in reason
+    assert "record of user 'bob'" in reason
 
 
 async def test_what_a_model_drew_is_a_fact_and_entities_are_no_memories(everyone: Memory, tmp_path: Path) -> None:
-    seen: list[tuple[int, int]] = []
     with (
         qdrant(tmp_path / "all" / "q", {"data": "Alice likes tea", "user_id": "alice", "attributed_to": "user"}),
         qdrant(tmp_path / "all" / "p", {"data": "tea", "user_id": "alice"}, collection="mem0_entities"),
     ):
-        report = await load_mem0(everyone, tmp_path / "all", progress=lambda *done: seen.append(done))
-    assert (report.added, seen) == (1, [(1, 1)])
+        assert await load(everyone, tmp_path / "all") == (1, 0, [])
     [record] = (await everyone.scoped(user="alice").browse()).records
-    assert (record.kind, record.payload) == (Kind.FACT, {"attributed_to": "user"})
+    assert (record.kind, record.payload["attributed_to"]) == (Kind.FACT, "user")
+
+
+async def test_what_mem0_changed_since_is_revised(alice: Memory, tmp_path: Path) -> None:
+    for text, outcome in (("Likes tea", (1, 0, 0)), ("Likes tea", (0, 0, 1)), ("Likes jam", (0, 1, 0))):
+        memory = {"id": "m1", "memory": text, "user_id": "alice", "created_at": "2024-05-01T10:00:00+00:00"}
+        (tmp_path / "mem0.json").write_text(json.dumps({"results": [memory]}))
+        report = await import_(alice, tmp_path / "mem0.json")
+        assert (report.added, report.revised, report.existing) == outcome
 
 
 async def test_what_is_none_of_mem0s_is_an_error(everyone: Memory, tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
     (tmp_path / "text.db").write_text("no database", encoding="utf-8")
-    for path, text in [("empty", "holds neither"), ("nowhere", "there is no"), ("text.db", "is no history")]:
-        with pytest.raises(InvalidInputError, match=text):
-            await load_mem0(everyone, tmp_path / path)
+    with pytest.raises(FormatError, match="not of a known format"):
+        await load(everyone, tmp_path / "text.db")
+    with pytest.raises(FormatError, match="not of the format mem0"):
+        await import_(everyone, tmp_path, format="mem0")
 
 
-async def test_a_damaged_store_is_an_error(everyone: Memory, tmp_path: Path) -> None:
+async def test_a_damaged_store_is_told(everyone: Memory, tmp_path: Path) -> None:
     with qdrant(tmp_path / "q", {"data": "a", "user_id": "alice"}):
         storage = tmp_path / "q" / "collection" / "mem0" / "storage.sqlite"
         with closing(sqlite3.connect(storage)) as connection, connection:
             connection.execute("UPDATE points SET point = x'00'")
-        with pytest.raises(FormatError, match="cannot be read"):
-            await load_mem0(everyone, tmp_path / "q")
-        storage.write_bytes(b"damaged" * 1000)
-        with pytest.raises(FormatError, match="cannot be read"):
-            await load_mem0(everyone, tmp_path / "q")
+        for _ in range(2):
+            added, _, [reason] = await load(everyone, tmp_path / "q")
+            assert added == 0 and "cannot be read" in reason
+            storage.write_bytes(b"damaged" * 1000)
 
 
 async def test_without_qdrant_client_the_error_says_what_to_install(
     everyone: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import sys
-
     with qdrant(tmp_path / "q", {"data": "a"}):
         monkeypatch.setitem(sys.modules, "qdrant_client", None)
         with pytest.raises(ImportError, match=r"pip install .*\[qdrant\]'"):
-            await load_mem0(everyone, tmp_path / "q")
-
-
-# --- the command -----------------------------------------------------------------------------------------
-
-
-def test_the_command_loads_and_says_what_it_could_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from memorist.cli.app import app
-
-    def memorist(*arguments: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            app([*arguments], prog_name="memorist")
-        return int(ended.value.code or 0), *capsys.readouterr()
-
-    monkeypatch.setenv("MEMORIST_DB", str(tmp_path / "memory.db"))
-    monkeypatch.setenv("MEMORIST_EMBEDDER", "hash")
-    with qdrant(tmp_path / "q", {"data": "Likes tea", "user_id": "alice"}, {"user_id": "bob"}):
-        code, out, err = memorist("load", "--from", "mem0", str(tmp_path / "q"))
-    assert (code, err) == (3, "memory 2: 2: it has no text\n")
-    assert out.startswith("1 added, 0 there already, 1 bad memory (")
-    assert memorist("count", "--user", "alice", "--json")[1] == "1\n"
-    assert memorist("load", "--from", "mem0", str(tmp_path))[0] == 3
-    code, _, err = memorist("load", "--from", "zep", str(tmp_path / "q"))
-    assert code == 2 and "there is: mem0" in err
-    assert memorist("load", "--from", "mem0", str(tmp_path / "nowhere"))[0] == 2
+            await load(everyone, tmp_path / "q")

@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from html.parser import HTMLParser
 from typing import Any, Concatenate, ParamSpec
 
-from memorist.errors import FormatError
+from memorist.errors import FormatError, InvalidInputError
 from memorist.framing import without_recalled
 from memorist.imports.reader import Bad, Item
 from memorist.imports.sources import Part
@@ -43,6 +43,8 @@ def attempt(
         yield from make(*args, **kwargs)
     except FormatError:
         raise  # nothing after it can be read
+    except InvalidInputError as error:
+        yield Bad(where, str(error))
     except MALFORMED as error:
         yield Bad(where, f"it is not of the form expected: {type(error).__name__}: {error}")
 

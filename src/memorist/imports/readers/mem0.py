@@ -1,20 +1,24 @@
 """mem0's memories: what its `get_all` returns, as JSON, or the folder in which it keeps them.
 
-Records have the ids of mem0's memories, so what `memorist load --from mem0` stored is not stored again.
+A memory becomes a fact, or a note where somebody said it. It keeps its id, its times and its owner, so that it can be
+used on by `memorist.adapters.mem0`. What a Qdrant store holds is read from it; the history has no owners and no
+metadata, and is read only where it is all there is.
 """
 
 from collections.abc import Iterator
 from typing import Any
 
+from memorist.adapters.mem0.checks import owner_of
 from memorist.adapters.mem0.files import StoredMemory, has_history, read_mem0
+from memorist.adapters.mem0.shapes import BESIDE, LABELS
 from memorist.errors import FormatError, InvalidInputError
 from memorist.imports.reader import Bad, Item, Options, Reader
 from memorist.imports.readers.common import attempt, each
 from memorist.imports.sources import Part
 from memorist.records import Kind
+from memorist.times import now
 
-_OWNERS = {"user_id", "agent_id", "run_id"}
-_OWN = {*_OWNERS, "id", "memory", "data", "metadata", "created_at", "updated_at", "hash", "text_lemmatized", "score"}
+_OWN = {*LABELS, *BESIDE, *"id memory data metadata created_at updated_at hash text_lemmatized score".split()}
 
 
 def recognise(part: Part) -> bool:
@@ -50,16 +54,21 @@ def _memories(where: str, given: Any) -> Iterator[Item | Bad]:
 
 def _stored(found: StoredMemory) -> Iterator[Item]:
     fields = found.fields
+    if not isinstance(text := fields.get("data"), str):
+        raise InvalidInputError("it has no text")
+    owner = owner_of({name: fields.get(name) for name in LABELS})
     yield Item(
-        content=fields["data"],
+        content=text,
         where=f"memory {found.id}",
         kind=Kind.FACT if fields.get("role") is None else Kind.NOTE,
         id=str(found.id),
-        happened_at=fields.get("created_at"),
-        user=fields.get("user_id"),
-        agent=fields.get("agent_id"),
-        session=fields.get("run_id"),
+        created_at=fields.get("created_at") or now(),
+        updated_at=fields.get("updated_at"),
+        user=owner.user,
+        agent=owner.agent,
+        session=owner.session,
         metadata={name: value for name, value in fields.items() if name not in _OWN},
+        payload={name: fields[name] for name in BESIDE if fields.get(name) is not None},
         shared_id=True,
     )
 
