@@ -13,7 +13,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import typer.main
 from signatures import arguments_of
 
 from memorist.cli.app import app
@@ -81,7 +80,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 def make_pages() -> dict[str, str]:
     """Return the text of every page by its file's name."""
     pages = {f"{name}.md": _page(title, modules) for name, (title, modules) in PAGES.items()}
-    pages["cli.md"] = "\n\n".join(["# The command `memorist`", *_commands(typer.main.get_command(app), "memorist")])
+    pages["cli.md"] = "\n\n".join(["# The command `memorist`", *_commands(app, "memorist")])
     links = [f"- [{text.splitlines()[0].removeprefix('# ')}]({name})" for name, text in pages.items()]
     pages["README.md"] = "\n".join(["# Reference", "", "Names, arguments and errors, as the code says.", "", *links])
     return {name: f"{HEADER}{text}\n" for name, text in pages.items()}
@@ -196,7 +195,7 @@ def _text(value: object) -> str:
 def _commands(command: Any, name: str) -> Iterator[str]:
     """Yield the paragraphs on a command and those below it."""
     yield from (f"## `{name}`", inspect.cleandoc(command.help or ""))
-    rows = [f"- `{_usage(each)}`: {each.help}" for each in command.params if "completion" not in each.name]
+    rows = [f"- `{_usage(each)}`: {getattr(each, 'about', None) or each.help}" for each in command.params]
     if rows:
         yield "\n".join(rows)
     if command.epilog:

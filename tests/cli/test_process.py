@@ -27,7 +27,7 @@ def start(*arguments: str | Path, **options: object) -> "subprocess.Popen[bytes]
 def test_importing_the_command_loads_no_library(db: Path) -> None:
     code = "import sys, memorist.cli; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
-    assert not {"typer", "rich", "numpy", "apsw", "onnxruntime"} & set(loaded)
+    assert not {"click", "rich", "numpy", "apsw", "onnxruntime"} & set(loaded)
 
 
 def test_help_loads_neither_the_store_nor_the_model(db: Path) -> None:

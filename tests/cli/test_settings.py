@@ -71,12 +71,10 @@ def test_the_file_sets_what_a_variable_can_of_one_command(
 
 
 def test_every_variable_of_a_command_can_stand_in_the_file() -> None:
-    from typer.main import get_command
-
     from memorist.cli.app import app
     from memorist.config import COMMAND_NAMES
 
-    root: Any = get_command(app)
+    root: Any = app
     named = {param.envvar for each in (root, *root.commands.values()) for param in each.params if param.envvar}
     assert named == {f"MEMORIST_{name.upper()}" for name in COMMAND_NAMES}
 

@@ -18,7 +18,6 @@ from urllib.parse import quote
 
 import httpx
 import pytest
-import typer
 import yaml  # type: ignore[import-untyped]
 
 from memorist.cli.app import app
@@ -32,8 +31,7 @@ DEPLOY = ROOT / "deploy"
 
 def options_of(command: str) -> tuple[set[str], set[str]]:
     """Return the options of a command, and the variables that set them."""
-    group: Any = typer.main.get_command(app)
-    found = [parameter for parameter in group.commands[command].params if parameter.opts]
+    found = [parameter for parameter in app.commands[command].params if parameter.opts]
     names = {name for each in found for name in each.opts}
     variables = [each.envvar for each in found if each.envvar]
     return names, {name for each in variables for name in ([each] if isinstance(each, str) else each)}

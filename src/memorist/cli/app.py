@@ -3,55 +3,63 @@
 from dataclasses import replace
 from typing import Annotated, Any
 
-import typer
-import typer.core
+import click
 
-from memorist.cli.running import Options
-from memorist.cli.settings import file_options, options_of
-from memorist.cli.table import Commands, new_typer
+from memorist import __version__
+from memorist.cli.declaring import Option, parameters
+from memorist.cli.running import EXIT_INTERRUPTED, Options
+from memorist.cli.table import Commands
 from memorist.scope import DEFAULT_TENANT
 
 __all__ = ["app"]
 
 
-class Root(typer.core.TyperGroup):
-    """The command; an option that goes before its subcommands is not merely unknown behind them."""
+class Root(click.Group):
+    """The command. A subcommand is loaded to be run, and not to be listed."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self.commands: Any = Commands()
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of the subcommands; their modules are not imported for it."""
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the subcommands."""
         return list(self.commands)
 
-    def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
-        """Run the subcommand that was named."""
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command for the list of them, with its help alone."""
+        return click.Command(cmd_name, help=self.commands.help_of(cmd_name)) if cmd_name in self.commands else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the name and the subcommand that is named, and what stands behind it."""
+        name, found, rest = super().resolve_command(ctx, args)
+        return name, found and self.commands[name], rest
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the subcommand that was named; an option that goes before it is not merely unknown behind it."""
         try:
             return super().invoke(ctx)
-        except Exception as error:
-            option = getattr(error, "option_name", None)
-            if any(option in each.opts for each in self.params):
-                ctx.fail(f"{option} goes before the command: memorist {option} … {ctx.invoked_subcommand} …")
+        except click.NoSuchOption as error:
+            if any(error.option_name in each.opts for each in self.params):
+                named = f"memorist {error.option_name} … {ctx.invoked_subcommand} …"
+                ctx.fail(f"{error.option_name} goes before the command: {named}")
             raise
+        except KeyboardInterrupt:
+            raise click.exceptions.Exit(EXIT_INTERRUPTED) from None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write what each subcommand does: the first paragraph of its help."""
+        with formatter.section("Commands"):
+            helps = {name: self.commands.help_of(name).partition("\n\n")[0] for name in self.commands}
+            formatter.write_dl([(name, " ".join(text.split())) for name, text in helps.items()])
 
 
-app = new_typer(
-    name="memorist",
-    cls=Root,
-    help="Long-term memory for LLM agents, on this machine.",
-    epilog="Exit codes: 0 done, 1 failed, 2 wrong usage, 3 some lines of a file were bad, 130 interrupted.",
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-
-@app.callback()
 def options(
-    context: typer.Context,
+    context: click.Context,
     db: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="PATH",
             help="The database: a file, or another store's URL. "
             "By default MEMORIST_DB, else memorist.db in your data folder.",
@@ -59,41 +67,39 @@ def options(
     ] = None,
     tenant: Annotated[
         str | None,
-        typer.Option(
+        Option(
             envvar="MEMORIST_TENANT",
             help=f"Whose memory: an organisation, an application. By default {DEFAULT_TENANT!r}.",
         ),
     ] = None,
     embedder: Annotated[
         str | None,
-        typer.Option(help="What turns texts to vectors. By default MEMORIST_EMBEDDER, else the bundled model."),
+        Option(help="What turns texts to vectors. By default MEMORIST_EMBEDDER, else the bundled model."),
     ] = None,
     config: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="FILE",
             help="A TOML file of settings. By default MEMORIST_CONFIG, else config.toml in your configuration folder.",
         ),
     ] = None,
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version",
-            callback=lambda asked: _print_version() if asked else None,
-            is_eager=True,
-            help="Print the version and leave.",
-        ),
-    ] = False,
 ) -> None:
     """Long-term memory for LLM agents, on this machine."""
-    options = Options(db, DEFAULT_TENANT if tenant is None else tenant, embedder, config)
-    said = file_options(options.file)
-    context.obj = options if tenant is not None else replace(options, tenant=said.get("tenant", options.tenant))
+    from memorist.cli.settings import file_options, options_of  # which the help does not need
+
+    given = Options(db, DEFAULT_TENANT if tenant is None else tenant, embedder, config)
+    said = file_options(given.file)
+    context.obj = given if tenant is not None else replace(given, tenant=said.get("tenant", given.tenant))
     context.default_map = options_of(context, said)
 
 
-def _print_version() -> None:
-    from memorist import __version__
-
-    typer.echo(f"memorist {__version__}")
-    raise typer.Exit
+app = Root(
+    name="memorist",
+    callback=click.pass_context(options),
+    params=parameters(options),
+    help=options.__doc__,
+    epilog="Exit codes: 0 done, 1 failed, 2 wrong usage, 3 some lines of a file were bad, 130 interrupted.",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+click.version_option(__version__, message="memorist %(version)s", help="Print the version and leave.")(app)

@@ -5,8 +5,9 @@ import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+import click
 
+from memorist.cli.declaring import Option, command
 from memorist.cli.options import User
 from memorist.cli.running import Options, given, run
 from memorist.scope import DEFAULT_TENANT
@@ -14,24 +15,20 @@ from memorist.scope import DEFAULT_TENANT
 if TYPE_CHECKING:
     from memorist.adapters.local2 import MemoryConfig
 
-__all__ = ["register"]
+__all__ = ["local2"]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to `app`."""
-    app.command()(local2)
-
-
+@command()
 def local2(
-    context: typer.Context,
+    context: click.Context,
     config: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A memory.yaml; without it, its settings' defaults.")
+        Path | None, Option(metavar="FILE", help="A memory.yaml; without it, its settings' defaults.")
     ] = None,
     bus: Annotated[
-        str, typer.Option(metavar="URL", help="The NATS server; several with commas between.")
+        str, Option(metavar="URL", help="The NATS server; several with commas between.")
     ] = "nats://127.0.0.1:4222",
     dual_mode: Annotated[
-        bool, typer.Option("--dual-mode", help="The two older tools, in the place of the four with one purpose each.")
+        bool, Option("--dual-mode", help="The two older tools, in the place of the four with one purpose each.")
     ] = False,
     user: User = None,
 ) -> None:
@@ -69,8 +66,8 @@ async def _serve(config: Path | None, overrides: dict[str, Any], url: str, dual_
     try:
         async with NatsBus(url, name="memorist local2") as bus:
             names = await run_local(service, bus, dual_mode=dual_mode)
-            typer.echo(f"On {bus}: {', '.join(names)}. Ctrl-C stops them.")
+            click.echo(f"On {bus}: {', '.join(names)}. Ctrl-C stops them.")
             await stopped.wait()
     finally:
         await asyncio.to_thread(service.close)
-    typer.echo("Stopped.")
+    click.echo("Stopped.")

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, requires, version
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import typer
+import click
 
+from memorist.cli.declaring import command
 from memorist.cli.options import AsJson
 from memorist.cli.progress import spinner
 from memorist.cli.running import fail, opened, run
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from memorist.memory import Memory
     from memorist.stores.base import Order
 
-__all__ = ["register"]
+__all__ = ["doctor", "stats"]
 
 _NOT_FOR_USERS = frozenset({"agentscope1", "bench", "dev", "docs"})
 _LEAST_FREE = 100 * 1024 * 1024
@@ -30,13 +31,8 @@ _MOST_USERS = 10
 _TITLES = {"most": "who has most"}
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to `app`."""
-    for command in (stats, doctor):
-        app.command()(command)
-
-
-def stats(context: typer.Context, json: AsJson = False) -> None:
+@command()
+def stats(context: click.Context, json: AsJson = False) -> None:
     """Tell what is stored: how much, of what kind, whose, from when to when."""
 
     async def work() -> None:
@@ -84,7 +80,8 @@ class Finding(NamedTuple):
     mend: str = ""
 
 
-def doctor(context: typer.Context, json: AsJson = False) -> None:
+@command()
+def doctor(context: click.Context, json: AsJson = False) -> None:
     """Check the settings, the database, the embedder and the extras, and say how to mend what is broken.
 
     Exits with 1 where something is broken.
@@ -146,7 +143,7 @@ def _disk(url: str) -> Iterator[Finding]:
     yield Finding("disk", free >= _LEAST_FREE, f"{free / 1e9:,.1f} GB free", "make room, or move it: --db PATH")
 
 
-async def _store(context: typer.Context) -> list[Finding]:
+async def _store(context: click.Context) -> list[Finding]:
     """Open the store, if there is one, and look for damage in it."""
     try:
         async with opened(context) as memory:

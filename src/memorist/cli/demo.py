@@ -6,8 +6,9 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
-import typer
+import click
 
+from memorist.cli.declaring import command
 from memorist.cli.running import Options, run
 from memorist.cli.showing import clean, console
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from memorist.demo import DemoAnswer, Outcome
 
-__all__ = ["register"]
+__all__ = ["demo"]
 
 _WIDEST = 120
 _INTRODUCTION = (
@@ -26,12 +27,8 @@ _INTRODUCTION = (
 )
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to `app`."""
-    app.command()(demo)
-
-
-def demo(context: typer.Context) -> None:
+@command()
+def demo(context: click.Context) -> None:
     """Remember a conversation, close, open again and ask: in a file of its own, unless --db names one."""
     options: Options = context.obj
     out = console()
@@ -47,8 +44,8 @@ def demo(context: typer.Context) -> None:
     else:
         out.print(f"The file is {clean(options.db)}. Try it yourself:\n", markup=False)
     name = shlex.quote(clean(options.db or "demo.db"))
-    for command in ('recall "what is my cat called?" --user maya', "recent --user tom"):
-        out.print(f"  memorist --db {name} {command}", style="cyan", markup=False, soft_wrap=True)
+    for each in ('recall "what is my cat called?" --user maya', "recent --user tom"):
+        out.print(f"  memorist --db {name} {each}", style="cyan", markup=False, soft_wrap=True)
 
 
 async def _asked(options: Options, own: Path) -> "Outcome":

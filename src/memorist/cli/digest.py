@@ -4,8 +4,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+import click
 
+from memorist.cli.declaring import Option, command
 from memorist.cli.options import AsJson, Everyone, User
 from memorist.cli.progress import records_bar
 from memorist.cli.running import EXIT_FAILED, opened, run
@@ -16,19 +17,15 @@ if TYPE_CHECKING:
     from memorist.language import DigestReport
     from memorist.memory import Memory
 
-__all__ = ["register"]
+__all__ = ["digest"]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to `app`."""
-    app.command()(digest)
-
-
+@command()
 def digest(
-    context: typer.Context,
+    context: click.Context,
     model: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--model",
             "-m",
             metavar="MODEL",
@@ -40,15 +37,15 @@ def digest(
     user: User = None,
     everyone: Everyone = False,
     prompts: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", envvar="MEMORIST_PROMPTS", help="Prompts of your own.")
+        Path | None, Option(metavar="FOLDER", envvar="MEMORIST_PROMPTS", help="Prompts of your own.")
     ] = None,
-    language: Annotated[str | None, typer.Option(help="The language of the facts; by default the messages'.")] = None,
-    again: Annotated[bool, typer.Option("--again", help="Also what no answer could be used for before.")] = False,
-    batch: Annotated[int, typer.Option(help="Most messages in one call.", min=1)] = 20,
-    concurrency: Annotated[int, typer.Option(help="Most calls at once.", min=1)] = 4,
-    timeout: Annotated[float, typer.Option(help="Seconds for one call.", min=0.1)] = 60.0,
-    prompt_price: Annotated[float, typer.Option(help="What a million tokens sent cost.", min=0)] = 0.0,
-    completion_price: Annotated[float, typer.Option(help="What a million tokens answered cost.", min=0)] = 0.0,
+    language: Annotated[str | None, Option(help="The language of the facts; by default the messages'.")] = None,
+    again: Annotated[bool, Option("--again", help="Also what no answer could be used for before.")] = False,
+    batch: Annotated[int, Option(help="Most messages in one call.", min=1)] = 20,
+    concurrency: Annotated[int, Option(help="Most calls at once.", min=1)] = 4,
+    timeout: Annotated[float, Option(help="Seconds for one call.", min=0.1)] = 60.0,
+    prompt_price: Annotated[float, Option(help="What a million tokens sent cost.", min=0)] = 0.0,
+    completion_price: Annotated[float, Option(help="What a million tokens answered cost.", min=0)] = 0.0,
     json: AsJson = False,
 ) -> None:
     """Draw facts from the messages not read yet, with a chat model.
@@ -97,7 +94,7 @@ def digest(
     report = run(work)
     print_json(_plain(report)) if json else _print(report)
     if report.left:
-        raise typer.Exit(EXIT_FAILED)
+        raise click.exceptions.Exit(EXIT_FAILED)
 
 
 async def _scopes(memory: "Memory", everyone: bool) -> list["Memory"]:
@@ -131,18 +128,18 @@ def _plain(report: "DigestReport") -> dict[str, Any]:
 
 def _print(report: "DigestReport") -> None:
     outcome = ", ".join(f"{number:,} {name}" for name, number in report.decisions.items()) or "nothing new"
-    typer.echo(f"{report.messages:,} messages and {report.records:,} raw records read: {outcome}")
+    click.echo(f"{report.messages:,} messages and {report.records:,} raw records read: {outcome}")
     if report.experiences:
-        typer.echo(f"{report.experiences:,} experiences stored")
+        click.echo(f"{report.experiences:,} experiences stored")
     usage = report.usage
     cost = "" if usage.cost is None else f", cost {usage.cost:.4f}"
     about = "about " if usage.estimated else ""
-    typer.echo(
+    click.echo(
         f"{usage.calls:,} calls, {about}{usage.prompt_tokens:,} tokens sent and {usage.completion_tokens:,} back{cost}"
     )
     if report.raw:
-        typer.echo(f"{report.raw:,} stay raw; --again takes them up", err=True)
+        click.echo(f"{report.raw:,} stay raw; --again takes them up", err=True)
     if report.problem is not None:
-        typer.echo(f"problem: {clean(report.problem.reason)}", err=True)
+        click.echo(f"problem: {clean(report.problem.reason)}", err=True)
     if report.left:
-        typer.echo(f"{report.left:,} not reached; the next run goes on there", err=True)
+        click.echo(f"{report.left:,} not reached; the next run goes on there", err=True)

@@ -4,8 +4,9 @@ import json as jsons
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+import click
 
+from memorist.cli.declaring import Argument, Option, command
 from memorist.cli.options import AsJson, User
 from memorist.cli.running import opened, run
 from memorist.cli.showing import clean, counted, print_json
@@ -13,19 +14,15 @@ from memorist.cli.showing import clean, counted, print_json
 if TYPE_CHECKING:
     from memorist.files.cases import Outcome, Report
 
-__all__ = ["register"]
+__all__ = ["eval_"]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to `app`."""
-    app.command("eval")(evaluate)
-
-
-def evaluate(
-    context: typer.Context,
-    cases: Annotated[Path, typer.Argument(metavar="FILE", help='Lines of {"question": …, "find": [ids or texts]}.')],
+@command("eval")
+def eval_(
+    context: click.Context,
+    cases: Annotated[Path, Argument(metavar="FILE", help='Lines of {"question": …, "find": [ids or texts]}.')],
     user: User = None,
-    tokens: Annotated[int, typer.Option(help="The budget of a context.")] = 600,
+    tokens: Annotated[int, Option(help="The budget of a context.")] = 600,
     json: AsJson = False,
 ) -> None:
     """Ask the questions of a file, and print hit rates, tokens, and what got worse since the last run.
@@ -54,24 +51,24 @@ def evaluate(
     _tell(report, before)
     for title, pairs in (("Worse", worse), ("Better", better)):
         for one, two in pairs:
-            typer.echo(f"{title}: {clean(two.question)}  {_placed(one)} → {_placed(two)}")
+            click.echo(f"{title}: {clean(two.question)}  {_placed(one)} → {_placed(two)}")
     for each in report.outcomes:
         if each.place is None:
-            typer.echo(f"Not found: {clean(each.question)}")
+            click.echo(f"Not found: {clean(each.question)}")
 
 
 def _tell(report: "Report", before: "Report | None") -> None:
     from memorist.files.cases import PLACES
 
-    typer.echo(counted(len(report.outcomes), "case"))
+    click.echo(counted(len(report.outcomes), "case"))
     for name, now, then in (
         *((f"hit@{places}", report.hit_rate(places), before and before.hit_rate(places)) for places in PLACES),
         ("told", report.told, before and before.told),
     ):
         change = f"   {100 * (now - then):+.1f} points" if isinstance(then, float) else ""
-        typer.echo(f"{name:8}{now:7.1%}{change}")
+        click.echo(f"{name:8}{now:7.1%}{change}")
     change = "" if before is None else f"   {report.tokens - before.tokens:+.0f}"
-    typer.echo(f"{'tokens':8}{report.tokens:7.0f}{change}")
+    click.echo(f"{'tokens':8}{report.tokens:7.0f}{change}")
 
 
 def _placed(outcome: "Outcome") -> str:

@@ -8,8 +8,9 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+import click
 
+from memorist.cli.declaring import Argument, Option, command
 from memorist.cli.options import AsJson
 from memorist.cli.progress import bytes_bar, records_bar
 from memorist.cli.running import EXIT_BAD_LINES, opened, run
@@ -19,23 +20,18 @@ from memorist.errors import path_taken
 if TYPE_CHECKING:
     from memorist.lines import LoadReport
 
-__all__ = ["register", "write_new"]
+__all__ = ["export", "load", "write_new"]
 
 _MOST_SHOWN = 20
 _REFRESH = 100
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to `app`."""
-    app.command()(load)
-    app.command()(export)
-
-
+@command()
 def load(
-    context: typer.Context,
-    file: Annotated[str, typer.Argument(metavar="PATH", help="The file; - reads the standard input.")],
+    context: click.Context,
+    file: Annotated[str, Argument(metavar="PATH", help="The file; - reads the standard input.")],
     user: Annotated[
-        str | None, typer.Option("--user", "-u", help="Whose records they become, where a line names no user.")
+        str | None, Option("--user", "-u", help="Whose records they become, where a line names no user.")
     ] = None,
     json: AsJson = False,
 ) -> None:
@@ -64,24 +60,25 @@ def load(
     else:
         _say(report, time.perf_counter() - begun)
     if report.bad:
-        raise typer.Exit(EXIT_BAD_LINES)
+        raise click.exceptions.Exit(EXIT_BAD_LINES)
 
 
 def _say(report: "LoadReport", seconds: float) -> None:
     """Print the report of a load."""
     bad = len(report.bad)
     counts = f"{report.added:,} added, {report.existing:,} there already, {counted(bad, 'bad line')}"
-    typer.echo(f"{counts} ({seconds:.1f} s)")
+    click.echo(f"{counts} ({seconds:.1f} s)")
     for each in report.bad[:_MOST_SHOWN]:
-        typer.echo(f"line {each.number}: {clean(each.reason)}", err=True)
+        click.echo(f"line {each.number}: {clean(each.reason)}", err=True)
     if bad > _MOST_SHOWN:
-        typer.echo(f"… and {bad - _MOST_SHOWN:,} more", err=True)
+        click.echo(f"… and {bad - _MOST_SHOWN:,} more", err=True)
 
 
+@command()
 def export(
-    context: typer.Context,
-    file: Annotated[str, typer.Argument(metavar="[FILE]", help="A new file; by default the standard output.")] = "-",
-    user: Annotated[str | None, typer.Option("--user", "-u", help="Whose; without it, of all users.")] = None,
+    context: click.Context,
+    file: Annotated[str, Argument(metavar="[FILE]", help="A new file; by default the standard output.")] = "-",
+    user: Annotated[str | None, Option("--user", "-u", help="Whose; without it, of all users.")] = None,
 ) -> None:
     """Write every memory, superseded ones too, as lines of JSON that `memorist load` reads."""
 
@@ -97,7 +94,7 @@ def export(
                 total = 0 if bar is None else await memory.count(everyone=user is None, superseded=True)
                 show = None if bar is None else lambda done: bar(done, total)
                 number = await write_new(Path(file).expanduser(), lines, show)
-        typer.echo(f"{counted(number, 'record')} written to {file}")
+        click.echo(f"{counted(number, 'record')} written to {file}")
 
     run(work)
 

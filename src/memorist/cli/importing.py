@@ -8,8 +8,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 from zoneinfo import ZoneInfo
 
-import typer
+import click
 
+from memorist.cli.declaring import Argument, Option, command
 from memorist.cli.options import AsJson, User
 from memorist.cli.progress import records_bar, spinner
 from memorist.cli.running import EXIT_BAD_LINES, confirm, opened, run
@@ -18,39 +19,33 @@ from memorist.cli.showing import clean, counted, print_json
 if TYPE_CHECKING:
     from memorist.imports import ImportReport, Options, Source, Survey
 
-__all__ = ["register"]
+__all__ = ["import_"]
 
 _MOST_SHOWN = 20
 _MOST_SPEAKERS = 8
 
-Column = Annotated[str | None, typer.Option(metavar="COLUMN", help="A table's column.", rich_help_panel="Tables")]
+Column = Annotated[str | None, Option(metavar="COLUMN", help="A table's column.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to `app`."""
-    app.command("import")(import_)
-
-
+@command("import")
 def import_(
-    context: typer.Context,
+    context: click.Context,
     paths: Annotated[
-        list[str], typer.Argument(metavar="PATH", help="Files, folders, zips; - reads the standard input.")
+        tuple[str, ...], Argument(metavar="PATH", help="Files, folders, zips; - reads the standard input.")
     ],
     user: User = None,
     format: Annotated[
-        str | None, typer.Option("--as", metavar="FORMAT", help="The format, where it is not recognised.")
+        str | None, Option("--as", metavar="FORMAT", help="The format, where it is not recognised.")
     ] = None,
-    me: Annotated[str | None, typer.Option(metavar="NAME", help="Which speaker you are.")] = None,
+    me: Annotated[str | None, Option(metavar="NAME", help="Which speaker you are.")] = None,
     zone: Annotated[
         str | None,
-        typer.Option(metavar="ZONE", help="The zone of times that name none: Europe/Oslo. By default this machine's."),
+        Option(metavar="ZONE", help="The zone of times that name none: Europe/Oslo. By default this machine's."),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Import without asking.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be imported, and store nothing.")] = False,
+    yes: Annotated[bool, Option("--yes", "-y", help="Import without asking.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Show what would be imported, and store nothing.")] = False,
     text: Column = None,
-    when: Annotated[
-        str | None, typer.Option("--time", metavar="COLUMN", help="A table's column.", rich_help_panel="Tables")
-    ] = None,
+    when: Annotated[str | None, Option("--time", metavar="COLUMN", help="A table's column.")] = None,
     speaker: Column = None,
     session: Column = None,
     id: Column = None,
@@ -71,20 +66,20 @@ def import_(
     if json:
         print_json(reports)
     if any(report["bad"] for report in reports):
-        raise typer.Exit(EXIT_BAD_LINES)
+        raise click.exceptions.Exit(EXIT_BAD_LINES)
 
 
 def _zone(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(name)
     except (LookupError, ValueError, OSError) as error:
-        raise typer.BadParameter(
+        raise click.BadParameter(
             f"there is no zone {name!r}; write one such as Europe/Oslo", param_hint="--zone"
         ) from error
 
 
 def _import(
-    context: typer.Context,
+    context: click.Context,
     path: str,
     user: str | None,
     format: str | None,
@@ -141,7 +136,7 @@ def _looked(source: "Source", format: str | None, options: "Options") -> "tuple[
         except ColumnsError as error:
             if not sys.stdin.isatty():
                 raise
-            column = typer.prompt(f"{clean(str(error))}\nThe column of the text")
+            column = click.prompt(f"{clean(str(error))}\nThe column of the text")
             options = replace(options, columns={**options.columns, "text": column})
 
 
@@ -153,17 +148,17 @@ def _show(name: str, found: "Survey") -> None:
         counted(found.notes, "note") if found.notes else "",
         _span(found.first, found.last),
     ]
-    typer.echo(f"{clean(name)} ({', '.join(found.titles)}): {', '.join(filter(None, parts)) or 'nothing to store'}")
+    click.echo(f"{clean(name)} ({', '.join(found.titles)}): {', '.join(filter(None, parts)) or 'nothing to store'}")
     if found.me is not None:
-        typer.echo(f"You are {clean(found.me)!r}.")
+        click.echo(f"You are {clean(found.me)!r}.")
     elif found.speakers:
         more = ", …" if len(found.speakers) > _MOST_SPEAKERS else ""
         names = ", ".join(clean(each) for each in found.speakers[:_MOST_SPEAKERS])
-        typer.echo(f"Who you are is not said; --me NAME tells it: {names}{more}")
+        click.echo(f"Who you are is not said; --me NAME tells it: {names}{more}")
     if found.bad:
-        typer.echo(f"{counted(found.bad, 'part')} cannot be read")
+        click.echo(f"{counted(found.bad, 'part')} cannot be read")
     if found.unknown:
-        typer.echo(f"{counted(len(found.unknown), 'file')} of no known format left out")
+        click.echo(f"{counted(len(found.unknown), 'file')} of no known format left out")
 
 
 def _span(first: datetime | None, last: datetime | None) -> str:
@@ -184,8 +179,8 @@ def _say(report: "ImportReport", seconds: float) -> None:
     bad = len(report.bad)
     revised = f"{report.revised:,} revised, " if report.revised else ""
     counts = f"{report.added:,} added, {revised}{report.existing:,} there already, {counted(bad, 'bad part')}"
-    typer.echo(f"{counts} ({seconds:.1f} s)")
+    click.echo(f"{counts} ({seconds:.1f} s)")
     for each in report.bad[:_MOST_SHOWN]:
-        typer.echo(clean(str(each)), err=True)
+        click.echo(clean(str(each)), err=True)
     if bad > _MOST_SHOWN:
-        typer.echo(f"… and {bad - _MOST_SHOWN:,} more", err=True)
+        click.echo(f"… and {bad - _MOST_SHOWN:,} more", err=True)

@@ -2,47 +2,44 @@
 
 from typing import Annotated
 
-import typer
+import click
 
+from memorist.cli.declaring import Option, command
 from memorist.cli.options import Tools
 from memorist.cli.running import Options, run
 
-__all__ = ["register"]
+__all__ = ["mcp"]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to `app`."""
-    app.command()(mcp)
-
-
+@command()
 def mcp(
-    context: typer.Context,
+    context: click.Context,
     user: Annotated[
         str | None,
-        typer.Option("--user", "-u", envvar="MEMORIST_USER", help="Whose memory. Without it, what all users share."),
+        Option("--user", "-u", envvar="MEMORIST_USER", help="Whose memory. Without it, what all users share."),
     ] = None,
     agent: Annotated[
-        str | None, typer.Option(envvar="MEMORIST_AGENT", help="The label to write, and to narrow reads by.")
+        str | None, Option(envvar="MEMORIST_AGENT", help="The label to write, and to narrow reads by.")
     ] = None,
-    session: Annotated[str | None, typer.Option(help="The label to write, and to narrow reads by.")] = None,
+    session: Annotated[str | None, Option(help="The label to write, and to narrow reads by.")] = None,
     project: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="FOLDER",
             help="Serve a coding agent: the label --agent is this folder's project, --user your own name unless given.",
         ),
     ] = None,
-    read_only: Annotated[bool, typer.Option("--read-only", help="Offer only the tools that change nothing.")] = False,
+    read_only: Annotated[bool, Option("--read-only", help="Offer only the tools that change nothing.")] = False,
     tools: Tools = "core",
-    http: Annotated[bool, typer.Option("--http", help="Serve by HTTP, not over the standard streams.")] = False,
-    host: Annotated[str, typer.Option(help="With --http: the address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="With --http: the port; 0 takes a free one.")] = 8766,
+    http: Annotated[bool, Option("--http", help="Serve by HTTP, not over the standard streams.")] = False,
+    host: Annotated[str, Option(help="With --http: the address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, Option(min=0, max=65535, help="With --http: the port; 0 takes a free one.")] = 8766,
     allow_host: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="With --http: a name that clients call this server by. Repeatable."),
-    ] = None,
+        tuple[str, ...],
+        Option(metavar="NAME", help="With --http: a name that clients call this server by. Repeatable."),
+    ] = (),
     require_token: Annotated[
-        bool, typer.Option("--require-token", help="With --http: ask callers on this machine for a token too.")
+        bool, Option("--require-token", help="With --http: ask callers on this machine for a token too.")
     ] = False,
 ) -> None:
     """Serve this memory to MCP clients: over the standard streams, or by HTTP.
@@ -81,10 +78,10 @@ def mcp(
                 right=right,
                 open=not require_token,
             )
-            await serve_http(gate, tools=tools, host=host, port=port, hosts=allow_host or (), ready=_announce)
+            await serve_http(gate, tools=tools, host=host, port=port, hosts=allow_host, ready=_announce)
 
     run(work)
 
 
 def _announce(url: str) -> None:
-    typer.echo(f"Serving MCP at {url} (Ctrl-C stops it)", err=True)
+    click.echo(f"Serving MCP at {url} (Ctrl-C stops it)", err=True)

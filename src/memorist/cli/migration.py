@@ -3,8 +3,9 @@
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+import click
 
+from memorist.cli.declaring import Argument, Option, command
 from memorist.cli.options import AsJson
 from memorist.cli.progress import records_bar
 from memorist.cli.running import confirm, fail, run
@@ -16,22 +17,18 @@ if TYPE_CHECKING:
     from memorist.scope import Wall
     from memorist.stores import Store
 
-__all__ = ["register"]
+__all__ = ["migrate"]
 
 _MOST_SHOWN = 20
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to `app`."""
-    app.command()(migrate)
-
-
+@command()
 def migrate(
-    context: typer.Context,
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="The store to copy from: a file or a URL.")],
-    target: Annotated[str, typer.Argument(metavar="TARGET", help="The store to copy to: a file or a URL.")],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would be copied.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    context: click.Context,
+    source: Annotated[str, Argument(metavar="SOURCE", help="The store to copy from: a file or a URL.")],
+    target: Annotated[str, Argument(metavar="TARGET", help="The store to copy to: a file or a URL.")],
+    dry_run: Annotated[bool, Option("--dry-run", help="Only tell what would be copied.")] = False,
+    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
     json: AsJson = False,
 ) -> None:
     """Copy everything from one store to another: all tenants, users and records, with their vectors.
@@ -62,7 +59,7 @@ def migrate(
             }
         )
     else:
-        typer.echo(f"{report.copied:,} copied, {report.existing:,} there already, of {report.records:,}")
+        click.echo(f"{report.copied:,} copied, {report.existing:,} there already, of {report.records:,}")
     if not report.verified:
         names = ", ".join(f"{wall.tenant}/{wall.user or '(shared)'}" for wall in report.differing[:_MOST_SHOWN])
         raise fail(
@@ -70,21 +67,21 @@ def migrate(
             "wrote meanwhile, or the target had records of its own; run it again, with no writer"
         )
     if not json:
-        typer.echo("Verified: both hold the same, by count and checksum")
+        click.echo("Verified: both hold the same, by count and checksum")
 
 
-def _url(context: typer.Context, url: str) -> str:
+def _url(context: click.Context, url: str) -> str:
     settings = context.obj.settings().with_given(url=url)
     return str(settings.url)
 
 
-def _store(context: typer.Context, url: str) -> "Store":
+def _store(context: click.Context, url: str) -> "Store":
     from memorist.stores import open_store
 
     return open_store(context.obj.settings().with_given(url=url))
 
 
-async def _survey(context: typer.Context, source: str) -> "dict[Wall, int]":
+async def _survey(context: click.Context, source: str) -> "dict[Wall, int]":
     from memorist.files.migration import survey
 
     store = _store(context, source)
@@ -95,7 +92,7 @@ async def _survey(context: typer.Context, source: str) -> "dict[Wall, int]":
         await store.close()
 
 
-async def _migrate(context: typer.Context, source: str, target: str) -> "MigrationReport":
+async def _migrate(context: click.Context, source: str, target: str) -> "MigrationReport":
     from memorist.files.migration import migrate
     from memorist.stores import file_of
 
@@ -120,4 +117,4 @@ def _show(source: str, target: str, sizes: "dict[Wall, int]", *, as_json: bool) 
         shown.add_row(clean(wall.tenant), clean(wall.user or "(shared)"), f"{size:,}")
     print_table(shown)
     more = f", {len(sizes) - _MOST_SHOWN:,} scopes not shown" if len(sizes) > _MOST_SHOWN else ""
-    typer.echo(f"{counted(sum(sizes.values()), 'record')} from {shown_url(source)} to {shown_url(target)}{more}")
+    click.echo(f"{counted(sum(sizes.values()), 'record')} from {shown_url(source)} to {shown_url(target)}{more}")

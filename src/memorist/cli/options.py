@@ -3,8 +3,9 @@
 import json
 from typing import Annotated, Any, Literal, TypeAlias
 
-import typer
+import click
 
+from memorist.cli.declaring import Argument, Option
 from memorist.records import Kind
 
 __all__ = [
@@ -37,47 +38,47 @@ def json_object(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise typer.BadParameter(f"this is not JSON: {error}") from error
+        raise click.BadParameter(f"this is not JSON: {error}") from error
     if not isinstance(value, dict):
-        raise typer.BadParameter('give a JSON object, such as {"trip": "Lisbon"}')
+        raise click.BadParameter('give a JSON object, such as {"trip": "Lisbon"}')
     return value
 
 
-AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
-Cue: TypeAlias = Annotated[str | None, typer.Option(help="What recall matches instead: a question, a situation.")]
+AsJson: TypeAlias = Annotated[bool, Option("--json", help="Print JSON, for programs.")]
+Cue: TypeAlias = Annotated[str | None, Option(help="What recall matches instead: a question, a situation.")]
 Expires: TypeAlias = Annotated[
-    str | None, typer.Option("--expires", metavar="WHEN", help="When it expires: 90d, 12h, or a date.")
+    str | None, Option("--expires", metavar="WHEN", help="When it expires: 90d, 12h, or a date.")
 ]
-Id: TypeAlias = Annotated[str, typer.Argument(metavar="ID", help="The id of a memory.")]
-Limit: TypeAlias = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many at most.")]
+Id: TypeAlias = Annotated[str, Argument(metavar="ID", help="The id of a memory.")]
+Limit: TypeAlias = Annotated[int, Option("--limit", "-n", min=1, help="How many at most.")]
 Metadata: TypeAlias = Annotated[
-    dict[str, Any] | None, typer.Option(parser=json_object, metavar="JSON", help="Fields of your own, an object.")
+    dict[str, Any] | None, Option(parser=json_object, metavar="JSON", help="Fields of your own, an object.")
 ]
-Source: TypeAlias = Annotated[str | None, typer.Option(help="Who or what says so.")]
+Source: TypeAlias = Annotated[str | None, Option(help="Who or what says so.")]
 Tools: TypeAlias = Annotated[
     Literal["core", "all"],
-    typer.Option(help="For MCP: core is the five tools a model needs, in few tokens; all is every one, and a prompt."),
+    Option(help="For MCP: core is the five tools a model needs, in few tokens; all is every one, and a prompt."),
 ]
 User: TypeAlias = Annotated[
     str | None,
-    typer.Option("--user", "-u", envvar="MEMORIST_USER", help="Whose records. Without it, those that all users share."),
+    Option("--user", "-u", envvar="MEMORIST_USER", help="Whose records. Without it, those that all users share."),
 ]
 
 # What narrows.
-Agent: TypeAlias = Annotated[str | None, typer.Option(help="Only what this agent stored.")]
-AsOf: TypeAlias = Annotated[str | None, typer.Option(help="As of this time: the facts that held then.")]
-Everyone: TypeAlias = Annotated[bool, typer.Option("--everyone", help="All users of the tenant.")]
-Kinds: TypeAlias = Annotated[list[Kind] | None, typer.Option("--kind", "-k", help="Only this kind. May be repeated.")]
-OneKind: TypeAlias = Annotated[Kind, typer.Option("--kind", "-k", help="What it is.")]
-Session: TypeAlias = Annotated[str | None, typer.Option("--session", "-s", help="Only this conversation.")]
-Shared: TypeAlias = Annotated[bool, typer.Option("--shared", help="Also what all users share.")]
-Since: TypeAlias = Annotated[str | None, typer.Option(help="Only from this time on: 2024-05-01, 7d or '7 days ago'.")]
-Superseded: TypeAlias = Annotated[bool, typer.Option("--superseded", help="Also those whose place another took.")]
-Until: TypeAlias = Annotated[str | None, typer.Option(help="Only before this time, likewise.")]
+Agent: TypeAlias = Annotated[str | None, Option(help="Only what this agent stored.")]
+AsOf: TypeAlias = Annotated[str | None, Option(help="As of this time: the facts that held then.")]
+Everyone: TypeAlias = Annotated[bool, Option("--everyone", help="All users of the tenant.")]
+Kinds: TypeAlias = Annotated[tuple[Kind, ...], Option("--kind", "-k", help="Only this kind. May be repeated.")]
+OneKind: TypeAlias = Annotated[Kind, Option("--kind", "-k", help="What it is.")]
+Session: TypeAlias = Annotated[str | None, Option("--session", "-s", help="Only this conversation.")]
+Shared: TypeAlias = Annotated[bool, Option("--shared", help="Also what all users share.")]
+Since: TypeAlias = Annotated[str | None, Option(help="Only from this time on: 2024-05-01, 7d or '7 days ago'.")]
+Superseded: TypeAlias = Annotated[bool, Option("--superseded", help="Also those whose place another took.")]
+Until: TypeAlias = Annotated[str | None, Option(help="Only before this time, likewise.")]
 Verified: TypeAlias = Annotated[
-    bool | None, typer.Option("--verified/--unverified", help="Only what someone has checked, or has not.")
+    bool | None, Option("--verified/--unverified", help="Only what someone has checked, or has not.")
 ]
 Where: TypeAlias = Annotated[
     dict[str, Any] | None,
-    typer.Option(parser=json_object, metavar="JSON", help='Only with such metadata: {"nights": {"$gte": 3}}.'),
+    Option(parser=json_object, metavar="JSON", help='Only with such metadata: {"nights": {"$gte": 3}}.'),
 ]

@@ -2,8 +2,9 @@
 
 from typing import Annotated, Literal, TypeAlias
 
-import typer
+import click
 
+from memorist.cli.declaring import Argument, Option, command
 from memorist.cli.options import (
     Agent,
     AsJson,
@@ -33,24 +34,19 @@ from memorist.cli.showing import (
 )
 from memorist.errors import NotFoundError
 
-__all__ = ["register"]
+__all__ = ["browse", "context", "count", "get", "history", "recall", "recent"]
 
 Mode: TypeAlias = Literal["hybrid", "dense", "lexical"]
 Order: TypeAlias = Literal["newest", "oldest", "key"]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to `app`."""
-    for command in (recall, context, recent, browse, get, count, history):
-        app.command()(command)
-
-
+@command()
 def recall(
-    context: typer.Context,
-    question: Annotated[str, typer.Argument(help="A question, or any text; - reads the standard input.")],
+    context: click.Context,
+    question: Annotated[str, Argument(help="A question, or any text; - reads the standard input.")],
     user: User = None,
     limit: Limit = 5,
-    kind: Kinds = None,
+    kind: Kinds = (),
     session: Session = None,
     agent: Agent = None,
     where: Where = None,
@@ -59,11 +55,11 @@ def recall(
     as_of: AsOf = None,
     verified: Verified = None,
     shared: Shared = False,
-    min_score: Annotated[float, typer.Option(min=0, max=1, help="Leave out what scores less.")] = 0.0,
-    min_similarity: Annotated[float, typer.Option(min=0, max=1, help="Leave out what is less similar.")] = 0.0,
-    mode: Annotated[Mode, typer.Option(help="dense is meaning alone, lexical words alone.")] = "hybrid",
-    now: Annotated[str | None, typer.Option(help="When it is asked: what “last week” in it counts from.")] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Show what each part of the ranking gave.")] = False,
+    min_score: Annotated[float, Option(min=0, max=1, help="Leave out what scores less.")] = 0.0,
+    min_similarity: Annotated[float, Option(min=0, max=1, help="Leave out what is less similar.")] = 0.0,
+    mode: Annotated[Mode, Option(help="dense is meaning alone, lexical words alone.")] = "hybrid",
+    now: Annotated[str | None, Option(help="When it is asked: what “last week” in it counts from.")] = None,
+    explain: Annotated[bool, Option("--explain", help="Show what each part of the ranking gave.")] = False,
     json: AsJson = False,
 ) -> None:
     """Find the memories that matter to a question, by meaning and by words."""
@@ -92,15 +88,14 @@ def recall(
     run(work)
 
 
+@command()
 def context(
-    context: typer.Context,
-    question: Annotated[str, typer.Argument(help="A question or a task; - reads the standard input.")],
+    context: click.Context,
+    question: Annotated[str, Argument(help="A question or a task; - reads the standard input.")],
     user: User = None,
-    tokens: Annotated[int, typer.Option(min=32, help="The most that the text may take.")] = 600,
-    known: Annotated[
-        list[str] | None, typer.Option(help="An id or a text to leave out, known already; several times.")
-    ] = None,
-    kind: Kinds = None,
+    tokens: Annotated[int, Option(min=32, help="The most that the text may take.")] = 600,
+    known: Annotated[tuple[str, ...], Option(help="An id or a text to leave out, known already; several times.")] = (),
+    kind: Kinds = (),
     session: Session = None,
     agent: Agent = None,
     where: Where = None,
@@ -109,7 +104,7 @@ def context(
     as_of: AsOf = None,
     verified: Verified = None,
     shared: Shared = False,
-    explain: Annotated[bool, typer.Option("--explain", help="Show which memories it tells, and why.")] = False,
+    explain: Annotated[bool, Option("--explain", help="Show which memories it tells, and why.")] = False,
     json: AsJson = False,
 ) -> None:
     """Print what an agent would be told for a question, within a budget of tokens."""
@@ -127,7 +122,7 @@ def context(
             verified=verified,
         )
         async with opened(context, user, at_server=True) as memory:
-            told = await memory.context(query, tokens=tokens, known=known or (), shared=shared, **options)
+            told = await memory.context(query, tokens=tokens, known=known, shared=shared, **options)
             if not told.items:
                 await tell_of_others(memory)
         print_context(told, as_json=json, explain=explain)
@@ -135,11 +130,12 @@ def context(
     run(work)
 
 
+@command()
 def recent(
-    context: typer.Context,
+    context: click.Context,
     user: User = None,
     limit: Limit = 10,
-    kind: Kinds = None,
+    kind: Kinds = (),
     session: Session = None,
     agent: Agent = None,
     where: Where = None,
@@ -164,13 +160,14 @@ def recent(
     run(work)
 
 
+@command()
 def browse(
-    context: typer.Context,
+    context: click.Context,
     user: User = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many on a page.")] = 20,
-    order: Annotated[Order, typer.Option(help="What comes first.")] = "newest",
-    cursor: Annotated[str | None, typer.Option(help="Where the page before ended, as it said.")] = None,
-    kind: Kinds = None,
+    limit: Annotated[int, Option("--limit", "-n", min=1, help="How many on a page.")] = 20,
+    order: Annotated[Order, Option(help="What comes first.")] = "newest",
+    cursor: Annotated[str | None, Option(help="Where the page before ended, as it said.")] = None,
+    kind: Kinds = (),
     session: Session = None,
     agent: Agent = None,
     where: Where = None,
@@ -178,7 +175,7 @@ def browse(
     until: Until = None,
     as_of: AsOf = None,
     verified: Verified = None,
-    key_prefix: Annotated[str | None, typer.Option(help="Only keys, such as topics' names, that begin so.")] = None,
+    key_prefix: Annotated[str | None, Option(help="Only keys, such as topics' names, that begin so.")] = None,
     superseded: Superseded = False,
     shared: Shared = False,
     everyone: Everyone = False,
@@ -207,12 +204,13 @@ def browse(
             return
         print_records(page.records, whose=shared or everyone)
         if page.next is not None:
-            typer.echo(f"More: --cursor {page.next}")
+            click.echo(f"More: --cursor {page.next}")
 
     run(work)
 
 
-def get(context: typer.Context, id: Id, user: User = None, json: AsJson = False) -> None:
+@command()
+def get(context: click.Context, id: Id, user: User = None, json: AsJson = False) -> None:
     """Show one memory with all its fields."""
 
     async def work() -> None:
@@ -225,10 +223,11 @@ def get(context: typer.Context, id: Id, user: User = None, json: AsJson = False)
     run(work)
 
 
+@command()
 def count(
-    context: typer.Context,
-    user: Annotated[str | None, typer.Option("--user", "-u", help="Whose; without it, of all users.")] = None,
-    kind: Kinds = None,
+    context: click.Context,
+    user: Annotated[str | None, Option("--user", "-u", help="Whose; without it, of all users.")] = None,
+    kind: Kinds = (),
     session: Session = None,
     agent: Agent = None,
     where: Where = None,
@@ -254,12 +253,13 @@ def count(
         )
         async with opened(context, user) as memory:
             number = await memory.count(everyone=user is None, superseded=superseded, **options)
-        print_json(number) if json else typer.echo(counted(number, "record"))
+        print_json(number) if json else click.echo(counted(number, "record"))
 
     run(work)
 
 
-def history(context: typer.Context, id: Id, user: User = None, json: AsJson = False) -> None:
+@command()
+def history(context: click.Context, id: Id, user: User = None, json: AsJson = False) -> None:
     """Show every change of a memory: what, when and by whom."""
 
     async def work() -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import typer
+import click
 
 from memorist.errors import (
     FormatError,
@@ -62,7 +62,7 @@ class Options:
 
 @asynccontextmanager
 async def opened(
-    context: typer.Context,
+    context: click.Context,
     user: str | None = None,
     *,
     new: bool = False,
@@ -130,7 +130,7 @@ async def tell_of_others(memory: "Memory") -> None:
     if await memory.count(superseded=True):
         return
     if memory.scope.user is not None:
-        typer.echo(f"User {memory.scope.user!r} has no records here", err=True)
+        click.echo(f"User {memory.scope.user!r} has no records here", err=True)
         return
     try:
         users = await memory.users()
@@ -139,7 +139,7 @@ async def tell_of_others(memory: "Memory") -> None:
     named = [user for user, count in users.items() if user is not None and count]
     if named:
         shown = ", ".join(repr(user) for user in named[:_MOST_USERS]) + (", …" if len(named) > _MOST_USERS else "")
-        typer.echo(f"No records are shared by all users; these have their own: {shown}. Ask with --user NAME", err=True)
+        click.echo(f"No records are shared by all users; these have their own: {shown}. Ask with --user NAME", err=True)
 
 
 def run(work: Callable[[], Awaitable[_T]]) -> _T:
@@ -170,10 +170,10 @@ def _foreseen() -> Iterator[None]:
         raise fail(f"{where}{error.strerror or error}") from error
 
 
-def fail(reason: str, code: int = EXIT_FAILED) -> typer.Exit:
+def fail(reason: str, code: int = EXIT_FAILED) -> click.exceptions.Exit:
     """Print an error on stderr in one line, and return the exception to raise."""
-    typer.echo(f"error: {' '.join(reason.split())}", err=True)
-    return typer.Exit(code)
+    click.echo(f"error: {' '.join(reason.split())}", err=True)
+    return click.exceptions.Exit(code)
 
 
 def text_or_stdin(text: str) -> str:
@@ -190,10 +190,10 @@ def text_or_stdin(text: str) -> str:
 def confirm(question: str) -> None:
     """Ask for confirmation; raise unless the user is at a terminal and confirms."""
     if not sys.stdin.isatty():
-        raise typer.BadParameter("nobody is here to be asked; give --yes", param_hint="--yes")
+        raise click.BadParameter("nobody is here to be asked; give --yes", param_hint="--yes")
     try:
-        sure = typer.confirm(question)
-    except typer.Abort:  # Ctrl-C, or the end of the input
+        sure = click.confirm(question)
+    except click.Abort:  # Ctrl-C, or the end of the input
         raise fail("interrupted; nothing was done", EXIT_INTERRUPTED) from None
     if not sure:
         raise fail("not confirmed; nothing was done")

@@ -5,8 +5,9 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING, Annotated, Literal, cast
 
-import typer
+import click
 
+from memorist.cli.declaring import Option, command
 from memorist.cli.options import Tools
 from memorist.cli.running import Options, run
 from memorist.cli.servers import announced
@@ -19,42 +20,38 @@ if TYPE_CHECKING:
     from memorist.memory import Memory
     from memorist.serve.observability import Observer
 
-__all__ = ["register"]
+__all__ = ["serve"]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to `app`."""
-    app.command()(serve)
-
-
+@command()
 def serve(
-    context: typer.Context,
-    host: Annotated[str, typer.Option(envvar="MEMORIST_HOST", help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(envvar="MEMORIST_PORT", min=0, max=65535, help="0 takes a free one.")] = 8765,
+    context: click.Context,
+    host: Annotated[str, Option(envvar="MEMORIST_HOST", help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, Option(envvar="MEMORIST_PORT", min=0, max=65535, help="0 takes a free one.")] = 8765,
     require_token: Annotated[
-        bool, typer.Option("--require-token", help="Ask for a token on this machine's own addresses too.")
+        bool, Option("--require-token", help="Ask for a token on this machine's own addresses too.")
     ] = False,
-    concurrency: Annotated[int, typer.Option(min=1, help="Most requests at once.")] = 256,
-    body_mib: Annotated[int, typer.Option("--body-mib", min=1, help="Largest body of a request, in MiB.")] = 10,
-    timeout: Annotated[float, typer.Option(min=0.1, help="Longest time of a request, in seconds.")] = 60.0,
+    concurrency: Annotated[int, Option(min=1, help="Most requests at once.")] = 256,
+    body_mib: Annotated[int, Option("--body-mib", min=1, help="Largest body of a request, in MiB.")] = 10,
+    timeout: Annotated[float, Option(min=0.1, help="Longest time of a request, in seconds.")] = 60.0,
     tools: Tools = "core",
     trust_proxy: Annotated[
-        list[str] | None,
-        typer.Option(
+        tuple[str, ...],
+        Option(
             metavar="ADDRESS",
             envvar="MEMORIST_TRUST_PROXY",
             help="A proxy in front, whose X-Forwarded-Proto and X-Forwarded-For are believed. Repeatable.",
         ),
-    ] = None,
+    ] = (),
     log_format: Annotated[
         str | None,
-        typer.Option(
+        Option(
             envvar="MEMORIST_LOG_FORMAT",
             help="text or json: write a line to stderr for each request. Without it, only what goes wrong is written.",
         ),
     ] = None,
     log_names: Annotated[
-        bool, typer.Option("--log-names", help="Write tenants' and users' names to those lines too.")
+        bool, Option("--log-names", help="Write tenants' and users' names to those lines too.")
     ] = False,
 ) -> None:
     """Serve REST, the web console and, where the extra mcp is installed, MCP. Other machines need a token: see
@@ -89,16 +86,16 @@ def serve(
                         memory, open=open_here, limits=limits, observer=observer, more=routes, settings=told
                     )
                     url = url_of(host, listening)
-                    typer.echo(f"Serving at {url} (Ctrl-C ends it)")
+                    click.echo(f"Serving at {url} (Ctrl-C ends it)")
                     if routes:
-                        typer.echo(f"For MCP clients: {url}/mcp")
+                        click.echo(f"For MCP clients: {url}/mcp")
                     with (
                         announced(url, options.settings().url, default=_is_default(options))
                         if open_here
                         else nullcontext()
                     ):
-                        await answer(app, listening, proxies=trust_proxy or ())
-        typer.echo("Ended; everything acknowledged is stored")
+                        await answer(app, listening, proxies=trust_proxy)
+        click.echo("Ended; everything acknowledged is stored")
 
     run(work)
 

@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
+from memorist.cli.declaring import command
 from memorist.cli.options import AsJson
 from memorist.cli.running import Options, run
 from memorist.cli.showing import clean, print_json, print_table, shown_url, table
@@ -15,14 +16,9 @@ from memorist.errors import InvalidInputError
 if TYPE_CHECKING:
     from memorist.config import Settings
 
-__all__ = ["file_options", "options_of", "register"]
+__all__ = ["config", "file_options", "options_of"]
 
 _PREFIX = "MEMORIST_"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to `app`."""
-    app.command()(config)
 
 
 def file_options(file: Path) -> dict[str, Any]:
@@ -35,7 +31,7 @@ def file_options(file: Path) -> dict[str, Any]:
         return {}
 
 
-def options_of(context: typer.Context, said: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def options_of(context: click.Context, said: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the values in `said` for the subcommand that was named, as `default_map` takes them.
 
     `said` names options by their environment variables.
@@ -47,9 +43,9 @@ def options_of(context: typer.Context, said: Mapping[str, Any]) -> dict[str, dic
     return {command: {parameter.name: said[name] for name, parameter in variables if name in said}}
 
 
-def _all_variables(context: typer.Context) -> Iterator[tuple[str, Any]]:
-    for command in getattr(context.find_root().command, "commands", {}).values():
-        yield from _variables(command)
+def _all_variables(context: click.Context) -> Iterator[tuple[str, Any]]:
+    for each in getattr(context.find_root().command, "commands", {}).values():
+        yield from _variables(each)
 
 
 def _variables(command: Any) -> Iterator[tuple[str, Any]]:
@@ -59,7 +55,8 @@ def _variables(command: Any) -> Iterator[tuple[str, Any]]:
             yield parameter.envvar.removeprefix(_PREFIX).lower(), parameter
 
 
-def config(context: typer.Context, json: AsJson = False) -> None:
+@command()
+def config(context: click.Context, json: AsJson = False) -> None:
     """Show every setting, and whether a flag, the environment, the file or the default says so."""
 
     async def work() -> None:
@@ -72,12 +69,12 @@ def config(context: typer.Context, json: AsJson = False) -> None:
         for row in rows:
             shown.add_row(row["setting"], row["from"], clean("" if row["value"] is None else str(row["value"])))
         print_table(shown)
-        typer.echo(f"File: {options.file}" + ("" if options.file.is_file() else " (not there)"))
+        click.echo(f"File: {options.file}" + ("" if options.file.is_file() else " (not there)"))
 
     run(work)
 
 
-def _layers(context: typer.Context, options: Options) -> Iterator[tuple[str, Any, str]]:
+def _layers(context: click.Context, options: Options) -> Iterator[tuple[str, Any, str]]:
     """Yield each setting, its value, and the layer that sets it."""
     from memorist.config import COMMAND_NAMES, NAMES, from_environment, from_file
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 from memorist.records import Change, Hit, Record
 from memorist.results import Context
@@ -58,12 +58,12 @@ def print_table(shown: "Table") -> None:
     with out.capture() as captured:
         out.print(shown)
     for line in captured.get().splitlines():
-        typer.echo(line.rstrip())
+        click.echo(line.rstrip())
 
 
 def print_json(value: Any) -> None:
     """Print a value as JSON."""
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
+    click.echo(json.dumps(value, ensure_ascii=False, indent=2))
 
 
 def print_hits(hits: Sequence[Hit], *, as_json: bool, explain: bool, whose: bool) -> None:
@@ -72,7 +72,7 @@ def print_hits(hits: Sequence[Hit], *, as_json: bool, explain: bool, whose: bool
         print_json([hit.to_dict() for hit in hits])
         return
     if not hits:
-        typer.echo("Nothing found.")
+        click.echo("Nothing found.")
         return
     shown = table("Score", "Similarity", "When", "What")
     shown.columns[0].justify = shown.columns[1].justify = "right"
@@ -90,9 +90,9 @@ def print_context(told: Context, *, as_json: bool, explain: bool) -> None:
     if as_json:
         print_json(told.to_dict())
         return
-    typer.echo(clean(told.text) or "Nothing to tell.")
+    click.echo(clean(told.text) or "Nothing to tell.")
     if explain:
-        typer.echo(f"\n{told.tokens:,} tokens, confidence {told.confidence:.2f}")
+        click.echo(f"\n{told.tokens:,} tokens, confidence {told.confidence:.2f}")
         shown = table("Why", "Score", "What")
         for item in told.items:
             shown.add_row(item.why, f"{item.score:.2f}", _described(item.record))
@@ -102,7 +102,7 @@ def print_context(told: Context, *, as_json: bool, explain: bool) -> None:
 def print_records(records: Sequence[Record], *, whose: bool) -> None:
     """Print records in the given order; `whose` adds the owner of each."""
     if not records:
-        typer.echo("Nothing here yet.")
+        click.echo("Nothing here yet.")
         return
     shown = table("When", "Kind", "What")
     for record in records:

@@ -1,12 +1,18 @@
-"""Which module of this package holds which command: it is imported when the command is first looked up."""
+"""Which module of this package holds which command: it is imported when the command is first run."""
 
+import inspect
 from collections.abc import Iterator, Mapping
 from importlib import import_module
-from typing import Any
+from importlib.util import find_spec
+from types import CodeType
+from typing import TYPE_CHECKING, cast
 
-import typer
+import click
 
-__all__ = ["Commands", "new_typer"]
+if TYPE_CHECKING:
+    from importlib.abc import InspectLoader
+
+__all__ = ["Commands"]
 
 _MODULES: Mapping[str, str] = {
     "demo": "demo",
@@ -28,23 +34,16 @@ _MODULES: Mapping[str, str] = {
     "token": "token",
     "training": "mango",
 }
-_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
+_MODULE_OF = {name: f"memorist.cli.{module}" for module, names in _MODULES.items() for name in names.split()}
 
 
-class Commands(Mapping[str, Any]):
-    """The commands by name, in the order of the help."""
+class Commands(Mapping[str, click.Command]):
+    """The commands by name, in the order of the help. Each is a function of its own name; `import` is `import_`."""
 
-    def __init__(self) -> None:
-        self._loaded: dict[str, Any] = {}
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in self._loaded:
-            module = import_module(f"memorist.cli.{_MODULE_OF[name]}")
-            part = new_typer()
-            part.callback()(lambda: None)  # so that one command alone makes a group too
-            module.register(part)
-            self._loaded.update(typer.main.get_group(part).commands)
-        return self._loaded[name]
+    def __getitem__(self, name: str) -> click.Command:
+        module = import_module(_MODULE_OF[name])
+        found: click.Command = getattr(module, name, None) or getattr(module, f"{name}_")
+        return found
 
     def __iter__(self) -> Iterator[str]:
         return iter(_MODULE_OF)
@@ -52,7 +51,15 @@ class Commands(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(_MODULE_OF)
 
+    def help_of(self, name: str) -> str:
+        """Return the help of a command: its docstring, from the compiled module, which is not run for it.
 
-def new_typer(**settings: Any) -> typer.Typer:
-    """Return an empty `Typer` whose commands look like all commands of this program."""
-    return typer.Typer(rich_markup_mode="markdown", pretty_exceptions_enable=False, **settings)
+        Raises:
+            KeyError: there is no such command.
+        """
+        spec = find_spec(_MODULE_OF[name])
+        assert spec is not None
+        code = cast("InspectLoader", spec.loader).get_code(spec.name)
+        assert code is not None
+        found = (each for each in code.co_consts if isinstance(each, CodeType) and each.co_name.rstrip("_") == name)
+        return inspect.cleandoc(next(found).co_consts[0])

@@ -2,36 +2,35 @@
 
 from typing import Annotated
 
-import typer
+import click
 
+from memorist.cli.declaring import Argument, Option, group
 from memorist.cli.options import AsJson
 from memorist.cli.running import Options, check_exists, run
 from memorist.cli.showing import clean, print_json, print_table, table
 
-__all__ = ["register"]
-
-app = typer.Typer(help="Tokens for `memorist serve`.", no_args_is_help=True)
+__all__ = ["token"]
 
 
-def register(root: typer.Typer) -> None:
-    """Add the commands to `root`, as a group."""
-    root.add_typer(app, name="token")
+@group
+def token() -> None:
+    """Tokens for `memorist serve`."""
 
 
-@app.command()
+@token.subcommand()
 def create(
-    context: typer.Context,
-    name: Annotated[str, typer.Argument(help="A name for it, to revoke it by.")],
+    context: click.Context,
+    name: Annotated[str, Argument(help="A name for it, to revoke it by.")],
     user: Annotated[
         str | None,
-        typer.Option("--user", "-u", help="The one user it is for. Without it, a request names the user."),
+        Option("--user", "-u", help="The one user it is for. Without it, a request names the user."),
     ] = None,
-    right: Annotated[str, typer.Option("--right", "-r", help="metrics, read, write or admin.")] = "write",
+    right: Annotated[str, Option("--right", "-r", help="metrics, read, write or admin.")] = "write",
     expires: Annotated[
-        str | None, typer.Option(help="Until when it holds: 90d, 12h, or a date. Without it, until it is revoked.")
+        str | None, Option(help="Until when it holds: 90d, 12h, or a date. Without it, until it is revoked.")
     ] = None,
     all_tenants: Annotated[
-        bool, typer.Option("--all-tenants", help="For an operator: every tenant, and the store as a whole.")
+        bool, Option("--all-tenants", help="For an operator: every tenant, and the store as a whole.")
     ] = False,
     json: AsJson = False,
 ) -> None:
@@ -48,14 +47,14 @@ def create(
         if json:
             print_json({"token": secret, **token.to_dict()})
             return
-        typer.echo(secret)
-        typer.echo("This is shown once; only its hash is kept.", err=True)
+        click.echo(secret)
+        click.echo("This is shown once; only its hash is kept.", err=True)
 
     run(work)
 
 
-@app.command(name="list")
-def list_(context: typer.Context, json: AsJson = False) -> None:
+@token.subcommand("list")
+def list_(context: click.Context, json: AsJson = False) -> None:
     """Show the tokens of this database, without what is secret."""
 
     async def work() -> None:
@@ -70,7 +69,7 @@ def list_(context: typer.Context, json: AsJson = False) -> None:
             print_json([token.to_dict() for token in tokens])
             return
         if not tokens:
-            typer.echo("No tokens here.")
+            click.echo("No tokens here.")
             return
         shown = table("Name", "Right", "Tenant", "User", "Expires")
         for token in tokens:
@@ -88,8 +87,8 @@ def list_(context: typer.Context, json: AsJson = False) -> None:
     run(work)
 
 
-@app.command()
-def revoke(context: typer.Context, name: Annotated[str, typer.Argument(help="The token's name, or its id.")]) -> None:
+@token.subcommand()
+def revoke(context: click.Context, name: Annotated[str, Argument(help="The token's name, or its id.")]) -> None:
     """Make a token worthless, at once."""
 
     async def work() -> None:
@@ -100,6 +99,6 @@ def revoke(context: typer.Context, name: Annotated[str, typer.Argument(help="The
         check_exists(settings.url)
         async with Memory.open(settings=settings) as memory:
             token = await Tokens(memory).revoke(name)
-        typer.echo(f"Revoked {token.grant.name}")
+        click.echo(f"Revoked {token.grant.name}")
 
     run(work)

@@ -2,29 +2,28 @@
 
 from typing import Annotated, TypeAlias
 
-import typer
+import click
 
+from memorist.cli.declaring import Argument, group
 from memorist.cli.options import AsJson, User
 from memorist.cli.running import opened, run, tell_of_others, text_or_stdin
 from memorist.cli.showing import clean, print_json, print_table, table
 from memorist.errors import NotFoundError
 
-__all__ = ["register"]
+__all__ = ["topics"]
 
-Topic: TypeAlias = Annotated[str, typer.Argument(help="The topic's name, exactly.")]
-
-app = typer.Typer(help="Standing values under exact names.", no_args_is_help=True)
+Topic: TypeAlias = Annotated[str, Argument(help="The topic's name, exactly.")]
 
 
-def register(root: typer.Typer) -> None:
-    """Add the commands to `root`, as a group."""
-    root.add_typer(app, name="topics")
+@group
+def topics() -> None:
+    """Standing values under exact names."""
 
 
-@app.command(name="list")
+@topics.subcommand("list")
 def list_(
-    context: typer.Context,
-    prefix: Annotated[str, typer.Argument(help="Only names that begin so.")] = "",
+    context: click.Context,
+    prefix: Annotated[str, Argument(help="Only names that begin so.")] = "",
     user: User = None,
     json: AsJson = False,
 ) -> None:
@@ -41,13 +40,13 @@ def list_(
         shown = table("Topic", "Value")
         for name, value in found.items():
             shown.add_row(clean(name), clean(value))
-        print_table(shown) if found else typer.echo("No topics here.")
+        print_table(shown) if found else click.echo("No topics here.")
 
     run(work)
 
 
-@app.command()
-def get(context: typer.Context, topic: Topic, user: User = None, json: AsJson = False) -> None:
+@topics.subcommand()
+def get(context: click.Context, topic: Topic, user: User = None, json: AsJson = False) -> None:
     """Print the value of a topic."""
 
     async def work() -> None:
@@ -55,16 +54,16 @@ def get(context: typer.Context, topic: Topic, user: User = None, json: AsJson = 
             record = await memory.topics.record(topic)
         if record is None:
             raise NotFoundError(f"there is no topic {topic!r} here")
-        print_json(record.to_dict()) if json else typer.echo(record.content)
+        print_json(record.to_dict()) if json else click.echo(record.content)
 
     run(work)
 
 
-@app.command(name="set")
+@topics.subcommand("set")
 def set_(
-    context: typer.Context,
+    context: click.Context,
     topic: Topic,
-    value: Annotated[str, typer.Argument(help="Its value; - reads the standard input.")],
+    value: Annotated[str, Argument(help="Its value; - reads the standard input.")],
     user: User = None,
     json: AsJson = False,
 ) -> None:
@@ -74,19 +73,19 @@ def set_(
     async def work() -> None:
         async with opened(context, user, new=True) as memory:
             record = await memory.topics.set(topic, text)
-        print_json(record.to_dict()) if json else typer.echo(f"Set, as {record.id}")
+        print_json(record.to_dict()) if json else click.echo(f"Set, as {record.id}")
 
     run(work)
 
 
-@app.command()
-def delete(context: typer.Context, topic: Topic, user: User = None) -> None:
+@topics.subcommand()
+def delete(context: click.Context, topic: Topic, user: User = None) -> None:
     """Forget a topic."""
 
     async def work() -> None:
         async with opened(context, user) as memory:
             if not await memory.topics.delete(topic):
                 raise NotFoundError(f"there is no topic {topic!r} here")
-        typer.echo("Deleted")
+        click.echo("Deleted")
 
     run(work)

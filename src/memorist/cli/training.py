@@ -6,8 +6,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
-import typer
+import click
 
+from memorist.cli.declaring import Argument, Option, group
 from memorist.cli.files import write_new
 from memorist.cli.options import User
 from memorist.cli.progress import spinner
@@ -18,27 +19,25 @@ if TYPE_CHECKING:
     from memorist.adapters.mango import TrainingReport
     from memorist.adapters.mango.layered import LayeredMemory
 
-__all__ = ["register"]
+__all__ = ["mango"]
 
 _MOST_SHOWN = 20
 
 Folder: TypeAlias = Annotated[
     Path | None,
-    typer.Option(metavar="FOLDER", help="Mango's own Chroma folder; without it, the database is used."),
+    Option(metavar="FOLDER", help="Mango's own Chroma folder; without it, the database is used."),
 ]
-Collection: TypeAlias = Annotated[str, typer.Option(help="The collection's name in the folder.")]
-
-app = typer.Typer(help="Mango's memory: tool calls, texts and training examples.", no_args_is_help=True)
+Collection: TypeAlias = Annotated[str, Option(help="The collection's name in the folder.")]
 
 
-def register(root: typer.Typer) -> None:
-    """Add the commands to `root`, as a group."""
-    root.add_typer(app, name="mango")
+@group
+def mango() -> None:
+    """Mango's memory: tool calls, texts and training examples."""
 
 
 @asynccontextmanager
 async def _memory(
-    context: typer.Context, user: str | None, folder: Path | None, collection: str
+    context: click.Context, user: str | None, folder: Path | None, collection: str
 ) -> AsyncIterator["LayeredMemory"]:
     from memorist.adapters.mango import AgentMemory, ChromaAgentMemory
 
@@ -54,10 +53,10 @@ async def _memory(
         await chroma.close()
 
 
-@app.command()
+@mango.subcommand()
 def train(
-    context: typer.Context,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="The file; - reads the standard input.")],
+    context: click.Context,
+    file: Annotated[str, Argument(metavar="FILE", help="The file; - reads the standard input.")],
     persist_dir: Folder = None,
     collection: Collection = "mango_memory",
     user: User = None,
@@ -80,19 +79,19 @@ def train(
 
     report = run(work)
     bad = len(report.bad)
-    typer.echo(f"{report.imported:,} imported, {counted(bad, 'bad line')}")
+    click.echo(f"{report.imported:,} imported, {counted(bad, 'bad line')}")
     for line in report.bad[:_MOST_SHOWN]:
-        typer.echo(f"line {line.number}: {clean(line.reason)}", err=True)
+        click.echo(f"line {line.number}: {clean(line.reason)}", err=True)
     if bad > _MOST_SHOWN:
-        typer.echo(f"… and {bad - _MOST_SHOWN:,} more", err=True)
+        click.echo(f"… and {bad - _MOST_SHOWN:,} more", err=True)
     if bad:
-        raise typer.Exit(EXIT_BAD_LINES)
+        raise click.exceptions.Exit(EXIT_BAD_LINES)
 
 
-@app.command()
+@mango.subcommand()
 def export(
-    context: typer.Context,
-    file: Annotated[str, typer.Argument(metavar="[FILE]", help="A new file; by default the standard output.")] = "-",
+    context: click.Context,
+    file: Annotated[str, Argument(metavar="[FILE]", help="A new file; by default the standard output.")] = "-",
     persist_dir: Folder = None,
     collection: Collection = "mango_memory",
     user: User = None,
@@ -109,6 +108,6 @@ def export(
                 sys.stdout.buffer.flush()
                 return
             number = await write_new(Path(file).expanduser(), export_lines(memory)) + 1
-        typer.echo(f"{counted(number, 'entry', 'entries')} written to {file}")
+        click.echo(f"{counted(number, 'entry', 'entries')} written to {file}")
 
     run(work)

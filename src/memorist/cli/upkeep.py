@@ -2,25 +2,21 @@
 
 from typing import Annotated
 
-import typer
+import click
 
+from memorist.cli.declaring import Argument, command
 from memorist.cli.options import AsJson
 from memorist.cli.progress import records_bar, spinner
 from memorist.cli.running import opened, run
 from memorist.cli.showing import counted, print_json
 
-__all__ = ["register"]
+__all__ = ["backup", "reindex"]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to `app`."""
-    app.command()(backup)
-    app.command()(reindex)
-
-
+@command()
 def backup(
-    context: typer.Context,
-    target: Annotated[str, typer.Argument(metavar="TARGET", help="A new file.")],
+    context: click.Context,
+    target: Annotated[str, Argument(metavar="TARGET", help="A new file.")],
     json: AsJson = False,
 ) -> None:
     """Copy the whole database while it is in use, and check the copy."""
@@ -29,18 +25,19 @@ def backup(
         async with opened(context) as memory:
             with spinner("Copying"):
                 copy = await memory.backup(target)
-        print_json({"path": str(copy)}) if json else typer.echo(f"Copied to {copy}")
+        print_json({"path": str(copy)}) if json else click.echo(f"Copied to {copy}")
 
     run(work)
 
 
-def reindex(context: typer.Context, json: AsJson = False) -> None:
+@command()
+def reindex(context: click.Context, json: AsJson = False) -> None:
     """Make all vectors anew with the embedder that is set now; goes on where it was interrupted."""
 
     async def work() -> None:
         async with opened(context, reindexing=True) as memory:
             with records_bar("Embedding") as progress:
                 number = await memory.reindex(progress)
-        print_json({"reindexed": number}) if json else typer.echo(f"Embedded {counted(number, 'record')} anew")
+        print_json({"reindexed": number}) if json else click.echo(f"Embedded {counted(number, 'record')} anew")
 
     run(work)

@@ -2,8 +2,9 @@
 
 from typing import Annotated, Literal, TypeAlias
 
-import typer
+import click
 
+from memorist.cli.declaring import Argument, Option, command
 from memorist.cli.options import (
     Agent,
     AsJson,
@@ -26,35 +27,29 @@ from memorist.cli.showing import counted, print_json
 from memorist.errors import NotFoundError
 from memorist.records import Kind
 
-__all__ = ["register"]
+__all__ = ["forget", "purge", "rate", "remember", "revise"]
 
 IfExists: TypeAlias = Literal["error", "replace", "ignore"]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to `app`."""
-    for command in (remember, revise, forget, purge):
-        app.command()(command)
-    app.command(context_settings={"ignore_unknown_options": True})(rate)  # -1 is a rating
-
-
+@command()
 def remember(
-    context: typer.Context,
-    text: Annotated[str, typer.Argument(help="What to remember; - reads the standard input.")],
+    context: click.Context,
+    text: Annotated[str, Argument(help="What to remember; - reads the standard input.")],
     user: User = None,
     kind: OneKind = Kind.NOTE,
-    session: Annotated[str | None, typer.Option("--session", "-s", help="The conversation it is of.")] = None,
-    agent: Annotated[str | None, typer.Option(help="The agent that stores it.")] = None,
-    id: Annotated[str | None, typer.Option(help="An id of your own; made up if left out.")] = None,
-    key: Annotated[str | None, typer.Option(help="An exact name: a topic's, a tool's.")] = None,
+    session: Annotated[str | None, Option("--session", "-s", help="The conversation it is of.")] = None,
+    agent: Annotated[str | None, Option(help="The agent that stores it.")] = None,
+    id: Annotated[str | None, Option(help="An id of your own; made up if left out.")] = None,
+    key: Annotated[str | None, Option(help="An exact name: a topic's, a tool's.")] = None,
     cue: Cue = None,
     metadata: Metadata = None,
     source: Source = None,
-    happened_at: Annotated[str | None, typer.Option("--at", help="When it happened; now if left out.")] = None,
+    happened_at: Annotated[str | None, Option("--at", help="When it happened; now if left out.")] = None,
     expires: Expires = None,
-    supersedes: Annotated[str | None, typer.Option(metavar="ID", help="Whose place it takes.")] = None,
-    verified: Annotated[bool, typer.Option("--verified", help="Someone has checked it.")] = False,
-    if_exists: Annotated[IfExists, typer.Option(help="What to do where its id is taken.")] = "error",
+    supersedes: Annotated[str | None, Option(metavar="ID", help="Whose place it takes.")] = None,
+    verified: Annotated[bool, Option("--verified", help="Someone has checked it.")] = False,
+    if_exists: Annotated[IfExists, Option(help="What to do where its id is taken.")] = "error",
     json: AsJson = False,
 ) -> None:
     """Remember a text. It is on the disk when this returns."""
@@ -68,24 +63,23 @@ def remember(
         )  # fmt: skip
         async with opened(context, user, new=True) as memory:
             record = await memory.remember(content, kind=kind, verified=verified, if_exists=if_exists, **fields)
-        print_json(record.to_dict()) if json else typer.echo(f"Remembered as {record.id}")
+        print_json(record.to_dict()) if json else click.echo(f"Remembered as {record.id}")
 
     run(work)
 
 
+@command()
 def revise(
-    context: typer.Context,
+    context: click.Context,
     id: Id,
-    text: Annotated[str | None, typer.Argument(help="Its new text; - reads the standard input.")] = None,
+    text: Annotated[str | None, Argument(help="Its new text; - reads the standard input.")] = None,
     user: User = None,
     cue: Cue = None,
     metadata: Metadata = None,
     source: Source = None,
-    happened_at: Annotated[str | None, typer.Option("--at", help="When it happened.")] = None,
+    happened_at: Annotated[str | None, Option("--at", help="When it happened.")] = None,
     expires: Expires = None,
-    verified: Annotated[
-        bool | None, typer.Option("--verified/--unverified", help="Whether someone has checked it.")
-    ] = None,
+    verified: Annotated[bool | None, Option("--verified/--unverified", help="Whether someone has checked it.")] = None,
     json: AsJson = False,
 ) -> None:
     """Change a memory; what it was stays in its history."""
@@ -103,15 +97,16 @@ def revise(
                 expires_at=expires,
                 verified=verified,
             )
-        print_json(record.to_dict()) if json else typer.echo(f"Revised {record.id}")
+        print_json(record.to_dict()) if json else click.echo(f"Revised {record.id}")
 
     run(work)
 
 
+@command(context_settings={"ignore_unknown_options": True})
 def rate(
-    context: typer.Context,
+    context: click.Context,
     id: Id,
-    rating: Annotated[str, typer.Argument(help="From -1 (bad) to 1 (good), or none to take it back.")],
+    rating: Annotated[str, Argument(help="From -1 (bad) to 1 (good), or none to take it back.")],
     user: User = None,
     source: Source = None,
     json: AsJson = False,
@@ -120,7 +115,7 @@ def rate(
     try:
         value = None if rating.casefold() == "none" else float(rating)
     except ValueError as error:
-        raise typer.BadParameter(f"a number from -1 to 1, or none, not {rating!r}", param_hint="RATING") from error
+        raise click.BadParameter(f"a number from -1 to 1, or none, not {rating!r}", param_hint="RATING") from error
 
     async def work() -> None:
         async with opened(context, user) as memory:
@@ -128,30 +123,31 @@ def rate(
         if json:
             print_json(record.to_dict())
         else:
-            typer.echo(f"Took back the rating of {record.id}" if value is None else f"Rated {record.id}: {value:g}")
+            click.echo(f"Took back the rating of {record.id}" if value is None else f"Rated {record.id}: {value:g}")
 
     run(work)
 
 
+@command()
 def forget(
-    context: typer.Context,
-    ids: Annotated[list[str] | None, typer.Argument(metavar="ID", help="The ids of the memories.")] = None,
+    context: click.Context,
+    ids: Annotated[tuple[str, ...], Argument(metavar="ID", help="The ids of the memories.")] = (),
     user: User = None,
-    kind: Kinds = None,
+    kind: Kinds = (),
     session: Session = None,
     agent: Agent = None,
     where: Where = None,
     since: Since = None,
     until: Until = None,
-    source: Annotated[str | None, typer.Option(help="Who wants it; stays in the history.")] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    source: Annotated[str | None, Option(help="Who wants it; stays in the history.")] = None,
+    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
     json: AsJson = False,
 ) -> None:
     """Forget memories by their ids, or all that pass a filter; their texts in the history included."""
-    named = list(dict.fromkeys(ids or ()))
+    named = list(dict.fromkeys(ids))
     chosen = given(kind=kind or None, session=session, agent=agent, where=where, since=since, until=until)
     if bool(named) == bool(chosen):
-        raise typer.BadParameter("name ids, or a filter; to delete everything of a user there is purge")
+        raise click.BadParameter("name ids, or a filter; to delete everything of a user there is purge")
     if chosen and not yes:
         confirm("Forget all that pass this filter, for good?")
 
@@ -162,7 +158,7 @@ def forget(
         if json:
             print_json({"forgotten": gone})
         elif gone:
-            typer.echo(f"Forgot {gone:,}" + (f"; {absent:,} not found" if absent > 0 else ""))
+            click.echo(f"Forgot {gone:,}" + (f"; {absent:,} not found" if absent > 0 else ""))
         if not gone:
             what = "there is no record of these ids" if named else "no record passes the filter"
             raise NotFoundError(f"{what}; nothing was forgotten")
@@ -170,16 +166,17 @@ def forget(
     run(work)
 
 
+@command()
 def purge(
-    context: typer.Context,
-    user: Annotated[str | None, typer.Option("--user", "-u", help="Whose memory to delete.")] = None,
-    shared: Annotated[bool, typer.Option("--shared", help="In the place of a user: what all users share.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    context: click.Context,
+    user: Annotated[str | None, Option("--user", "-u", help="Whose memory to delete.")] = None,
+    shared: Annotated[bool, Option("--shared", help="In the place of a user: what all users share.")] = False,
+    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
     json: AsJson = False,
 ) -> None:
     """Delete everything of a user, for good: no byte of it is left in the files. The user's tokens go too."""
     if (user is None) != shared:
-        raise typer.BadParameter("say whose: --user NAME, or --shared", param_hint="--user")
+        raise click.BadParameter("say whose: --user NAME, or --shared", param_hint="--user")
     whose = "what all users share" if user is None else f"{user!r}"
     if not yes:
         confirm(f"Delete everything that is remembered of {whose}, for good?")
@@ -188,6 +185,6 @@ def purge(
         async with opened(context, user) as memory:
             with spinner("Deleting, and making sure that nothing is left"):
                 gone = await memory.purge(shared=shared)
-        print_json({"purged": gone}) if json else typer.echo(f"Purged {counted(gone, 'record')} of {whose}")
+        print_json({"purged": gone}) if json else click.echo(f"Purged {counted(gone, 'record')} of {whose}")
 
     run(work)

@@ -6,8 +6,9 @@ from enum import Enum
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
-import typer
+import click
 
+from memorist.cli.declaring import Argument, Option, command
 from memorist.cli.installing.agents import AGENTS, CodingAgent, Registered
 from memorist.cli.installing.edits import Edit, JsonHooks, JsonServer, TomlServer
 from memorist.cli.installing.files import FileEdit, planned, written
@@ -16,36 +17,28 @@ from memorist.cli.running import Options, confirm, run
 from memorist.errors import InvalidInputError
 from memorist.scope import DEFAULT_TENANT
 
-__all__ = ["register"]
+__all__ = ["hook", "install", "uninstall"]
 
 AgentName = Enum("AgentName", {name: name for name in AGENTS}, type=str)  # type: ignore[misc]
-Agent: TypeAlias = Annotated[AgentName, typer.Argument(metavar="AGENT", help=f"One of {', '.join(AGENTS)}.")]
+Agent: TypeAlias = Annotated[AgentName, Argument(metavar="AGENT", help=f"One of {', '.join(AGENTS)}.")]
 Project: TypeAlias = Annotated[
-    bool, typer.Option("--project", help="In the files of the project in this folder, not in your own.")
+    bool, Option("--project", help="In the files of the project in this folder, not in your own.")
 ]
-DryRun: TypeAlias = Annotated[bool, typer.Option("--dry-run", help="Show every line, and write nothing.")]
-Yes: TypeAlias = Annotated[bool, typer.Option("--yes", "-y", help="Show every line, and write without asking.")]
+DryRun: TypeAlias = Annotated[bool, Option("--dry-run", help="Show every line, and write nothing.")]
+Yes: TypeAlias = Annotated[bool, Option("--yes", "-y", help="Show every line, and write without asking.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to `app`."""
-    app.command()(install)
-    app.command()(uninstall)
-    app.command()(hook)
-
-
+@command()
 def install(
-    context: typer.Context,
+    context: click.Context,
     agent: Agent,
     user: Annotated[
-        str | None, typer.Option("--user", "-u", help="Whose memory. By default MEMORIST_USER, else your own name.")
+        str | None, Option("--user", "-u", help="Whose memory. By default MEMORIST_USER, else your own name.")
     ] = None,
     project: Project = False,
     plugin: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FOLDER", help="Write a plugin for Claude Code into this folder, and change nothing else."
-        ),
+        Option(metavar="FOLDER", help="Write a plugin for Claude Code into this folder, and change nothing else."),
     ] = None,
     dry_run: DryRun = False,
     yes: Yes = False,
@@ -63,6 +56,7 @@ def install(
     _change(known, _root(project), _edits(known, server, hooks), dry_run=dry_run, yes=yes)
 
 
+@command()
 def uninstall(
     agent: Agent,
     project: Project = False,
@@ -74,11 +68,12 @@ def uninstall(
     _change(known, _root(project), _edits(known, None, {}), dry_run=dry_run, yes=yes)
 
 
+@command()
 def hook(
-    event: Annotated[str, typer.Argument(help="The event, as the agent names it: SessionStart, sessionStart, …")],
-    user: Annotated[str | None, typer.Option(help="Whose memory.")] = None,
-    tenant: Annotated[str | None, typer.Option(help="Whose memory: the first wall.")] = None,
-    db: Annotated[str | None, typer.Option(metavar="PATH", help="The database.")] = None,
+    event: Annotated[str, Argument(help="The event, as the agent names it: SessionStart, sessionStart, …")],
+    user: Annotated[str | None, Option(help="Whose memory.")] = None,
+    tenant: Annotated[str | None, Option(help="Whose memory: the first wall.")] = None,
+    db: Annotated[str | None, Option(metavar="PATH", help="The database.")] = None,
 ) -> None:
     """Answer an event of a coding agent, which install registers: JSON on standard input, JSON back.
 
@@ -120,7 +115,7 @@ def _change(known: CodingAgent, root: Path | None, edits: tuple[Edit, Edit], *, 
         found = [planned(where(root), edit) for where, edit in zip((known.servers, known.hooks), edits, strict=True)]
         changes = [each for each in found if each is not None]
         if not changes:
-            typer.echo(f"{known.name} has it as it should be; nothing is to be written")
+            click.echo(f"{known.name} has it as it should be; nothing is to be written")
         for change in changes:
             _show(change)
         if not changes or dry_run:
@@ -130,16 +125,16 @@ def _change(known: CodingAgent, root: Path | None, edits: tuple[Edit, Edit], *, 
         for change in changes:
             backup = written(change)
             kept = f"; as it was: {backup}" if backup else ""
-            typer.echo(f"Wrote {change.file}{kept}")
-        typer.echo(f"Look at it with {known.look}. Sessions that are open see it when they begin anew.")
+            click.echo(f"Wrote {change.file}{kept}")
+        click.echo(f"Look at it with {known.look}. Sessions that are open see it when they begin anew.")
 
     run(work)
 
 
 def _show(change: FileEdit) -> None:
-    typer.echo(f"{change.file}{'' if change.before is not None else ' (new)'}")
+    click.echo(f"{change.file}{'' if change.before is not None else ' (new)'}")
     for line in change.lines():
-        typer.echo(f"  {line}")
+        click.echo(f"  {line}")
 
 
 def _plugin(known: CodingAgent, folder: Path, registered: Registered, *, dry_run: bool) -> None:
@@ -147,10 +142,10 @@ def _plugin(known: CodingAgent, folder: Path, registered: Registered, *, dry_run
         if known is not AGENTS["claude-code"]:
             raise InvalidInputError("--plugin makes a plugin for Claude Code: memorist install claude-code --plugin …")
         for path, text in plugin_files(registered).items():
-            typer.echo(f"{folder / path}")
-            typer.echo("".join(f"  + {line}\n" for line in text.splitlines()), nl=False)
+            click.echo(f"{folder / path}")
+            click.echo("".join(f"  + {line}\n" for line in text.splitlines()), nl=False)
         if not dry_run:
             write_plugin(folder, registered)
-            typer.echo(f"Try it with: claude --plugin-dir {folder}")
+            click.echo(f"Try it with: claude --plugin-dir {folder}")
 
     run(work)
