@@ -144,6 +144,26 @@ async def test_a_purge_takes_the_tokens_of_the_user_along_and_no_others(path: Pa
     assert traces(path, VICTIM) == {}
 
 
+async def test_a_purge_takes_the_traces_of_the_user_along(path: Path) -> None:
+    async with open_memory(path, keep_traces="7d") as memory:
+        life = Life(memory, 5)
+        await life.pass_by(10, "anna")
+        victim, anna = memory.scoped(user=VICTIM), memory.scoped(user="anna")
+        await memory.remember(f"{MARK} shared by all")
+        for n in range(60):
+            for user, mark in ((victim, MARK), (anna, "zneighbourq")):
+                await user.context(life.text(mark, n % 7 + 1), min_confidence=0.0, tokens=200 + 60 * n, shared=True)
+            if n % 20 == 7:
+                await victim.forget(kind="note", key_prefix="key-")
+        assert any(MARK in each.text for each in (await anna.traces()).traces), "what is shared is quoted by others"
+        assert (await victim.traces()).traces
+        await memory.purge(user=VICTIM)
+        assert (await anna.traces()).traces
+        await memory.purge(shared=True)
+        assert traces(path, VICTIM, MARK) == {}
+    assert traces(path, VICTIM, MARK) == {}
+
+
 async def test_a_purge_by_another_process(path: Path) -> None:
     async with open_memory(path) as memory:
         await Life(memory, 3).pass_by(30, "anna")

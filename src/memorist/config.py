@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memorist.errors import InvalidInputError, shown
-from memorist.times import Clock, now
+from memorist.times import Clock, now, parse_duration
 
 if TYPE_CHECKING:
     from memorist.embedders.registry import EmbedderSpec
@@ -53,6 +53,7 @@ class Settings:
     | `busy_timeout` | `MEMORIST_BUSY_TIMEOUT` | seconds to wait for another process's write |
     | `cache_bytes` | `MEMORIST_CACHE_BYTES` | most memory that the ranking cache may hold |
     | `largest_index` | `MEMORIST_LARGEST_INDEX` | most records of a user that are ranked whole, in memory |
+    | `keep_traces` | `MEMORIST_KEEP_TRACES` | how long traces of calls are kept, as "7d" or in seconds; 0 keeps none |
     | `reindexing` | | open a store of another embedder's vectors, to make them anew |
     | `clock` | | returns the present, in UTC; by default the system's time |
 
@@ -68,6 +69,7 @@ class Settings:
     busy_timeout: float = 30.0
     cache_bytes: int = 512 * MIB
     largest_index: int = 250_000
+    keep_traces: str | float = 0
     reindexing: bool = False
     clock: Clock = now
 
@@ -77,6 +79,7 @@ class Settings:
         _check_number("busy_timeout", self.busy_timeout, float)
         _check_number("cache_bytes", self.cache_bytes, int)
         _check_number("largest_index", self.largest_index, int)
+        object.__setattr__(self, "keep_traces", _duration("keep_traces", self.keep_traces))
 
     @classmethod
     def load(cls, env: Mapping[str, str] | None = None, file: Path | None = None) -> Settings:
@@ -101,6 +104,7 @@ class Settings:
         url: str | os.PathLike[str] | None = None,
         embedder: EmbedderSpec = None,
         index: str | Index | None = None,
+        keep_traces: str | float | None = None,
     ) -> Settings:
         """Return these settings with the values given (not None) in place of their own."""
         settings = self
@@ -110,6 +114,8 @@ class Settings:
             settings = replace(settings, embedder=embedder)
         if index is not None:
             settings = replace(settings, index=index)
+        if keep_traces is not None:
+            settings = replace(settings, keep_traces=keep_traces)
         return settings
 
 
@@ -210,6 +216,15 @@ def _seconds(name: str, value: object) -> float:
     return _number(name, value, float)
 
 
+def _duration(name: str, value: object) -> float:
+    """Return a length of time in seconds: a number of them, or a text such as "7d"."""
+    is_word = isinstance(value, str) and not value.strip().isdecimal()
+    seconds = parse_duration(value if isinstance(value, str) and is_word else _seconds(name, value))
+    if seconds is None:
+        raise InvalidInputError(f"{name} must be a duration such as 7d or 12h, or seconds, not {shown(value)}")
+    return seconds
+
+
 def _whole(name: str, value: object) -> int:
     return _number(name, value, int)
 
@@ -238,6 +253,7 @@ NAMES: Mapping[str, Callable[[str, object], Any]] = {
     "busy_timeout": _seconds,
     "cache_bytes": _whole,
     "largest_index": _whole,
+    "keep_traces": _duration,
 }
 """What can be set from outside, and what reads it: in a file by this name, in the environment as MEMORIST_NAME."""
 

@@ -53,6 +53,7 @@ class Memory(Verbs):
         session: str | None = None,
         embedder: "EmbedderSpec" = None,
         index: "str | Index | None" = None,
+        keep_traces: str | float | None = None,
         settings: Settings | None = None,
     ) -> "Memory":
         """Return a memory; ``async with`` or ``await`` opens it. The blocking twin's is open already.
@@ -67,6 +68,8 @@ class Memory(Verbs):
             embedder: see `memorist.embedders.open_embedder`; by default the bundled model.
             index: the URL of a vector database (or an `Index`) that finds candidates in walls too large to be read, as
                 ``qdrant://host`` or ``chroma:folder``; see `memorist.indexes.open_index`. None needs none.
+            keep_traces: how long a trace of each `recall` and `context` is kept, as ``"7d"`` or in seconds; by default
+                what MEMORIST_KEEP_TRACES says, else none is kept. `traces` returns them.
             settings: everything else; by default read from the environment.
 
         Raises (on entering):
@@ -75,7 +78,7 @@ class Memory(Verbs):
         """
         from memorist.engine.local import LocalEngine
 
-        settings = (settings or Settings.load()).with_given(url=url, embedder=embedder, index=index)
+        settings = (settings or Settings.load()).with_given(url, embedder, index, keep_traces)
         return cls(LocalEngine(settings), Scope(tenant, user, agent, session))
 
     @classmethod

@@ -65,6 +65,7 @@ __all__ = [
     "Request",
     "Restore",
     "Revise",
+    "Traces",
     "Users",
     "Vectors",
     "Where",
@@ -430,6 +431,29 @@ class Vectors(Request[dict[str, Any]]):
 
     verb = "vectors"
     ids: Annotated[tuple[str, ...], read.handles]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Traces(Request[results.TracePage]):
+    """Return one page of the traces that are kept; see `Memory.traces`."""
+
+    verb = "traces"
+    ids: Annotated[tuple[str, ...], read.handles] = ()
+    since: Annotated[TimeLike | None, read.bound] = None
+    until: Annotated[TimeLike | None, read.bound] = None
+    door: Annotated[str | None, read.text] = None
+    empty: Annotated[bool | None, read.flag] = None
+    limit: Annotated[int, read.limit] = 50
+    cursor: Annotated[str | None, read.text] = None
+    everyone: Annotated[bool, read.flag] = False
+
+    def filter(self, scope: Scope, now: datetime) -> Filter:
+        """Return which traces this request is about, asked in `scope` at this time."""
+        fields = {name: value for name in ("door", "empty") if (value := getattr(self, name)) is not None}
+        return make_filter(
+            ids=self.ids or None, agent=scope.agent, session=scope.session, since=self.since, until=self.until,
+            payload={**fields, "verb": {"$exists": True}}, now=now,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

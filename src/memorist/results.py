@@ -1,11 +1,15 @@
-"""What the verb `context` returns."""
+"""What the verbs `context` and `traces` return."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
 from memorist.records import Record
+from memorist.scope import Scope
+from memorist.times import iso, parse_time
 
-__all__ = ["Context", "ContextItem", "Why"]
+__all__ = ["Context", "ContextItem", "Trace", "TracePage", "TracedHit", "Why"]
 
 Why: TypeAlias = Literal["topic", "pinned", "standing", "recalled", "asked", "earlier"]
 """Why a record stands in a context: its topic was asked for, it was pinned, it holds in every turn, it was
@@ -60,3 +64,80 @@ class Context:
             "tokens": self.tokens,
             "error": self.error,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class TracedHit:
+    """A record that a call gave, or just missed; its text is not kept here.
+
+    Attributes:
+        id: the record's.
+        score: as of a `Hit`, or a `ContextItem`.
+        why: as of a `ContextItem`; "recalled" of a hit.
+        shared: whether the record is one of the tenant's shared ones.
+    """
+
+    id: str
+    score: float
+    why: Why = "recalled"
+    shared: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """What one call of `recall` or `context` was asked, and what came of it.
+
+    Attributes:
+        id: the trace's.
+        at: when it was asked.
+        scope: in which scope.
+        verb: "recall" or "context".
+        door: through which door: "python", "rest", "mcp" or "cli".
+        question: as it was asked.
+        asked: the other arguments that were given, as JSON has them; without `known` and `vector`.
+        text: of a context, the text that was told; else "".
+        confidence: of a context; else None.
+        tokens: of a context, the length of its text; else None.
+        hits: what was given: the hits of a recall, best first, or the records shown by a context, in its order.
+        missed: what ranked just below that, best first: at most five.
+        seconds: how long the call took.
+        parts: how long its parts took, in seconds: "index" (taking in what was stored since), "embedding",
+            "signals" (ranking), "fetch" (of the records) and "choosing" (all else: of a context, what is told).
+        error: the class of the error that ended the call; else None.
+    """
+
+    id: str
+    at: datetime
+    scope: Scope
+    verb: str
+    door: str
+    question: str
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    text: str = ""
+    confidence: float | None = None
+    tokens: int | None = None
+    hits: tuple[TracedHit, ...] = ()
+    missed: tuple[TracedHit, ...] = ()
+    seconds: float = 0.0
+    parts: Mapping[str, float] = field(default_factory=dict)
+    error: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values, scope names at the top level."""
+        plain = asdict(self)
+        return {**plain.pop("scope"), **plain, "at": iso(self.at)}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> "Trace":
+        """Return the trace that `to_dict` made `plain` of."""
+        values = {**plain, "at": parse_time(plain["at"])}
+        values |= {name: tuple(TracedHit(**each) for each in plain[name]) for name in ("hits", "missed")}
+        return cls(scope=Scope(*(values.pop(label) for label in ("tenant", "user", "agent", "session"))), **values)
+
+
+@dataclass(frozen=True, slots=True)
+class TracePage:
+    """One page of traces, newest first, and the cursor that the next call takes (None at the end)."""
+
+    traces: Sequence[Trace]
+    next: str | None = None

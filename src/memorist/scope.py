@@ -8,11 +8,13 @@ from typing import NamedTuple
 
 from memorist.errors import InvalidInputError, ScopeError
 
-__all__ = ["DEFAULT_TENANT", "SERVER_TENANT", "Reach", "Scope", "Wall", "checked_name"]
+__all__ = ["DEFAULT_TENANT", "SERVER_TENANT", "TRACES_PREFIX", "Reach", "Scope", "Wall", "checked_name"]
 
 DEFAULT_TENANT = "default"
 SERVER_TENANT = "memorist:server"
 """Where a server keeps what is its own, tokens included; no request gets there."""
+TRACES_PREFIX = "memorist:traces:"
+"""With a tenant's name behind it: where the traces of that tenant's users are kept; no request gets there."""
 MAX_NAME = 512
 """Longest tenant, user, agent or session, in characters: they are part of every index."""
 
@@ -22,6 +24,11 @@ class Wall(NamedTuple):
 
     tenant: str
     user: str | None
+
+    @property
+    def traces(self) -> "Wall":
+        """The wall that the traces of this one's user are behind."""
+        return Wall(TRACES_PREFIX + self.tenant, self.user)
 
 
 class Reach(NamedTuple):

@@ -16,7 +16,7 @@ from memorist.kinds.tools import ToolStatistics
 from memorist.lines import LoadReport
 from memorist.records import Change, Draft, Fields, Hit, Kind, Order, Page, Record
 from memorist.requests import Id, IfExists, Mode, Narrowing, Request
-from memorist.results import Context
+from memorist.results import Context, TracePage
 from memorist.scope import Scope
 from memorist.times import Clock, TimeLike
 from memorist.verbs import T
@@ -420,6 +420,7 @@ class Memory:
         session: str | None = None,
         embedder: EmbedderSpec = None,
         index: str | Index | None = None,
+        keep_traces: str | float | None = None,
         settings: Settings | None = None,
     ) -> Memory:
         """Return a memory; ``async with`` or ``await`` opens it. The blocking twin's is open already.
@@ -434,6 +435,8 @@ class Memory:
             embedder: see `memorist.embedders.open_embedder`; by default the bundled model.
             index: the URL of a vector database (or an `Index`) that finds candidates in walls too large to be read, as
                 ``qdrant://host`` or ``chroma:folder``; see `memorist.indexes.open_index`. None needs none.
+            keep_traces: how long a trace of each `recall` and `context` is kept, as ``"7d"`` or in seconds; by default
+                what MEMORIST_KEEP_TRACES says, else none is kept. `traces` returns them.
             settings: everything else; by default read from the environment.
 
         Raises (on entering):
@@ -897,6 +900,38 @@ class Memory:
         """Return every change of a record: what, when, by which source; oldest first.
 
         A forgotten record's texts are gone, its changes are not. [] for one that never was.
+        """
+        ...
+
+    def traces(
+        self,
+        ids: Iterable[Id] | Id = ...,
+        *,
+        since: TimeLike | None = None,
+        until: TimeLike | None = None,
+        door: str | None = None,
+        empty: bool | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+        everyone: bool = False,
+    ) -> TracePage:
+        """Return one page of the traces of calls of `recall` and `context`, newest first.
+
+        Traces are kept where the memory was opened with `keep_traces`, and for so long. One that quotes a record goes
+        with it: when the record is forgotten, expires or is purged.
+
+        Args:
+            ids: only those with these ids.
+            since: only of calls at this time or later.
+            until: only of calls earlier than this.
+            door: only of calls through this door: "python", "rest", "mcp" or "cli".
+            empty: only of calls that gave nothing (True), or only of the others (False).
+            limit: how many on a page.
+            cursor: the `next` of the page before.
+            everyone: of all users of the tenant; only where the scope has no user.
+
+        Raises:
+            ScopeError: `everyone` behind a user's wall.
         """
         ...
 

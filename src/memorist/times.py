@@ -16,6 +16,7 @@ __all__ = [
     "iso",
     "now",
     "parse_bound",
+    "parse_duration",
     "parse_expiry",
     "parse_time",
     "to_micros",
@@ -133,6 +134,12 @@ def parse_expiry(value: TimeLike, start: datetime) -> datetime:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return _moved(start, value)
     return _relative(value, start, 1) or parse_time(value)
+
+
+def parse_duration(value: str | float) -> float | None:
+    """Return the seconds of a duration: of a number as it is, of a text such as "7d"; None for any other text."""
+    end = _relative(value, _ANY_DAY, 1) if isinstance(value, str) else _moved(_ANY_DAY, value)
+    return None if end is None or end < _ANY_DAY else (end - _ANY_DAY).total_seconds()
 
 
 def checked_bound(value: TimeLike) -> TimeLike:

@@ -11,7 +11,7 @@ from memorist.engine.base import Engine
 from memorist.lines import LoadReport
 from memorist.records import Change, Draft, Fields, Hit, Kind, Order, Page, Record
 from memorist.requests import Id, IfExists, Mode, Narrowing, Request
-from memorist.results import Context
+from memorist.results import Context, TracePage
 from memorist.scope import Scope
 from memorist.times import Clock, TimeLike
 
@@ -465,6 +465,42 @@ class Verbs:
         A forgotten record's texts are gone, its changes are not. [] for one that never was.
         """
         return await self.ask(requests.History(id=id))
+
+    async def traces(
+        self,
+        ids: Iterable[Id] | Id = (),
+        *,
+        since: TimeLike | None = None,
+        until: TimeLike | None = None,
+        door: str | None = None,
+        empty: bool | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+        everyone: bool = False,
+    ) -> TracePage:
+        """Return one page of the traces of calls of `recall` and `context`, newest first.
+
+        Traces are kept where the memory was opened with `keep_traces`, and for so long. One that quotes a record goes
+        with it: when the record is forgotten, expires or is purged.
+
+        Args:
+            ids: only those with these ids.
+            since: only of calls at this time or later.
+            until: only of calls earlier than this.
+            door: only of calls through this door: "python", "rest", "mcp" or "cli".
+            empty: only of calls that gave nothing (True), or only of the others (False).
+            limit: how many on a page.
+            cursor: the `next` of the page before.
+            everyone: of all users of the tenant; only where the scope has no user.
+
+        Raises:
+            ScopeError: `everyone` behind a user's wall.
+        """
+        request = requests.Traces(
+            ids=cast(Any, ids), since=since, until=until, door=door, empty=empty, limit=limit, cursor=cursor,
+            everyone=everyone,
+        )  # fmt: skip
+        return await self.ask(request)
 
     # --- the whole -----------------------------------------------------------------------------------
 

@@ -147,10 +147,12 @@ def run(work: Callable[[], Awaitable[_T]]) -> _T:
 
     import asyncio  # which takes as long to import as the rest of a command that only prints its help
 
+    from memorist.observing import through
+
     async def main() -> _T:
         return await work()
 
-    with _foreseen():
+    with _foreseen(), through("cli"):
         return asyncio.run(main())
 
 

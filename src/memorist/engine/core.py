@@ -1,25 +1,29 @@
 """The shared state of the local engine's handlers: the store, the embedder, the ranking and its cache."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
 
+from memorist import cursors
 from memorist.config import Settings
 from memorist.embedders import BatchedEmbedder, Vectors, open_embedder, unit_rows
 from memorist.errors import EmbedderError
+from memorist.filters import Filter
 from memorist.indexes import indexed
 from memorist.recall import Recaller, embedded, given_vector, marks_of, terms_of
 from memorist.records import Action, Draft, Record, check_fields
-from memorist.scope import Scope
+from memorist.scope import Reach, Scope
 from memorist.stores import open_store
 from memorist.stores.base import Put, Vector
 from memorist.times import Clock
 
 __all__ = ["Core"]
+
+_PAGE = 1000
 
 
 class Core:
@@ -84,6 +88,17 @@ class Core:
             source=source,
             marks=marks_of(record) if findable else frozenset(),
         )
+
+    async def pages(self, reach: Reach, filter: Filter) -> AsyncIterator[Sequence[Record]]:
+        """Yield every record that passes a filter, newest first, in pages."""
+        after = None
+        while True:
+            found = await self.store.select(reach, filter, order="newest", limit=_PAGE + 1, after=after)
+            page = cursors.make_page(found, _PAGE, "newest")
+            yield page.records
+            if page.next is None:
+                return
+            after = cursors.decode(page.next, "newest")
 
     def changed(self, old: Record, new: Record) -> Record:
         """Return `new` as the version after `old`, checked."""

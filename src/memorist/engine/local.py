@@ -13,7 +13,9 @@ from memorist.engine import reading, upkeep, writing
 from memorist.engine.base import Engine
 from memorist.engine.core import Core
 from memorist.engine.telling import told
+from memorist.engine.traces import Tracer, traces
 from memorist.errors import ClosedError, EmbedderError, embedder_mismatch
+from memorist.observing import door
 from memorist.requests import Request
 from memorist.scope import Scope
 from memorist.times import Clock
@@ -42,6 +44,7 @@ _HANDLERS: Mapping[type[Request[Any]], Callable[[Core, Scope, Any], Awaitable[An
     requests.History: reading.history,
     requests.Vectors: reading.vectors,
     requests.Users: reading.users,
+    requests.Traces: traces,
     requests.Backup: upkeep.backup,
     requests.Check: upkeep.check,
     requests.Reindex: upkeep.reindex,
@@ -61,6 +64,7 @@ class LocalEngine(Engine):
 
     def __init__(self, settings: Settings) -> None:
         self._core = Core(settings)
+        self._tracer = Tracer(self._core) if settings.keep_traces else None
         self._is_open = False
         self._swept = settings.clock()
 
@@ -93,6 +97,8 @@ class LocalEngine(Engine):
         """Close the store and the embedder."""
         if self._is_open:
             self._is_open = False
+            if self._tracer is not None:
+                await self._tracer.settled()
             await self._core.recaller.close()
             await self._core.store.close()
             await self._core.embedder.close()
@@ -103,8 +109,14 @@ class LocalEngine(Engine):
             raise ClosedError("the memory is not open; open it with `Memory.open(...)` in a `with` or `async with`")
         if request.writes:
             await self._sweep_if_due()
-        answer: T = await _answer(self._core, scope, request)
-        return answer
+        answer = _answer(self._core, scope, request)
+        if self._tracer is not None:
+            if isinstance(request, requests.Recall | requests.Context) and (through := door()) is not None:
+                answer = self._tracer.traced(scope, request, through, answer)
+            elif isinstance(request, requests.Traces):
+                await self._tracer.settled()
+        given: T = await answer
+        return given
 
     async def _sweep_if_due(self) -> None:
         """Delete expired records, unless that was done a short while ago."""

@@ -67,14 +67,7 @@ async def find(core: Core, scope: Scope, request: requests.Find) -> list[Record]
         found = await core.store.get(scope.wall, request.ids)
         return [each for each in found if scope.sees(each.scope)]
     chosen = make_filter(ids=request.ids, superseded=True, agent=scope.agent, session=scope.session)
-    reach, cursor, records = scope.reach(everyone=True), None, list[Record]()
-    while True:
-        found = await core.store.select(reach, chosen, order="newest", limit=_PAGE + 1, after=cursor)
-        page = cursors.make_page(found, _PAGE, "newest")
-        records += page.records
-        if page.next is None:
-            return records
-        cursor = cursors.decode(page.next, "newest")
+    return [record async for page in core.pages(scope.reach(everyone=True), chosen) for record in page]
 
 
 async def browse(core: Core, scope: Scope, request: requests.Browse) -> Page:
@@ -110,6 +103,3 @@ async def users(core: Core, scope: Scope, request: requests.Users) -> dict[str |
     """Return the number of records of each user of the tenant."""
     scope.reach(everyone=True)
     return await core.store.users(scope.tenant)
-
-
-_PAGE = 1000

@@ -21,7 +21,7 @@ from memorist.errors import NotFoundError, StoreUnavailableError
 from memorist.lines import BadLine, LoadReport
 from memorist.records import Change, Hit, Kind, Page, Record
 from memorist.requests import Narrowed, Request
-from memorist.results import Context
+from memorist.results import Context, Trace, TracePage
 from memorist.scope import DEFAULT_TENANT, Scope
 from memorist.times import now
 
@@ -169,6 +169,11 @@ async def _vectors(server: Connection, scope: Scope, request: requests.Vectors) 
     return {id: np.asarray(vector, np.float32) for id, vector in found["vectors"].items()}
 
 
+async def _traces(server: Connection, scope: Scope, request: requests.Traces) -> TracePage:
+    found = await _post(server, "/v1/traces", scope, request.given(), repeat=True)
+    return TracePage([Trace.from_dict(each) for each in found["traces"]], found["next"])
+
+
 async def _users(server: Connection, scope: Scope, request: requests.Users) -> dict[str | None, int]:
     scope.reach(everyone=True)
     found = await server.call("GET", "/v1/users", params=params_of(scope), repeat=True)
@@ -237,6 +242,7 @@ _CALLS: Mapping[type[Request[Any]], Callable[[Connection, Scope, Any], Awaitable
     requests.History: _history,
     requests.Vectors: _vectors,
     requests.Users: _users,
+    requests.Traces: _traces,
     requests.Backup: _backup,
     requests.Check: _check,
     requests.Reindex: _reindex,

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from memorist import requests
 from memorist.engine.core import Core
+from memorist.engine.traces import drop_quoting
 from memorist.errors import ConflictError, InvalidInputError, MemoristError, NotFoundError, ScopeError, shown
 from memorist.filters import make_filter
 from memorist.lines import BadLine, LoadReport, store_each
@@ -87,6 +88,8 @@ async def _write(
         try:
             if writes:
                 await core.store.write(scope.wall, writes)
+            if leaving := [id for each in writes if (id := _leaving(each)) is not None]:
+                await drop_quoting(core, scope.wall, leaving)
             return result
         except ConflictError:
             if turn == attempts - 1:
@@ -95,10 +98,20 @@ async def _write(
     raise AssertionError("the last attempt returns or raises")
 
 
+def _leaving(write: Write) -> str | None:
+    """Return the id of a record that a write removes, or after which it expires at another time."""
+    if isinstance(write, Remove):
+        return write.id
+    expiring = write.action is Action.REVISED and write.record.expires_at is not None
+    return write.record.id if expiring else None
+
+
 async def forget(core: Core, scope: Scope, request: requests.Forget) -> int:
     """Delete the records that pass the filter, superseded ones included: all or none."""
     moment = core.clock()
-    return await core.store.remove(scope.wall, request.filter(scope, moment), at=moment, source=request.source)
+    count = await core.store.remove(scope.wall, request.filter(scope, moment), at=moment, source=request.source)
+    await drop_quoting(core, scope.wall)
+    return count
 
 
 async def purge(core: Core, scope: Scope, request: requests.Purge) -> int:
@@ -107,7 +120,11 @@ async def purge(core: Core, scope: Scope, request: requests.Purge) -> int:
     if wall.user is not None:  # tokens first: what the purge erases includes their bytes, which hold the name
         bound = requests.Forget(kind=Kind.TOPIC, where={"tenant": wall.tenant, "user": wall.user})
         await forget(core, Scope(SERVER_TENANT), bound)
-    count = await core.store.purge(wall)
+    traces = [wall.traces]
+    if wall.user is None:  # any user's traces may quote what is shared
+        await core.store.sweep(core.clock())
+        traces = [Wall(wall.traces.tenant, user) for user in {None, *await core.store.users(wall.traces.tenant)}]
+    count = await core.store.purge(wall, *traces)
     core.recaller.drop(wall)
     return count
 

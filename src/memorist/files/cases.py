@@ -8,6 +8,7 @@ from typing import Any
 from memorist.content import folded
 from memorist.errors import FormatError
 from memorist.memory import Memory
+from memorist.observing import through
 from memorist.records import Record
 
 __all__ = ["Case", "Outcome", "Report", "evaluate", "read_cases", "report_of"]
@@ -137,7 +138,8 @@ async def evaluate(memory: Memory, cases: Iterable[Case], *, tokens: int = 600) 
     Raises:
         ScopeError: a case names another user than the memory's.
     """
-    return Report([await _outcome(memory, case, tokens) for case in cases])
+    with through(None):
+        return Report([await _outcome(memory, case, tokens) for case in cases])
 
 
 async def _outcome(memory: Memory, case: Case, tokens: int) -> Outcome:

@@ -70,11 +70,12 @@ class IndexedStore(WrappedStore):
         await asyncio.to_thread(self.index.close)
         await self.store.close()
 
-    async def purge(self, wall: Wall) -> int:
+    async def purge(self, wall: Wall, *more: Wall) -> int:
         async with self._alone(wall):
-            count = await self.store.purge(wall)
+            count = await self.store.purge(wall, *more)
             try:
-                await self._ask(lambda: self.index.purge(token_of(wall)))
+                for token in map(token_of, (wall, *more)):
+                    await self._ask(lambda token=token: self.index.purge(token))  # type: ignore[misc]
             except StoreError as error:
                 raise type(error)(
                     f"the records are gone, but not their vectors in {self.index.name}: {error}; purge again"

@@ -4,12 +4,14 @@ import asyncio
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
 from memorist.embedders import BatchedEmbedder, Role
 from memorist.errors import EmbedderError, embedder_mismatch
 from memorist.filters import Filter
+from memorist.observing import BEYOND, Observation, observation, part
 from memorist.recall.analysis import terms, words
 from memorist.recall.index import Floats, WallIndex
 from memorist.recall.keeping import Keeper
@@ -91,11 +93,13 @@ class Recaller:
         """Return the best hits behind all of `walls`, best first."""
         if query.limit < 1 or (not query.text.strip() and query.vector is None):
             return []
-        known = {wall: index for wall in walls if (index := await self._known(wall)).rows}
+        with part("index"):
+            known = {wall: index for wall in walls if (index := await self._known(wall)).rows}
         if not known:
             return []
         question = _read(query, known.values(), query.now or self._clock())
-        vector = await self._embedded(query, question)
+        with part("embedding"):
+            vector = await self._embedded(query, question)
         hits: list[Hit] = []
         for wall, index in known.items():
             hits += await self._behind(wall, index, query, question, vector)
@@ -149,11 +153,28 @@ class Recaller:
         self, wall: Wall, known: WallIndex | Large, query: Query, question: Question, vector: Floats | None
     ) -> list[Hit]:
         """Rank behind one wall, and fetch. Records that went meanwhile are left out."""
+        notes = _notes_on(query)
+        with part("signals"):
+            index, ranked = await self._ranked(wall, known, query, question, vector)
+        if ranked is None:
+            return []
+        best = ranked.best(query, query.limit)
+        wider = best if notes is None else ranked.best(_wider(query), query.limit + BEYOND)
+        with part("fetch"):
+            records = await self._store.fetch(wall, list({*best.numbers.tolist(), *wider.numbers.tolist()}))
+        if notes is not None:
+            notes.ranked += _hits(index, wider, records, query)
+        return _hits(index, best, records, query)
+
+    async def _ranked(
+        self, wall: Wall, known: WallIndex | Large, query: Query, question: Question, vector: Floats | None
+    ) -> tuple[WallIndex, Ranked | None]:
+        """Return the index that was ranked, and what came of it; None where it has no rows."""
         scale = await self._measured(query) if query.mode == "hybrid" else Scale()
         if isinstance(known, Large):
             index, asked = await gathered(self._store, wall, known, query, question, vector, scale, self._clock())
             if not index.rows:
-                return []
+                return index, None
         else:
             index, asked = known, await self._asked(wall, known, query, question, vector, scale)
         ranked = await self._run(index, lambda: rank(index, asked))
@@ -161,9 +182,7 @@ class Recaller:
             if query.mode == "hybrid":
                 ranked = ranked.best(query, query.limit + _RESCORED)
             ranked = ranked.with_exact(await self._store.vectors(wall, ranked.numbers.tolist()), vector)
-        best = ranked.best(query, query.limit)
-        records = await self._store.fetch(wall, best.numbers.tolist())
-        return _hits(index, best, records, query)
+        return index, ranked
 
     async def _asked(
         self, wall: Wall, index: WallIndex, query: Query, question: Question, vector: Floats | None, scale: Scale
@@ -173,7 +192,8 @@ class Recaller:
         found = None
         if query.mode != "dense" and not index.has_postings:
             found = await self._store.search_words(wall, list(question.terms), _WORD_CANDIDATES)
-        return Search(query, question, vector, chosen, found, to_micros(self._clock()), scale)
+        asked = query if _notes_on(query) is None else _wider(query)
+        return Search(asked, question, vector, chosen, found, to_micros(self._clock()), scale)
 
     async def _run(self, index: WallIndex, work: Callable[[], _T]) -> _T:
         def locked() -> _T:
@@ -272,6 +292,17 @@ class Recaller:
         stored, mine = await self._store.fingerprint(), self._embedder.fingerprint
         if stored is not None and stored != mine:
             raise embedder_mismatch(stored, mine)
+
+
+def _notes_on(query: Query) -> Observation | None:
+    """Return the notes on the call that asks this very question."""
+    notes = observation()
+    return notes if notes is not None and notes.question == query.text else None
+
+
+def _wider(query: Query) -> Query:
+    """Return the query that also takes in what is just below the cut."""
+    return replace(query, limit=query.limit + BEYOND, min_score=0.0, min_similarity=0.0)
 
 
 def _read(query: Query, walls: Iterable[WallIndex | Large], moment: datetime) -> Question:

@@ -18,7 +18,7 @@ from typing import Any
 from memorist.errors import ConflictError, InvalidInputError, NotFoundError, ScopeError, shown
 from memorist.memory import Memory
 from memorist.records import Kind, Record
-from memorist.scope import DEFAULT_TENANT, SERVER_TENANT, Scope
+from memorist.scope import DEFAULT_TENANT, SERVER_TENANT, TRACES_PREFIX, Scope
 from memorist.times import TimeLike, iso, parse_expiry, parse_time
 
 __all__ = [
@@ -285,5 +285,5 @@ def _parse_right(right: Right | str) -> Right:
 
 
 def _check_tenant(tenant: str) -> None:
-    if tenant == SERVER_TENANT:
-        raise ScopeError(f"the tenant {shown(SERVER_TENANT)} is the server's own")
+    if tenant == SERVER_TENANT or tenant.startswith(TRACES_PREFIX):
+        raise ScopeError(f"the tenant {shown(tenant)} is the server's own")

@@ -281,10 +281,10 @@ class Store(ABC):
         """Delete expired records, with every text of them; return their number."""
 
     @abstractmethod
-    async def purge(self, wall: Wall) -> int:
-        """Delete everything behind the wall and leave no byte of it; return the number of records.
+    async def purge(self, wall: Wall, *more: Wall) -> int:
+        """Delete everything behind the wall, and behind `more`, and leave no byte of it.
 
-        The history and the user's name are deleted too.
+        The history and the users' names are deleted too. Returns the number of records behind the first wall.
         """
 
     @abstractmethod

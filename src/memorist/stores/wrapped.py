@@ -108,8 +108,8 @@ class WrappedStore(Store):
     async def sweep(self, now: datetime) -> int:
         return await self.store.sweep(now)
 
-    async def purge(self, wall: Wall) -> int:
-        return await self.store.purge(wall)
+    async def purge(self, wall: Wall, *more: Wall) -> int:
+        return await self.store.purge(wall, *more)
 
     async def backup(self, target: Path) -> None:
         return await self.store.backup(target)

@@ -14,6 +14,7 @@ from memorist.cli.hooks.events import Event
 from memorist.config import Settings, config_file
 from memorist.kinds import Message
 from memorist.memory import Memory
+from memorist.observing import through
 
 __all__ = ["keep", "opened"]
 
@@ -23,7 +24,7 @@ _MOST = 400
 @contextmanager
 def opened(caller: Caller) -> Iterator[Ask]:
     """Open the caller's memory and yield what asks it, with a server's words."""
-    with asyncio.Runner() as runner:
+    with through("cli"), asyncio.Runner() as runner:
         memory = runner.run(_open(caller, server=False))
 
         def ask(verb: str, project: str | None, body: dict[str, Any]) -> dict[str, Any]:

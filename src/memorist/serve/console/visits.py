@@ -11,6 +11,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from memorist.errors import InvalidInputError, MemoristError, ScopeError, shown
 from memorist.memory import Memory
+from memorist.observing import through
 from memorist.records import Record
 from memorist.serve.auth import Grant, Right, UnauthorizedError
 from memorist.serve.console.rendering import HEADERS, link, render
@@ -202,7 +203,8 @@ def answered(
             if request.method == "POST":
                 _check_form(request, session, visit.values.get("csrf"))
             grant.check(right)
-            response = await handler(visit)
+            with through(None):
+                response = await handler(visit)
         except MemoristError as error:
             response = _error_page(visit, error)
         finally:

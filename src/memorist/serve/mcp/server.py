@@ -28,6 +28,7 @@ from mcp_types import (
 from memorist import __version__
 from memorist.engine.traced import Call, Telemetry, Watch
 from memorist.errors import NotFoundError, shown
+from memorist.observing import through
 from memorist.serve.mcp import resources
 from memorist.serve.mcp.access import Access
 from memorist.serve.mcp.calls import ObservedCalls
@@ -69,7 +70,8 @@ def create_server(
         @wraps(answer)
         async def handle(context: Context, params: _P) -> _T:
             try:
-                return await answer(find(context), params)
+                with through("mcp"):
+                    return await answer(find(context), params)
             except MCPError:
                 raise
             except Exception as error:

@@ -10,6 +10,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from memorist import requests
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
+from memorist.observing import through
 from memorist.serve.auth import (
     LOCAL,
     NO_TOKEN,
@@ -59,7 +60,8 @@ class Access:
         """Return what the memory answers; all users' records are for administrators alone."""
         if getattr(request, "everyone", False):
             self.grant.check(Right.ADMIN)
-        return await self.memory.ask(request)
+        with through("rest"):
+            return await self.memory.ask(request)
 
     async def once(
         self, asked: tuple[Any, ...], work: Callable[[], Awaitable[Outcome]], done_since: Settle | None = None

@@ -23,6 +23,7 @@ __all__ = [
     "RecordBody",
     "Records",
     "Status",
+    "TracesBody",
     "Users",
 ]
 
@@ -99,6 +100,45 @@ class ContextAnswer(BaseModel):
     confidence: float
     items: list[ContextItemBody]
     tokens: int
+
+
+class TracedHitBody(BaseModel):
+    """A record that a call gave, or just missed."""
+
+    id: str
+    score: float
+    why: str
+    shared: bool
+
+
+class TraceBody(BaseModel):
+    """What one call was asked, what came of it, and how long its parts took, in seconds."""
+
+    id: str
+    at: str
+    tenant: str
+    user: str | None
+    agent: str | None
+    session: str | None
+    verb: str
+    door: str
+    question: str
+    asked: Json
+    text: str
+    confidence: float | None
+    tokens: int | None
+    hits: list[TracedHitBody]
+    missed: list[TracedHitBody]
+    seconds: float
+    parts: dict[str, float]
+    error: str | None
+
+
+class TracesBody(BaseModel):
+    """One page of traces, and the cursor that the next request takes; null at the end."""
+
+    traces: list[TraceBody]
+    next: str | None
 
 
 class ChangeBody(BaseModel):

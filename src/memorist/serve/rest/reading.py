@@ -50,6 +50,13 @@ async def count(access: Reader, body: Body) -> JSONResponse:
     return JSONResponse({"count": await access.ask(asked(requests.Count, body))})
 
 
+@router.post("/traces", response_model=models.TracesBody, responses=BODY, openapi_extra=takes(requests.Traces))
+async def traces(access: Reader, body: Body) -> JSONResponse:
+    """Return one page of the traces of calls of recall and context, newest first, where the server keeps them."""
+    page = await access.ask(asked(requests.Traces, body))
+    return JSONResponse({"traces": [each.to_dict() for each in page.traces], "next": page.next})
+
+
 @router.post("/find", response_model=models.Records, responses=BODY, openapi_extra=takes(requests.Find))
 async def find(access: Reader, body: Body) -> JSONResponse:
     """Return the records with these ids, superseded or not. Unknown ids are ignored."""

@@ -133,7 +133,12 @@ class PostgresStore(Store):
             [await self._remove(Wall(tenant, user or None), over, Action.EXPIRED, now, None) for tenant, user in walls]
         )
 
-    async def purge(self, wall: Wall) -> int:
+    async def purge(self, wall: Wall, *more: Wall) -> int:
+        for each in more:  # first, so that purging the wall again goes on where this was cut off
+            await self._purge(each)
+        return await self._purge(wall)
+
+    async def _purge(self, wall: Wall) -> int:
         connections, schema = self._connections, self._schema
 
         async def work(connection: "Connection") -> int:

@@ -312,9 +312,15 @@ class SQLiteStore(Store):
             return 0
         return await self._write(lambda connection: writes.remove_expired(connection, now))
 
-    async def purge(self, wall: Wall) -> int:
-        count = await self._write(lambda connection: writes.purge(connection, wall))
-        self._outlines.pop(wall, None)
+    async def purge(self, wall: Wall, *more: Wall) -> int:
+        def work(connection: apsw.Connection) -> int:
+            for each in more:
+                writes.purge(connection, each)
+            return writes.purge(connection, wall)
+
+        count = await self._write(work)
+        for each in (wall, *more):
+            self._outlines.pop(each, None)
         await self._write(self._scrub, alone=True)
         return count
 

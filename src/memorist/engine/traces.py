@@ -1,0 +1,189 @@
+"""Traces: what calls were asked and what came of it, kept for a while if the settings say so.
+
+The traces of a wall's user are records behind a wall of their own, `Wall.traces`, whose tenant no request can name. So
+they expire, are swept, backed up and purged as any record is, in every store, and no read of the user's records can
+come upon one. Those that quote a record go with it; see `drop_quoting`.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Collection, Iterable
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+from memorist import cursors, requests
+from memorist.engine.core import Core
+from memorist.filters import Filter, make_filter
+from memorist.observing import BEYOND, Observation, observed
+from memorist.records import Action, Draft, Hit, Kind, Record
+from memorist.results import Context, ContextItem, Trace, TracedHit, TracePage
+from memorist.scope import TRACES_PREFIX, Reach, Scope, Wall
+from memorist.times import iso
+
+__all__ = ["Tracer", "drop_quoting", "traces"]
+
+T = TypeVar("T")
+log = logging.getLogger("memorist.traces")
+_MOST_PENDING = 256
+"""The most traces that wait to be written; what comes beyond is not kept."""
+_LONGEST = 4000
+"""Characters of a question that are kept: recall reads no more of it."""
+_UNTOLD = frozenset(("query", "vector", "known", "count_tokens"))
+"""Arguments that are not kept: the question stands by itself, the others may be long, or are none of JSON."""
+
+
+@dataclass(slots=True)
+class _Call:
+    """A call that has ended; `given` is its answer, None where an error ended it."""
+
+    scope: Scope
+    request: requests.Recall | requests.Context
+    door: str
+    at: datetime
+    notes: Observation
+    given: list[Hit] | Context | None = None
+    seconds: float = 0.0
+    error: str | None = None
+
+
+class Tracer:
+    """Keeps a trace of each call, written once the call has been answered. No failure of it is one of the call.
+
+    Args:
+        core: the store, and how long a trace is kept.
+    """
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._pending: set[asyncio.Task[None]] = set()
+
+    async def traced(
+        self, scope: Scope, request: requests.Recall | requests.Context, door: str, answer: Awaitable[Any]
+    ) -> Any:
+        """Return the answer to a request that came through a door, and keep a trace of it."""
+        call = _Call(request.scope(scope), request, door, self._core.clock(), Observation(request.query))
+        begun = time.perf_counter()
+        try:
+            with observed(call.notes):
+                call.given = await answer
+            return call.given
+        except BaseException as error:
+            call.error = type(error).__name__
+            raise
+        finally:
+            call.seconds = time.perf_counter() - begun
+            self._keep(call)
+
+    async def settled(self) -> None:
+        """Wait for the traces that this event loop is writing."""
+        loop = asyncio.get_running_loop()
+        while tasks := [task for task in self._pending if task.get_loop() is loop]:
+            await asyncio.wait(tasks)
+
+    def _keep(self, call: _Call) -> None:
+        if len(self._pending) >= _MOST_PENDING:
+            log.warning("a trace was not kept: %d others wait to be written", _MOST_PENDING)
+            return
+        task = asyncio.get_running_loop().create_task(self._kept(call))
+        self._pending.add(task)
+        task.add_done_callback(self._pending.discard)
+
+    async def _kept(self, call: _Call) -> None:
+        core = self._core
+        try:
+            until = call.at + timedelta(seconds=float(core.settings.keep_traces))
+            scope = replace(call.scope, tenant=call.scope.wall.traces.tenant)
+            [trace] = core.stamp([_draft_of(call, until)], scope)
+            await core.store.write(scope.wall, [core.put(trace, Action.REMEMBERED, None)])
+            for wall in {call.scope.wall, Wall(call.scope.tenant, None)}:  # what is forgotten meanwhile
+                await _drop(core, wall, [trace])
+        except Exception as error:  # the call has its answer, and nobody waits for this
+            log.warning("a trace was not kept: %s", error)
+
+
+def _draft_of(call: _Call, until: datetime) -> Draft:
+    """Return the record of a trace. Of the records that it tells about only what a context quotes of them is in it."""
+    given = call.given
+    shown: Iterable[Hit | ContextItem] = given or () if not isinstance(given, Context) else given.items
+    told = {(each.record.scope.user, each.record.id) for each in shown}
+    ranked = sorted(call.notes.ranked, key=lambda hit: (-hit.score, -hit.similarity))
+    missed = [hit for hit in ranked if (hit.record.scope.user, hit.record.id) not in told][:BEYOND]
+    parts = dict(call.notes.parts)
+    parts["choosing"] = max(call.seconds - sum(parts.values()), 0.0)
+    payload: dict[str, Any] = {
+        "verb": call.request.verb,
+        "door": call.door,
+        "question": call.request.query[:_LONGEST],
+        "asked": {name: value for name, value in call.request.given().items() if _is_told(call.request, name, value)},
+        "hits": [asdict(_traced(each)) for each in shown],
+        "missed": [asdict(_traced(each)) for each in missed],
+        "empty": not told,
+        "seconds": call.seconds,
+        "parts": parts,
+        "error": call.error,
+    }
+    quoted = dict[str, list[str]]()
+    if isinstance(given, Context):
+        payload |= {"text": given.text, "confidence": given.confidence, "tokens": given.tokens}
+        for item in given.items:
+            quoted.setdefault(_quotes_of(item.record.scope.wall), []).append(item.record.id)
+            until = min(until, item.record.expires_at or until)
+    return Draft(
+        content=payload["question"].strip() or call.request.verb,
+        kind=Kind.TOPIC,
+        metadata=quoted,
+        payload=payload,
+        happened_at=call.at,
+        expires_at=until,
+    )
+
+
+def _is_told(request: requests.Request[Any], name: str, value: Any) -> bool:
+    return name not in _UNTOLD and value != type(request).__dataclass_fields__[name].default
+
+
+def _traced(each: Hit | ContextItem) -> TracedHit:
+    why = each.why if isinstance(each, ContextItem) else "recalled"
+    return TracedHit(each.record.id, each.score, why, shared=each.record.scope.user is None)
+
+
+def _quotes_of(wall: Wall) -> str:
+    """Return the field of a trace's metadata that holds the ids of what it quotes from behind a wall."""
+    return "shared" if wall.user is None else "own"
+
+
+async def drop_quoting(core: Core, wall: Wall, leaving: Collection[str] = ()) -> None:
+    """Remove every trace that quotes a record which is not behind the wall any more, or is among those `leaving`."""
+    users = None if wall.user is None else (wall.user,)
+    chosen = make_filter(where={_quotes_of(wall): {"$exists": True}})
+    async for page in core.pages(Reach(wall.traces.tenant, users), chosen):
+        await _drop(core, wall, page, leaving)
+
+
+async def _drop(core: Core, wall: Wall, traces: Iterable[Record], leaving: Collection[str] = ()) -> None:
+    quoting = [(each, set(each.metadata.get(_quotes_of(wall), ()))) for each in traces]
+    if not (quoted := set[str]().union(*(ids for _, ids in quoting))):
+        return
+    there = {each.id for each in await core.store.get(wall, list(quoted))}.difference(leaving)
+    for place in {each.scope.wall for each, ids in quoting if ids - there}:
+        ids = frozenset(each.id for each, ids in quoting if ids - there)
+        await core.store.remove(place, Filter(ids=ids), at=core.clock())
+
+
+async def traces(core: Core, scope: Scope, request: requests.Traces) -> TracePage:
+    """Return one page of traces."""
+    reach = scope.reach(everyone=request.everyone)
+    after = cursors.decode(request.cursor, "newest")
+    chosen, size = request.filter(scope, core.clock()), request.limit
+    kept = Reach(scope.wall.traces.tenant, reach.users)
+    found = await core.store.select(kept, chosen, order="newest", limit=size + 1, after=after)
+    page = cursors.make_page(found, size, "newest")
+    return TracePage([_trace_of(each) for each in page.records], page.next)
+
+
+def _trace_of(record: Record) -> Trace:
+    plain, scope = dict(record.payload), replace(record.scope, tenant=record.scope.tenant.removeprefix(TRACES_PREFIX))
+    del plain["empty"]
+    return Trace.from_dict({**plain, **asdict(scope), "id": record.id, "at": iso(record.at)})
