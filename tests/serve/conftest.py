@@ -47,9 +47,9 @@ async def http(client: Client) -> httpx.AsyncClient:
     return made
 
 
-@pytest.fixture
-async def browser() -> AsyncIterator["Browser"]:
-    """A real browser."""
+@pytest.fixture(scope="module")
+async def chromium() -> AsyncIterator["Browser"]:
+    """A real browser for a file's tests."""
     if CHROMIUM is None:
         pytest.skip("there is no Chromium here: apt install chromium")
     from playwright.async_api import async_playwright
@@ -58,6 +58,14 @@ async def browser() -> AsyncIterator["Browser"]:
         browser = await started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser
         await browser.close()
+
+
+@pytest.fixture
+async def browser(chromium: "Browser") -> AsyncIterator["Browser"]:
+    """The browser, with nothing open and no cookies."""
+    yield chromium
+    for context in chromium.contexts:
+        await context.close()
 
 
 @pytest.fixture

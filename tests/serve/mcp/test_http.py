@@ -2,7 +2,8 @@
 
 import json
 import socket
-from pathlib import Path
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,9 +17,11 @@ from memorist.memory import Memory
 from memorist.serve.auth import Right, Tokens
 from memorist.serve.limits import Limits
 from memorist.serve.mcp import Gate, create_app, serve_http
+from servers import running
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
+Host = Callable[..., Awaitable[str]]
 JSON = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 INITIALIZE = {
     "jsonrpc": "2.0",
@@ -37,25 +40,37 @@ async def post(url: str, content: Any = INITIALIZE, **headers: str) -> httpx2.Re
 
 
 @pytest.fixture
-async def tokens(db: Path, reopen: Any) -> dict[str, str]:
+async def host(everyone: Memory) -> AsyncIterator[Host]:
+    """Return a function that serves the test's memory from this process, and returns its URL."""
+    async with AsyncExitStack() as stack:
+
+        async def start(*, open: bool = True) -> str:
+            app = create_app(Gate(memory=everyone, open=open), tools="all")
+            await stack.enter_async_context(app.router.lifespan_context(app))
+            return await stack.enter_async_context(running(app)) + "/mcp"
+
+        yield start
+
+
+@pytest.fixture
+async def tokens(everyone: Memory) -> dict[str, str]:
     """Return tokens by what they are."""
-    async with reopen() as memory:
-        made = Tokens(memory)
-        return {
-            "alice": (await made.create("alice", user="alice"))[0],
-            "bob": (await made.create("bob", user="bob"))[0],
-            "reader": (await made.create("reader", user="alice", right="read"))[0],
-            "acme": (await made.create("acme", tenant="acme"))[0],
-            "operator": (await made.create("operator", tenant=None, right="admin"))[0],
-            "expired": (await made.create("expired", expires_at="2020-01-01"))[0],
-        }
+    made = Tokens(everyone)
+    return {
+        "alice": (await made.create("alice", user="alice"))[0],
+        "bob": (await made.create("bob", user="bob"))[0],
+        "reader": (await made.create("reader", user="alice", right="read"))[0],
+        "acme": (await made.create("acme", tenant="acme"))[0],
+        "operator": (await made.create("operator", tenant=None, right="admin"))[0],
+        "expired": (await made.create("expired", expires_at="2020-01-01"))[0],
+    }
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_a_token_says_whose_memory_it_is(
-    serve: Any, by_http: Any, tokens: dict[str, str], value: Any, mode: str
+    host: Host, by_http: Any, tokens: dict[str, str], value: Any, mode: str
 ) -> None:
-    url = serve("--require-token")
+    url = await host(open=False)
     async with by_http(url, mode=mode, authorization=f"Bearer {tokens['alice']}") as client:
         await value(client, "add_memory", content="Alice likes coffee")
         await value(client, "save_topic", topic="user.drink", value="coffee")
@@ -70,9 +85,9 @@ async def test_a_token_says_whose_memory_it_is(
 
 
 async def test_a_token_without_a_user_takes_the_one_that_the_client_is_configured_with(
-    serve: Any, by_http: Any, tokens: dict[str, str], value: Any, reopen: Any
+    host: Host, by_http: Any, tokens: dict[str, str], value: Any, reopen: Any
 ) -> None:
-    url = serve("--require-token")
+    url = await host(open=False)
     async with by_http(url, authorization=f"Bearer {tokens['acme']}", memorist_user="dora") as client:
         await value(client, "add_memory", content="x")
     async with by_http(url, authorization=f"Bearer {tokens['acme']}") as client:
@@ -86,16 +101,16 @@ async def test_a_token_without_a_user_takes_the_one_that_the_client_is_configure
 
 
 async def test_a_reader_changes_nothing(
-    serve: Any, by_http: Any, tokens: dict[str, str], value: Any, error: Any
+    host: Host, by_http: Any, tokens: dict[str, str], value: Any, error: Any
 ) -> None:
-    async with by_http(serve(), authorization=f"Bearer {tokens['reader']}") as client:
+    async with by_http(await host(), authorization=f"Bearer {tokens['reader']}") as client:
         assert "add_memory" not in {tool.name for tool in (await client.list_tools()).tools}
         assert "needs the right 'write'; there is only 'read'" in await error(client, "add_memory", content="x")
         assert (await value(client, "recent_memories"))["records"] == []
 
 
-async def test_who_brings_no_token_that_holds_is_refused(serve: Any, tokens: dict[str, str], reopen: Any) -> None:
-    url = serve("--require-token")
+async def test_who_brings_no_token_that_holds_is_refused(host: Host, tokens: dict[str, str], reopen: Any) -> None:
+    url = await host(open=False)
     async with reopen() as memory:
         await Tokens(memory).revoke("bob")
     for said, text in (
@@ -112,9 +127,9 @@ async def test_who_brings_no_token_that_holds_is_refused(serve: Any, tokens: dic
 
 
 async def test_a_token_that_is_revoked_is_worthless_at_once(
-    serve: Any, by_http: Any, tokens: dict[str, str], value: Any, reopen: Any
+    host: Host, by_http: Any, tokens: dict[str, str], value: Any, reopen: Any
 ) -> None:
-    url = serve()
+    url = await host()
     async with by_http(url, authorization=f"Bearer {tokens['alice']}") as client:
         await value(client, "add_memory", content="x")
         async with reopen() as memory:
@@ -125,8 +140,8 @@ async def test_a_token_that_is_revoked_is_worthless_at_once(
         assert await memory.count() == 1
 
 
-async def test_a_header_cannot_turn_a_token_into_another_users(serve: Any, tokens: dict[str, str]) -> None:
-    answer = await post(serve(), authorization=f"Bearer {tokens['alice']}", memorist_user="bob")
+async def test_a_header_cannot_turn_a_token_into_another_users(host: Host, tokens: dict[str, str]) -> None:
+    answer = await post(await host(), authorization=f"Bearer {tokens['alice']}", memorist_user="bob")
     assert answer.status_code == 403 and "another user" in answer.json()["error"]["message"]
 
 
@@ -140,12 +155,12 @@ async def test_on_this_machine_no_token_is_needed(serve: Any, by_http: Any, valu
 
 
 @pytest.mark.parametrize("header", ["x_forwarded_for", "forwarded", "x_real_ip"])
-async def test_what_came_through_a_proxy_needs_a_token(serve: Any, header: str) -> None:
-    assert (await post(serve(), **{header: "203.0.113.9"})).status_code == 401
+async def test_what_came_through_a_proxy_needs_a_token(host: Host, header: str) -> None:
+    assert (await post(await host(), **{header: "203.0.113.9"})).status_code == 401
 
 
-async def test_a_web_page_cannot_reach_a_local_server(serve: Any) -> None:
-    url = serve()
+async def test_a_web_page_cannot_reach_a_local_server(host: Host) -> None:
+    url = await host()
     assert (await post(url, host="evil.example:80")).status_code == 401
     assert (await post(url, origin="https://evil.example")).status_code == 401
     assert (await post(url, origin="http://localhost:3000")).status_code == 401, "another program's page, no token"
@@ -154,8 +169,8 @@ async def test_a_web_page_cannot_reach_a_local_server(serve: Any) -> None:
     assert (await post(url, content_type="text/plain")).status_code >= 400
 
 
-async def test_bad_requests_get_the_right_status_and_change_nothing(serve: Any, reopen: Any) -> None:
-    url = serve()
+async def test_bad_requests_get_the_right_status_and_change_nothing(host: Host, reopen: Any) -> None:
+    url = await host()
     assert (await post(url, b"this is no JSON")).status_code == 400
     assert (await post(url, b"[]")).status_code == 400
     assert (await post(url.removesuffix("mcp") + "other")).status_code == 404
@@ -168,18 +183,18 @@ async def test_bad_requests_get_the_right_status_and_change_nothing(serve: Any, 
         assert await memory.count(everyone=True) == 0
 
 
-def test_a_body_that_is_too_large_is_refused_before_it_is_sent(serve: Any) -> None:
-    at = urlsplit(serve())
+async def test_a_body_that_is_too_large_is_refused_before_it_is_sent(host: Host) -> None:
+    at = urlsplit(await host())
     head = f"POST {at.path} HTTP/1.1\r\nHost: {at.netloc}\r\nContent-Length: 5000000\r\n\r\n"
-    with socket.create_connection((str(at.hostname), at.port or 0)) as connection:
-        connection.sendall(head.encode())
-        assert connection.recv(1000).startswith(b"HTTP/1.1 413")
+    async with await anyio.connect_tcp(str(at.hostname), at.port or 0) as connection:
+        await connection.send(head.encode())
+        assert (await connection.receive(1000)).startswith(b"HTTP/1.1 413")
 
 
 async def test_many_clients_at_once_lose_nothing_and_see_their_own(
-    serve: Any, by_http: Any, tokens: dict[str, str], value: Any, reopen: Any
+    host: Host, by_http: Any, tokens: dict[str, str], value: Any, reopen: Any
 ) -> None:
-    url = serve()
+    url = await host()
 
     async def work(who: str, number: int, mode: str) -> None:
         async with by_http(url, mode=mode, authorization=f"Bearer {tokens[who]}") as client:
@@ -196,8 +211,8 @@ async def test_many_clients_at_once_lose_nothing_and_see_their_own(
     assert (users["alice"], users["bob"]) == (20, 20)
 
 
-async def test_a_client_that_hangs_up_harms_no_other(serve: Any, by_http: Any, value: Any) -> None:
-    url = serve()
+async def test_a_client_that_hangs_up_harms_no_other(host: Host, by_http: Any, value: Any) -> None:
+    url = await host()
     at = urlsplit(url)
     assert at.hostname is not None and at.port is not None
     head = (
@@ -215,17 +230,15 @@ async def test_a_client_that_hangs_up_harms_no_other(serve: Any, by_http: Any, v
         assert (await value(client, "get_memory", id=added["id"])) == added
 
 
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_a_client_goes_on_after_the_server_was_started_again(
-    serve: Any, by_http: Any, value: Any, mode: str
-) -> None:
+async def test_clients_go_on_after_the_server_was_started_again(serve: Any, by_http: Any, value: Any) -> None:
     url = serve()
-    async with by_http(url, mode=mode) as client:
-        before = await value(client, "add_memory", content="before")
+    async with by_http(url, mode="auto") as new, by_http(url, mode="legacy") as old:
+        before = await value(new, "add_memory", content="before")
         serve(port=urlsplit(url).port, stop=url)
-        assert await value(client, "get_memory", id=before["id"]) == before
-        await value(client, "add_memory", content="after")
-        assert len((await value(client, "recent_memories"))["records"]) == 2
+        for client in (new, old):
+            assert await value(client, "get_memory", id=before["id"]) == before
+            await value(client, "add_memory", content="after")
+        assert len((await value(old, "recent_memories"))["records"]) == 3
 
 
 async def test_it_does_not_listen_for_others_without_a_token(everyone: Memory) -> None:

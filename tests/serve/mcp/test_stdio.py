@@ -84,14 +84,13 @@ def raw(db: Path) -> Iterator[Start]:
         server.clear()
 
 
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_what_one_client_saves_the_next_one_finds(by_stdio: Any, db: Path, value: Any, mode: str) -> None:
-    async with by_stdio("--user", "alice", mode=mode) as client:
+async def test_what_one_client_saves_the_next_one_finds(by_stdio: Any, db: Path, value: Any) -> None:
+    async with by_stdio("--user", "alice") as client:
         await value(client, "add_memory", content="Prefers homestays when she travels")
-    async with by_stdio("--user", "alice", mode=mode) as client:
+    async with by_stdio("--user", "alice") as client:
         [hit] = (await value(client, "search_memories", query="homestays"))["hits"]
         assert hit["record"]["content"] == "Prefers homestays when she travels"
-    async with by_stdio("--user", "bob", mode=mode) as client:
+    async with by_stdio("--user", "bob") as client:
         assert (await value(client, "search_memories", query="homestays"))["hits"] == []
 
 

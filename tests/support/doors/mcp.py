@@ -110,9 +110,11 @@ class McpByStdio(Mcp):
     """`memorist mcp` in a process of its own for each user, over its standard streams."""
 
     tenant: ClassVar[str] = "streams"
+    users = (None, "alice", "Jos\xe9", "Jose\u0301", "", "ali\u200bce", "\ud800", "-u")
+    """To start a process takes a second: no more than one of each sort of name."""
 
     def takes(self, call: Call) -> bool:
-        return super().takes(call) and "\0" not in (call.user or "")
+        return super().takes(call) and call.user in self.users
 
     async def empty(self) -> str:
         """Empty the tenant that all processes serve: to start one takes a second."""
