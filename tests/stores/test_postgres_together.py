@@ -1,6 +1,7 @@
 """Several clients at once: no change is missed, none is done twice, and all agree with a plain model."""
 
 import asyncio
+import json
 import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -20,6 +21,7 @@ from memorist.scope import Wall
 from memorist.stores import Store
 from memorist.stores.base import Entry, Write
 from memorist.stores.postgres import PostgresStore, parse_url, queries
+from memorist.stores.postgres.schema import lock_key
 from memorist.stores.sqlite import SQLiteStore
 from memorist.testing.contract.base import (
     ALICE,
@@ -333,3 +335,54 @@ async def test_a_call_that_the_database_refuses_harms_no_other(server: "Server")
         assert await store.count(only(ALICE), ALL) == 11
     finally:
         await store.close()
+
+
+async def test_calls_of_many_users_share_a_commit_and_stay_apart(server: "Server") -> None:
+    store = client(server.new_url(pool_size=3))
+    walls = [Wall("acme", None), *(Wall("acme", f"user {n}") for n in range(20)), Wall("other", "user 1")]
+    async with opened(store):
+        await store.write(walls[1], [put(make_record("taken", walls[1]))])
+        shared: list[int] = []
+        carried_out = store._write_together
+
+        async def counted(calls: Any) -> Any:
+            shared.append(len(calls))
+            return await carried_out(calls)
+
+        store._grouping._run = counted
+        calls: list[tuple[Wall, list[Write]]] = [
+            (wall, [put(make_record(f"{n}", wall)), put(make_record("own", wall))]) for n, wall in enumerate(walls)
+        ]
+        calls += [(wall, [put(make_record("later", wall)), *forgotten("own")]) for wall in walls]
+        calls += [(walls[1], [put(make_record("never", walls[1])), put(make_record("taken", walls[1]))])]
+        outcomes = await asyncio.gather(*(store.write(*call) for call in calls), return_exceptions=True)
+
+        assert [n for n, outcome in enumerate(outcomes) if outcome != [True, True]] == [len(calls) - 1]
+        assert isinstance(outcomes[-1], ConflictError)
+        assert len(shared) <= 6
+        for n, wall in enumerate(walls):
+            found = {record.id for record in await store.get(wall, ["own", "later", "never", *map(str, range(22))])}
+            assert found == {f"{n}", "later"}
+            assert [change.action for change in await store.history(wall, "own")][-1] == Action.FORGOTTEN
+
+
+async def test_a_user_whose_wall_another_process_writes_behind_delays_no_other(server: "Server") -> None:
+    store = client(server.new_url(pool_size=4))
+    schema = store.options.schema
+    async with opened(store):
+        await asyncio.gather(*(store.write(wall, [put(make_record("0", wall))]) for wall in (ALICE, BOB)))
+        with server.connect() as other:
+            key = lock_key(schema, json.dumps(["wall", *BOB]))
+            other.execute("SELECT pg_advisory_lock(%s)", (key,))
+            held = [asyncio.create_task(store.write(BOB, [put(make_record(f"{n}", BOB))])) for n in (1, 2)]
+            for n in range(1, 6):
+                await asyncio.gather(
+                    *(store.write(ALICE, [put(make_record(f"{n}.{each}", ALICE))]) for each in range(5))
+                )
+            held.append(asyncio.create_task(store.write(BOB, [put(make_record("3", BOB))])))
+            assert await store.count(only(ALICE), ALL) == 26
+            assert not any(task.done() for task in held)
+            other.execute("SELECT pg_advisory_unlock(%s)", (key,))
+            assert await asyncio.gather(*held) == [[True]] * 3
+        assert await store.count(only(BOB), ALL) == 4
+        assert not store._grouping._written and not store._grouping._waiting and not store._grouping._lanes

@@ -59,6 +59,7 @@ class Batch:
     moment: datetime
     held: dict[str, Held]
     epochs: Iterator[int]
+    wall_id: int
     holders: dict[Handle, str] = field(default_factory=dict)
     changes: list[ChangeRow] = field(default_factory=list)
     steps: list[tuple[str, tuple[Any, ...]]] = field(default_factory=list)

@@ -17,79 +17,49 @@ _T = TypeVar("_T")
 _NAMES = [name.strip() for name in COLUMNS.split(",")]
 
 
-async def send(connection: "Connection", schema: str, batch: Batch) -> None:
-    """Send the changes of the records in one pipeline."""
-    if not batch.changes:
+async def send(connection: "Connection", schema: str, batches: Sequence[Batch]) -> None:
+    """Send the changes of records behind walls of one tenant in one pipeline."""
+    batches = [batch for batch in batches if batch.changes]
+    if not batches:
         return
-    name = (batch.wall.tenant, batch.wall.user or "")
-    async with connection.cursor() as cursor:
-        if batch.blanked:
-            await cursor.execute(
-                f"UPDATE {schema}.changes SET before = NULL"
-                " WHERE tenant = %s AND user_name = %s AND id = ANY(%s) AND before IS NOT NULL".encode(),
-                (*name, list(batch.blanked)),
-            )
-        for step, rows in _together(batch.steps):
-            if step == "put":
-                await cursor.execute(*_bulk(schema, "records", _RECORDS, name, rows))
-            else:
-                await cursor.execute(
-                    f"DELETE FROM {schema}.records WHERE tenant = %s AND user_name = %s AND number = ANY(%s)".encode(),
-                    (*name, [row[0] for row in rows]),
-                )
-        changes = [
-            (each.epoch, each.number, each.id, str(each.action), each.at, each.source, each.before)
-            for each in batch.changes
-        ]
-        for some in _chunks(changes):
-            await cursor.execute(*_bulk(schema, "changes", _CHANGES, name, some, update=False))
-        found = [write for write in batch.indexed.values() if write is not None]
-        await cursor.execute(  # before `_index`, which overwrites what is counted off here
-            f"UPDATE {schema}.walls SET epoch = %s, entries = walls.entries + %s - old.entries,"
-            " length = walls.length + %s - old.length"
-            f" FROM (SELECT count(*) AS entries, coalesce(sum(length), 0) AS length FROM {schema}.words"
-            " WHERE tenant = %s AND user_name = %s AND number = ANY(%s)) AS old"
-            " WHERE tenant = %s AND user_name = %s".encode(),
-            (
-                batch.changes[-1].epoch,
-                len(found),
-                sum(len((write.terms or "").split()) for write in found),
-                *name,
-                list(batch.indexed),
-                *name,
-            ),
+    tenant, cursor = batches[0].wall.tenant, connection.cursor()
+    name = {batch.wall: batch.wall.user or "" for batch in batches}
+    if blanked := [(name[batch.wall], id) for batch in batches for id in batch.blanked]:
+        await cursor.execute(
+            f"UPDATE {schema}.changes SET before = NULL WHERE tenant = %s"
+            " AND (user_name, id) IN (SELECT * FROM unnest(%s::text[], %s::text[])) AND before IS NOT NULL".encode(),
+            (tenant, *_columns(blanked)),
         )
-        await _index(connection, schema, batch)
-
-
-async def _index(connection: "Connection", schema: str, batch: Batch) -> None:
-    """Add records to the indexes of terms and vectors, or remove them."""
-    import numpy as np
-
-    name, cursor = (batch.wall.tenant, batch.wall.user or ""), connection.cursor()
-    gone = [number for number, write in batch.indexed.items() if write is None]
-    if gone:
+    steps = [(step, (name[batch.wall], *row)) for batch in batches for step, row in batch.steps]
+    for step, rows in _together(steps):
+        if step == "put":
+            await cursor.execute(*_bulk(schema, "records", _RECORDS, tenant, rows))
+        else:
+            await cursor.execute(*_removal(schema, "records", tenant, [row[:2] for row in rows]))
+    changes = [
+        (name[batch.wall], each.epoch, each.number, each.id, str(each.action), each.at, each.source, each.before)
+        for batch in batches
+        for each in batch.changes
+    ]
+    for some in _chunks(changes):
+        await cursor.execute(*_bulk(schema, "changes", _CHANGES, tenant, some, update=False))
+    indexed = [(batch.wall, number, write) for batch in batches for number, write in batch.indexed.items()]
+    await cursor.execute(*_outlines(schema, tenant, batches))  # before the index, which overwrites what it counts off
+    if gone := [(name[wall], number) for wall, number, write in indexed if write is None]:
         for table in ("indexed", "words", "staged"):
-            await cursor.execute(
-                f"DELETE FROM {schema}.{table} WHERE tenant = %s AND user_name = %s AND number = ANY(%s)".encode(),
-                (*name, gone),
-            )
-    found = [(number, write) for number, write in batch.indexed.items() if write is not None]
-    if not found:
-        return
-    for some in _chunks(found):
+            await cursor.execute(*_removal(schema, table, tenant, gone))
+    found = [(wall, number, write) for wall, number, write in indexed if write is not None]
+    for part in _chunks(found):
         rows = [
-            (
-                number,
-                escaped(write.terms or ""),
-                None if write.vector is None else np.asarray(write.vector, np.float32),
-                " ".join(sorted(write.marks)),
-            )
-            for number, write in some
+            (name[wall], number, escaped(write.terms or ""), write.vector, " ".join(sorted(write.marks)))
+            for wall, number, write in part
         ]
-        await cursor.execute(*_bulk(schema, "indexed", _INDEXED, name, rows))
-        words = [(number, *reversed(lexemes_of(batch.wall, terms))) for number, terms, *_ in rows]
-        await cursor.execute(*_bulk(schema, "words", _WORDS, name, words))
+        await cursor.execute(*_bulk(schema, "indexed", _INDEXED, tenant, rows))
+        words = [
+            (user, number, *reversed(lexemes_of(wall, terms)))
+            for (user, number, terms, *_), (wall, *_) in zip(rows, part, strict=True)
+        ]
+        await cursor.execute(*_bulk(schema, "words", _WORDS, tenant, words))
 
 
 _RECORDS = {
@@ -114,21 +84,59 @@ def _bulk(
     schema: str,
     table: str,
     columns: Mapping[str, str],
-    name: tuple[str, str],
+    tenant: str,
     rows: Sequence[Sequence[Any]],
     *,
     update: bool = True,
 ) -> tuple[bytes, list[Any]]:
-    """Return the statement that stores rows behind a wall, and its values: a list for each column."""
-    given = ", ".join(f"%s::{_SENT.get(form, form)}[]" for form in columns.values())
-    cast = ", ".join(f"{column}::{form}" if form in _SENT else column for column, form in columns.items())
+    """Return the statement that stores rows of (user's name, then `columns`), and its values: a list for each column.
+
+    Vectors are sent in binary: written out as text they would take longer than all else.
+    """
+    sent = {"user_name": "text", **columns}
+    given = ", ".join(f"{'%b' if form == 'vector' else '%s'}::{_SENT.get(form, form)}[]" for form in sent.values())
+    cast = ", ".join(f"{column}::{form}" if form in _SENT else column for column, form in sent.items())
     set_all = ", ".join(f"{column} = excluded.{column}" for column in columns if column != "number")
     then = f" ON CONFLICT (tenant, user_name, number) DO UPDATE SET {set_all}" if update else ""
     query = (
-        f"INSERT INTO {schema}.{table} (tenant, user_name, {', '.join(columns)})"
-        f" SELECT %s, %s, {cast} FROM unnest({given}) AS given ({', '.join(columns)}){then}"
+        f"INSERT INTO {schema}.{table} (tenant, {', '.join(sent)})"
+        f" SELECT %s, {cast} FROM unnest({given}) AS given ({', '.join(sent)}){then}"
     )
-    return query.encode(), [*name, *(list(column) for column in zip(*rows, strict=True))]
+    return query.encode(), [tenant, *_columns(rows)]
+
+
+def _removal(schema: str, table: str, tenant: str, rows: Sequence[tuple[str, int]]) -> tuple[bytes, list[Any]]:
+    """Return the statement that deletes rows by (user's name, number), and its values."""
+    among = "(user_name, number) IN (SELECT * FROM unnest(%s::text[], %s::bigint[]))"
+    return f"DELETE FROM {schema}.{table} WHERE tenant = %s AND {among}".encode(), [tenant, *_columns(rows)]
+
+
+def _outlines(schema: str, tenant: str, batches: Sequence[Batch]) -> tuple[bytes, list[Any]]:
+    """Return the statement that notes each wall's last epoch, and its number of entries and terms, and its values."""
+    walls, touched = [], []
+    for batch in batches:
+        user = batch.wall.user or ""
+        found = [write for write in batch.indexed.values() if write is not None]
+        length = sum(len((write.terms or "").split()) for write in found)
+        walls.append((user, batch.wall_id, batch.changes[-1].epoch, len(found), length))
+        touched += [(user, number) for number in batch.indexed]
+    query = (
+        f"INSERT INTO {schema}.walls (tenant, user_name, id, epoch, entries, length)"
+        " SELECT %s, user_name, id, epoch, given.entries - coalesce(old.entries, 0),"
+        " given.length - coalesce(old.length, 0)"
+        " FROM unnest(%s::text[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[])"
+        " AS given (user_name, id, epoch, entries, length)"
+        f" LEFT JOIN (SELECT user_name, count(*) AS entries, sum(length) AS length FROM {schema}.words"
+        " WHERE tenant = %s AND (user_name, number) IN (SELECT * FROM unnest(%s::text[], %s::bigint[]))"
+        " GROUP BY user_name) AS old USING (user_name)"
+        " ON CONFLICT (tenant, user_name) DO UPDATE SET epoch = excluded.epoch,"
+        " entries = walls.entries + excluded.entries, length = walls.length + excluded.length"
+    )
+    return query.encode(), [tenant, *_columns(walls), tenant, *(_columns(touched) or [[], []])]
+
+
+def _columns(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    return [list(column) for column in zip(*rows, strict=True)]
 
 
 _SENT = {"json": "text", "tsvector": "text"}
@@ -146,9 +154,9 @@ def _together(steps: Sequence[tuple[str, tuple[Any, ...]]]) -> Iterator[tuple[st
     rows: dict[int, tuple[Any, ...]] = {}
     doing = ""
     for step, row in steps:
-        if rows and (step != doing or row[0] in rows or len(rows) == _AT_ONCE):
+        if rows and (step != doing or row[1] in rows or len(rows) == _AT_ONCE):
             yield doing, list(rows.values())
             rows = {}
-        doing, rows[row[0]] = step, row
+        doing, rows[row[1]] = step, row
     if rows:
         yield doing, list(rows.values())

@@ -15,11 +15,10 @@ from memorist.records import Action, Change, Record
 from memorist.scope import Reach, Wall
 from memorist.stores.base import Candidates, Cursor, Entries, Order, Outline, Staged, Store, Vector, Write
 from memorist.stores.postgres import candidates, queries, reindexing, writes
-from memorist.stores.postgres.batch import ChangeRow
 from memorist.stores.postgres.conditions import ALIVE, sql_of
 from memorist.stores.postgres.connections import EVERYTHING, Connections, Query, Rows, everyone_of, only
 from memorist.stores.postgres.copying import copy_out
-from memorist.stores.postgres.grouping import Grouping, Outcome
+from memorist.stores.postgres.grouping import Call, Grouping, Outcome
 from memorist.stores.postgres.options import PostgresOptions
 from memorist.stores.postgres.rows import SELECTED, load_row, record_from, vector_from
 from memorist.stores.postgres.schema import index_vectors
@@ -92,11 +91,11 @@ class PostgresStore(Store):
         connections, grouping = self._connections, self._grouping
         return await connections.run(lambda: grouping.write(wall, writes_), whole=True)
 
-    async def _write_together(self, wall: Wall, calls: Sequence[Sequence[Write]]) -> list[Outcome]:
+    async def _write_together(self, calls: Sequence[Call]) -> list[Outcome]:
         schema, bound, clock = self._schema, self._bound, self._clock
-        return await self._commit(
-            wall, lambda connection: writes.carry_out(connection, schema, wall, calls, bound, clock)
-        )
+        walls = dict.fromkeys(call.wall for call in calls)
+        reach = Reach(calls[0].wall.tenant, tuple(wall.user for wall in walls))
+        return await self._commit(reach, lambda connection: writes.carry_out(connection, schema, calls, bound, clock))
 
     async def remove(self, wall: Wall, filter: Filter, *, at: datetime, source: str | None = None) -> int:
         passing = sql_of(filter, self._clock())
@@ -105,14 +104,15 @@ class PostgresStore(Store):
     async def _remove(self, wall: Wall, condition: Sql, action: Action, at: datetime, source: str | None) -> int:
         connections, schema = self._connections, self._schema
 
-        async def work(connection: "Connection") -> tuple[int, ChangeRow | None]:
+        async def work(connection: "Connection") -> tuple[int, writes.Last]:
             return await writes.remove_passing(connection, schema, wall, condition, action, at, source)
 
-        return await connections.run(lambda: self._commit(wall, work), whole=True)
+        return await connections.run(lambda: self._commit(only(wall), work), whole=True)
 
-    async def _commit(self, wall: Wall, work: Callable[["Connection"], Awaitable[tuple[_T, ChangeRow | None]]]) -> _T:
-        """Run a write behind a wall in one transaction; `work` returns its outcome and the last change it made."""
-        connections, schema, last = self._connections, self._schema, None
+    async def _commit(self, reach: Reach, work: Callable[["Connection"], Awaitable[tuple[_T, writes.Last]]]) -> _T:
+        """Run a write behind some walls in one transaction; `work` returns its outcome and the last change it made."""
+        connections, schema = self._connections, self._schema
+        last: writes.Last = None
 
         async def carried_out(connection: "Connection") -> _T:
             nonlocal last
@@ -120,9 +120,9 @@ class PostgresStore(Store):
             return outcome
 
         async def settled(connection: "Connection") -> bool:
-            return await writes.took_effect(connection, schema, wall, last)
+            return await writes.took_effect(connection, schema, last)
 
-        return await connections.write(only(wall), carried_out, settled=settled)
+        return await connections.write(reach, carried_out, settled=settled)
 
     async def sweep(self, now: datetime) -> int:
         due = f"SELECT DISTINCT tenant, user_name FROM {self._schema}.records WHERE expires_at <= %s"

@@ -5,7 +5,8 @@ assigned under that lock. So they grow in the order of the commits, and a reader
 """
 
 import json
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -13,9 +14,9 @@ from memorist.errors import ConflictError, EmbedderMismatchError
 from memorist.records import Action
 from memorist.scope import Wall
 from memorist.stores import rules
-from memorist.stores.base import Put, Remove, Write
+from memorist.stores.base import Put, Remove
 from memorist.stores.postgres.batch import Batch, ChangeRow, Held
-from memorist.stores.postgres.grouping import Outcome
+from memorist.stores.postgres.grouping import Call, Outcome
 from memorist.stores.postgres.rows import SELECTED
 from memorist.stores.postgres.schema import lock_key
 from memorist.stores.postgres.sending import send
@@ -27,8 +28,9 @@ if TYPE_CHECKING:
 
     Connection: TypeAlias = AsyncConnection[tuple[Any, ...]]
 
-__all__ = ["carry_out", "check_fingerprint", "lock_wall", "purge", "remove_passing", "took_effect"]
+__all__ = ["Last", "carry_out", "check_fingerprint", "lock_wall", "purge", "remove_passing", "took_effect"]
 
+Last: TypeAlias = tuple[Wall, ChangeRow] | None
 _AT_ONCE = 1000
 _MOST_EPOCHS = 3
 """The most changes of one write: its own, and the removal of expired records with its id or its key."""
@@ -39,41 +41,38 @@ def _name(wall: Wall) -> tuple[str, str]:
 
 
 async def carry_out(
-    connection: "Connection",
-    schema: str,
-    wall: Wall,
-    calls: Sequence[Sequence[Write]],
-    fingerprint: str | None,
-    clock: Clock,
-) -> tuple[list[Outcome], ChangeRow | None]:
-    """Carry out the writes of several calls, in order; `fingerprint` is that of their vectors.
+    connection: "Connection", schema: str, calls: Sequence[Call], fingerprint: str | None, clock: Clock
+) -> tuple[list[Outcome], Last]:
+    """Carry out calls of one tenant, in order, as `Run` does; `fingerprint` is that of their vectors.
 
-    Return for each call the outcomes of its writes, or the error for which none of them was carried out; and the
-    last change, by which `took_effect` identifies the transaction.
+    Return their outcomes, and the last change, by which `took_effect` identifies the transaction.
     """
     # Keep a reindex from replacing the vectors during this write.
     await connection.execute("SELECT pg_advisory_xact_lock_shared(%s)", (lock_key(schema, "vectors"),))
     stored = await _fingerprint(connection, schema)
-    everything = [each for writes in calls for each in writes]
-    creates = any(isinstance(each, Put) for each in everything)
-    if not await lock_wall(connection, schema, wall, create=creates):
-        return [[False] * len(writes) for writes in calls], None
-    batch, outcomes = await _read(connection, schema, wall, everything, clock()), list[Outcome]()
-    found = await stored.fetchone()
-    for writes in calls:
-        attempt = batch.copy() if len(calls) > 1 else batch
+    batches = await _locked(connection, schema, calls, clock())
+    found, outcomes, several = await stored.fetchone(), list[Outcome](), len(calls) > 1
+    for call in calls:
+        batch = batches.get(call.wall)
+        if batch is None:
+            outcomes.append(None)
+            continue
+        attempt = batch.copy() if several else batch
         try:
-            if any(isinstance(each, Put) and each.vector is not None for each in writes):
+            if any(isinstance(each, Put) and each.vector is not None for each in call.writes):
                 _check_fingerprint(found, fingerprint)
-            outcomes.append([attempt.put(each) if isinstance(each, Put) else attempt.remove(each) for each in writes])
+            outcomes.append(
+                [attempt.put(each) if isinstance(each, Put) else attempt.remove(each) for each in call.writes]
+            )
         except (ConflictError, EmbedderMismatchError) as error:
-            if len(calls) == 1:
+            if not several:
                 raise
             outcomes.append(error)
         else:
-            batch = attempt
-    await send(connection, schema, batch)
-    return outcomes, batch.changes[-1] if batch.changes else None
+            batches[call.wall] = attempt
+    changed = [batch for batch in batches.values() if batch.changes]
+    await send(connection, schema, changed)
+    return outcomes, (changed[-1].wall, changed[-1].changes[-1]) if changed else None
 
 
 async def check_fingerprint(connection: "Connection", schema: str, fingerprint: str) -> None:
@@ -89,45 +88,66 @@ def _check_fingerprint(row: tuple[Any, ...] | None, fingerprint: str | None) -> 
     rules.check_fingerprint(None if row is None else row[0], fingerprint)
 
 
-async def lock_wall(connection: "Connection", schema: str, wall: Wall, *, create: bool = False) -> bool:
-    """Lock a wall against other writers until the commit; return False if it does not exist and is not created."""
+def _lock(schema: str, wall: Wall) -> int:
+    return lock_key(schema, json.dumps(["wall", *wall]))
+
+
+async def lock_wall(connection: "Connection", schema: str, wall: Wall) -> bool:
+    """Lock a wall against other writers until the commit; return whether it exists."""
     # Not a row lock: after waiting for one, PostgreSQL rechecks the row with the old plan, and behind a policy it was
     # observed to miss the row. A statement after an advisory lock sees everything committed before.
-    await connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock_key(schema, json.dumps(["wall", *wall])),))
+    await connection.execute("SELECT pg_advisory_xact_lock(%s)", (_lock(schema, wall),))
     query = f"SELECT id FROM {schema}.walls WHERE tenant = %s AND user_name = %s"
     cursor = await connection.execute(query.encode(), _name(wall))
-    if await cursor.fetchone() is not None:
-        return True
-    if create:
-        query = f"INSERT INTO {schema}.walls VALUES (%s, %s, nextval('{schema}.numbers'), 0)"
-        await connection.execute(query.encode(), _name(wall))
-    return create
+    return await cursor.fetchone() is not None
 
 
-async def _read(connection: "Connection", schema: str, wall: Wall, writes: Sequence[Write], moment: datetime) -> Batch:
-    """Read the records with the ids of the writes, and those that hold their keys."""
-    records = [each.record for each in writes if isinstance(each, Put)]
-    ids = {each.record.id if isinstance(each, Put) else each.id for each in writes}
-    handles = {handle for record in records if (handle := rules.handle_of(record)) is not None}
-    behind = f"FROM {schema}.records WHERE tenant = %s AND user_name = %s"
-    found = [
-        await connection.execute(
-            f"SELECT number, {SELECTED} {behind} AND id = ANY(%s::text[])".encode(),
-            (*_name(wall), [id for id in ids if "\0" not in id]),
+async def _locked(connection: "Connection", schema: str, calls: Sequence[Call], moment: datetime) -> dict[Wall, Batch]:
+    """Lock the walls of some calls, and return for each a batch with the records that the calls' writes concern.
+
+    A single wall is waited for. Of several, those that another transaction has locked are left out: nobody waits for
+    a lock while holding others, so there is no deadlock.
+    """
+    walls = list(dict.fromkeys(call.wall for call in calls))
+    if len(walls) == 1:
+        await connection.execute("SELECT pg_advisory_xact_lock(%s)", (_lock(schema, walls[0]),))
+        locked = None
+    else:
+        locked = await connection.execute(
+            "SELECT place FROM unnest(%s::bigint[]) WITH ORDINALITY AS wanted(lock, place)"
+            " WHERE pg_try_advisory_xact_lock(lock)",
+            ([_lock(schema, wall) for wall in walls],),
         )
-    ]
+    ids, handles = set[tuple[str, str]](), set[tuple[str, str, str]]()
+    for wall, each in ((call.wall, each) for call in calls for each in call.writes):
+        id = each.record.id if isinstance(each, Put) else each.id
+        if "\0" not in id:
+            ids.add((wall.user or "", id))
+        if isinstance(each, Put) and (handle := rules.handle_of(each.record)) is not None:
+            handles.add((wall.user or "", *handle))
+    tenant = walls[0].tenant
+    query = f"SELECT user_name, number, {SELECTED} FROM {schema}.records WHERE tenant = %s AND "
+    found = []
+    if ids:
+        among = "(user_name, id) IN (SELECT * FROM unnest(%s::text[], %s::text[]))"
+        found.append(await connection.execute((query + among).encode(), (tenant, *_columns(ids))))
     if handles:
-        kinds, keys = zip(*handles, strict=True)
+        among = "(user_name, kind, key) IN (SELECT * FROM unnest(%s::text[], %s::text[], %s::text[]))"
         found.append(
-            await connection.execute(
-                f"SELECT number, {SELECTED} {behind} AND (kind, key) IN (SELECT * FROM unnest(%s::text[], %s::text[]))"
-                " AND superseded_at IS NULL".encode(),
-                (*_name(wall), list(kinds), list(keys)),
-            )
+            await connection.execute(f"{query}{among} AND superseded_at IS NULL".encode(), (tenant, *_columns(handles)))
         )
-    drawn = await _draw(connection, schema, _MOST_EPOCHS * len(writes))
-    held = {row[1]: Held(row[0], row[1:]) for cursor in found for row in await cursor.fetchall()}
-    return Batch(wall, moment, held, iter(sorted(row[0] for row in await drawn.fetchall())))
+    drawn = await _draw(connection, schema, _MOST_EPOCHS * sum(len(call.writes) for call in calls) + len(walls))
+    held: dict[str, dict[str, Held]] = defaultdict(dict)
+    for user, number, *row in [row for cursor in found for row in await cursor.fetchall()]:
+        held[user][row[0]] = Held(number, row)
+    if locked is not None:
+        walls = [walls[place - 1] for (place,) in await locked.fetchall()]
+    epochs = iter(sorted(row[0] for row in await drawn.fetchall()))
+    return {wall: Batch(wall, moment, held[wall.user or ""], epochs, next(epochs)) for wall in walls}
+
+
+def _columns(rows: Iterable[tuple[str, ...]]) -> list[list[str]]:
+    return [list(column) for column in zip(*rows, strict=True)]
 
 
 async def _draw(connection: "Connection", schema: str, count: int) -> "AsyncCursor[tuple[Any, ...]]":
@@ -136,23 +156,24 @@ async def _draw(connection: "Connection", schema: str, count: int) -> "AsyncCurs
     return await connection.execute(query.encode(), (count,))
 
 
-async def took_effect(connection: "Connection", schema: str, wall: Wall, last: ChangeRow | None) -> bool:
+async def took_effect(connection: "Connection", schema: str, last: Last) -> bool:
     """Return whether the last change sent is stored, once its transaction has ended."""
     if last is None:
         return True
+    wall, change = last
     if not await lock_wall(connection, schema, wall):
         return False
     cursor = await connection.execute(
         f"SELECT 1 FROM {schema}.changes WHERE tenant = %s AND user_name = %s AND epoch = %s"
         " AND id = %s AND action = %s AND at = %s".encode(),
-        (*_name(wall), last.epoch, last.id, str(last.action), last.at),
+        (*_name(wall), change.epoch, change.id, str(change.action), change.at),
     )
     return await cursor.fetchone() is not None
 
 
 async def remove_passing(
     connection: "Connection", schema: str, wall: Wall, condition: Sql, action: Action, at: datetime, source: str | None
-) -> tuple[int, ChangeRow | None]:
+) -> tuple[int, Last]:
     """Remove every record behind a wall that meets a condition, in chunks; return their number, and the last change."""
     found, last, floor = 0, None, -1
     query = (
@@ -162,15 +183,16 @@ async def remove_passing(
     more = await lock_wall(connection, schema, wall)
     while more:
         rows = await (await connection.execute(query.encode(), (*_name(wall), floor, *condition[1]))).fetchall()
-        drawn = await _draw(connection, schema, len(rows))
+        drawn = await _draw(connection, schema, len(rows) + 1)
         held = {row[1]: Held(row[0], row[1:]) for row in rows}
-        batch = Batch(wall, at, held, iter(sorted(row[0] for row in await drawn.fetchall())))
+        epochs = iter(sorted(row[0] for row in await drawn.fetchall()))
+        batch = Batch(wall, at, held, epochs, next(epochs))
         for id in list(held):
             batch.take_out(Remove(id, action, at, source))
-        await send(connection, schema, batch)
+        await send(connection, schema, [batch])
         found, more = found + len(rows), len(rows) == _AT_ONCE
         if rows:
-            floor, last = rows[-1][0], batch.changes[-1]
+            floor, last = rows[-1][0], (wall, batch.changes[-1])
     return found, last
 
 
