@@ -1,6 +1,6 @@
 """The memories of the adapters' tests: each test of a framework's adapter runs on one here and on one at a server."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack
 
 import pytest
@@ -16,6 +16,15 @@ FRAMEWORKS = (
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "everyone" in metafunc.fixturenames and metafunc.definition.path.parent.name in FRAMEWORKS:
         metafunc.parametrize("everyone", ["local", "remote"], indirect=True)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def mem0_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """mem0 reads once, as it is imported, where its own files are."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MEM0_DIR", str(tmp_path_factory.mktemp("mem0")))
+        patch.setenv("MEM0_TELEMETRY", "False")
+        yield
 
 
 @pytest.fixture

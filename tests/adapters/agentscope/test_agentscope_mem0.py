@@ -33,21 +33,17 @@ class Chat:
         return json.dumps({"facts": self.facts, "memory": added})  # the forms of both versions
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """mem0's own folder, in case the test is the first that imports it."""
-    monkeypatch.setenv("MEM0_DIR", str(tmp_path / "mem0"))
-    monkeypatch.setenv("MEM0_TELEMETRY", "False")
-    return tmp_path
-
-
 @pytest.fixture
-async def make(folder: Path) -> AsyncIterator[Make]:
+async def make(tmp_path: Path) -> AsyncIterator[Make]:
     made: list[Mem0LongTermMemory] = []
 
     def build(chat: Any = None, embedder: Any = None, **arguments: Any) -> Mem0LongTermMemory:
         names = {"user_name": "alice"} if not {"agent_name", "user_name", "run_name"} & set(arguments) else {}
-        given = {"model": chat or Chat(), "embedding_model": embedder or HashEmbedder(), "mem0_config": config(folder)}
+        given = {
+            "model": chat or Chat(),
+            "embedding_model": embedder or HashEmbedder(),
+            "mem0_config": config(tmp_path),
+        }
         made.append(Mem0LongTermMemory(**{**given, **names, **arguments}))
         return made[-1]
 
@@ -63,7 +59,9 @@ def config(folder: Path, **fields: Any) -> Any:
 
     place = {"path": str(folder / "qdrant"), "on_disk": True, "embedding_model_dims": HashEmbedder().dimensions}
     return MemoryConfig(
-        vector_store=VectorStoreConfig(provider="qdrant", config=place), history_db_path=str(folder / "h.db"), **fields
+        vector_store=VectorStoreConfig(provider="qdrant", config=place),
+        history_db_path=str(folder / "h.db"),
+        **fields,
     )
 
 
@@ -107,8 +105,8 @@ def test_without_a_configuration_both_models_are_needed(given: dict[str, Any]) -
 
 
 @pytest.mark.mem0
-async def test_by_default_it_keeps_its_vectors_in_qdrant_on_disk(folder: Path) -> None:
-    path = folder / "vectors"
+async def test_by_default_it_keeps_its_vectors_in_qdrant_on_disk(tmp_path: Path) -> None:
+    path = tmp_path / "vectors"
     for _ in range(2):
         async with Mem0LongTermMemory(
             user_name="alice", model=Chat(), embedding_model=HashEmbedder(), path=str(path)
@@ -122,8 +120,8 @@ async def test_by_default_it_keeps_its_vectors_in_qdrant_on_disk(folder: Path) -
 
 
 @pytest.mark.mem0
-async def test_a_configuration_that_is_given_is_not_changed(make: Make, folder: Path) -> None:
-    given = config(folder)
+async def test_a_configuration_that_is_given_is_not_changed(make: Make, tmp_path: Path) -> None:
+    given = config(tmp_path)
     before = given.model_copy(deep=True)
     make(mem0_config=given)
     assert (given.llm, given.embedder) == (before.llm, before.embedder)
@@ -358,7 +356,7 @@ async def test_the_type_of_memory_is_the_calls_or_else_the_default(make: Make) -
 
 
 @pytest.mark.mem0
-async def test_only_what_was_recorded_under_the_same_names_is_found(make: Make, folder: Path) -> None:
+async def test_only_what_was_recorded_under_the_same_names_is_found(make: Make, tmp_path: Path) -> None:
     memory = make(user_name="alice", agent_name="Friday")
     await memory.record([user("Alice likes tea")], infer=False)
     theirs = {

@@ -178,9 +178,7 @@ async def test_there_are_three_modes(memory: Memory) -> None:
 
 @pytest.mark.agentscope2
 @pytest.mark.mem0
-async def test_mem0_serves_the_middleware_too(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MEM0_DIR", str(tmp_path / "mem0"))
-
+async def test_mem0_serves_the_middleware_too(tmp_path: Any) -> None:
     async def nothing(messages: Any) -> str:
         return '{"facts": [], "memory": []}'
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from clocks import MovedClock
 from memorist.adapters.local2 import (
     DUAL_MODE_TOOLS,
     TOOLS,
@@ -19,6 +20,8 @@ from memorist.adapters.local2 import (
     SearchMemoryTool,
 )
 from memorist.adapters.local2.layout import without_quoted
+from memorist.config import Settings
+from memorist.sync import Memory
 
 pytestmark = pytest.mark.anyio
 
@@ -183,6 +186,16 @@ async def test_episodes_are_laid_out_with_their_relevance_and_day(
         "   Q: What is the capital of France?\n"
         "   A: Paris."
     )
+
+
+async def test_the_day_is_by_the_memorys_clock(tmp_path: Path, clock: MovedClock) -> None:
+    with Memory.open(tmp_path / "memory.db", embedder="hash", settings=Settings(clock=clock)) as memory:
+        service = MemoryService(memory=memory)
+        clock.advance(40 * 86_400)
+        await SaveMemoryTool(service).call({"content": "The capital of France is Paris"})
+        found = await SearchMemoryTool(service).call({"query": "the capital of France"})
+        assert found.startswith(f"[Memory recall — {clock():%Y-%m-%d}]")
+        assert f"{clock():%Y-%m-%d}\n   The capital" in found
 
 
 async def test_more_lines_of_an_answer_stand_under_it(service: MemoryService) -> None:

@@ -1,5 +1,4 @@
 import json
-import os
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -56,10 +55,8 @@ class ChatModel:
 
 
 @pytest.fixture
-def mem0(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def mem0(tmp_path: Path) -> Any:
     """Return a function that makes a provider on the real mem0, offline."""
-    monkeypatch.setenv("MEM0_TELEMETRY", "False")
-    os.environ.setdefault("MEM0_DIR", str(tmp_path / "home"))
     pytest.importorskip("mem0")
     clients: list[Any] = []
 

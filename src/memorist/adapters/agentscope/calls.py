@@ -10,7 +10,7 @@ from typing import Any
 from memorist.errors import InvalidInputError
 from memorist.kinds import ToolUse
 from memorist.memory import Memory
-from memorist.times import now, parse_time
+from memorist.times import parse_time
 
 __all__ = ["ReportedCall", "call_key", "read_call"]
 
@@ -41,10 +41,10 @@ def call_key(use: ToolUse) -> str:
     return json.dumps([dict(use.arguments), use.result], sort_keys=True, ensure_ascii=False)
 
 
-def read_call(given: object) -> ReportedCall | None:
+def read_call(given: object, now: datetime) -> ReportedCall | None:
     """Return the call that an agent reported; None if it has no tool name or no output.
 
-    Missing and unreadable fields get defaults: the time is now, a negative token cost is a quarter of the
+    Missing and unreadable fields get defaults: the time is `now`, a negative token cost is a quarter of the
     characters, `success` is true, and the score is 1 for a success and 0 for a failure.
     """
     if not isinstance(given, Mapping):
@@ -69,7 +69,7 @@ def read_call(given: object) -> ReportedCall | None:
         tokens=None if tokens is None else round(tokens),
         score=float(success) if score is None else score,
     )
-    return ReportedCall(use, _time(given.get("create_time")))
+    return ReportedCall(use, _time(given.get("create_time"), now))
 
 
 def _plain(value: object) -> Any:
@@ -91,10 +91,10 @@ def _number(value: object) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _time(value: object) -> datetime:
+def _time(value: object, otherwise: datetime) -> datetime:
     if isinstance(value, str | int | float | datetime) and value:
         try:
             return parse_time(value)
         except InvalidInputError:
             pass
-    return now()
+    return otherwise

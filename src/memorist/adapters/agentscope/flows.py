@@ -151,7 +151,8 @@ class FlowRunner:
     # --- tool ------------------------------------------------------------------------------------------
 
     async def _add_calls(self, workspace: Memory, arguments: Mapping[str, Any]) -> Result:
-        calls = [call for given in _required(arguments, "tool_call_results") if (call := read_call(given)) is not None]
+        results, now = _required(arguments, "tool_call_results"), workspace.clock()
+        calls = [call for given in results if (call := read_call(given, now)) is not None]
         for tool in dict.fromkeys(call.use.tool for call in calls):
             known = {call_key(ToolUse.of(each)) for each in await workspace.tools.uses(tool, limit=_CALLS_KEPT)}
             for call in calls:

@@ -13,6 +13,7 @@ from memorist.embedders import Embedder
 from memorist.errors import InvalidInputError
 from memorist.records import Kind, Record
 from memorist.sync import Memory
+from memorist.times import now
 from memorist.twin import run
 
 __all__ = ["Book", "ChromaBook", "Episode", "MemoryBook"]
@@ -68,6 +69,10 @@ class Book(ABC):
     def rate(self, episode: Episode, score: float) -> None:
         """Store a score in an episode's metadata, and as its rating."""
 
+    def now(self) -> datetime:
+        """Return the present, in UTC."""
+        return now()
+
     @abstractmethod
     def close(self) -> None:
         """Release the store. A second call does nothing."""
@@ -106,6 +111,9 @@ class MemoryBook(Book):
     def rate(self, episode: Episode, score: float) -> None:
         self._memory.revise(episode.id, metadata={**episode.metadata, "score": score})
         self._memory.rate(episode.id, _rating(score), source="feedback")
+
+    def now(self) -> datetime:
+        return self._memory.clock()
 
     def close(self) -> None:
         if self._owned:
@@ -146,7 +154,7 @@ class ChromaBook(Book):
         plain = {name: value for name, value in metadata.items() if isinstance(value, str | int | float | bool)}
         other = {name: value for name, value in metadata.items() if name not in plain}
         try:
-            hidden = json.dumps({"at": (at or datetime.now(UTC)).isoformat(), "other": other})
+            hidden = json.dumps({"at": (at or self.now()).isoformat(), "other": other})
         except (TypeError, ValueError) as error:
             raise InvalidInputError(f"metadata must be JSON: {error}") from error
         _wait(self._rows.add(id, content, {**plain, _HIDDEN: hidden}))

@@ -49,13 +49,13 @@ def exchange(query: str, answer: str) -> str:
     return f"Q: {query}\nA: {answer}"
 
 
-def episodes_text(found: Iterable[Episode]) -> str:
-    """Return what a search found, numbered, each with its day in UTC."""
+def episodes_text(found: Iterable[Episode], now: datetime) -> str:
+    """Return what a search found `now`, numbered, each with its day in UTC."""
     items = [
         f"{number}. (relevance: {each.similarity:.2f}) {each.at.astimezone(UTC):%Y-%m-%d}\n{_indented(each.content)}"
         for number, each in enumerate(found, start=1)
     ]
-    return "\n\n".join([f"[Memory recall — {datetime.now(UTC):%Y-%m-%d}]", *items]) if items else NOTHING
+    return "\n\n".join([f"[Memory recall — {now:%Y-%m-%d}]", *items]) if items else NOTHING
 
 
 def _indented(content: str) -> str:

@@ -4,6 +4,7 @@ import threading
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 from os import PathLike
 from types import TracebackType
 from typing import Any, Self
@@ -76,6 +77,10 @@ class MemoryService:
         """
         if self._embedder is not None:
             run(self._embedder.ready)
+
+    def now(self) -> datetime:
+        """Return the present, in UTC, by the store's clock."""
+        return self._book.now()
 
     def close(self) -> None:
         """Close the store, unless the memory was handed in. A second call does nothing."""

@@ -5,7 +5,6 @@ import json
 import logging
 from collections.abc import Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
 from types import MethodType
 from typing import Any, ClassVar
 
@@ -201,7 +200,7 @@ class SaveMemoryTool(MemoryTool):
         Args:
             content: What to remember, in a sentence that can be understood alone.
         """
-        noted = {"timestamp_utc": datetime.now(UTC).isoformat()}
+        noted = {"timestamp_utc": self.service.now().isoformat()}
         await asyncio.to_thread(self.service.write_episodic, content, noted)
         return SAVED
 
@@ -237,4 +236,4 @@ async def _recall_topic(service: MemoryService, topic: str) -> str:
 
 
 async def _search(service: MemoryService, query: str) -> str:
-    return episodes_text(await asyncio.to_thread(service.episodes, query))
+    return episodes_text(await asyncio.to_thread(service.episodes, query), service.now())

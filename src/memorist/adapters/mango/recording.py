@@ -56,7 +56,7 @@ class ToolCallRecorder:
             asked, given = without_recalled(question), dict(tool_args or {})
             entry = MemoryEntry(make_entry_id(), asked, tool_name, given, _summary(result), source="llm")
             await self.memory.store(entry)
-        except Exception:  # the turn is worth more than its memory
+        except Exception:  # the host's rule: a store that fails, whatever it raises, never fails the turn
             logger.warning("Storing a call of %s failed", tool_name, exc_info=True)
             return None
         if self._tools is not None:

@@ -9,7 +9,7 @@ from typing import Any
 from memorist.adapters.promptise.context import _format_memory_context, get_current_caller
 from memorist.adapters.promptise.messages import GraphAnswer, is_system, messages_of, query_of
 from memorist.adapters.promptise.types import MemoryProvider, MemoryResult, MemoryScope
-from memorist.errors import missing_extra
+from memorist.errors import MemoristError, missing_extra
 from memorist.framing import without_recalled
 from memorist.twin import run
 
@@ -90,7 +90,7 @@ class MemoryAgent:
         """Run a coroutine on the background loop; return `otherwise` if it fails."""
         try:
             return run(call)
-        except Exception:
+        except MemoristError:  # the background loop takes no call now; both coroutines let no error of memory out
             logger.warning("Memory could not be reached", exc_info=True)
             return otherwise
 
@@ -107,7 +107,7 @@ class MemoryAgent:
                 return ""
             near = [each for each in found if self._min_score <= 0 or each.score >= self._min_score]
             return _format_memory_context(near[: self._max_memories])
-        except Exception:
+        except Exception:  # the host's rule: whatever a provider raises, the turn goes on without memory
             logger.warning("Memory search failed", exc_info=True)
             return ""
 
@@ -149,7 +149,7 @@ class MemoryAgent:
     async def _stored(self, content: str, user: str | None) -> None:
         try:
             await self.provider.add(content, metadata={"source": "auto_store"}, user_id=user)
-        except Exception:
+        except Exception:  # the host's rule, as above
             logger.warning("Storing an exchange failed", exc_info=True)
 
     def _let_be(self, task: "asyncio.Future[Any]") -> None:

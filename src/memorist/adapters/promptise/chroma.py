@@ -99,7 +99,7 @@ class ChromaProvider:
 
         try:
             return await rows.run(work)
-        except Exception:
+        except Exception:  # the host's rule: whatever the backend raises is a False
             logger.warning("ChromaProvider.delete failed for memory_id=%s", memory_id, exc_info=True)
             return False
 

@@ -61,7 +61,7 @@ class Mem0Provider:
             return []
         try:
             items = _items(await self._run(lambda: self._call("search", query, owner=owner, limit=limit)))
-        except Exception:
+        except Exception:  # the host's rule; mem0 lets through what its clients of models and stores raise
             logger.warning("Mem0Provider.search failed", exc_info=True)
             return []
         return [_result(each) for each in items if owner is None or self._may_see(each, owner, unnamed=True)][:limit]
@@ -110,7 +110,7 @@ class Mem0Provider:
 
         try:
             return await self._run(work)
-        except Exception:
+        except Exception:  # the host's rule, as above
             logger.warning("Mem0Provider.delete failed for memory_id=%s", memory_id, exc_info=True)
             return False
 
@@ -164,7 +164,7 @@ class Mem0Provider:
             try:
                 self._client.delete_all(user_id=self._name(owner))
                 return
-            except Exception:
+            except Exception:  # some of mem0's stores lack it, and raise what their clients raise
                 logger.warning("Mem0 delete_all failed, deleting entries one by one", exc_info=True)
         for each in entries:
             self._client.delete(str(each["id"]))

@@ -15,7 +15,7 @@ from memorist.serve.console.home import rows_of
 from memorist.serve.console.visits import Visit
 from memorist.serve.console.zones import local
 from memorist.serve.reading import number_of
-from memorist.times import iso, now
+from memorist.times import iso
 
 __all__ = ["PARAMETERS", "Bar", "Lane", "lanes_of", "timeline"]
 
@@ -52,7 +52,7 @@ async def timeline(visit: Visit) -> Response:
     newest = (await memory.browse(superseded=True, order="newest", limit=1)).records
     if not oldest:
         return visit.page("time.html", title="Time", lanes=[], empty=True)
-    first, last = local(oldest[0].at, zone), max(local(newest[0].at, zone), local(now(), zone))
+    first, last = local(oldest[0].at, zone), max(local(newest[0].at, zone), local(memory.clock(), zone))
     day = min(max(_day(visit) or last.date(), first.date()), last.date())
     moment = _end_of(day, zone)
     facts = [each async for each in _facts(memory)]
