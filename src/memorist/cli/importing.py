@@ -142,13 +142,8 @@ def _looked(source: "Source", format: str | None, options: "Options") -> "tuple[
 
 def _show(name: str, found: "Survey") -> None:
     """Print what a source holds."""
-    parts = [
-        counted(found.messages, "message") if found.messages else "",
-        counted(found.conversations, "conversation") if found.conversations else "",
-        counted(found.notes, "note") if found.notes else "",
-        _span(found.first, found.last),
-    ]
-    click.echo(f"{clean(name)} ({', '.join(found.titles)}): {', '.join(filter(None, parts)) or 'nothing to store'}")
+    told = ", ".join(filter(None, (found.counts(), _span(found.first, found.last))))
+    click.echo(f"{clean(name)} ({', '.join(found.titles)}): {told}")
     if found.me is not None:
         click.echo(f"You are {clean(found.me)!r}.")
     elif found.speakers:

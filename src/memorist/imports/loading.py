@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from memorist.content import whole_text
 from memorist.errors import InvalidInputError, MemoristError, ScopeError
 from memorist.files.chats import load_lines
 from memorist.files.storing import scoped_to, store_new
-from memorist.imports.reader import Bad, Item, Options, Reader
+from memorist.imports.reader import Bad, BadPart, Item, Options, Reader
 from memorist.imports.readers import own
 from memorist.imports.sources import Part, Source
 from memorist.imports.surveying import find, moment_of, read_found
@@ -27,23 +29,12 @@ from memorist.times import iso, parse_time
 if TYPE_CHECKING:
     from memorist.memory import Memory
 
-__all__ = ["BadPart", "ImportReport", "load"]
+__all__ = ["ImportReport", "load"]
 
+_T = TypeVar("_T")
 _BATCH = 300
 _REMEMBERED = 200_000
 """How many different messages without an id are counted at once; the same words further apart count as one."""
-
-
-@dataclass(frozen=True, slots=True)
-class BadPart:
-    """A part of a source that could not be stored: the file, the place in it, and why."""
-
-    file: str
-    where: str
-    reason: str
-
-    def __str__(self) -> str:
-        return ", ".join(each for each in (self.file, self.where) if each) + f": {self.reason}"
 
 
 @dataclass(slots=True)
@@ -70,7 +61,8 @@ async def load(
     """Store what a source holds; what is there already is left alone.
 
     What is stored is on disk batch by batch, so an interrupted import is repeated to go on. A message that was
-    edited in the source since it was imported is revised, and its history keeps the old text.
+    edited in the source since it was imported is revised, and its history keeps the old text. Files are read in a
+    thread, a batch ahead of what is stored.
 
     Args:
         memory: where to. A scope with a user takes no other user's.
@@ -89,41 +81,72 @@ async def load(
             return await load(memory, source, format=format, options=options, progress=progress)
     options = options or Options()
     report = ImportReport()
-    desk = _Desk(memory, options)
-    batch: list[_Entry] = []
-    number = 0
-    if progress is not None:
-        progress(number)
-    found = find(path, format)
-    for part in [part for reader, part in found.known if reader is own.READER]:
-        await _load_own(memory, part, report)
-    others = replace(found, known=[each for each in found.known if each[0] is not own.READER])
-    for number, (reader, part, item) in enumerate(read_found(others, options), start=1):
+    told = progress or (lambda number: None)
+    told(0)
+    with ThreadPoolExecutor(1, "memorist-import") as reading:
+
+        async def off(work: Callable[[], _T]) -> _T:  # in one thread: a reader may keep a database open
+            return await asyncio.get_running_loop().run_in_executor(reading, work)
+
+        found = await off(lambda: find(path, format))
+        for part in [part for reader, part in found.known if reader is own.READER]:
+            await _load_own(memory, part, report, told)
+        others = replace(found, known=[each for each in found.known if each[0] is not own.READER])
+        batches = _batches(_Desk(memory, options), read_found(others, options))
+        following = asyncio.ensure_future(off(lambda: next(batches, None)))
         try:
-            if isinstance(item, Bad):
-                report.bad.append(BadPart(part.name, item.where, item.reason))
-            else:
-                batch.append(desk.entry(reader, part, item))
-        except (InvalidInputError, ScopeError) as error:
-            report.bad.append(BadPart(part.name, getattr(item, "where", ""), str(error)))
-        if len(batch) >= _BATCH:
-            await _store(batch, report)
-            batch = []
-            if progress is not None:
-                progress(number)
-    await _store(batch, report)
-    if progress is not None:
-        progress(number)
+            while (batch := await following) is not None:
+                following = asyncio.ensure_future(off(lambda: next(batches, None)))
+                report.bad += batch.bad
+                await _store(batch.entries, report)
+                told(batch.number)
+        finally:
+            following.cancel()
+            reading.submit(batches.close)
     return report
 
 
-async def _load_own(memory: Memory, part: Part, report: ImportReport) -> None:
+async def _load_own(memory: Memory, part: Part, report: ImportReport, told: Callable[[int], None]) -> None:
     """Load an export or a chat of this package, with the ids that `memorist load` gives."""
+
+    def counted(lines: Iterable[bytes]) -> Iterator[bytes]:
+        for number, line in enumerate(lines):
+            if number % _BATCH == 0:
+                told(number)
+            yield line
+
     with part.open() as lines:
-        loaded = await load_lines(memory, lines)
+        loaded = await load_lines(memory, counted(lines), part.name)
     report.added += loaded.added
     report.existing += loaded.existing
     report.bad += [BadPart(part.name, f"line {each.number}", each.reason) for each in loaded.bad]
+
+
+@dataclass(slots=True)
+class _Batch:
+    """Some items as drafts, those that cannot be stored, and the number of items up to the last."""
+
+    entries: list[_Entry] = field(default_factory=list)
+    bad: list[BadPart] = field(default_factory=list)
+    number: int = 0
+
+
+def _batches(desk: _Desk, items: Iterator[tuple[Reader, Part, Item | Bad]]) -> Generator[_Batch, None, None]:
+    """Yield all items, some at a time."""
+    batch = _Batch()
+    for number, (reader, part, item) in enumerate(items, start=1):
+        batch.number = number
+        try:
+            if isinstance(item, Bad):
+                batch.bad.append(BadPart(part.name, item.where, item.reason))
+            else:
+                batch.entries.append(desk.entry(reader, part, item))
+        except (InvalidInputError, ScopeError) as error:
+            batch.bad.append(BadPart(part.name, getattr(item, "where", ""), str(error)))
+        if len(batch.entries) + len(batch.bad) >= _BATCH:
+            yield batch
+            batch = _Batch(number=number)
+    yield batch
 
 
 # --- from items to drafts --------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from memorist.times import TimeLike
 if TYPE_CHECKING:
     from memorist.imports.sources import Part
 
-__all__ = ["Bad", "ColumnsError", "Item", "Options", "Reader"]
+__all__ = ["Bad", "BadPart", "ColumnsError", "Item", "Options", "Reader"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +68,18 @@ class Bad:
 
     where: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class BadPart:
+    """A part of a source that could not be stored: the file, the place in it, and why."""
+
+    file: str
+    where: str
+    reason: str
+
+    def __str__(self) -> str:
+        return ", ".join(each for each in (self.file, self.where) if each) + f": {self.reason}"
 
 
 class ColumnsError(InvalidInputError):

@@ -34,13 +34,14 @@ class Source:
 
     Args:
         path: a file, a folder, a zip, or "-" for the standard input, of which a temporary copy is made.
+        name: what errors call it; by default the path.
 
     Raises:
         InvalidInputError: it cannot be read.
         FormatError: it is a zip, and damaged.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, name: str | None = None) -> None:
         self.name = os.fspath(path)
         self._zips: list[zipfile.ZipFile] = []
         self._copy: Any = None
@@ -53,6 +54,7 @@ class Source:
             place = Path(self._copy.name)
         else:
             place = Path(path).expanduser()
+        self.name = name or self.name
         try:
             self.parts = self._found(place)
         except OSError as error:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 
 from memorist.errors import FormatError, InvalidInputError
-from memorist.imports.reader import Bad, ColumnsError, Item, Options, Reader
+from memorist.imports.reader import Bad, BadPart, ColumnsError, Item, Options, Reader
 from memorist.imports.readers.common import MALFORMED
 from memorist.imports.registry import reader_named, readers
 from memorist.imports.sources import Part, Source
@@ -17,6 +17,10 @@ from memorist.records import Kind
 from memorist.times import parse_time
 
 __all__ = ["Found", "Survey", "find", "moment_of", "read", "survey"]
+
+
+_MOST_BAD = 20
+_STEP = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +37,8 @@ class Survey:
 
     `titles` names the formats found; things happened from `first` to `last`. `me` is the speaker who seems to be
     the user: the only one in all of several conversations, or in a talk of two the one it is not named after; None
-    where nobody stands out, or where the source itself says who the user is. `unknown` names files of no known format.
+    where nobody stands out, or where the source itself says who the user is. `bad` counts the parts that cannot be
+    read, `first_bad` are the first 20 of them. `unknown` names files of no known format.
     """
 
     titles: list[str] = field(default_factory=list)
@@ -45,7 +50,20 @@ class Survey:
     speakers: list[str] = field(default_factory=list)
     me: str | None = None
     bad: int = 0
+    first_bad: list[BadPart] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
+
+    def counts(self) -> str:
+        """Return how much it holds, in words: "3,412 messages, 41 conversations"."""
+        numbers = ((self.messages, "message"), (self.conversations, "conversation"), (self.notes, "note"))
+        parts = [f"{number:,} {name}{'' if number == 1 else 's'}" for number, name in numbers if number]
+        return ", ".join(parts) or "nothing to store"
+
+    def note_bad(self, bad: BadPart) -> None:
+        """Count a bad part."""
+        self.bad += 1
+        if len(self.first_bad) < _MOST_BAD:
+            self.first_bad.append(bad)
 
 
 def find(source: Source, format: str | None = None) -> Found:
@@ -77,7 +95,11 @@ def find(source: Source, format: str | None = None) -> Found:
 
 
 def survey(
-    path: str | os.PathLike[str] | Source, *, format: str | None = None, options: Options | None = None
+    path: str | os.PathLike[str] | Source,
+    *,
+    format: str | None = None,
+    options: Options | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> Survey:
     """Read a source and return what it holds. Nothing is stored.
 
@@ -85,6 +107,7 @@ def survey(
         path: a file, a folder, a zip, or "-" for the standard input.
         format: the format, where it is not to be recognised.
         options: what the files do not say.
+        progress: called with the number of items read so far; what it raises ends the survey.
 
     Raises:
         InvalidInputError: it cannot be read, or there is no such format.
@@ -92,14 +115,16 @@ def survey(
     """
     if not isinstance(path, Source):
         with Source(path) as source:
-            return survey(source, format=format, options=options)
+            return survey(source, format=format, options=options, progress=progress)
     options = options or Options()
     found = find(path, format)
     told = Survey(titles=list(dict.fromkeys(reader.title for reader, _ in found.known)), unknown=found.unknown)
     talks: dict[str | None, set[str]] = defaultdict(set)
-    for _, _, item in read_found(found, options):
+    for number, (_, part, item) in enumerate(read_found(found, options)):
+        if progress is not None and number % _STEP == 0:
+            progress(number)
         if isinstance(item, Bad):
-            told.bad += 1
+            told.note_bad(BadPart(part.name, item.where, item.reason))
             continue
         if item.kind is not Kind.MESSAGE:
             told.notes += 1
@@ -108,7 +133,7 @@ def survey(
             speakers = talks[item.conversation]
             if item.speaker is not None and item.role is None:
                 speakers.add(item.speaker)
-        _widen(told, item, options)
+        _widen(told, part, item, options)
     told.conversations = len(talks.keys() - {None})
     told.speakers = sorted(set().union(*talks.values()))
     told.me = options.me or _user_of({name: each for name, each in talks.items() if each})
@@ -170,11 +195,11 @@ def _recognises(reader: Reader, part: Part) -> bool:
         return False
 
 
-def _widen(told: Survey, item: Item, options: Options) -> None:
+def _widen(told: Survey, part: Part, item: Item, options: Options) -> None:
     try:
         moment = moment_of(item, options.zone) if item.created_at is None else parse_time(item.created_at)
-    except InvalidInputError:
-        told.bad += 1
+    except InvalidInputError as error:
+        told.note_bad(BadPart(part.name, item.where, str(error)))
         return
     if moment is not None:
         told.first = moment if told.first is None else min(told.first, moment)
