@@ -33,6 +33,8 @@ def serve(
     ] = False,
     concurrency: Annotated[int, Option(min=1, help="Most requests at once.")] = 256,
     body_mib: Annotated[int, Option("--body-mib", min=1, help="Largest body of a request, in MiB.")] = 10,
+    load_mib: Annotated[int, Option("--load-mib", min=1, help="Most that a load or an import may hold, in MiB.")] = 10
+    * 1024,
     timeout: Annotated[float, Option(min=0.1, help="Longest time of a request, in seconds.")] = 60.0,
     tools: Tools = "core",
     trust_proxy: Annotated[
@@ -61,6 +63,7 @@ def serve(
         from memorist.memory import Memory
         from memorist.serve.app import Limits, create_app
         from memorist.serve.auth import Tokens
+        from memorist.serve.limits import MIB
         from memorist.serve.observability import LogFormat, Observer, start_logging
         from memorist.serve.running import bind, check_open, url_of
         from memorist.serve.running import serve as answer
@@ -71,13 +74,16 @@ def serve(
         start_logging(cast(LogFormat | None, log_format))
         async with Memory.open(settings=options.settings()) as memory:
             open_here = check_open(host, tokens=bool(await Tokens(memory).list())) and not require_token
-            limits = Limits(concurrency=concurrency, body_bytes=body_mib * 1024 * 1024, seconds=timeout)
+            limits = Limits(
+                concurrency=concurrency, body_bytes=body_mib * MIB, load_bytes=load_mib * MIB, seconds=timeout
+            )
             observer = Observer(names=log_names)
             told = {
                 "Store": shown_url(options.settings().url),
                 "Embedder": shown_url(str(options.settings().embedder or "the one that comes with it")),
                 "Most requests at once": f"{concurrency:,}",
                 "Largest body": f"{body_mib:,} MiB",
+                "Largest import": f"{load_mib:,} MiB",
                 "Longest time": f"{timeout:g} seconds",
             }
             with bind(host, port) as listening:

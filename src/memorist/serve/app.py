@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from starlette.routing import BaseRoute
 
 from memorist.memory import Memory
-from memorist.serve.console import add_console
+from memorist.serve.console import IMPORT, add_console
 from memorist.serve.limits import App, Limits
 from memorist.serve.observability import Observer
 from memorist.serve.rest.app import create_api, guarded
@@ -35,8 +35,8 @@ def create_app(
     Raises:
         InvalidInputError: the memory is bound.
     """
-    observer = observer or Observer()
+    observer, limits = observer or Observer(), limits or Limits()
     app = create_api(memory, open=open, observer=observer, settings=settings)
-    add_console(app)
+    add_console(app, limits)
     app.router.routes.extend(more)
-    return guarded(app, limits or Limits(), observer)
+    return guarded(app, limits, observer, streaming=(IMPORT,))

@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 
 from memorist.errors import InvalidInputError, StoreBusyError
 
-__all__ = ["BodyTooLargeError", "Limiter", "Limits", "OverloadedError", "RequestTimeoutError"]
+__all__ = ["MIB", "BodyTooLargeError", "Limiter", "Limits", "OverloadedError", "RequestTimeoutError"]
 
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
@@ -38,7 +38,8 @@ class Limits:
 
     Args:
         body_bytes: the most bytes of a body.
-        load_bytes: the most bytes of a body of `load`, which is never held in memory whole.
+        load_bytes: the most bytes of a body of `load` and of the files that the console imports, unpacked ones too;
+            they are never held in memory whole.
         concurrency: the most requests at once; more are refused and can be retried.
         seconds: the longest time of a request; for a streaming one, the longest wait for the other side.
         body_seconds: the longest time for a body to arrive; for a streaming request, `seconds` for each part of it.
@@ -115,13 +116,16 @@ class _Body:
         self._deadline = None if streaming else asyncio.get_running_loop().time() + self._patience
         self._read = 0
         self._ended = False
-        for name, value in scope["headers"]:
-            if name == b"content-length" and value.isdigit() and int(value) > self._most:
-                raise self._too_large()
+        lengths = (value for name, value in scope["headers"] if name == b"content-length" and value.isdigit())
+        self._is_too_large = any(int(value) > self._most for value in lengths)
+        if self._is_too_large and not streaming:
+            raise self._too_large()
 
     async def __call__(self) -> Message:
         if self._ended:  # only a disconnect is awaited
             return await self._receive()
+        if self._is_too_large:  # the app is reading, so it answers, where a browser asks with a page
+            raise HTTPException(413, str(self._too_large()))
         deadline = self._deadline or asyncio.get_running_loop().time() + self._patience
         try:
             async with asyncio.timeout_at(deadline):
@@ -130,7 +134,7 @@ class _Body:
             raise HTTPException(408, f"the body did not arrive within {self._patience:g} seconds") from error
         self._read += len(message.get("body", b""))
         self._ended = not message.get("more_body", False)
-        if self._read > self._most:  # the app is reading, so it answers
+        if self._read > self._most:
             raise HTTPException(413, str(self._too_large()))
         return message
 

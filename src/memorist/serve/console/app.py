@@ -14,13 +14,18 @@ from starlette.staticfiles import StaticFiles
 from memorist.errors import MemoristError
 from memorist.serve.auth import Right
 from memorist.serve.console import asking, cases, changes, home, map, pages, talks, timeline
+from memorist.serve.console.importing import COLUMNS, Importing
 from memorist.serve.console.rendering import render
 from memorist.serve.console.sessions import COOKIE, Sessions
 from memorist.serve.console.visits import Handler, answered, error_page, is_foreign, secured, set_cookie
+from memorist.serve.limits import Limits
 from memorist.serve.rest.access import Server, authorized
 from memorist.serve.rest.problems import problem_of
 
-__all__ = ["add_console"]
+__all__ = ["IMPORT", "add_console"]
+
+IMPORT = "/import"
+"""Where files are given, of any size."""
 
 _STATIC = Path(__file__).parent / "static"
 _LOOKS: Mapping[str, tuple[Handler, Sequence[str]]] = {
@@ -45,15 +50,14 @@ _CHANGES: Mapping[str, tuple[Handler, Sequence[str]]] = {
     "/forget": (changes.forget, ("id",)),
     "/undo": (changes.undo, ()),
     "/topic": (changes.set_topic, ("topic", "value")),
-    "/load": (changes.load, ()),
 }
 """Each page's handler and its parameters."""
 
 
-def add_console(app: FastAPI) -> None:
+def add_console(app: FastAPI, limits: Limits) -> None:
     """Add the console's routes to those of REST, and pages for what a browser asks for and is not there."""
     server, sessions = app.state.server, Sessions()
-    app.router.routes.extend(_routes(server, sessions))
+    app.router.routes.extend(_routes(server, sessions, Importing(limits.load_bytes)))
     told = app.exception_handlers[HTTPException]
 
     @app.exception_handler(HTTPException)
@@ -64,10 +68,15 @@ def add_console(app: FastAPI) -> None:
         return answer
 
 
-def _routes(server: Server, sessions: Sessions) -> list[BaseRoute]:
+def _routes(server: Server, sessions: Sessions, importing: Importing) -> list[BaseRoute]:
+    looks = {**_LOOKS, IMPORT: (importing.show, ())}
+    imports: Mapping[str, tuple[Handler, Sequence[str]]] = {
+        IMPORT: (importing.upload, ("file", "zone")),
+        "/import/now": (importing.go, ("do", "as", "me", "zone", *COLUMNS)),
+    }
     routes: list[BaseRoute] = [
         Route(path, answered(handler, server, sessions, right, names), methods=[method])
-        for right, method, subject in ((Right.READ, "GET", _LOOKS), (Right.WRITE, "POST", _CHANGES))
+        for right, method, subject in ((Right.READ, "GET", looks), (Right.WRITE, "POST", {**_CHANGES, **imports}))
         for path, (handler, names) in subject.items()
     ]
     return [

@@ -21,7 +21,7 @@ async def cases(visit: Visit) -> Response:
 
 async def run(visit: Visit) -> Response:
     """Ask the questions of a file, and show what came of each."""
-    file = visit.values.get("file")
+    [file, *_] = visit.values.get("files") or [None]
     if not isinstance(file, UploadFile) or not file.filename:
         raise FormatError("choose a file of cases")
     asked = read_cases(await file.read())

@@ -3,18 +3,15 @@
 import json
 from typing import Any
 
-from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
-from memorist.errors import FormatError, InvalidInputError, NotFoundError, shown
+from memorist.errors import InvalidInputError, NotFoundError, shown
 from memorist.lines import FORMAT, VERSION
 from memorist.serve.console.visits import Visit
 from memorist.serve.console.zones import parse_zone
 from memorist.serve.reading import number_of
 
-__all__ = ["forget", "load", "rate", "remember", "revise", "set_topic", "set_zone", "undo"]
-
-_MOST_TOLD = 5
+__all__ = ["forget", "rate", "remember", "revise", "set_topic", "set_zone", "undo"]
 
 
 def _needed(visit: Visit, name: str) -> str:
@@ -93,18 +90,6 @@ async def set_topic(visit: Visit) -> Response:
         return visit.redirect("/topics", f"Deleted {topic}." if gone else f"There is no topic {topic}.")
     await visit.memory.topics.set(topic, value, source="console")
     return visit.redirect("/topics", f"Saved {topic}.")
-
-
-async def load(visit: Visit) -> Response:
-    """Load an exported file."""
-    file = visit.values.get("file")
-    if not isinstance(file, UploadFile) or not file.filename:
-        raise FormatError("choose a file that was exported before")
-    lines = (await file.read()).splitlines()
-    report = await visit.memory.load(lines)
-    told = "; ".join(f"line {bad.number}: {bad.reason}" for bad in report.bad[:_MOST_TOLD])
-    notice = f"{report.added:,} added, {report.existing:,} there already, {len(report.bad):,} bad lines"
-    return visit.redirect("/status", f"{notice}: {told}" if told else f"{notice}.")
 
 
 async def set_zone(visit: Visit) -> Response:

@@ -8,6 +8,7 @@ from datetime import UTC, tzinfo
 
 from memorist.files.cases import Report
 from memorist.records import Record
+from memorist.serve.console.jobs import Job
 
 __all__ = ["COOKIE", "Forgotten", "Session", "Sessions"]
 
@@ -30,7 +31,7 @@ class Session:
     """The session of one browser. `secret` is its token; None if the server requires none.
 
     Every form must contain `csrf`, which no other site can know. Times are shown in `zone`.
-    `evaluated` is the last run of cases, without the texts that they should find.
+    `evaluated` is the last run of cases, without the texts that they should find; `job` is the import at hand.
     """
 
     id: str = field(default_factory=lambda: secrets.token_urlsafe(32))
@@ -39,6 +40,7 @@ class Session:
     notice: str | None = None
     zone: tzinfo = UTC
     evaluated: Report | None = None
+    job: Job | None = None
     seen: float = field(default_factory=time.monotonic)
     _forgotten: Forgotten | None = None
 
@@ -90,5 +92,7 @@ class Sessions:
         return session
 
     def end(self, session: Session) -> None:
-        """Remove a session."""
+        """Remove a session, and the files that it gave."""
         self._sessions.pop(session.id, None)
+        if session.job is not None:
+            session.job.discard()

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from memorist.errors import InvalidInputError, MemoristError, ScopeError, shown
+from memorist.errors import FormatError, InvalidInputError, MemoristError, ScopeError, StoreFullError, shown
 from memorist.memory import Memory
 from memorist.observing import through
 from memorist.records import Record
@@ -24,6 +24,8 @@ from memorist.serve.rest.problems import problem_of
 __all__ = ["PAGES", "Handler", "Visit", "answered", "error_page", "is_foreign", "secured", "set_cookie"]
 
 _MOST_PARTS = 5
+_MOST_FILES = 100
+_REFUSED = "this form is not of this page, or too old; go back, reload, and send it again"
 PAGES = (
     ("/", "Home"),
     ("/ask", "Ask"),
@@ -33,6 +35,7 @@ PAGES = (
     ("/time", "Time"),
     ("/map", "Map"),
     ("/cases", "Cases"),
+    ("/import", "Import"),
     ("/status", "Status"),
 )
 """The pages that the navigation leads to: path and name."""
@@ -199,10 +202,12 @@ def answered(
             return secured(RedirectResponse(link("/login", next=_own_path(request)), 303))
         visit = Visit(request, session, grant, server, {})
         try:
+            grant.check(right)  # before a body is read
+            if is_foreign(request) and request.method == "POST":
+                raise FormRefusedError(_REFUSED)
             visit = replace(visit, values=await _values(request, known))
-            if request.method == "POST":
-                _check_form(request, session, visit.values.get("csrf"))
-            grant.check(right)
+            if request.method == "POST" and not _is_own(session, visit.values.get("csrf")):
+                raise FormRefusedError(_REFUSED)
             with through(None):
                 response = await handler(visit)
         except MemoristError as error:
@@ -221,15 +226,19 @@ async def _values(request: Request, known: Collection[str]) -> dict[str, Any]:
     query = request.scope["query_string"]
     if not request.headers.get("content-type", "").startswith("multipart/"):
         return read_query(query + b"&" + await request.body(), known)
-    form = await request.form(max_files=1, max_fields=_MOST_PARTS)
-    return read_query(query, known) | {name: form.get(name) for name in ("csrf", "file")}
+    try:
+        form = await request.form(max_files=_MOST_FILES, max_fields=_MOST_PARTS)
+    except ClientDisconnect as error:
+        raise FormatError("the files broke off") from error
+    except OSError as error:
+        raise StoreFullError(f"the server cannot keep the files: {error.strerror or error}") from error
+    fields = {name: each for name, each in form.items() if name in ("csrf", *known) and name not in ("tenant", "user")}
+    return {**read_query(query, known), **fields, "files": form.getlist("file")}
 
 
-def _check_form(request: Request, session: Session, csrf: object) -> None:
-    """Refuse a form that does not come from a page of this session."""
-    own = isinstance(csrf, str) and secrets.compare_digest(csrf.encode(), session.csrf.encode())
-    if is_foreign(request) or not own:
-        raise FormRefusedError("this form is not of this page, or too old; go back, reload, and send it again")
+def _is_own(session: Session, csrf: object) -> bool:
+    """Return whether a form comes from a page of this session."""
+    return isinstance(csrf, str) and secrets.compare_digest(csrf.encode(), session.csrf.encode())
 
 
 def is_foreign(request: Request) -> bool:

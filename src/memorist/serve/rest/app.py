@@ -1,6 +1,6 @@
 """The REST routes and errors put together, and the limits around an app."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -71,11 +71,18 @@ def create_api(
     return app
 
 
-def guarded(app: FastAPI, limits: Limits, observer: Observer) -> App:
-    """Return an app with limits around it, and all that happens there observed."""
+def guarded(app: FastAPI, limits: Limits, observer: Observer, *, streaming: Sequence[str] = ()) -> App:
+    """Return an app with limits around it, and all that happens there observed.
+
+    Args:
+        app: the app to protect.
+        limits: the limits.
+        observer: receives the reports.
+        streaming: paths, beside those of REST, that may take as long as it takes.
+    """
     plain = {each.endpoint: each.path for each in app.routes if type(each) is Route}
     free = ("/health", "/ready", "/metrics")
-    limited = Limiter(app, limits, streaming=whole.STREAMING, free=free, refuse=problem_of)
+    limited = Limiter(app, limits, streaming=(*whole.STREAMING, *streaming), free=free, refuse=problem_of)
     return RawPaths(ObservedRequests(limited, observer, partial(_route_of, plain)))
 
 

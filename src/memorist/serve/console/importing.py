@@ -1,0 +1,103 @@
+"""Importing in the console: files are given, what they hold is shown, and stored once that is confirmed."""
+
+from starlette.datastructures import UploadFile
+from starlette.responses import Response
+
+from memorist.errors import ConflictError, FormatError, InvalidInputError, NotFoundError
+from memorist.imports import Options, readers
+from memorist.serve.console.jobs import Job
+from memorist.serve.console.rendering import link
+from memorist.serve.console.visits import Visit
+from memorist.serve.console.zones import local, parse_zone, zone_names
+
+__all__ = ["COLUMNS", "Importing"]
+
+COLUMNS = ("text", "time", "speaker", "conversation", "id")
+"""What a column of a table may be."""
+_MOST_TOLD = 100
+
+
+class Importing:
+    """The handlers of the page.
+
+    Args:
+        most_bytes: the most bytes of an upload, and of what it holds unpacked.
+    """
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
+
+    async def show(self, visit: Visit) -> Response:
+        """Show where files are given, or what became of those that were."""
+        job = visit.session.job
+        if job is not None:
+            job.touch()
+        owner = visit.memory.scope if job is None else job.memory.scope
+        return visit.page(
+            "import.html",
+            title="Import",
+            scripts=("import.js",),
+            job=job,
+            most_bytes=self._most_bytes,
+            owner=owner,
+            place=link("/", tenant=None if visit.grant.tenant else owner.tenant, user=owner.user),
+            days=None if job is None else _days(visit, job),
+            formats=sorted(((each.title, each.name) for each in readers()), key=lambda each: each[0].casefold()),
+            columns=COLUMNS,
+            zones=zone_names(),
+            told=[] if job is None or job.report is None else job.report.bad[:_MOST_TOLD],
+        )
+
+    async def upload(self, visit: Visit) -> Response:
+        """Take files, and look what is in them."""
+        files = [each for each in visit.values.get("files", ()) if isinstance(each, UploadFile) and each.filename]
+        if not files:
+            raise FormatError("choose a file")
+        if (old := visit.session.job) is not None:
+            if old.busy:
+                raise ConflictError("an import is under way; wait for it, or interrupt it")
+            old.discard()
+        job = visit.session.job = Job(visit.memory, self._most_bytes)
+        try:
+            await job.keep([(each.filename or "", each.file) for each in files])
+        except BaseException:
+            visit.session.job = None
+            job.discard()
+            raise
+        job.look(None, _options(visit))
+        return visit.redirect("/import")
+
+    async def go(self, visit: Visit) -> Response:
+        """Look again with other options, store what was found, interrupt that, or remove the files."""
+        job, do = visit.session.job, visit.value("do")
+        if job is None or job.state == "gone":
+            raise NotFoundError("the files are no longer here; give them again")
+        if do == "stop":
+            await job.stop()
+        elif do == "discard":
+            job.discard()
+            visit.session.job = None
+        elif job.busy or job.state == "done":
+            raise ConflictError("the import is under way or done")
+        elif do == "look":
+            job.look(visit.value("as"), _options(visit))
+        elif do == "load":
+            job.load(_options(visit))
+        else:
+            raise InvalidInputError("do is look, load, stop or discard")
+        return visit.redirect("/import")
+
+
+def _options(visit: Visit) -> Options:
+    columns = {name: column for name in COLUMNS if (column := visit.value(name)) is not None}
+    zone = visit.value("zone")
+    return Options(me=visit.value("me"), zone=visit.session.zone if zone is None else parse_zone(zone), columns=columns)
+
+
+def _days(visit: Visit, job: Job) -> str | None:
+    """Return the days from the first to the last, in the visitor's zone."""
+    if job.found is None or job.found.first is None or job.found.last is None:
+        return None
+    first, last = (local(each, visit.session.zone) for each in (job.found.first, job.found.last))
+    days = [f"{each.day} {each:%B} {each.year}" for each in (first, last)]
+    return days[0] if days[0] == days[1] else f"{days[0]} to {days[1]}"

@@ -1,0 +1,194 @@
+"""Imports in the background: the files of one upload, what they hold, and how far they are stored."""
+
+import asyncio
+import logging
+import shutil
+import tempfile
+import weakref
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import BinaryIO, Literal, TypeAlias
+
+from memorist.errors import FormatError, InvalidInputError, MemoristError, StoreFullError
+from memorist.imports import ColumnsError, ImportReport, Options, Source, Survey, load, survey
+from memorist.memory import Memory
+
+__all__ = ["Job", "State"]
+
+State: TypeAlias = Literal["looking", "waiting", "loading", "done", "gone"]
+_IDLE_SECONDS = 900
+_LONGEST_NAME = 250
+"""In bytes."""
+_FOLDER = "upload"
+"""Always the same: readers name a conversation by its file's folder where nothing else names it."""
+
+log = logging.getLogger(__name__)
+
+
+class Job:
+    """One upload of a browser's session.
+
+    It is "looking" into the files, "waiting" for the visitor's word, "loading", "done", or "gone". The files are
+    removed when it is done or gone, which it is a quarter of an hour after the last visit too.
+
+    Args:
+        memory: where to.
+        most_bytes: the most bytes that the files may hold, unpacked.
+    """
+
+    def __init__(self, memory: Memory, most_bytes: int) -> None:
+        self.memory = memory
+        self.state: State = "waiting"
+        self.format: str | None = None
+        self.options = Options()
+        self.found: Survey | None = None
+        self.report: ImportReport | None = None
+        self.problem: str | None = None
+        self.columns: Sequence[str] = ()
+        self.done = 0
+        self.interrupted = False
+        self.name = ""
+        self._most_bytes = most_bytes
+        folder = tempfile.mkdtemp(prefix="memorist-import-")
+        self._remove = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)  # at the latest as this ends
+        self._place = Path(folder) / _FOLDER
+        self._place.mkdir()
+        self._task: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self.touch()
+
+    @property
+    def total(self) -> int:
+        """How many items there are, as far as is known."""
+        return 0 if self.found is None else self.found.messages + self.found.notes + self.found.bad
+
+    @property
+    def busy(self) -> bool:
+        """Whether it is at work."""
+        return self._task is not None and not self._task.done()
+
+    def touch(self) -> None:
+        """Keep it for a while longer."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_later(_IDLE_SECONDS, self._expire)
+
+    async def keep(self, files: Sequence[tuple[str, BinaryIO]]) -> None:
+        """Copy uploaded files to a folder of its own.
+
+        Raises:
+            InvalidInputError: a name is no file's.
+            StoreFullError: there is no room for them.
+        """
+        for name, stream in files:
+            path = self._place / _plain(name)
+            if path.exists():
+                raise InvalidInputError(f"there are two files named {path.name}; put them into a zip")
+            try:
+                with path.open("wb") as target:
+                    await asyncio.to_thread(shutil.copyfileobj, stream, target, 1 << 20)
+            except OSError as error:
+                raise StoreFullError(f"the server cannot keep the file: {error.strerror or error}") from error
+        kept = [*self._place.iterdir()]
+        self.name = kept[0].name if len(kept) == 1 else f"{len(kept)} files"
+        self._place = kept[0] if len(kept) == 1 else self._place
+
+    def look(self, format: str | None, options: Options) -> None:
+        """Begin to look what is in the files."""
+        self.format, self.options, self.found, self.interrupted = format, options, None, False
+        self._begin("looking", self._look)
+
+    def load(self, options: Options) -> None:
+        """Begin to store what was found."""
+        self.options, self.interrupted = options, False
+        self._begin("loading", self._load)
+
+    async def stop(self) -> None:
+        """Interrupt what it is at; what is stored stays."""
+        if self._task is not None and self.busy:
+            self.interrupted = True
+            self._task.cancel()
+            await asyncio.wait((self._task,))
+
+    def discard(self) -> None:
+        """Stop, and remove the files."""
+        self.state = "gone"
+        if self._task is not None:
+            self._task.cancel()
+        self._end()
+
+    def _begin(self, state: State, work: Callable[[], Awaitable[State]]) -> None:
+        async def run() -> None:
+            try:
+                self.state = await work()
+            except asyncio.CancelledError:
+                self.state = "gone" if self.state == "gone" else "waiting"
+                raise
+            except ColumnsError as error:
+                self.state, self.problem, self.columns = "waiting", str(error).partition("; ")[0], error.columns
+            except MemoristError as error:
+                self.state, self.problem = "waiting", str(error)
+            except Exception:
+                log.exception("an import failed")
+                self.state, self.problem = "waiting", "the server met an error of its own, which its log tells"
+            if self.state == "done":
+                self._end()
+
+        self.state, self.problem, self.done = state, None, 0
+        self._task = asyncio.create_task(run())
+
+    async def _look(self) -> State:
+        stopped = False
+
+        def progress(number: int) -> None:
+            self.done = number
+            if stopped:
+                raise _StoppedError
+
+        def work() -> Survey:
+            with self._source() as source:
+                return survey(source, format=self.format, options=self.options, progress=progress)
+
+        try:
+            self.found = await asyncio.to_thread(work)
+        finally:
+            stopped = True  # a thread cannot be cancelled
+        return "waiting"
+
+    async def _load(self) -> State:
+        def progress(number: int) -> None:
+            self.done = number
+
+        with await asyncio.to_thread(self._source) as source:
+            self.report = await load(self.memory, source, format=self.format, options=self.options, progress=progress)
+        return "done"
+
+    def _source(self) -> Source:
+        source = Source(self._place, name=self.name)
+        if (size := sum(part.size for part in source.parts)) > self._most_bytes:
+            source.close()
+            raise FormatError(f"{self.name} holds {size:,} bytes; the most here is {self._most_bytes:,}")
+        return source
+
+    def _expire(self) -> None:
+        if self.busy:
+            self.touch()
+        elif self.state != "done":
+            self.discard()
+
+    def _end(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._remove()
+
+
+class _StoppedError(Exception):
+    """Ends a survey that nobody waits for."""
+
+
+def _plain(name: str) -> str:
+    """Return the last part of a file's name, as Windows and others write paths."""
+    plain = name.replace("\\", "/").rpartition("/")[2].strip(" .")
+    if not plain or not plain.isprintable():
+        raise InvalidInputError("a file has no name, or one that cannot be written")
+    return plain.encode("utf-8", "replace")[-_LONGEST_NAME:].decode("utf-8", "ignore")

@@ -1,0 +1,313 @@
+"""Importing in the console: what is found, confirmed and stored; what is refused; no file left behind."""
+
+import asyncio
+import io
+import re
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from playwright.async_api import Browser, Page, expect
+
+from memorist import Memory
+from memorist.errors import MemoristError
+from memorist.serve.app import Limits, create_app
+from memorist.serve.auth import Tokens
+from memorist.serve.console import jobs
+from servers import running
+
+pytestmark = pytest.mark.anyio
+
+CHAT = (
+    "31.12.23, 21:41 - Anna: We fly on Friday\n31.12.23, 21:42 - Bob: At seven?\n31.12.23, 21:43 - Anna: At eight\n"
+    "31.13.23, 21:44 - Anna: ?\n"
+)
+NAME = "WhatsApp Chat with Bob.txt"
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of temporary files, of which none may be left."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+def left(folder: Path) -> list[str]:
+    return [each.name for each in folder.rglob("*") if each.is_file()]
+
+
+class Visitor:
+    """Imports without a script, as alice."""
+
+    def __init__(self, http: httpx.AsyncClient) -> None:
+        self.http = http
+        self.text = ""
+
+    async def look(self) -> str:
+        """Return the page once the server is no longer at work."""
+        while True:
+            self.text = (await self.http.get("/import?user=alice")).text
+            if "data-busy" not in self.text:
+                return self.text
+            await asyncio.sleep(0.01)
+
+    async def give(self, *files: tuple[str, bytes | str]) -> httpx.Response:
+        parts = [("file", file) for file in files]
+        data = {"csrf": self._secret(await self.look())}
+        return await self.http.post("/import?user=alice", data=data, files=parts)
+
+    async def do(self, what: str, **typed: str) -> httpx.Response:
+        data = {"csrf": self._secret(await self.look()), "do": what, **typed}
+        return await self.http.post("/import/now?user=alice", data=data)
+
+    @staticmethod
+    def _secret(text: str) -> str:
+        return str(re.findall(r'name="csrf" value="([^"]+)"', text)[0])
+
+
+@pytest.fixture
+async def visitor(client: Any) -> Visitor:
+    return Visitor(await client())
+
+
+# --- with a browser ------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("script", [True, False])
+async def test_a_chat_is_shown_confirmed_and_stored_once(
+    browser: Browser, site: str, alice: Memory, tmp_path: Path, temporary: Path, script: bool
+) -> None:
+    file = tmp_path / NAME
+    file.write_text(CHAT)
+    page = await (await browser.new_context(java_script_enabled=script)).new_page()
+    for told in ("3 added, 0 there already", "0 added, 3 there already"):
+        await page.goto(f"{site}/?user=alice")
+        await page.get_by_role("link", name="Import", exact=True).click()
+        await page.get_by_label("Drop files here").set_input_files(file)
+        if not script:
+            await page.get_by_role("button", name="Read").click()
+        await expect(page.locator(".found")).to_have_text(
+            "WhatsApp: 3 messages, 1 conversation, 31 December 2023", timeout=10_000
+        )
+        await expect(page.locator("#import")).to_contain_text(f"{NAME}, line 4: 31.13.23, 21:44 is not a date")
+        await expect(page.get_by_label("Who you are")).to_have_value("Anna")
+        await page.get_by_label("Who you are").select_option("Bob")
+        await page.get_by_label("Zone").fill("Europe/Oslo")
+        await page.get_by_role("button", name="Import", exact=True).click()
+        await expect(page.locator(".found")).to_contain_text(told, timeout=10_000)
+        await page.get_by_role("button", name="Import more").click()
+        await expect(page.get_by_label("Drop files here")).to_be_visible()
+    records = (await alice.browse(order="oldest")).records
+    assert [each.payload["role"] for each in records] == ["other", "user", "other"]
+    assert records[0].at.isoformat() == "2023-12-31T20:41:00+00:00"
+    assert left(temporary) == []
+
+
+@pytest.mark.slow
+async def test_files_are_dropped_on_the_page(page: Page, site: str, alice: Memory) -> None:
+    await page.goto(f"{site}/import?user=alice")
+    await page.evaluate(
+        """([name, text]) => {
+            const data = new DataTransfer();
+            data.items.add(new File([text], name, {type: "text/plain"}));
+            data.items.add(new File(["# Trip\\n\\nBy train"], "trip.md", {type: "text/plain"}));
+            document.body.dispatchEvent(new DragEvent("drop", {dataTransfer: data, bubbles: true, cancelable: true}));
+        }""",
+        [NAME, CHAT],
+    )
+    await expect(page.locator("h2").first).to_have_text("2 files")
+    await expect(page.locator(".found")).to_contain_text("3 messages, 1 conversation, 1 note")
+    await page.get_by_role("button", name="Import", exact=True).click()
+    await expect(page.locator(".found")).to_contain_text("4 added")
+    await page.get_by_role("link", name="See what came in").click()
+    await expect(page.locator("main")).to_contain_text("By train")
+
+
+@pytest.mark.slow
+async def test_what_cannot_be_read_is_told_where_it_was_dropped(
+    browser: Browser, everyone: Memory, tmp_path: Path
+) -> None:
+    async with running(create_app(everyone, open=True, limits=Limits(load_bytes=3000))) as url:
+        for script in (True, False):
+            page = await (await browser.new_context(java_script_enabled=script)).new_page()
+            for size, told in ((4000, "larger than" if not script else "more than the server takes"), (100, "known f")):
+                await page.goto(f"{url}/import")
+                file = tmp_path / "a.bin"
+                file.write_bytes(bytes(size))
+                await page.get_by_label("Drop files here").set_input_files(file)
+                if not script:
+                    await page.get_by_role("button", name="Read").click()
+                await expect(page.get_by_role("alert")).to_contain_text(told)
+            await page.get_by_role("button", name="Remove the files").click()
+            await expect(page.get_by_label("Drop files here")).to_be_visible()
+
+
+@pytest.mark.slow
+async def test_an_upload_that_breaks_off_leaves_nothing(browser: Browser, site: str, temporary: Path) -> None:
+    page = await browser.new_page()
+    await page.goto(f"{site}/import")
+    csrf = await page.locator("#give input[name=csrf]").get_attribute("value")
+    [cookie] = [each.get("value") for each in await page.context.cookies() if each.get("name") == "memorist"]
+    part = "--b\r\nContent-Disposition: form-data; name="
+    body = f'{part}"csrf"\r\n\r\n{csrf}\r\n{part}"file"; filename="{NAME}"\r\n\r\n' + CHAT * 20_000
+    host, port = site.removeprefix("http://").split(":")
+    _, writer = await asyncio.open_connection(host, int(port))
+    kind = "Content-Type: multipart/form-data; boundary=b"
+    head = (f"Host: {host}:{port}", f"Cookie: memorist={cookie}", "Content-Length: 99999999", kind)
+    writer.write("\r\n".join(("POST /import HTTP/1.1", *head, "", body)).encode())
+    await writer.drain()
+    writer.close()
+    await writer.wait_closed()
+    await page.goto(f"{site}/import")
+    await expect(page.get_by_label("Drop files here")).to_be_visible()
+    assert left(temporary) == []
+
+
+# --- without one ---------------------------------------------------------------------------------------
+
+
+async def test_an_import_is_interrupted_and_goes_on(
+    visitor: Visitor, alice: Memory, monkeypatch: pytest.MonkeyPatch, temporary: Path
+) -> None:
+    lines = "".join(f"31.12.23, 21:{number % 60:02} - Anna: message {number}\n" for number in range(900))
+    await visitor.give((NAME, lines))
+    assert "900 messages" in await visitor.look()
+    reached, go = asyncio.Event(), asyncio.Event()
+    remember = Memory.remember
+
+    async def slow(self: Memory, *args: Any, **kwargs: Any) -> Any:
+        stored = await remember(self, *args, **kwargs)
+        reached.set()
+        await go.wait()
+        return stored
+
+    monkeypatch.setattr(Memory, "remember", slow)
+    await visitor.do("load")
+    await reached.wait()
+    page = await visitor.http.get("/import?user=alice")
+    assert "Interrupt</button>" in page.text and "of 900" in page.text
+    assert 'http-equiv="refresh"' in page.text
+    data = {"csrf": re.findall(r'name="csrf" value="([^"]+)"', page.text)[0], "do": "load"}
+    assert (await visitor.http.post("/import/now?user=alice", data=data)).status_code == 409
+    await visitor.http.post("/import/now?user=alice", data={**data, "do": "stop"})
+    assert "Interrupted" in await visitor.look() and await alice.count() == 300
+    go.set()
+    await visitor.do("load")
+    assert "600 added, 300 there already" in await visitor.look()
+    assert await alice.count() == 900 and left(temporary) == []
+
+
+async def test_who_may_only_read_is_refused(client: Any, tokens: Tokens, alice: Memory, temporary: Path) -> None:
+    secret, _ = await tokens.create("reader", user="alice", right="read")
+    http = await client(open=False)
+    await http.post("/login", data={"token": secret})
+    page = await http.get("/import")
+    assert "may only read" in page.text and 'type="file"' not in page.text
+    visitor = Visitor(http)
+    assert (await visitor.give((NAME, CHAT))).status_code == 403
+    assert (await visitor.do("load")).status_code == 403
+    assert await alice.count() == 0 and left(temporary) == []
+
+
+async def test_a_user_gives_to_their_own_memory_alone(client: Any, tokens: Tokens, alice: Memory, bob: Memory) -> None:
+    secret, _ = await tokens.create("alice", user="alice")
+    http = await client(open=False)
+    await http.post("/login", data={"token": secret})
+    page = (await http.get("/import")).text
+    csrf = re.findall(r'name="csrf" value="([^"]+)"', page)[0]
+    lines = b'{"text": "Mine", "speaker": "Alice"}\n{"text": "His", "speaker": "Bob", "user": "bob"}\n'
+    files = {"file": ("chat.jsonl", lines)}
+    assert (await http.post("/import?user=bob", data={"csrf": csrf}, files=files)).status_code == 403
+    await http.post("/import", data={"csrf": csrf, "user": "bob"}, files=files)
+    visitor = Visitor(http)
+    await visitor.do("load")
+    assert "1 added" in await visitor.look() and "memory of user &#39;alice&#39;" in visitor.text
+    assert (await alice.count(), await bob.count()) == (1, 0)
+
+
+async def test_a_page_of_another_site_gives_nothing(visitor: Visitor, temporary: Path) -> None:
+    data = {"csrf": visitor._secret(await visitor.look())}
+    foreign = {"Origin": "https://elsewhere.example"}
+    for headers, secret in ((foreign, data), ({}, {"csrf": "made up"})):
+        answer = await visitor.http.post("/import", data=secret, files={"file": (NAME, CHAT)}, headers=headers)
+        assert answer.status_code == 403 or answer.headers["location"].startswith("/login")
+    assert left(temporary) == [] and "Drop files here" in await visitor.look()
+
+
+async def test_names_are_no_paths(visitor: Visitor, temporary: Path) -> None:
+    for name in ("../../etc/passwd.txt", r"..\..\WhatsApp Chat with Bob.txt", "/etc/hosts"):
+        await visitor.give((name, CHAT))
+        await visitor.look()
+        assert {each.parent.name for each in temporary.rglob("*") if each.is_file()} == {"upload"}
+    for name in ("..", ".", "a\x7fb.txt"):
+        assert (await visitor.give((name, CHAT))).status_code == 422
+    assert (await visitor.give(("a/x.txt", "1"), ("b/x.txt", "2"))).status_code == 422
+    assert left(temporary) == []
+
+
+async def test_a_zip_that_swells_is_refused(client: Any, temporary: Path) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("_chat.txt", CHAT * 10_000)
+    visitor = Visitor(await client(load_bytes=100_000))
+    await visitor.give(("chat.zip", packed.getvalue()))
+    assert "chat.zip holds" in await visitor.look() and "the most here is 100,000" in visitor.text
+    assert str(temporary) not in visitor.text
+
+
+async def test_the_format_and_the_columns_are_chosen(visitor: Visitor, alice: Memory) -> None:
+    await visitor.give(("a.csv", "one,two\n1,Hello\n"))
+    assert "which column is the text is not known" in await visitor.look()
+    assert "<option>two</option>" in visitor.text and 'value="load"' not in visitor.text
+    await visitor.do("look", text="two")
+    assert "Table: 1 note" in await visitor.look()
+    await visitor.do("look", **{"as": "whatsapp"})
+    assert "nothing to store" in await visitor.look()
+    await visitor.do("look", text="two")
+    await visitor.do("load", text="two")
+    assert "1 added" in await visitor.look()
+    assert [each.content for each in await alice.recent()] == ["Hello"]
+
+
+async def test_nothing_is_stored_where_the_store_fails(
+    visitor: Visitor, alice: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await visitor.give((NAME, CHAT))
+
+    async def fail(*_: Any, **__: Any) -> Any:
+        raise MemoristError("the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Memory, "remember", fail)
+        await visitor.do("load")
+        assert "the disk is full" in await visitor.look()
+    await visitor.do("load")
+    assert "3 added" in await visitor.look()
+
+
+async def test_files_that_nobody_comes_back_to_are_removed(
+    visitor: Visitor, monkeypatch: pytest.MonkeyPatch, temporary: Path
+) -> None:
+    monkeypatch.setattr(jobs, "_IDLE_SECONDS", 0.05)
+    await visitor.give((NAME, CHAT))
+    await asyncio.sleep(0.3)
+    assert left(temporary) == []
+    assert "nobody came back" in await visitor.look()
+    assert (await visitor.do("load")).status_code == 404
+
+
+async def test_leaving_removes_the_files(client: Any, tokens: Tokens, temporary: Path) -> None:
+    secret, _ = await tokens.create("alice", user="alice")
+    http = await client(open=False)
+    await http.post("/login", data={"token": secret})
+    visitor = Visitor(http)
+    await visitor.give((NAME, CHAT))
+    assert left(temporary) != []
+    await http.post("/logout", data={"csrf": visitor._secret(await visitor.look())})
+    assert left(temporary) == []
