@@ -12,7 +12,7 @@ from memorist.filters import Filter, holds, make_filter, parse_where
 from memorist.records import Kind, Record, check_fields
 from memorist.scope import Scope
 from memorist.stores.sqlite import SQLiteStore
-from memorist.testing.contract.base import ALICE, NOON, make_record, only, put
+from memorist.testing.contract.base import ALICE, NOON, WRITTEN, make_record, only, put
 from memorist.times import now
 
 # Few names and values, so that conditions meet what they ask for; odd ones, so that they do it everywhere.
@@ -122,7 +122,7 @@ async def check(stored: list[Record], filters: list[Filter]) -> None:
 def where(condition: dict[str, Any], fields: dict[str, Any]) -> bool:
     record = Record(
         id="x", kind=Kind.NOTE, scope=Scope(), content="x", metadata=fields,
-        created_at=datetime(2024, 1, 1, tzinfo=UTC), updated_at=datetime(2024, 1, 1, tzinfo=UTC),
+        origin=WRITTEN, created_at=datetime(2024, 1, 1, tzinfo=UTC), updated_at=datetime(2024, 1, 1, tzinfo=UTC),
     )  # fmt: skip
     return holds(parse_where(condition), check_fields(record)["metadata"])
 

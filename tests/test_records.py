@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from memorist.cursors import decode, make_page
 from memorist.errors import InvalidInputError
-from memorist.records import Draft, Kind, Record, make_id
+from memorist.origins import Author, Origin
+from memorist.records import Draft, Kind, Record, check_fields, make_id
 from memorist.requests import Browse
 from memorist.scope import Scope
 
@@ -36,7 +37,14 @@ RECORDS = st.builds(
     verified=st.booleans(), rating=st.none() | st.floats(-1, 1), created_at=MOMENTS, updated_at=MOMENTS,
     happened_at=st.none() | MOMENTS, expires_at=st.none() | MOMENTS, superseded_by=st.none() | NAMES,
     superseded_at=st.none() | MOMENTS, version=st.integers(1, 2**63 - 1),
+    origin=st.builds(
+        Origin, authors=st.integers(1, 255).map(Author), door=st.none() | NAMES, lost=st.integers(0, 9),
+        derived_from=st.lists(NAMES, max_size=3).map(tuple),
+    ),
 )  # fmt: skip
+
+
+RECORDS = RECORDS.map(lambda record: replace(record, **check_fields(record)))
 
 
 def a_record(**fields: Any) -> Record:

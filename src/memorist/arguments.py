@@ -12,6 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from memorist.errors import InvalidInputError, UnknownArgumentError, shown
 from memorist.filters import parse_condition
+from memorist.origins import Author, parse_authors
 from memorist.records import Draft, Hit, Kind, Record, check_characters, parse_kind
 from memorist.times import TimeLike, checked_bound, checked_expiry, parse_time
 
@@ -19,6 +20,7 @@ __all__ = [
     "MAX_LIMIT",
     "MAX_TOKENS",
     "Reader",
+    "authors",
     "bound",
     "condition",
     "draft_of",
@@ -186,6 +188,11 @@ def kinds(name: str, value: Any) -> tuple[Kind, ...]:
     if isinstance(value, Mapping | bytes) or not isinstance(value, Iterable):
         raise InvalidInputError(f"{name} must be one kind or several, not {shown(value)}")
     return tuple(dict.fromkeys(parse_kind(each) for each in value))
+
+
+def authors(name: str, value: Any) -> Author:
+    """Return the authors of that name, or of those names."""
+    return parse_authors(value)
 
 
 def condition(name: str, value: Any) -> Mapping[str, Any]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memorist.errors import InvalidInputError, shown
+from memorist.origins import TrustRules
 from memorist.times import Clock, now, parse_duration
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class Settings:
     | `busy_timeout` | `MEMORIST_BUSY_TIMEOUT` | seconds to wait for another process's write |
     | `cache_bytes` | `MEMORIST_CACHE_BYTES` | most memory that the ranking cache may hold |
     | `largest_index` | `MEMORIST_LARGEST_INDEX` | most records of a user that are ranked whole, in memory |
+    | `trust` | `MEMORIST_TRUST` | trust in authors, as ``import=low,web=medium``; see `memorist.origins` |
     | `keep_traces` | `MEMORIST_KEEP_TRACES` | how long traces of calls are kept, as "7d" or in seconds; 0 keeps none |
     | `reindexing` | | open a store of another embedder's vectors, to make them anew |
     | `clock` | | returns the present, in UTC; by default the system's time |
@@ -69,6 +71,7 @@ class Settings:
     busy_timeout: float = 30.0
     cache_bytes: int = 512 * MIB
     largest_index: int = 250_000
+    trust: TrustRules = field(default_factory=TrustRules)
     keep_traces: str | float = 0
     reindexing: bool = False
     clock: Clock = now
@@ -245,6 +248,16 @@ def _check_number(name: str, number: object, form: type) -> None:
         raise InvalidInputError(f"{name} must be a number of 0 or more, not {shown(number)}")
 
 
+def _trust(name: str, value: object) -> TrustRules:
+    """Return the rules in a TOML table, or in ``author=level`` with commas between."""
+    if isinstance(value, str):
+        pairs = [part.partition("=") for part in value.split(",")]
+        value = {author.strip(): level.strip() for author, _, level in pairs}
+    if not isinstance(value, Mapping):
+        raise InvalidInputError(f"{name} must be levels of trust by author, not {shown(value)}")
+    return TrustRules(value)
+
+
 NAMES: Mapping[str, Callable[[str, object], Any]] = {
     "db": _db,
     "index": _word,
@@ -253,6 +266,7 @@ NAMES: Mapping[str, Callable[[str, object], Any]] = {
     "busy_timeout": _seconds,
     "cache_bytes": _whole,
     "largest_index": _whole,
+    "trust": _trust,
     "keep_traces": _duration,
 }
 """What can be set from outside, and what reads it: in a file by this name, in the environment as MEMORIST_NAME."""

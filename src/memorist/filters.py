@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, TypeAlias
 
 from memorist.errors import InvalidInputError, shown
+from memorist.origins import NOBODY, Author
 from memorist.records import Kind, Record, check_characters, parse_kind
 from memorist.times import TimeLike, parse_bound
 
@@ -84,6 +85,8 @@ class Filter:
         superseded: also records whose place another took.
         as_of: the records that were current at this time, instead of now.
         verified: only (un)verified ones.
+        without: none of these authors.
+        derived_from: drawn from one of the records with these ids.
     """
 
     ids: frozenset[str] | None = None
@@ -99,11 +102,13 @@ class Filter:
     superseded: bool = False
     as_of: datetime | None = None
     verified: bool | None = None
+    without: Author = NOBODY
+    derived_from: frozenset[str] | None = None
 
     @property
     def reads_fields(self) -> bool:
         """Whether it asks for more than kind, labels and times."""
-        parts = (self.ids, self.key, self.key_prefix, self.where, self.payload, self.verified)
+        parts = (self.ids, self.key, self.key_prefix, self.where, self.payload, self.verified, self.derived_from)
         return any(part is not None for part in parts)
 
     def matches(self, record: Record, now: datetime) -> bool:
@@ -119,6 +124,8 @@ class Filter:
             self.key is None or record.key == self.key,
             self.key_prefix is None or (record.key is not None and record.key.startswith(self.key_prefix)),
             self.verified is None or record.verified == self.verified,
+            not self.without & record.origin.authors,
+            self.derived_from is None or not self.derived_from.isdisjoint(record.origin.derived_from),
             self._is_valid(record),
         )
         return (

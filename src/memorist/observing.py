@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
+from memorist.origins import PYTHON, Door
 from memorist.records import Hit
 
 __all__ = ["BEYOND", "Observation", "door", "observation", "observed", "part", "through"]
@@ -30,7 +31,7 @@ class Observation:
 
 
 _observation: ContextVar[Observation | None] = ContextVar("memorist_observation", default=None)
-_door: ContextVar[str | None] = ContextVar("memorist_door", default="python")
+_door: ContextVar[Door] = ContextVar("memorist_door", default=PYTHON)
 
 
 def observation() -> Observation | None:
@@ -61,15 +62,16 @@ def part(name: str) -> Iterator[None]:
         notes.parts[name] = notes.parts.get(name, 0.0) + time.perf_counter() - begun
 
 
-def door() -> str | None:
-    """Return the door through which calls come here: python, rest, mcp or cli; None where no trace is to be kept."""
+def door() -> Door:
+    """Return the door through which calls come here."""
     return _door.get()
 
 
 @contextmanager
-def through(name: str | None) -> Iterator[None]:
-    """Name the door of the calls inside; None keeps no trace of them."""
-    token = _door.set(name)
+def through(door: Door) -> Iterator[None]:
+    """Let the calls inside come through a door, which lies inside the one that this call came through."""
+    outer = _door.get()
+    token = _door.set(door if outer is PYTHON else door.within(outer))
     try:
         yield
     finally:

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from enum import StrEnum
@@ -10,10 +10,11 @@ from random import Random
 from typing import Any, Literal, TypeAlias, TypedDict
 
 from memorist.errors import InvalidInputError, shown
+from memorist.origins import MAX_SOURCES, NOBODY, PYTHON, Author, AuthorLike, Door, Origin, author_of_role
 from memorist.scope import Scope
 from memorist.times import TimeLike, iso, parse_expiry, parse_time
 
-__all__ = ["Action", "Change", "Draft", "Fields", "Hit", "Kind", "Order", "Page", "Record", "make_id"]
+__all__ = ["Action", "Change", "Draft", "Fields", "Hit", "Kind", "Order", "Page", "Record", "Sources", "make_id"]
 
 Order: TypeAlias = Literal["newest", "oldest", "key"]
 MAX_CONTENT = 10_000_000
@@ -58,7 +59,7 @@ class Record:
 
     `metadata` is the user's alone; `payload` holds the kind's own fields. Times are in UTC.
     `superseded_by` is the id of the record that took this one's place at `superseded_at`.
-    `version` counts the changes from 1.
+    `version` counts the changes from 1. `origin` is who wrote it, where, and what it was derived from.
     """
 
     id: str
@@ -79,6 +80,7 @@ class Record:
     superseded_by: str | None = None
     superseded_at: datetime | None = None
     version: int = 1
+    origin: Origin
 
     @property
     def at(self) -> datetime:
@@ -106,6 +108,8 @@ class Record:
                 plain[name] = iso(value)
             elif isinstance(value, Mapping):
                 plain[name] = dict(value)
+            elif isinstance(value, Origin):
+                plain[name] = value.to_dict()
             else:
                 plain[name] = value
         plain["kind"] = str(self.kind)
@@ -131,6 +135,10 @@ class Record:
                 raise InvalidInputError(f"a record lacks {name}")
         try:
             values["kind"] = Kind(values["kind"])
+            if "origin" in values:
+                values["origin"] = Origin.from_dict(values["origin"])
+            else:
+                values["origin"] = Origin.assumed(values["kind"], values.get("payload") or {}, values.get("source"))
             record = cls(**values)
         except (KeyError, TypeError, ValueError) as error:
             raise InvalidInputError(f"a record lacks a field or has a wrong one: {error}") from error
@@ -139,6 +147,9 @@ class Record:
 
 _RECORD_FIELDS = tuple(each.name for each in fields(Record))
 _PLAIN_FIELDS = {*_RECORD_FIELDS, "tenant", "user", "agent", "session"} - {"scope"}
+
+
+Sources: TypeAlias = Iterable[str | Record]
 
 
 class Fields(TypedDict, total=False):
@@ -156,6 +167,8 @@ class Fields(TypedDict, total=False):
     happened_at: TimeLike | None
     expires_at: TimeLike | None
     supersedes: str | None
+    author: AuthorLike | None
+    derived_from: Sources
     agent: str | None
     session: str | None
     vector: Any
@@ -179,6 +192,9 @@ class Draft:
         happened_at: when it happened, in any form `parse_time` takes.
         expires_at: when it stops being remembered: a point in time, or (a number) seconds from now.
         supersedes: the id of a record whose place this one takes.
+        author: who wrote it, of `memorist.origins.Author`, by name; several if several did. By default a message's
+            author is its role, a tool use's the tool, and any other's whoever writes through this door.
+        derived_from: the ids of the records that it is drawn from. Their authors become its own.
         agent: the label; the scope's own if left out.
         session: the label; the scope's own if left out.
         vector: the embedding of its text, where the caller has it; shape (dimensions,), any length but 0.
@@ -197,15 +213,23 @@ class Draft:
     happened_at: TimeLike | None = None
     expires_at: TimeLike | None = None
     supersedes: str | None = None
+    author: AuthorLike | None = None
+    derived_from: Sources = ()
     agent: str | None = None
     session: str | None = None
     vector: Any = None
 
-    def to_record(self, scope: Scope, created_at: datetime) -> Record:
-        """Return the record this draft becomes in `scope`.
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "derived_from", _ids(self.derived_from))
+
+    def to_record(self, scope: Scope, created_at: datetime, door: Door = PYTHON) -> Record:
+        """Return the record this draft becomes in `scope`; `door` is where it comes in.
+
+        The authors of the records that it is derived from are not among its authors yet.
 
         Raises:
             InvalidInputError: a field is wrong.
+            ScopeError: it names an author that may not be named at this door.
         """
         if self.verified is not None and not isinstance(self.verified, bool):
             raise InvalidInputError(f"verified must be true or false, not {shown(self.verified)}")
@@ -225,8 +249,18 @@ class Draft:
             updated_at=created_at,
             happened_at=None if self.happened_at is None else parse_time(self.happened_at),
             expires_at=None if self.expires_at is None else parse_expiry(self.expires_at, created_at),
+            origin=Origin(authors=self._authors(door), door=door.name, derived_from=_ids(self.derived_from)),
         )
         return replace(record, **check_fields(record))
+
+    def _authors(self, door: Door) -> Author:
+        if self.author is not None:
+            return door.named(self.author)
+        if self.kind == Kind.MESSAGE and isinstance(self.payload, Mapping) and "role" in self.payload:
+            return door.admitted(author_of_role(self.payload["role"]))
+        if self.kind == Kind.TOOL_USE:
+            return door.admitted(Author.TOOL)
+        return NOBODY if self.derived_from and door.is_open else door.author
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,6 +340,14 @@ def parse_kind(value: Kind | str) -> Kind:
         raise InvalidInputError(f"unknown kind {shown(value)}; there are: {', '.join(Kind)}") from error
 
 
+def _ids(value: object) -> tuple[str, ...]:
+    if isinstance(value, str | Record):
+        value = (value,)
+    if isinstance(value, Mapping) or not isinstance(value, Iterable):
+        raise InvalidInputError(f"derived_from must be ids, not {shown(value)}")
+    return tuple(dict.fromkeys(each.id if isinstance(each, Record) else each for each in value))
+
+
 def check_fields(record: Record) -> dict[str, Any]:
     """Check a record's own fields and return those that need another form to be stored."""
     _check_text("content", record.content, MAX_CONTENT)
@@ -315,6 +357,14 @@ def check_fields(record: Record) -> dict[str, Any]:
             _check_text(name, text, limit)
     if record.superseded_by is not None:
         _check_text("superseded_by", record.superseded_by, MAX_ID)
+    if len(record.origin.derived_from) > MAX_SOURCES:
+        raise InvalidInputError(f"a record is derived from {MAX_SOURCES:,} others at most")
+    for source in record.origin.derived_from:
+        _check_text("derived_from", source, MAX_ID)
+    if record.origin.door is not None:
+        _check_text("door", record.origin.door, MAX_ID)
+    if type(record.origin.lost) is not int or not 0 <= record.origin.lost < 2**31:
+        raise InvalidInputError(f"lost must be a whole number from 0, not {shown(record.origin.lost)}")
     if not isinstance(record.verified, bool):
         raise InvalidInputError(f"verified must be true or false, not {shown(record.verified)}")
     if type(record.version) is not int or not 1 <= record.version < 2**63:
@@ -322,7 +372,10 @@ def check_fields(record: Record) -> dict[str, Any]:
     is_number = isinstance(record.rating, int | float) and not isinstance(record.rating, bool)
     if record.rating is not None and not (is_number and -1 <= record.rating <= 1):
         raise InvalidInputError(f"rating must be a number from -1 to 1, not {shown(record.rating)}")
-    return {name: _plain_json(name, getattr(record, name)) for name in ("metadata", "payload")}
+    plain: dict[str, Any] = {name: _plain_json(name, getattr(record, name)) for name in ("metadata", "payload")}
+    if record.scope.user is None and record.origin.authors & ~(Author.OPERATOR | Author.PEER):
+        plain["origin"] = replace(record.origin, authors=record.origin.authors | Author.PEER)
+    return plain
 
 
 def _check_text(name: str, text: object, limit: int) -> None:

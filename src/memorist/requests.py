@@ -34,6 +34,7 @@ from memorist import results
 from memorist.errors import InvalidInputError, ScopeError, path_taken, shown
 from memorist.filters import Filter, compares, make_filter, parse_condition
 from memorist.lines import LoadReport
+from memorist.origins import Author, AuthorLike, Trust, TrustRules
 from memorist.records import Action, Change, Draft, Hit, Kind, Order, Page, Record
 from memorist.scope import Scope
 from memorist.times import TimeLike, iso
@@ -143,6 +144,7 @@ class Bounds(TypedDict, total=False):
         agent: only with this label.
         session: only with this label.
         verified: only verified ones (True), or only the others (False).
+        min_trust: only records trusted at least so far, by the operator's rules: "low", "medium" or "high".
     """
 
     where: Where | None
@@ -151,6 +153,7 @@ class Bounds(TypedDict, total=False):
     agent: str | None
     session: str | None
     verified: bool | None
+    min_trust: Trust | None
 
 
 class Narrowing(Bounds, total=False):
@@ -181,6 +184,7 @@ class Narrowed(Request[T]):
     agent: Annotated[str | None, read.text] = None
     session: Annotated[str | None, read.text] = None
     verified: Annotated[bool | None, read.flag] = None
+    min_trust: Annotated[Trust | None, read.one_of(*get_args(Trust))] = None
     key: Annotated[str | None, read.handle] = None
     key_prefix: Annotated[str | None, read.handle] = None
 
@@ -195,10 +199,12 @@ class Narrowed(Request[T]):
         """Return `scope` with the labels of this request."""
         return scope.narrowed(agent=self.agent, session=self.session)
 
-    def filter(self, scope: Scope, now: datetime) -> Filter:
-        """Return which records this request is about, asked in `scope` at this time."""
+    def filter(self, scope: Scope, now: datetime, trust: TrustRules) -> Filter:
+        """Return which records this request is about, asked in `scope` at this time, by an operator's rules."""
         narrowed = self.scope(scope)
         parts = {name: getattr(self, name) for name in Narrowing.__annotations__} | self._more()
+        if (least := parts.pop("min_trust")) is not None:
+            parts["without"] = trust.below(least, scope.user)
         return make_filter(**{**parts, "agent": narrowed.agent, "session": narrowed.session}, now=now)
 
     def _more(self) -> dict[str, Any]:
@@ -247,6 +253,7 @@ class Revise(Request[Record]):
     happened_at: Annotated[TimeLike | None, read.time] = None
     expires_at: Annotated[TimeLike | None, read.expiry] = None
     source: Annotated[str | None, read.text] = None
+    author: Annotated[AuthorLike | None, read.authors] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -255,7 +262,7 @@ class Revise(Request[Record]):
 
     def changes(self) -> dict[str, Any]:
         """Return the fields to change, and their new values."""
-        names = [name for name in self.arguments() if name not in ("id", "source")]
+        names = [name for name in self.arguments() if name not in ("id", "source", "author")]
         return {name: value for name in names if (value := getattr(self, name)) is not None}
 
 
@@ -509,6 +516,8 @@ def plain(value: Any) -> Any:
     if isinstance(value, Draft):
         values = {name: getattr(value, name) for name in Draft.__dataclass_fields__}
         return {name: plain(each) for name, each in values.items() if each is not None}
+    if isinstance(value, Author):
+        return value.names
     if isinstance(value, tuple):
         return [plain(each) for each in value]
     if isinstance(value, Kind | Action):

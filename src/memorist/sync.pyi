@@ -14,7 +14,8 @@ from memorist.kinds.message import Message
 from memorist.kinds.options import RecordFields, SearchOptions
 from memorist.kinds.tools import ToolStatistics
 from memorist.lines import LoadReport
-from memorist.records import Change, Draft, Fields, Hit, Kind, Order, Page, Record
+from memorist.origins import AuthorLike
+from memorist.records import Change, Draft, Fields, Hit, Kind, Order, Page, Record, Sources
 from memorist.requests import Id, IfExists, Mode, Narrowing, Request
 from memorist.results import Context, TracePage
 from memorist.scope import Scope
@@ -583,7 +584,8 @@ class Memory:
                 old one and return it ("ignore").
             forgetting: ids of records to forget in the same step, before; unknown ids are ignored.
             **fields: the fields of `Draft`, for texts given as such: kind, id, cue, key, metadata, payload,
-                source, verified, rating, happened_at, expires_at, supersedes, agent, session, vector.
+                source, verified, rating, happened_at, expires_at, supersedes, author, derived_from, agent, session,
+                vector.
 
         Returns:
             The record stored, or a list of them in the order given.
@@ -592,7 +594,8 @@ class Memory:
             InvalidInputError: a field is wrong.
             ConflictError: an id or key is taken and `if_exists` is "error", or the id is that of a record of
                 another agent or session than this memory's.
-            NotFoundError: the record to be superseded does not exist.
+            NotFoundError: the record to be superseded, or one that another is derived from, does not exist.
+            ScopeError: an author is named that may not be named through this door.
             EmbedderError: the text could not be embedded; nothing is stored.
         """
         ...
@@ -619,6 +622,7 @@ class Memory:
         happened_at: TimeLike | None = None,
         expires_at: TimeLike | None = None,
         source: str | None = None,
+        author: AuthorLike | None = None,
     ) -> Record:
         """Change the fields given; the record as it was stays in its history.
 
@@ -634,10 +638,12 @@ class Memory:
             happened_at: when it happened.
             expires_at: when it stops being remembered: a point in time, or seconds from now.
             source: who or what says so, kept in the history.
+            author: who has a hand in the new text, by name. The old authors stay, so no record gains trust by it.
 
         Raises:
             NotFoundError: there is no such record in this scope.
             InvalidInputError: a field is wrong, or none is given.
+            ScopeError: the author may not be named through this door.
         """
         ...
 
@@ -1202,6 +1208,8 @@ class Topics:
         source: str | None = None,
         metadata: Mapping[str, Any] | None = None,
         expires_at: TimeLike | None = None,
+        author: AuthorLike | None = None,
+        derived_from: Sources = ...,
     ) -> Record:
         """Set the value of a topic, and return its record.
 
@@ -1213,6 +1221,8 @@ class Topics:
             source: who or what says so.
             metadata: the caller's own fields; they replace the old ones.
             expires_at: when it stops being remembered: a point in time, or seconds from now.
+            author: as in `Draft`.
+            derived_from: as in `Draft`.
 
         Raises:
             InvalidInputError: the topic or the value is blank, or a field is wrong.

@@ -9,6 +9,7 @@ from memorist import lines, requests
 from memorist.arguments import draft_of
 from memorist.engine.base import Engine
 from memorist.lines import LoadReport
+from memorist.origins import AuthorLike
 from memorist.records import Change, Draft, Fields, Hit, Kind, Order, Page, Record
 from memorist.requests import Id, IfExists, Mode, Narrowing, Request
 from memorist.results import Context, TracePage
@@ -110,7 +111,8 @@ class Verbs:
                 old one and return it ("ignore").
             forgetting: ids of records to forget in the same step, before; unknown ids are ignored.
             **fields: the fields of `Draft`, for texts given as such: kind, id, cue, key, metadata, payload,
-                source, verified, rating, happened_at, expires_at, supersedes, agent, session, vector.
+                source, verified, rating, happened_at, expires_at, supersedes, author, derived_from, agent, session,
+                vector.
 
         Returns:
             The record stored, or a list of them in the order given.
@@ -119,7 +121,8 @@ class Verbs:
             InvalidInputError: a field is wrong.
             ConflictError: an id or key is taken and `if_exists` is "error", or the id is that of a record of
                 another agent or session than this memory's.
-            NotFoundError: the record to be superseded does not exist.
+            NotFoundError: the record to be superseded, or one that another is derived from, does not exist.
+            ScopeError: an author is named that may not be named through this door.
             EmbedderError: the text could not be embedded; nothing is stored.
         """
         single = isinstance(content, str | Draft)
@@ -145,6 +148,7 @@ class Verbs:
         happened_at: TimeLike | None = None,
         expires_at: TimeLike | None = None,
         source: str | None = None,
+        author: AuthorLike | None = None,
     ) -> Record:
         """Change the fields given; the record as it was stays in its history.
 
@@ -160,14 +164,16 @@ class Verbs:
             happened_at: when it happened.
             expires_at: when it stops being remembered: a point in time, or seconds from now.
             source: who or what says so, kept in the history.
+            author: who has a hand in the new text, by name. The old authors stay, so no record gains trust by it.
 
         Raises:
             NotFoundError: there is no such record in this scope.
             InvalidInputError: a field is wrong, or none is given.
+            ScopeError: the author may not be named through this door.
         """
         request = requests.Revise(
             id=id, content=content, cue=cue, metadata=metadata, payload=payload, verified=verified,
-            happened_at=happened_at, expires_at=expires_at, source=source,
+            happened_at=happened_at, expires_at=expires_at, source=source, author=author,
         )  # fmt: skip
         return await self.ask(request)
 

@@ -19,6 +19,7 @@ from memorist.errors import (
     install_command,
 )
 from memorist.memory import Memory
+from memorist.origins import Author, Origin
 from memorist.records import Draft
 from memorist.stores import open_store
 from memorist.stores.postgres import PostgresStore, schema
@@ -225,6 +226,7 @@ async def test_tables_of_the_version_before_are_brought_up_to_date(server: "Serv
         wall = memory.scoped(user="alice").scope.wall
         said = Draft(content="I had tea yesterday", kind="message", session="s", payload={"speaker": "Zoë"})
         await memory.scoped(user="alice").remember([said, "Milk", "Lemon cake"])
+        await memory.remember("Bread", id="shared")
         store = core_of(memory).store
         assert isinstance(store, PostgresStore)
         before = await store.outline(wall, 0)
@@ -237,6 +239,7 @@ async def test_tables_of_the_version_before_are_brought_up_to_date(server: "Serv
         for statement in (
             f"ALTER TABLE {schema}.records DROP COLUMN speaker",
             f"ALTER TABLE {schema}.walls DROP COLUMN entries, DROP COLUMN length",
+            f"ALTER TABLE {schema}.records DROP COLUMN authors, DROP COLUMN door, DROP COLUMN derived_from",
             f"ALTER TABLE {schema}.indexed DROP COLUMN marks",
             f"ALTER TABLE {schema}.staged DROP COLUMN marks",
             # Marks stood behind the terms, and were counted as such.
@@ -250,6 +253,8 @@ async def test_tables_of_the_version_before_are_brought_up_to_date(server: "Serv
         store = core_of(memory).store
         assert isinstance(store, PostgresStore)
         assert await store.outline(wall, 0) == before
+        shared = await memory.get("shared")
+        assert shared is not None and shared.origin == Origin(authors=Author.USER | Author.PEER)
         migrated = {entry.number: entry for entry in (await store.entries(wall, None, 0)).entries}
         assert {n: (each.terms, each.marks) for n, each in migrated.items()} == {
             n: (each.terms, each.marks) for n, each in entries.items()

@@ -12,6 +12,7 @@ from memorist.config import Settings
 from memorist.errors import EmbedderError, ScopeError, StoreError
 from memorist.memory import Memory
 from memorist.observing import through
+from memorist.origins import CONSOLE, MCP, REST
 from memorist.testing import HashEmbedder
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ async def test_a_call_is_answered_as_without_a_trace(reopen: Open, mode: Any, le
     async with reopen() as memory:
         await memory.remember(TEAS)
         given = await memory.recall("mint tea", limit=2, mode=mode, **least)  # type: ignore[arg-type]
-        with through(None):
+        with through(CONSOLE):
             assert await memory.recall("mint tea", limit=2, mode=mode, **least) == given  # type: ignore[arg-type]
         [trace] = (await memory.traces()).traces
         assert trace.missed, "also of those that do not reach the least score"
@@ -99,7 +100,7 @@ async def test_traces_are_paged_and_chosen(reopen: Open, clock: MovedClock) -> N
         await alice.remember("green tea")
         for n in range(5):
             clock.advance(60)
-            with through("mcp" if n == 3 else "rest"):
+            with through(MCP if n == 3 else REST):
                 await alice.recall(f"tea {n}", limit=0 if n == 1 else 1)
         first = await alice.traces(limit=3)
         assert [each.question for each in first.traces] == ["tea 4", "tea 3", "tea 2"]

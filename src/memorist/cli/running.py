@@ -148,11 +148,12 @@ def run(work: Callable[[], Awaitable[_T]]) -> _T:
     import asyncio  # which takes as long to import as the rest of a command that only prints its help
 
     from memorist.observing import through
+    from memorist.origins import CLI
 
     async def main() -> _T:
         return await work()
 
-    with _foreseen(), through("cli"):
+    with _foreseen(), through(CLI):
         return asyncio.run(main())
 
 

@@ -14,8 +14,10 @@ from memorist.embedders import BatchedEmbedder, Vectors, open_embedder, unit_row
 from memorist.errors import EmbedderError
 from memorist.filters import Filter
 from memorist.indexes import indexed
+from memorist.observing import door
 from memorist.recall import Recaller, embedded, given_vector, marks_of, terms_of
 from memorist.records import Action, Draft, Record, check_fields
+from memorist.requests import Narrowed
 from memorist.scope import Reach, Scope
 from memorist.stores import open_store
 from memorist.stores.base import Put, Vector
@@ -45,7 +47,11 @@ class Core:
 
     def stamp(self, drafts: Sequence[Draft], scope: Scope) -> list[Record]:
         """Return the records for the drafts, in order, each with a distinct time."""
-        return [draft.to_record(scope, self._ticks.next()) for draft in drafts]
+        return [draft.to_record(scope, self._ticks.next(), door()) for draft in drafts]
+
+    def filter(self, request: Narrowed[Any], scope: Scope) -> Filter:
+        """Return which records a request is about, asked in `scope` now."""
+        return request.filter(scope, self.clock(), self.settings.trust)
 
     async def embed(self, records: Sequence[Record], given: Sequence[Any]) -> list[Vector | None]:
         """Return a vector for each record that recall can find: the given one, or its text's embedding."""

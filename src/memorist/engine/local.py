@@ -111,8 +111,8 @@ class LocalEngine(Engine):
             await self._sweep_if_due()
         answer = _answer(self._core, scope, request)
         if self._tracer is not None:
-            if isinstance(request, requests.Recall | requests.Context) and (through := door()) is not None:
-                answer = self._tracer.traced(scope, request, through, answer)
+            if isinstance(request, requests.Recall | requests.Context) and door().traced:
+                answer = self._tracer.traced(scope, request, door().name, answer)
             elif isinstance(request, requests.Traces):
                 await self._tracer.settled()
         given: T = await answer

@@ -17,7 +17,7 @@ async def recall(core: Core, scope: Scope, request: requests.Recall) -> list[Hit
     """Return the hits, best first."""
     query = Query(
         text=request.query,
-        filter=request.filter(scope, core.clock()),
+        filter=core.filter(request, scope),
         limit=request.limit,
         mode=request.mode,
         now=request.now,  # type: ignore[arg-type]  # requests hold times as datetimes
@@ -35,14 +35,14 @@ async def standing(core: Core, scope: Scope, wanted: Set[str], limit: int, *, sh
     Returns:
         None where a wall is too large to know them.
     """
-    filter = requests.Recall(query="", shared=shared).filter(scope, core.clock())
+    filter = core.filter(requests.Recall(query="", shared=shared, min_trust="high"), scope)
     return await core.recaller.standing(scope.reach(shared=shared).walls(), filter, wanted, limit)
 
 
 async def recent(core: Core, scope: Scope, request: requests.Recent) -> list[Record]:
     """Return the newest records, newest first."""
     reach = scope.reach(shared=request.shared)
-    return await core.store.select(reach, request.filter(scope, core.clock()), order="newest", limit=request.limit)
+    return await core.store.select(reach, core.filter(request, scope), order="newest", limit=request.limit)
 
 
 async def lookup(core: Core, scope: Scope, request: requests.Lookup) -> Record | None:
@@ -74,7 +74,7 @@ async def browse(core: Core, scope: Scope, request: requests.Browse) -> Page:
     """Return one page of records."""
     reach = scope.reach(shared=request.shared, everyone=request.everyone)
     after = cursors.decode(request.cursor, request.order)
-    chosen, size = request.filter(scope, core.clock()), request.limit
+    chosen, size = core.filter(request, scope), request.limit
     found = await core.store.select(reach, chosen, order=request.order, limit=size + 1, after=after)
     return cursors.make_page(found, size, request.order)
 
@@ -82,7 +82,7 @@ async def browse(core: Core, scope: Scope, request: requests.Browse) -> Page:
 async def count(core: Core, scope: Scope, request: requests.Count) -> int:
     """Return the number of records that pass the filter."""
     reach = scope.reach(shared=request.shared, everyone=request.everyone)
-    return await core.store.count(reach, request.filter(scope, core.clock()))
+    return await core.store.count(reach, core.filter(request, scope))
 
 
 async def history(core: Core, scope: Scope, request: requests.History) -> list[Change]:

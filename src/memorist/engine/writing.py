@@ -12,6 +12,8 @@ from memorist.engine.traces import drop_quoting
 from memorist.errors import ConflictError, InvalidInputError, MemoristError, NotFoundError, ScopeError, shown
 from memorist.filters import make_filter
 from memorist.lines import BadLine, LoadReport, store_each
+from memorist.observing import door
+from memorist.origins import NOBODY, Author
 from memorist.records import Action, Draft, Kind, Record
 from memorist.requests import IfExists
 from memorist.scope import SERVER_TENANT, Scope, Wall
@@ -53,7 +55,12 @@ async def revise(core: Core, scope: Scope, request: requests.Revise) -> Record:
         changes["expires_at"] = parse_expiry(request.expires_at, core.clock())
     if request.source is not None:
         changes["source"] = request.source
-    return await _change(core, scope, request, Action.REVISED, changes)
+    authors = NOBODY if door().is_open else door().author
+    if request.author is not None:
+        authors = door().named(request.author)
+    if changes.keys().isdisjoint(("content", "cue", "metadata", "payload")):
+        authors = NOBODY
+    return await _change(core, scope, request, Action.REVISED, changes, authors)
 
 
 async def rate(core: Core, scope: Scope, request: requests.Rate) -> Record:
@@ -62,16 +69,22 @@ async def rate(core: Core, scope: Scope, request: requests.Rate) -> Record:
 
 
 async def _change(
-    core: Core, scope: Scope, request: requests.Revise | requests.Rate, action: Action, changes: dict[str, Any]
+    core: Core,
+    scope: Scope,
+    request: requests.Revise | requests.Rate,
+    action: Action,
+    changes: dict[str, Any],
+    authors: Author = NOBODY,
 ) -> Record:
-    """Read a record, change its fields and write it back."""
+    """Read a record, change its fields, add its new authors and write it back."""
 
     async def prepare() -> tuple[list[Write], Record]:
         found = await core.store.get(scope.wall, [str(request.id)])
         if not found or not scope.sees(found[0].scope):
             raise NotFoundError(f"there is no record {shown(request.id)} in this scope")
         old = found[0]
-        new = core.changed(old, replace(old, **changes))
+        origin = replace(old.origin, authors=old.origin.authors | authors)
+        new = core.changed(old, replace(old, **changes, origin=origin))
         same = new.text == old.text
         [vector] = [None] if same else await core.embed([new], [None])
         return [core.put(new, action, vector, keep_index=same, source=request.source)], new
@@ -108,8 +121,8 @@ def _leaving(write: Write) -> str | None:
 
 async def forget(core: Core, scope: Scope, request: requests.Forget) -> int:
     """Delete the records that pass the filter, superseded ones included: all or none."""
-    moment = core.clock()
-    count = await core.store.remove(scope.wall, request.filter(scope, moment), at=moment, source=request.source)
+    passing = core.filter(request, scope)
+    count = await core.store.remove(scope.wall, passing, at=core.clock(), source=request.source)
     await drop_quoting(core, scope.wall)
     return count
 
@@ -134,7 +147,7 @@ async def restore(core: Core, scope: Scope, request: requests.Restore) -> LoadRe
     report = LoadReport()
     walls: dict[Wall, list[tuple[int, Record]]] = {}
     for number, record in enumerate(request.records, start=1):
-        placed = replace(record, scope=replace(record.scope, tenant=scope.tenant))
+        placed = _brought(replace(record, scope=replace(record.scope, tenant=scope.tenant)))
         if scope.user not in (None, placed.scope.user) or not scope.sees(placed.scope):
             raise ScopeError(
                 f"a record of {_owner(placed.scope)} cannot be restored into the memory of {_owner(scope)}; "
@@ -155,6 +168,14 @@ async def restore(core: Core, scope: Scope, request: requests.Restore) -> LoadRe
             else:
                 report.existing += 1
     return report
+
+
+def _brought(record: Record) -> Record:
+    """Return a record as it may be brought through the door."""
+    if door().is_open:
+        return record
+    authors = door().admitted(record.origin.authors)
+    return replace(record, origin=replace(record.origin, authors=authors, door=door().name))
 
 
 async def _restore_behind(core: Core, wall: Wall, records: Sequence[Record]) -> list[bool]:
@@ -189,6 +210,7 @@ class _Batch:
         self._if_exists = if_exists
         self._known: dict[str, Record] = {}
         self._gone: set[str] = set()
+        self._sources: dict[str, Record] = {}
 
     async def forget(self, ids: Sequence[str]) -> None:
         """Add the writes that remove these records, if the scope sees them."""
@@ -200,6 +222,9 @@ class _Batch:
     async def look_up(self, drafts: Sequence[Draft], records: Sequence[Record]) -> None:
         """Read the records with the ids that the drafts name."""
         ids = [draft.supersedes for draft in drafts if draft.supersedes is not None]
+        sources = {id for record in records for id in record.origin.derived_from}
+        found = await self._core.store.get(self._scope.wall, list(sources)) if sources else []
+        self._sources = {each.id: each for each in found if self._scope.sees(each.scope)}
         if self._if_exists != "error":
             ids += [record.id for draft, record in zip(drafts, records, strict=True) if draft.id is not None]
         if ids:
@@ -208,6 +233,7 @@ class _Batch:
 
     async def remember(self, draft: Draft, record: Record, vector: Vector | None) -> Record:
         """Add the write that stores `record`, and return the record as it will be stored."""
+        record = self._derived(record)
         old = None if self._if_exists == "error" else await self._taken(record, draft.supersedes)
         if old is not None and old.id == record.id and not self._scope.sees(old.scope):
             raise ConflictError(f"the id {shown(record.id)} is taken by another agent or session; choose another id")
@@ -216,14 +242,25 @@ class _Batch:
         if old is not None:
             rating = old.rating if record.rating is None else record.rating
             labels = old.scope if old.id != record.id else _labelled(record.scope, old.scope)
+            origin = replace(record.origin, authors=record.origin.authors | old.origin.authors)
             record = replace(
-                record, id=old.id, scope=labels, created_at=old.created_at, version=old.version + 1, rating=rating
-            )
+                record, id=old.id, scope=labels, created_at=old.created_at, version=old.version + 1, rating=rating,
+                origin=origin,
+            )  # fmt: skip
         if draft.supersedes is not None:
             self._supersede(draft.supersedes, record)
         action = Action.REMEMBERED if old is None else Action.REVISED
         self._add(self._core.put(record, action, vector))
         return record
+
+    def _derived(self, record: Record) -> Record:
+        """Return the record with the authors of all that it is derived from."""
+        authors = record.origin.authors
+        for id in record.origin.derived_from:
+            if (source := self._sources.get(id)) is None:
+                raise NotFoundError(f"there is no record {shown(id)} in this scope to derive from")
+            authors |= source.origin.authors
+        return replace(record, origin=replace(record.origin, authors=authors)) if record.origin.derived_from else record
 
     async def _taken(self, record: Record, supersedes: str | None) -> Record | None:
         """Return the record that has the id or the key; a record about to be superseded frees its key."""
@@ -253,7 +290,7 @@ class _Batch:
 
     def _add(self, write: Put) -> None:
         self.writes.append(write)
-        self._known[write.record.id] = write.record
+        self._known[write.record.id] = self._sources[write.record.id] = write.record
 
 
 def _labelled(scope: Scope, old: Scope) -> Scope:

@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from memorist.content import folded
 from memorist.errors import FormatError
 from memorist.memory import Memory
-from memorist.observing import through
+from memorist.observing import door, through
 from memorist.records import Record
 
 __all__ = ["Case", "Outcome", "Report", "evaluate", "read_cases", "report_of"]
@@ -138,7 +138,7 @@ async def evaluate(memory: Memory, cases: Iterable[Case], *, tokens: int = 600) 
     Raises:
         ScopeError: a case names another user than the memory's.
     """
-    with through(None):
+    with through(replace(door(), traced=False)):
         return Report([await _outcome(memory, case, tokens) for case in cases])
 
 

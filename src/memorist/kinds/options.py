@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, TypedDict
 
+from memorist.origins import AuthorLike
+from memorist.records import Sources
 from memorist.requests import Bounds, IfExists, Mode
 from memorist.times import TimeLike
 
@@ -19,6 +21,8 @@ class RecordFields(TypedDict, total=False):
     rating: float | None
     happened_at: TimeLike | None
     expires_at: TimeLike | None
+    author: AuthorLike | None
+    derived_from: Sources
     agent: str | None
     session: str | None
     vector: Any

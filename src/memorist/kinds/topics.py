@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from memorist.kinds.common import check_text
-from memorist.records import Kind, Record
+from memorist.origins import AuthorLike
+from memorist.records import Kind, Record, Sources
 from memorist.times import TimeLike
 from memorist.verbs import Verbs
 
@@ -35,6 +36,8 @@ class Topics:
         source: str | None = None,
         metadata: Mapping[str, Any] | None = None,
         expires_at: TimeLike | None = None,
+        author: AuthorLike | None = None,
+        derived_from: Sources = (),
     ) -> Record:
         """Set the value of a topic, and return its record.
 
@@ -46,6 +49,8 @@ class Topics:
             source: who or what says so.
             metadata: the caller's own fields; they replace the old ones.
             expires_at: when it stops being remembered: a point in time, or seconds from now.
+            author: as in `Draft`.
+            derived_from: as in `Draft`.
 
         Raises:
             InvalidInputError: the topic or the value is blank, or a field is wrong.
@@ -57,6 +62,8 @@ class Topics:
             source=source,
             metadata=metadata,
             expires_at=expires_at,
+            author=author,
+            derived_from=derived_from,
             if_exists="replace",
         )
 

@@ -28,7 +28,7 @@ KINDS = {kind: code for code, kind in enumerate(Kind)}
 _COLUMNS: Mapping[str, tuple[str, int]] = {
     "number": ("i8", 0), "at": ("i8", 0), "expires_at": ("i8", 0), "superseded_at": ("i8", 0), "rating": ("f4", 0),
     "length": ("i4", 0), "agent": ("i4", -1), "session": ("i4", -1), "speaker": ("i4", -1), "before": ("i4", -1),
-    "after": ("i4", -1), "kind": ("i1", 0), "alive": ("?", 0),
+    "after": ("i4", -1), "kind": ("i1", 0), "authors": ("i2", 0), "alive": ("?", 0),
     **dict.fromkeys((ASKS, TELLS, TIMED, STANDING), ("?", 0)),
 }  # fmt: skip
 """The fields of a row: their type, and what they hold until they are set."""
@@ -221,7 +221,7 @@ class WallIndex:
 
     def _fill(self, rows: slice, entries: Sequence[Entry]) -> None:
         """Set all fields of some rows but their neighbours."""
-        number, _, kind, agent, session, speaker, at, expires_at, superseded_at, rating, terms, _, _ = zip(
+        number, _, kind, agent, session, speaker, at, expires_at, superseded_at, rating, terms, _, _, authors = zip(
             *entries, strict=True
         )
         columns = self._columns
@@ -235,6 +235,7 @@ class WallIndex:
         columns["session"][rows] = [self.sessions.of(each) for each in session]
         columns["speaker"][rows] = [self.speakers.of(each) for each in speaker]
         columns["kind"][rows] = [KINDS[each] for each in kind]
+        columns["authors"][rows] = authors
         columns["alive"][rows] = True
         self._mark(rows, entries)
         self.rated |= any(rating)
@@ -362,6 +363,8 @@ class WallIndex:
             mask &= column("superseded_at") == _NEVER
         if filter.kinds is not None:
             mask &= np.isin(column("kind"), [KINDS[kind] for kind in filter.kinds])
+        if filter.without:
+            mask &= column("authors") & filter.without.value == 0
         if filter.agent is not None:
             mask &= column("agent") == self.agents.get(filter.agent, -2)
         if filter.session is not None:

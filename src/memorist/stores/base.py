@@ -76,7 +76,7 @@ class Entry(NamedTuple):
 
     `number` is unique in the store, never reused, and grows in the order of storing. Times are
     microseconds since 1970. `terms` are the analysed words joined by spaces, `marks` those of the `Put`; `vector`
-    has unit length at most.
+    has unit length at most. `authors` are the bits of `Origin.authors`.
     """
 
     number: int
@@ -92,6 +92,7 @@ class Entry(NamedTuple):
     terms: str
     vector: Vector | None
     marks: frozenset[str] = frozenset()
+    authors: int = 0
 
 
 class Staged(NamedTuple):

@@ -15,6 +15,7 @@ from memorist.config import Settings, config_file
 from memorist.kinds import Message
 from memorist.memory import Memory
 from memorist.observing import through
+from memorist.origins import HOOK
 
 __all__ = ["keep", "opened"]
 
@@ -24,7 +25,7 @@ _MOST = 400
 @contextmanager
 def opened(caller: Caller) -> Iterator[Ask]:
     """Open the caller's memory and yield what asks it, with a server's words."""
-    with through("cli"), asyncio.Runner() as runner:
+    with through(HOOK), asyncio.Runner() as runner:
         memory = runner.run(_open(caller, server=False))
 
         def ask(verb: str, project: str | None, body: dict[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from memorist.errors import FormatError, InvalidInputError, MemoristError, ScopeError, StoreFullError, shown
 from memorist.memory import Memory
 from memorist.observing import through
+from memorist.origins import CONSOLE, OPERATOR_CONSOLE
 from memorist.records import Record
 from memorist.serve.auth import Grant, Right, UnauthorizedError
 from memorist.serve.console.rendering import HEADERS, link, render
@@ -208,7 +209,7 @@ def answered(
             visit = replace(visit, values=await _values(request, known))
             if request.method == "POST" and not _is_own(session, visit.values.get("csrf")):
                 raise FormRefusedError(_REFUSED)
-            with through(None):
+            with through(OPERATOR_CONSOLE if visit.may_see_all else CONSOLE):
                 response = await handler(visit)
         except MemoristError as error:
             response = _error_page(visit, error)

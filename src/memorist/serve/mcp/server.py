@@ -29,6 +29,7 @@ from memorist import __version__
 from memorist.engine.traced import Call, Telemetry, Watch
 from memorist.errors import NotFoundError, shown
 from memorist.observing import through
+from memorist.origins import MCP
 from memorist.serve.mcp import resources
 from memorist.serve.mcp.access import Access
 from memorist.serve.mcp.calls import ObservedCalls
@@ -70,7 +71,7 @@ def create_server(
         @wraps(answer)
         async def handle(context: Context, params: _P) -> _T:
             try:
-                with through("mcp"):
+                with through(MCP):
                     return await answer(find(context), params)
             except MCPError:
                 raise

@@ -59,6 +59,7 @@ RECORD = _object(
         "superseded_by": _text("The id of the memory that took its place: this one no longer holds."),
         "superseded_at": _time("Since when it no longer holds."),
         "version": {"type": "integer", "minimum": 1, "description": "Counts its changes."},
+        "authors": {"type": "array", "items": {"type": "string"}, "description": "Who had a hand in it, but the user."},
     },
     "id",
     "kind",
@@ -130,10 +131,12 @@ TOPICS = _object(
 def record_of(record: Record) -> dict[str, Any]:
     """Return a record as the tools show it: what says nothing is left out, and whose it is needs no saying."""
     plain = record.to_dict()
+    authors = plain.pop("origin")["authors"]
+    plain["authors"] = [] if authors == ["user"] else authors
     return {
         name: value
         for name, value in plain.items()
-        if name not in _WALLS and value is not None and value != {} and not (name == "verified" and not value)
+        if name not in _WALLS and value is not None and value not in ({}, []) and not (name == "verified" and not value)
     }
 
 

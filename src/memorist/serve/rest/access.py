@@ -10,7 +10,6 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from memorist import requests
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
-from memorist.observing import through
 from memorist.serve.auth import (
     LOCAL,
     NO_TOKEN,
@@ -60,8 +59,7 @@ class Access:
         """Return what the memory answers; all users' records are for administrators alone."""
         if getattr(request, "everyone", False):
             self.grant.check(Right.ADMIN)
-        with through("rest"):
-            return await self.memory.ask(request)
+        return await self.memory.ask(request)
 
     async def once(
         self, asked: tuple[Any, ...], work: Callable[[], Awaitable[Outcome]], done_since: Settle | None = None

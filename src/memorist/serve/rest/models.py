@@ -30,6 +30,15 @@ __all__ = [
 Json: TypeAlias = dict[str, Any]
 
 
+class OriginBody(BaseModel):
+    """Who had a hand in a record, where it was written, and what it was derived from."""
+
+    authors: list[str]
+    door: str | None
+    derived_from: list[str]
+    lost: int
+
+
 class RecordBody(BaseModel):
     """One memory, as it is stored."""
 
@@ -54,6 +63,7 @@ class RecordBody(BaseModel):
     superseded_by: str | None
     superseded_at: str | None
     version: int
+    origin: OriginBody
 
 
 class Records(BaseModel):

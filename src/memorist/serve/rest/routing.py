@@ -6,6 +6,8 @@ from typing import Any
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
 
+from memorist.observing import through
+from memorist.origins import REST
 from memorist.serve.limits import App, Message, Receive, Send
 from memorist.serve.reading import read_query
 from memorist.serve.rest.access import admit
@@ -41,7 +43,8 @@ class StrictRoute(APIRoute):
         async def handle(request: Request) -> Response:
             await admit(request)
             request.state.query = read_query(request.scope["query_string"], known, _REPEATED)
-            return await inner(request)
+            with through(REST):
+                return await inner(request)
 
         return handle
 

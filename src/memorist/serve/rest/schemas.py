@@ -11,7 +11,8 @@ from memorist import arguments as read
 from memorist import requests
 from memorist.agents.docstrings import read_docstring
 from memorist.agents.parameters import schema_of
-from memorist.records import Draft, Kind
+from memorist.origins import Author, AuthorLike
+from memorist.records import Draft, Kind, Sources
 from memorist.times import TimeLike
 from memorist.verbs import Verbs
 
@@ -20,9 +21,12 @@ __all__ = ["body_fields", "takes", "takes_in_query"]
 _ELSEWHERE = ("id", "agent", "session", "count_tokens")
 """Arguments that are in the path or in the query, or of Python alone."""
 _KIND = {"type": "string", "enum": [str(kind) for kind in Kind]}
+_AUTHOR = {"type": "string", "enum": Author(~0).names}
 _SPECIAL: Mapping[frozenset[Any], dict[str, Any]] = {
     frozenset(get_args(requests.Kinds)): {"anyOf": [_KIND, {"type": "array", "items": _KIND}]},
     frozenset(get_args(Kind | str)): _KIND,
+    frozenset(get_args(AuthorLike)): {"anyOf": [_AUTHOR, {"type": "array", "items": _AUTHOR}]},
+    frozenset((Sources,)): {"type": "array", "items": {"type": "string"}},
     frozenset(get_args(TimeLike)): {"type": ["string", "number"]},
     frozenset((requests.Where,)): {"type": "object"},
     frozenset((tuple[str, ...],)): {"type": "array", "items": {"type": "string"}},

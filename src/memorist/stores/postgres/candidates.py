@@ -129,7 +129,7 @@ def gathering(schema: str, wall: Wall, numbers: Sequence[int], passing: Sql) -> 
         f"WITH asked AS MATERIALIZED ({found}), wanted AS (SELECT number, bool_or(passing) AS passing FROM"
         f" (SELECT number, passing FROM asked WHERE passing UNION ALL {beside}) AS each GROUP BY number)"
         " SELECT wanted.passing, r.*, i.terms, vector_send(i.vector), i.marks FROM wanted CROSS JOIN LATERAL"
-        f" (SELECT number, id, kind, agent, session, {_SPEAKER}, at, expires_at, superseded_at, rating"
+        f" (SELECT number, id, kind, agent, session, {_SPEAKER}, at, expires_at, superseded_at, rating, authors"
         f" {records} AND number = wanted.number OFFSET 0) AS r CROSS JOIN LATERAL"
         f" (SELECT terms, vector, marks FROM {schema}.indexed WHERE {_BEHIND} AND number = wanted.number OFFSET 0) AS i"
     )

@@ -56,6 +56,11 @@ def sql_of(filter: Filter, now: datetime) -> Sql:
         add("key >= %s AND left(key, %s) = %s", filter.key_prefix, len(filter.key_prefix), filter.key_prefix)
     if filter.verified is not None:
         add("verified = %s", filter.verified)
+    if filter.without:
+        add("authors & %s = 0", filter.without.value)
+    if filter.derived_from is not None:
+        among = "EXISTS (SELECT 1 FROM json_array_elements_text(derived_from::json) AS source WHERE source = ANY(%s))"
+        add(f"derived_from IS NOT NULL AND {among}", [id for id in filter.derived_from if "\0" not in id])
     if filter.as_of is not None:
         moment = to_micros(filter.as_of)
         add("at <= %s AND (superseded_at IS NULL OR superseded_at > %s)", moment, moment)

@@ -98,8 +98,8 @@ def changed(schema: str, wall: Wall, since: int) -> tuple[Query, Query]:
     name = (wall.tenant, wall.user or "")
     entries = (  # LATERAL, so that missing statistics of a new table cannot lead to a join other than by the key
         "SELECT epoch, i.terms IS NOT NULL, r.number, id, kind, agent, session, speaker, at, expires_at,"
-        " superseded_at, rating, i.terms, vector_send(i.vector), i.marks"
-        " FROM (SELECT epoch, number, id, kind, agent, session, at, expires_at, superseded_at, rating,"
+        " superseded_at, rating, authors, i.terms, vector_send(i.vector), i.marks"
+        " FROM (SELECT epoch, number, id, kind, agent, session, at, expires_at, superseded_at, rating, authors,"
         f" coalesce(payload ->> 'speaker', payload ->> 'role') AS speaker FROM {schema}.records"
         f" WHERE {_BEHIND} AND epoch > %s ORDER BY epoch LIMIT {_ENTRIES_AT_ONCE}) AS r"
         f" LEFT JOIN LATERAL (SELECT terms, vector, marks FROM {schema}.indexed"

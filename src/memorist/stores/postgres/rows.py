@@ -109,11 +109,12 @@ def vector_from(blob: bytes | None) -> Vector | None:
 
 
 def entry_of(row: Sequence[Any]) -> Entry:
-    """Return the entry made of (number, id, kind, agent, session, speaker, four fields, terms, vector, marks)."""
-    number, id, kind, agent, session, speaker, at, expires_at, superseded_at, rating, terms, blob, marks = row
+    """Return the entry made of (number, id, kind, agent, session, speaker, five fields, terms, vector, marks)."""
+    number, id, kind, agent, session, speaker, at, expires_at, superseded_at, rating, *rest = row
+    authors, terms, blob, marks = rest
     return Entry(
         number, id, Kind(kind), agent, session, None if speaker is None else unescaped(speaker),
-        at, expires_at, superseded_at, rating, unescaped(terms), vector_from(blob), frozenset(marks.split()),
+        at, expires_at, superseded_at, rating, unescaped(terms), vector_from(blob), frozenset(marks.split()), authors,
     )  # fmt: skip
 
 

@@ -150,8 +150,33 @@ async def _part_marks(connection: "Connection", options: PostgresOptions) -> Non
     await connection.execute(everything, ("off",))
 
 
+async def _note_origins(connection: "Connection", options: PostgresOptions) -> None:
+    """Note where records come from; `authors` are the bits of `memorist.origins.Author`.
+
+    `derived_from` is a JSON list of ids, null for one that is forgotten. What is stored already gets the origin that
+    its kind, its role and its source suggest.
+    """
+    schema = options.schema
+    everything = "SELECT set_config('memorist.everything', %s, true)"
+    await connection.execute(everything, ("on",))
+    for statement in (
+        f"ALTER TABLE {schema}.records ADD COLUMN authors integer NOT NULL DEFAULT 1,"
+        " ADD COLUMN door text, ADD COLUMN derived_from text",
+        f"CREATE INDEX records_derived ON {schema}.records (tenant, user_name) WHERE derived_from IS NOT NULL",
+        f"UPDATE {schema}.records SET authors = CASE WHEN source LIKE 'import:%' THEN 16"
+        " WHEN kind IN ('tool_use', 'tool_guideline') THEN 4"
+        " WHEN kind = 'message' THEN CASE lower(coalesce(payload ->> 'role', 'user'))"
+        " WHEN 'user' THEN 1 WHEN 'human' THEN 1 WHEN 'assistant' THEN 2 WHEN 'ai' THEN 2 WHEN 'model' THEN 2"
+        " WHEN 'tool' THEN 4 WHEN 'function' THEN 4 WHEN 'system' THEN 64 WHEN 'developer' THEN 64 ELSE 32 END"
+        " ELSE 1 END",
+        f"UPDATE {schema}.records SET authors = authors | 128 WHERE authors <> 64 AND user_name = ''",
+    ):
+        await connection.execute(statement.encode())
+    await connection.execute(everything, ("off",))
+
+
 Migration = Callable[["Connection", PostgresOptions], Awaitable[None]]
-MIGRATIONS: Sequence[Migration] = (_create, _outline_walls, _part_marks)
+MIGRATIONS: Sequence[Migration] = (_create, _outline_walls, _part_marks, _note_origins)
 """Step n leads from version n to version n + 1. A step that was released is never changed."""
 
 

@@ -65,7 +65,8 @@ async def send(connection: "Connection", schema: str, batches: Sequence[Batch]) 
 _RECORDS = {
     "number": "bigint", **dict.fromkeys(_NAMES, "text"), "metadata": "json", "payload": "json", "verified": "boolean",
     "rating": "float8", "created_at": "bigint", "updated_at": "bigint", "happened_at": "bigint",
-    "expires_at": "bigint", "superseded_at": "bigint", "version": "bigint", "at": "bigint", "epoch": "bigint",
+    "expires_at": "bigint", "superseded_at": "bigint", "version": "bigint", "authors": "int", "at": "bigint",
+    "epoch": "bigint",
 }  # fmt: skip
 _CHANGES = {
     "epoch": "bigint",

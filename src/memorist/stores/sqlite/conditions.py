@@ -45,6 +45,11 @@ def sql_of(filter: Filter, now: datetime) -> Sql:
             add("key < ?", end)
     if filter.verified is not None:
         add("verified = ?", int(filter.verified))
+    if filter.without:
+        add("authors & ? = 0", filter.without.value)
+    if filter.derived_from is not None:
+        among = f"EXISTS (SELECT 1 FROM json_each(derived_from) AS source WHERE source.value {_ONE_OF})"
+        add(f"derived_from IS NOT NULL AND {among}", _listed(filter.derived_from))
     if filter.as_of is not None:
         moment = to_micros(filter.as_of)
         add("at <= ? AND (superseded_at IS NULL OR superseded_at > ?)", moment, moment)

@@ -19,7 +19,7 @@ SPEAKER = "ifnull(json_extract(payload, '$.speaker'), json_extract(payload, '$.r
 _AT_ONCE = 4000
 _SELECT = (
     f"SELECT epoch, r.number, id, kind, agent, session, {SPEAKER},"
-    " at, expires_at, superseded_at, rating, terms, vector, marks"
+    " at, expires_at, superseded_at, rating, authors, terms, vector, marks"
     " FROM records AS r LEFT JOIN indexed AS i ON i.wall = r.wall AND i.number = r.number WHERE r.wall = ?"
 )
 _TERMS = -3
@@ -72,10 +72,10 @@ def entries_numbered(connection: apsw.Connection, wall_id: int | None, numbers: 
 
 
 def _entry(row: tuple[Any, ...]) -> Entry:
-    _, number, id, kind, agent, session, speaker, *times, rating, terms, blob, marks = row
+    _, number, id, kind, agent, session, speaker, *times, rating, authors, terms, blob, marks = row
     at, expires_at, superseded_at = times
     vector = None if blob is None else np.frombuffer(blob, np.float32)
     return Entry(
         number, id, Kind(kind), agent, session, None if speaker is None else str(speaker),
-        at, expires_at, superseded_at, rating, terms, vector, frozenset(marks.split()),
+        at, expires_at, superseded_at, rating, terms, vector, frozenset(marks.split()), authors,
     )  # fmt: skip

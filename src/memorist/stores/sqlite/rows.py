@@ -8,6 +8,7 @@ from typing import Any
 
 import apsw
 
+from memorist.origins import Author, Origin
 from memorist.records import Kind, Record
 from memorist.scope import Scope, Wall
 from memorist.stores.rules import Stored
@@ -29,7 +30,8 @@ __all__ = [
 
 COLUMNS = (
     "id, kind, content, cue, key, agent, session, metadata, payload, source, verified, rating,"
-    " created_at, updated_at, happened_at, expires_at, superseded_by, superseded_at, version"
+    " created_at, updated_at, happened_at, expires_at, superseded_by, superseded_at, version,"
+    " authors, door, derived_from"
 )
 
 
@@ -66,6 +68,7 @@ def values_of(record: Record) -> tuple[Any, ...]:
         record.source, int(record.verified), record.rating,
         to_micros(record.created_at), to_micros(record.updated_at), micros(record.happened_at),
         micros(record.expires_at), record.superseded_by, micros(record.superseded_at), record.version,
+        *_origin_row(record.origin),
     )  # fmt: skip
 
 
@@ -73,8 +76,9 @@ def record_of(row: Sequence[Any], wall: Wall) -> Record:
     """Return the record with the `COLUMNS` in `row`."""
     (
         id, kind, content, cue, key, agent, session, metadata, payload, source, verified, rating,
-        created_at, updated_at, happened_at, expires_at, superseded_by, superseded_at, version,
+        created_at, updated_at, happened_at, expires_at, superseded_by, superseded_at, version, *origin,
     ) = row  # fmt: skip
+    held = _mapping(payload)
     return Record(
         id=id,
         kind=Kind(kind),
@@ -83,7 +87,7 @@ def record_of(row: Sequence[Any], wall: Wall) -> Record:
         cue=cue,
         key=key,
         metadata=_mapping(metadata),
-        payload=_mapping(payload),
+        payload=held,
         source=source,
         verified=bool(verified),
         rating=rating,
@@ -94,6 +98,7 @@ def record_of(row: Sequence[Any], wall: Wall) -> Record:
         superseded_by=superseded_by,
         superseded_at=_moment(superseded_at),
         version=version,
+        origin=_origin(*origin) if origin else Origin.assumed(kind, held, source),  # a row of an older history
     )
 
 
@@ -113,6 +118,19 @@ def dump_record(row: Sequence[Any]) -> str:
 def load_record(text: str | None, wall: Wall) -> Record | None:
     """Return the record that `dump_record` wrote; None for None."""
     return None if text is None else record_of(json.loads(text), wall)
+
+
+def _origin_row(origin: Origin) -> tuple[int, str | None, str | None]:
+    """Return authors, door and sources; a source that is lost is null among them."""
+    sources = [*origin.derived_from, *[None] * origin.lost]
+    return origin.authors.value, origin.door, _json(sources) if sources else None
+
+
+@lru_cache(maxsize=1024)
+def _origin(authors: int, door: str | None, derived_from: str | None) -> Origin:
+    sources = json.loads(derived_from or "[]")
+    kept = tuple(each for each in sources if each is not None)
+    return Origin(authors=Author(authors), door=door, derived_from=kept, lost=len(sources) - len(kept))
 
 
 _scope = lru_cache(maxsize=1024)(Scope)  # its names are checked each time one is made

@@ -126,7 +126,32 @@ def _keep_indexes(connection: apsw.Connection) -> None:
     )
 
 
-MIGRATIONS: Sequence[Migration] = (_create, _part_marks, _name_walls, _keep_indexes)
+def _note_origins(connection: apsw.Connection) -> None:
+    """Note where records come from; `authors` are the bits of `memorist.origins.Author`.
+
+    `derived_from` is a JSON list of ids, null for one that is forgotten. What is stored already gets the origin that
+    its kind, its role and its source suggest.
+    """
+    connection.execute(
+        """
+        ALTER TABLE records ADD COLUMN authors INTEGER NOT NULL DEFAULT 1;
+        ALTER TABLE records ADD COLUMN door TEXT;
+        ALTER TABLE records ADD COLUMN derived_from TEXT;
+        CREATE INDEX records_derived ON records (wall) WHERE derived_from IS NOT NULL;
+        UPDATE records SET authors = CASE
+            WHEN source LIKE 'import:%' THEN 16
+            WHEN kind IN ('tool_use', 'tool_guideline') THEN 4
+            WHEN kind = 'message' THEN CASE lower(ifnull(json_extract(payload, '$.role'), 'user'))
+                WHEN 'user' THEN 1 WHEN 'human' THEN 1 WHEN 'assistant' THEN 2 WHEN 'ai' THEN 2 WHEN 'model' THEN 2
+                WHEN 'tool' THEN 4 WHEN 'function' THEN 4 WHEN 'system' THEN 64 WHEN 'developer' THEN 64 ELSE 32 END
+            ELSE 1 END;
+        UPDATE records SET authors = authors | 128
+            WHERE authors <> 64 AND wall IN (SELECT id FROM walls WHERE user = '');
+        """
+    )
+
+
+MIGRATIONS: Sequence[Migration] = (_create, _part_marks, _name_walls, _keep_indexes, _note_origins)
 """Step n leads from version n to version n + 1. A step that was released is never changed."""
 
 

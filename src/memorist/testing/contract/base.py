@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from memorist.filters import Filter
+from memorist.origins import Author, Origin
 from memorist.records import Action, Kind, Record, check_fields
 from memorist.scope import Reach, Scope, Wall
 from memorist.stores.base import Entry, Put, Remove, Store, Vector
@@ -23,6 +24,7 @@ __all__ = [
     "FINGERPRINT",
     "NOON",
     "SHARED",
+    "WRITTEN",
     "Contract",
     "everything",
     "forgotten",
@@ -37,6 +39,7 @@ __all__ = [
 
 ALICE, BOB, SHARED = Wall("acme", "alice"), Wall("acme", "bob"), Wall("acme", None)
 NOON = datetime(2024, 5, 8, 12, tzinfo=UTC)
+WRITTEN = Origin(authors=Author.USER, door="python")
 ALL = Filter(superseded=True)
 FINGERPRINT = "contract-v1"
 DIMENSIONS = 8
@@ -82,7 +85,14 @@ def make_record(id: str, wall: Wall = ALICE, *, after: float = 0, **fields: Any)
     """Return a record stored `after` seconds past noon."""
     labels = {name: fields.pop(name, None) for name in ("agent", "session")}
     moment = NOON + timedelta(seconds=after)
-    given = {"content": f"about {id}", "kind": Kind.NOTE, "created_at": moment, "updated_at": moment, **fields}
+    given = {
+        "content": f"about {id}",
+        "kind": Kind.NOTE,
+        "created_at": moment,
+        "updated_at": moment,
+        "origin": WRITTEN,
+        **fields,
+    }
     record = Record(id=id, scope=Scope(wall.tenant, wall.user, **labels), **given)
     return replace(record, **check_fields(record))
 

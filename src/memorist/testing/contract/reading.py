@@ -5,6 +5,7 @@ from typing import Any
 
 from memorist.cursors import decode, make_page
 from memorist.filters import Filter, make_filter
+from memorist.origins import Author, Origin
 from memorist.records import Action, Kind, Record
 from memorist.scope import Reach, Wall
 from memorist.stores.base import Order, Store
@@ -155,6 +156,7 @@ class ReadingContract(Contract):
             make_record("told", after=4, kind=Kind.MESSAGE, agent="planner", session="s2", key="K.1"),
             make_record("topic", kind=Kind.TOPIC, key="k.%", happened_at=NOON + timedelta(microseconds=1)),
             make_record("fact", kind=Kind.FACT, key="kä", session="s1", verified=True, after=9),
+            make_record("web", origin=Origin(authors=Author.WEB | Author.TOOL, derived_from=("talk", "q'\"ä"), lost=1)),
             make_record("edge", kind=Kind.TOPIC, key="k\ud7ff.x"),
             make_record("last", key="k\U0010ffff.x"),
         ]
@@ -171,6 +173,8 @@ class ReadingContract(Contract):
             *(Filter(kinds=kinds, key="k.1", superseded=True) for kinds in _KINDS),
             *(Filter(kinds=kinds, key_prefix="k") for kinds in _KINDS), *(Filter(kinds=kinds) for kinds in _KINDS),
             Filter(verified=True), Filter(verified=False),
+            Filter(without=Author.TOOL), Filter(without=Author.USER | Author.PEER), Filter(without=Author.IMPORT),
+            *(Filter(derived_from=frozenset(ids)) for ids in ((), ("talk", "new"), ("q'\"ä", "a\0"), ("null",))),
             *(Filter(since=NOON + timedelta(seconds=n)) for n in (0, 3, 9, 10)),
             *(Filter(until=NOON + timedelta(seconds=n)) for n in (0, 3, 9, 10)),
             *(Filter(as_of=NOON + timedelta(seconds=n)) for n in (-1, 0, 1, 2, 4.999999, 5, 99)),

@@ -9,6 +9,7 @@ import pytest
 
 from memorist.errors import ClosedError, ConflictError, EmbedderMismatchError
 from memorist.filters import Filter, make_filter
+from memorist.origins import Author, Origin
 from memorist.records import Action, Kind
 from memorist.stores.base import Staged, Store
 from memorist.testing.contract.base import (
@@ -45,6 +46,7 @@ class WritingContract(Contract):
             key="a.b", agent="planner", session="s1", metadata={"": [1, 2.5, None, True, {"ä": "\0"}], "n": 2**70},
             payload={"deep": {"er": [[]]}}, source="a test", verified=True, rating=-0.25,
             happened_at=NOON - timedelta(days=9, microseconds=1), expires_at=now() + timedelta(days=1),
+            origin=Origin(authors=Author.TOOL | Author.WEB, door="rest", derived_from=("a", "b c"), lost=2),
         )  # fmt: skip
         bare = make_record("bare", SHARED, content="x" * 100_000, after=0.000001)
 
