@@ -27,6 +27,7 @@ from memorist.memory import Memory
 from memorist.records import Draft
 from memorist.stores.sqlite import SQLiteStore
 from memorist.stores.sqlite.schema import MIGRATIONS, migrate
+from opening import KEY, connect_to, plain_only
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -39,7 +40,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def sound(path: Path) -> bool:
-    with contextlib.closing(apsw.Connection(str(path))) as connection:
+    with contextlib.closing(connect_to(path)) as connection:
         check = connection.pragma("integrity_check")
         connection.execute("INSERT INTO words (words) VALUES ('integrity-check')")
         return bool(check == "ok")
@@ -122,7 +123,7 @@ async def test_a_disk_that_is_full(small_disk: Path) -> None:
 
 def change(path: Path, statement: str) -> None:
     """Change the file as another program would."""
-    with contextlib.closing(apsw.Connection(str(path))) as connection:
+    with contextlib.closing(connect_to(path)) as connection:
         connection.execute(statement)
 
 
@@ -176,6 +177,7 @@ async def opened(path: Path) -> None:
         await memory.count()
 
 
+@plain_only
 @pytest.mark.parametrize("content", [b"hello", b"hello" * 1000, b"\0" * 5000, b"SQLite format 3\0" + b"\xff" * 5000])
 async def test_a_file_of_something_else_is_refused_and_left_as_it_was(path: Path, content: bytes) -> None:
     path.write_bytes(content)
@@ -185,6 +187,7 @@ async def test_a_file_of_something_else_is_refused_and_left_as_it_was(path: Path
     assert [each.name for each in path.parent.iterdir()] == ["memory.db"]
 
 
+@plain_only
 async def test_another_programs_database_is_refused_and_left_as_it_was(path: Path) -> None:
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE theirs (x)")
@@ -230,19 +233,19 @@ async def test_the_next_backup_removes_what_a_killed_one_left(path: Path) -> Non
     async with open_memory(path) as memory:
         await memory.remember("Likes tea")
     killed = (
-        "import apsw, os, pathlib, sys; from memorist.stores.sqlite import copying\n"
+        "import os, pathlib, sys; from memorist.stores.sqlite import copying; from opening import KEY, connect_to\n"
         "copying._publish = lambda part, target: os.kill(os.getpid(), 9)\n"
-        "copying.copy_to(apsw.Connection(sys.argv[1]), pathlib.Path(sys.argv[2]))"
+        "copying.copy_to(connect_to(sys.argv[1]), pathlib.Path(sys.argv[2]), KEY)"
     )
     command = [sys.executable, "-c", killed, str(path), str(path.with_name("killed.db"))]
-    await asyncio.to_thread(subprocess.run, command, check=False)
+    await asyncio.to_thread(subprocess.run, command, check=False, cwd=Path(__file__).parent / "support")
     [left] = path.parent.glob(".killed.db.*.backup-part")
     half = left.with_name(left.name.replace("killed", "half"))
     half.write_bytes(left.read_bytes()[:5000])
     others = left.with_name(".mine.backup-part")
     others.write_text("not ours")
     in_use = left.with_name(left.name.replace("killed", "in use"))
-    with contextlib.closing(apsw.Connection(str(in_use))) as busy:
+    with contextlib.closing(connect_to(in_use)) as busy:
         busy.execute("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; CREATE TABLE t (a); COMMIT").fetchall()
 
         async with open_memory(path) as memory:
@@ -261,7 +264,7 @@ async def test_a_backup_to_a_place_that_cannot_be_written(path: Path) -> None:
 
 async def test_a_file_of_a_newer_version_is_refused_and_left_as_it_was(path: Path) -> None:
     await opened(path)
-    with contextlib.closing(apsw.Connection(str(path))) as connection:
+    with contextlib.closing(connect_to(path)) as connection:
         connection.execute("PRAGMA user_version = 99")
     before = path.read_bytes()
     with pytest.raises(SchemaError, match="upgrade it: pip install"):
@@ -284,9 +287,9 @@ def fail(connection: apsw.Connection) -> None:
 async def test_a_migration_backs_up_and_keeps_everything(path: Path) -> None:
     async with open_memory(path) as memory:
         record = await memory.remember("Tea")
-    with contextlib.closing(apsw.Connection(str(path))) as connection:
-        migrate(connection, path, [*MIGRATIONS, add_table])
-        migrate(connection, path, [*MIGRATIONS, add_table])
+    with contextlib.closing(connect_to(path)) as connection:
+        migrate(connection, path, [*MIGRATIONS, add_table], key=KEY)
+        migrate(connection, path, [*MIGRATIONS, add_table], key=KEY)
         assert connection.execute("SELECT x FROM added").get == "Tea"
         assert connection.pragma("user_version") == len(MIGRATIONS) + 1
 
@@ -304,7 +307,7 @@ async def test_marks_that_stood_behind_the_terms_get_a_field_of_their_own(path: 
         await memory.remember([said, "Tea"])
         wall = memory.scope.wall
         before = (await core_of(memory).store.entries(wall, None, 0)).entries
-    with contextlib.closing(apsw.Connection(str(path))) as connection:  # as version 1 wrote it
+    with contextlib.closing(connect_to(path)) as connection:  # as version 1 wrote it
         old = [(entry.number, entry.terms + (" ! ~ @-1" if entry.marks else "")) for entry in before]
         connection.execute("DROP TABLE kept_indexes; DROP TABLE segments")
         connection.execute("DELETE FROM indexed; INSERT INTO words (words) VALUES ('delete-all')")
@@ -333,9 +336,9 @@ async def test_marks_that_stood_behind_the_terms_get_a_field_of_their_own(path: 
 async def test_a_migration_that_fails_leaves_the_file_as_it_was(path: Path) -> None:
     async with open_memory(path) as memory:
         record = await memory.remember("Tea")
-    with contextlib.closing(apsw.Connection(str(path))) as connection:
+    with contextlib.closing(connect_to(path)) as connection:
         with pytest.raises(RuntimeError):
-            migrate(connection, path, [*MIGRATIONS, add_table, fail])
+            migrate(connection, path, [*MIGRATIONS, add_table, fail], key=KEY)
         assert connection.pragma("user_version") == len(MIGRATIONS)
     assert sound(path)
     async with open_memory(path) as memory:

@@ -27,9 +27,9 @@ from memorist.errors import (
 )
 from memorist.memory import Memory
 from memorist.records import Action, Draft, Kind, Record
-from memorist.stores.sqlite import SQLiteStore
 from memorist.stores.sqlite.connections import Connections
 from memorist.testing import HashEmbedder
+from opening import connect_to, store_at
 
 pytestmark = pytest.mark.anyio
 
@@ -641,9 +641,9 @@ async def test_writers_share_commits(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 async def test_a_write_that_cannot_begin_leaves_the_writer_alive(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
-    store = SQLiteStore(path, busy_timeout=0.05)
+    store = store_at(path, busy_timeout=0.05)
     await store.open()
-    holder = apsw.Connection(str(path))
+    holder = connect_to(path)
     holder.execute("BEGIN IMMEDIATE")
     tasks = [asyncio.create_task(store.bind("v1", 3)) for _ in range(3)]
     await asyncio.sleep(0)

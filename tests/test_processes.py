@@ -21,7 +21,7 @@ from children import (
 )
 from memorist.errors import EmbedderMismatchError, StoreBusyError
 from memorist.memory import Memory
-from memorist.stores.sqlite import SQLiteStore
+from opening import connect_to, store_at
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -69,7 +69,7 @@ async def test_processes_open_a_new_file_at_once(path: Path) -> None:
 
 
 async def test_a_new_file_that_another_process_is_making_is_waited_for(path: Path) -> None:
-    other = apsw.Connection(str(path))
+    other = connect_to(path)
     other.execute("BEGIN IMMEDIATE")  # SQLite itself refuses at once here, whatever its time-out
     done = threading.Timer(0.3, other.close)
     done.start()
@@ -79,10 +79,10 @@ async def test_a_new_file_that_another_process_is_making_is_waited_for(path: Pat
 
 
 async def test_a_new_file_that_another_process_never_finishes_is_given_up(path: Path) -> None:
-    with closing(apsw.Connection(str(path))) as other:
+    with closing(connect_to(path)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreBusyError, match="locked by another process"):
-            await SQLiteStore(path, busy_timeout=0.1).open()
+            await store_at(path, busy_timeout=0.1).open()
 
 
 async def test_a_purge_waits_while_another_process_copies_the_log(path: Path) -> None:
@@ -94,7 +94,7 @@ async def test_a_purge_waits_while_another_process_copies_the_log(path: Path) ->
 
     async with open_memory(path) as memory:
         await memory.remember("Tea")
-        with closing(apsw.Connection(str(path))) as reader, closing(apsw.Connection(str(path))) as other:
+        with closing(connect_to(path)) as reader, closing(connect_to(path)) as other:
             reader.execute("BEGIN; SELECT count(*) FROM records")
             await memory.remember("Milk")  # which cannot all be copied while the reader reads what was before
             other.execute("SELECT count(*) FROM records").fetchall()  # only now it knows of the log
@@ -115,7 +115,7 @@ async def test_a_purge_waits_while_another_process_copies_the_log(path: Path) ->
 
 
 async def test_an_opening_that_is_cancelled_leaves_nothing_open(path: Path) -> None:
-    other = apsw.Connection(str(path))
+    other = connect_to(path)
     other.execute("BEGIN IMMEDIATE")
     before = set(threading.enumerate())
     memory = open_memory(path)

@@ -23,6 +23,7 @@ from memorist.scope import Wall
 from memorist.serve.auth import Tokens
 from memorist.stores.base import Staged
 from memorist.stores.sqlite import SQLiteStore
+from opening import bytes_beside, connect_to, plain_only, store_at
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -41,8 +42,8 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def traces(path: Path, *words: str) -> dict[str, int]:
     """Return how often the words are in the bytes of each file beside `path`, where they are at all."""
     counts = {
-        each.name: sum(each.read_bytes().lower().count(word.encode()) for word in words)
-        for each in path.parent.iterdir()
+        name: sum(content.lower().count(word.encode()) for word in words)
+        for name, content in bytes_beside(path).items()
     }
     return {name: count for name, count in counts.items() if count}
 
@@ -189,11 +190,11 @@ async def test_a_purge_during_a_reindex(path: Path) -> None:
 
 
 async def test_a_purge_is_told_when_another_keeps_old_pages(path: Path) -> None:
-    store = SQLiteStore(path, busy_timeout=0.1)
+    store = store_at(path, busy_timeout=0.1)
     async with open_memory(path) as memory:
         await memory.scoped(user=VICTIM).remember(MARK)
     await store.open()
-    reader = apsw.Connection(str(path))
+    reader = connect_to(path)
     reader.execute("BEGIN; SELECT count(*) FROM records")
     with pytest.raises(StoreBusyError, match="again"):
         await store.purge(Wall("default", VICTIM))
@@ -206,7 +207,7 @@ async def test_a_purge_is_told_when_another_keeps_old_pages(path: Path) -> None:
 
 def _tables(path: Path, *names: str) -> str:
     with_everything = []
-    connection = apsw.Connection(str(path))
+    connection = connect_to(path)
     for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'"):
         if name != "words" and (not names or name in names):
             with_everything += [repr(row) for row in connection.execute(f"SELECT * FROM {name}")]
@@ -243,6 +244,7 @@ async def test_what_expired_leaves_every_table_when_swept(path: Path) -> None:
     assert traces(path, MARK) == {}
 
 
+@plain_only
 async def test_the_rewrite_is_what_makes_a_purge_complete(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The day this fails, SQLite zeroes what it leaves behind, and a purge may become cheap."""
 

@@ -51,6 +51,7 @@ class Settings:
     | `index` | `MEMORIST_INDEX` | the URL of an index beside the store; see `memorist.indexes.open_index` |
     | `embedder` | `MEMORIST_EMBEDDER` | see `memorist.embedders.open_embedder` |
     | | `MEMORIST_MODEL` | the folder of a model; heeded where `MEMORIST_EMBEDDER` says nothing |
+    | `key_from` | `MEMORIST_KEY_FROM` | where the key that encrypts a SQLite file is kept; see `memorist.stores.keys` |
     | `busy_timeout` | `MEMORIST_BUSY_TIMEOUT` | seconds to wait for another process's write |
     | `cache_bytes` | `MEMORIST_CACHE_BYTES` | most memory that the ranking cache may hold |
     | `largest_index` | `MEMORIST_LARGEST_INDEX` | most records of a user that are ranked whole, in memory |
@@ -68,6 +69,7 @@ class Settings:
     url: str = field(default_factory=default_url)
     index: str | Index | None = None
     embedder: EmbedderSpec = None
+    key_from: str | None = None
     busy_timeout: float = 30.0
     cache_bytes: int = 512 * MIB
     largest_index: int = 250_000
@@ -108,6 +110,7 @@ class Settings:
         embedder: EmbedderSpec = None,
         index: str | Index | None = None,
         keep_traces: str | float | None = None,
+        key_from: str | None = None,
     ) -> Settings:
         """Return these settings with the values given (not None) in place of their own."""
         settings = self
@@ -119,6 +122,8 @@ class Settings:
             settings = replace(settings, index=index)
         if keep_traces is not None:
             settings = replace(settings, keep_traces=keep_traces)
+        if key_from is not None:
+            settings = replace(settings, key_from=key_from)
         return settings
 
 
@@ -263,6 +268,7 @@ NAMES: Mapping[str, Callable[[str, object], Any]] = {
     "index": _word,
     "embedder": _word,
     "model": _folder,
+    "key_from": _word,
     "busy_timeout": _seconds,
     "cache_bytes": _whole,
     "largest_index": _whole,

@@ -12,6 +12,7 @@ MemoristError
 │   ├── StoreBusyError         another process held the store for longer than the time-out
 │   ├── StoreFullError         no space is left where the store writes
 │   ├── StoreCorruptError      the file is damaged, or is something else
+│   ├── StoreKeyError          the key of an encrypted store is missing, wrong, or not needed
 │   ├── StoreUnavailableError  the store cannot be reached or opened
 │   └── SchemaError            the store was written by another version that this one cannot use
 ├── EmbedderError              the embedder failed or answered something unusable
@@ -43,6 +44,7 @@ __all__ = [
     "StoreCorruptError",
     "StoreError",
     "StoreFullError",
+    "StoreKeyError",
     "StoreUnavailableError",
     "UnknownArgumentError",
     "embedder_mismatch",
@@ -101,6 +103,10 @@ class StoreFullError(StoreError):
 
 class StoreCorruptError(StoreError):
     """The file is damaged, or is no memory at all."""
+
+
+class StoreKeyError(StoreError):
+    """The key of an encrypted store cannot be read, or does not fit the store."""
 
 
 class StoreUnavailableError(StoreError):

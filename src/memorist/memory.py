@@ -54,6 +54,7 @@ class Memory(Verbs):
         embedder: "EmbedderSpec" = None,
         index: "str | Index | None" = None,
         keep_traces: str | float | None = None,
+        key_from: str | None = None,
         settings: Settings | None = None,
     ) -> "Memory":
         """Return a memory; ``async with`` or ``await`` opens it. The blocking twin's is open already.
@@ -70,15 +71,19 @@ class Memory(Verbs):
                 ``qdrant://host`` or ``chroma:folder``; see `memorist.indexes.open_index`. None needs none.
             keep_traces: how long a trace of each `recall` and `context` is kept, as ``"7d"`` or in seconds; by default
                 what MEMORIST_KEEP_TRACES says, else none is kept. `traces` returns them.
+            key_from: where the key is kept that encrypts a SQLite file: ``file:PATH``, ``env:NAME``,
+                ``command:COMMAND`` or ``keyring:SERVICE/NAME``; by default what MEMORIST_KEY_FROM says.
+                Without a key the file is plain.
             settings: everything else; by default read from the environment.
 
         Raises (on entering):
             StoreUnavailableError, StoreCorruptError, SchemaError: the store cannot be used.
+            StoreKeyError: the key cannot be read, or does not fit the file.
             EmbedderMismatchError: it holds vectors of another embedder.
         """
         from memorist.engine.local import LocalEngine
 
-        settings = (settings or Settings.load()).with_given(url, embedder, index, keep_traces)
+        settings = (settings or Settings.load()).with_given(url, embedder, index, keep_traces, key_from)
         return cls(LocalEngine(settings), Scope(tenant, user, agent, session))
 
     @classmethod

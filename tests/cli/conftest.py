@@ -32,7 +32,18 @@ def db(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("MEMORIST_EMBEDDER", "hash")
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("MEMORIST_CONFIG", str(tmp_path / "config.toml"))
-    for variable in ("MODEL", "BUSY_TIMEOUT", "TENANT", "USER", "AGENT", "HOST", "PORT", "CHAT_MODEL", "PROMPTS"):
+    for variable in (
+        "KEY_FROM",
+        "MODEL",
+        "BUSY_TIMEOUT",
+        "TENANT",
+        "USER",
+        "AGENT",
+        "HOST",
+        "PORT",
+        "CHAT_MODEL",
+        "PROMPTS",
+    ):
         monkeypatch.delenv(f"MEMORIST_{variable}", raising=False)
     monkeypatch.delenv("FORCE_COLOR", raising=False)
     return tmp_path / "memory.db"

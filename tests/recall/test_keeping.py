@@ -7,7 +7,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import apsw
 import numpy as np
 import pytest
 
@@ -18,6 +17,7 @@ from memorist.recall import vectors
 from memorist.recall.index import WallIndex
 from memorist.records import Draft
 from memorist.stores.base import Entries, Store
+from opening import KEY_FROM, connect_to
 
 pytestmark = pytest.mark.anyio
 
@@ -35,7 +35,7 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def rows_of(path: Path, query: str, *values: object) -> list[tuple[Any, ...]]:
-    connection = apsw.Connection(str(path))
+    connection = connect_to(path)
     try:
         return connection.execute(query, values).fetchall()
     finally:
@@ -255,7 +255,7 @@ async def test_a_file_that_cannot_be_written_is_searched_all_the_same(path: Path
     async with open_memory(path) as memory:
         await memory.remember(drafts(random.Random(1), 40))
     async with Memory.open(path, embedder="hash", settings=_impatient(path)) as memory:
-        lock = apsw.Connection(str(path))
+        lock = connect_to(path)
         lock.execute("BEGIN IMMEDIATE")
         assert await memory.recall("coffee")
         await core_of(memory).recaller.close()
@@ -267,7 +267,7 @@ async def test_a_file_that_cannot_be_written_is_searched_all_the_same(path: Path
 def _impatient(path: Path) -> Any:
     from memorist.config import Settings
 
-    return Settings(url=str(path), busy_timeout=0.05)
+    return Settings(url=str(path), busy_timeout=0.05, key_from=KEY_FROM)
 
 
 async def test_a_memory_in_this_process_keeps_nothing() -> None:

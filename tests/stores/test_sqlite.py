@@ -7,6 +7,7 @@ import pytest
 from memorist.stores import Store
 from memorist.stores.sqlite import SQLiteStore
 from memorist.testing import StoreContract
+from opening import store_at
 
 
 class TestFile(StoreContract):
@@ -15,10 +16,10 @@ class TestFile(StoreContract):
         self.path = tmp_path / "memory.db"
 
     async def make_store(self) -> Store:
-        return SQLiteStore(self.path)
+        return store_at(self.path)
 
     async def another(self, store: Store) -> Store:
-        return SQLiteStore(self.path)
+        return store_at(self.path)
 
 
 class TestInMemory(StoreContract):

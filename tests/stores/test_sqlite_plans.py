@@ -7,9 +7,9 @@ import pytest
 
 from memorist.filters import Filter
 from memorist.records import Kind
-from memorist.stores.sqlite import SQLiteStore
 from memorist.stores.sqlite.conditions import sql_of
 from memorist.testing.contract.base import ALICE, NOON, make_record, put
+from opening import store_at
 
 pytestmark = pytest.mark.anyio
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.anyio
 @pytest.mark.parametrize("name", [{"key": "k.1"}, {"key_prefix": "k."}])
 @pytest.mark.parametrize("order", ["at DESC, created_at DESC, id DESC", "key, created_at, id"])
 async def test_a_key_of_a_kind_is_found_by_its_index(tmp_path: Path, name: dict[str, str], order: str) -> None:
-    store = SQLiteStore(tmp_path / "memory.db")
+    store = store_at(tmp_path / "memory.db")
     await store.open()
     await store.write(ALICE, [put(make_record("one", kind=Kind.TOPIC, key="k.1"))])
     await store.close()

@@ -13,6 +13,7 @@ from memorist.errors import StoreError
 from memorist.memory import Memory
 from memorist.records import Draft
 from memorist.testing import HashEmbedder
+from opening import KEY, KEY_FROM, connect_to
 
 BATCH = 7
 Program = Callable[..., Awaitable[None]]
@@ -108,7 +109,7 @@ async def purge_user(path: str, user: str) -> None:
 async def reindex(path: str, dimensions: str) -> None:
     from memorist.config import Settings
 
-    settings = Settings(url=path, embedder=HashEmbedder(int(dimensions)), reindexing=True)
+    settings = Settings(url=path, embedder=HashEmbedder(int(dimensions)), reindexing=True, key_from=KEY_FROM)
     async with Memory.open(settings=settings) as memory:
         say(await memory.reindex())
 
@@ -163,11 +164,11 @@ async def migrate_when_told(path: str) -> None:
         say("migrating")
         sys.stdin.readline()
 
-    connection = apsw.Connection(path)
+    connection = connect_to(path)
     connection.set_busy_timeout(10_000)
     say("ready")
     sys.stdin.readline()
-    migrate(connection, Path(path), [*MIGRATIONS, add])
+    migrate(connection, Path(path), [*MIGRATIONS, add], key=KEY)
     say(connection.pragma("user_version"))
     connection.close()
 

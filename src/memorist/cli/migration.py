@@ -1,6 +1,7 @@
 """The command that moves: migrate, from any store to any other."""
 
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import click
@@ -76,9 +77,12 @@ def _url(context: click.Context, url: str) -> str:
 
 
 def _store(context: click.Context, url: str) -> "Store":
-    from memorist.stores import open_store
+    from memorist.stores import file_of, open_store
 
-    return open_store(context.obj.settings().with_given(url=url))
+    settings = context.obj.settings().with_given(url=url)
+    if file_of(settings.url) is None:  # the key is the file's
+        settings = replace(settings, key_from=None)
+    return open_store(settings)
 
 
 async def _survey(context: click.Context, source: str) -> "dict[Wall, int]":

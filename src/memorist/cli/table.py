@@ -32,6 +32,7 @@ _MODULES: Mapping[str, str] = {
     "installing.commands": "install uninstall hook",
     "topics": "topics",
     "token": "token",
+    "key": "key",
     "training": "mango",
 }
 _MODULE_OF = {name: f"memorist.cli.{module}" for module, names in _MODULES.items() for name in names.split()}

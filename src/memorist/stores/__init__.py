@@ -35,7 +35,16 @@ def open_store(settings: Settings) -> Store:
 
         if not path.strip():
             raise InvalidInputError("name the database's file, or :memory:")
-        return SQLiteStore(file_of(settings.url), busy_timeout=settings.busy_timeout, clock=settings.clock)
+        return SQLiteStore(
+            file_of(settings.url),
+            busy_timeout=settings.busy_timeout,
+            clock=settings.clock,
+            key_from=settings.key_from,
+        )
+    if settings.key_from is not None:
+        raise InvalidInputError(
+            "key_from encrypts a SQLite file; another store's server encrypts its own disk, so open it without"
+        )
     scheme = settings.url.partition(":")[0]
     name = scheme.partition("+")[0]
     if name in _OURS:

@@ -29,6 +29,8 @@ from memorist.errors import (
     StoreFullError,
     StoreUnavailableError,
 )
+from memorist.stores.keys import Key
+from memorist.stores.sqlite.encryption import connect, key_mismatch
 from memorist.stores.sqlite.schema import check, configure, migrate
 
 __all__ = ["Connections", "TooLong", "patiently", "translated"]
@@ -64,8 +66,9 @@ class Connections:
     `read` runs on the caller's thread, `submit_read` on a worker's, `submit_write` on the writer's.
     """
 
-    def __init__(self, path: Path | None, busy_timeout: float) -> None:
+    def __init__(self, path: Path | None, busy_timeout: float, key: Key | None = None) -> None:
         self.path = path
+        self._key = key
         self._busy_timeout = busy_timeout
         self._idle: deque[apsw.Connection] = deque()
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
@@ -76,7 +79,7 @@ class Connections:
         with translated(path):
             self._writing = self._connect()
             try:
-                migrate(self._writing, path)
+                migrate(self._writing, path, key=key)
             except BaseException:
                 self._writing.close()
                 raise
@@ -87,12 +90,15 @@ class Connections:
         self._writer.start()
 
     def _connect(self) -> apsw.Connection:
-        connection = apsw.Connection(":memory:" if self.path is None else str(self.path))
+        connection = connect(self.path, self._key)
         try:
             connection.set_busy_timeout(int(self._busy_timeout * 1000))
             check(connection, self.path)
             # SQLite does not wait while another process switches a new file to WAL mode.
             patiently(lambda: configure(connection), self._busy_timeout)
+        except apsw.NotADBError as error:
+            connection.close()
+            raise key_mismatch(self.path, self._key) from error
         except BaseException:
             connection.close()
             raise

@@ -9,7 +9,9 @@ from uuid import uuid4
 import apsw
 
 from memorist.errors import StoreCorruptError, StoreUnavailableError, path_taken
+from memorist.stores.keys import Key
 from memorist.stores.sqlite.connections import translated
+from memorist.stores.sqlite.encryption import connect
 
 __all__ = ["copy_to", "damage"]
 
@@ -17,17 +19,17 @@ _PART = re.compile(r"\..+\.[0-9a-f]{32}\.backup-part")
 _ORPHANS = "SELECT count(*) FROM indexed LEFT JOIN records USING (wall, number) WHERE id IS NULL"
 
 
-def copy_to(connection: apsw.Connection, target: Path) -> None:
-    """Copy the database to a new file, which appears only when it is complete and checked.
+def copy_to(connection: apsw.Connection, target: Path, key: Key | None = None) -> None:
+    """Copy the database to a new file of the same key, which appears only when it is complete and checked.
 
     Raises:
         InvalidInputError: the file exists.
         StoreFullError, StoreUnavailableError: it cannot be written.
     """
-    _clear(target.parent)
+    _clear(target.parent, key)
     part = target.with_name(f".{target.name[:100]}.{uuid4().hex}.backup-part")
     try:
-        with translated(target), closing(apsw.Connection(str(part))) as copy:
+        with translated(target), closing(connect(part, key)) as copy:
             copy.execute("PRAGMA locking_mode = EXCLUSIVE")  # while it is held, `_clear` leaves the part alone
             with copy.backup("main", connection, "main") as pages:
                 pages.step()
@@ -39,12 +41,12 @@ def copy_to(connection: apsw.Connection, target: Path) -> None:
         _remove(part)
 
 
-def _clear(folder: Path) -> None:
+def _clear(folder: Path, key: Key | None) -> None:
     """Remove from a folder the copies that killed backups left there."""
     for part in folder.glob(".*.backup-part"):
         if not _PART.fullmatch(part.name):
             continue
-        with suppress(apsw.Error), closing(apsw.Connection(str(part), flags=apsw.SQLITE_OPEN_READWRITE)) as left:
+        with suppress(apsw.Error), closing(connect(part, key, flags=apsw.SQLITE_OPEN_READWRITE)) as left:
             try:
                 left.execute("BEGIN EXCLUSIVE")
             except apsw.BusyError:  # a backup that is under way

@@ -7,6 +7,8 @@ from pathlib import Path
 import apsw
 
 from memorist.errors import SchemaError, StoreCorruptError, install_command
+from memorist.stores.keys import Key
+from memorist.stores.sqlite.encryption import connect
 from memorist.stores.sqlite.rows import query_all
 
 __all__ = ["APPLICATION_ID", "MIGRATIONS", "check", "configure", "migrate"]
@@ -171,7 +173,9 @@ def configure(connection: apsw.Connection) -> None:
     ).fetchall()  # apsw goes no further than the first row that nobody fetches
 
 
-def migrate(connection: apsw.Connection, path: Path | None, steps: Sequence[Migration] = MIGRATIONS) -> None:
+def migrate(
+    connection: apsw.Connection, path: Path | None, steps: Sequence[Migration] = MIGRATIONS, *, key: Key | None = None
+) -> None:
     """Migrate the file to the version of `steps` in one transaction, after a backup beside it.
 
     Raises:
@@ -184,7 +188,7 @@ def migrate(connection: apsw.Connection, path: Path | None, steps: Sequence[Migr
     try:
         found = _version(connection, path, len(steps))  # another process may have migrated it meanwhile
         if 0 < found < len(steps) and path is not None:
-            _back_up(path, path.with_name(f"{path.name}.v{found}.bak"))
+            _back_up(path, path.with_name(f"{path.name}.v{found}.bak"), key)
         for step in steps[found:]:
             step(connection)
         connection.execute(f"PRAGMA user_version = {len(steps)}")
@@ -208,11 +212,11 @@ def _version(connection: apsw.Connection, path: Path | None, latest: int) -> int
     return found
 
 
-def _back_up(source: Path, target: Path) -> None:
+def _back_up(source: Path, target: Path, key: Key | None) -> None:
     """Copy the committed state; the migration's own transaction has written nothing yet."""
     with (
-        apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY) as old,
-        apsw.Connection(str(target)) as new,
+        connect(source, key, flags=apsw.SQLITE_OPEN_READONLY) as old,
+        connect(target, key) as new,
         new.backup("main", old, "main") as copy,
     ):
         copy.step()

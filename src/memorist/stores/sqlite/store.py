@@ -14,11 +14,12 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from memorist.errors import ClosedError, StoreBusyError, StoreUnavailableError
+from memorist.errors import ClosedError, StoreBusyError, StoreError, StoreUnavailableError
 from memorist.filters import Filter
 from memorist.records import Change, Record
 from memorist.scope import Reach, Wall
 from memorist.stores.base import Candidates, Cursor, Entries, Order, Outline, Put, Staged, Store, Vector, Write
+from memorist.stores.keys import Key, read_key
 from memorist.stores.rules import history_of
 from memorist.stores.segments import Segments
 from memorist.stores.sqlite import candidates, reindexing, writes
@@ -68,12 +69,17 @@ class SQLiteStore(Store):
         path: the file; a missing folder is created.
         busy_timeout: how long to wait for another process's write, in seconds.
         clock: returns the present; what expires is gone by it.
+        key_from: where the key is kept that encrypts the file, as in `memorist.stores.keys`; None leaves it plain.
     """
 
-    def __init__(self, path: Path | None, *, busy_timeout: float = 30.0, clock: Clock = now) -> None:
+    def __init__(
+        self, path: Path | None, *, busy_timeout: float = 30.0, clock: Clock = now, key_from: str | None = None
+    ) -> None:
         self.path = path
         self._clock = clock
         self._busy_timeout = busy_timeout
+        self._key_from = key_from
+        self._key: Key | None = None
         self._open: Connections | None = None
         self._opening = threading.Lock()
         self._bound: str | None = None
@@ -118,7 +124,9 @@ class SQLiteStore(Store):
                 self.path.parent.mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise StoreUnavailableError(f"the folder of {self.path} cannot be made: {error}") from error
-        return Connections(self.path, self._busy_timeout)
+        if self._key_from is not None:
+            self._key = read_key(self._key_from)
+        return Connections(self.path, self._busy_timeout, self._key)
 
     async def close(self) -> None:
         connections, self._open = self._open, None
@@ -346,9 +354,11 @@ class SQLiteStore(Store):
 
     async def backup(self, target: Path) -> None:
         if self.path is None:
+            if self._key is not None:
+                raise StoreError("a memory in this process alone has no key to copy with; open a file, and copy that")
             await self._write(lambda connection: copy_to(connection, target), alone=True)
         else:
-            await self._read(lambda connection: copy_to(connection, target))
+            await self._read(lambda connection: copy_to(connection, target, self._key))
 
     async def check(self) -> list[str]:
         return await self._read(damage)

@@ -1,0 +1,101 @@
+"""An encrypted file: opening it with its key, and giving it another.
+
+The cipher is that of SQLite3 Multiple Ciphers, built into the package apsw-sqlite3mc, which takes apsw's place. It
+encrypts and authenticates each page (ChaCha20-Poly1305) of the file, its log and its journals. Indexes, history and
+segments are tables, so they are in these pages too.
+"""
+
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+
+from memorist.errors import MissingExtraError, StoreBusyError, StoreCorruptError, StoreKeyError
+from memorist.stores.keys import Key
+
+__all__ = ["connect", "key_mismatch", "rotate"]
+
+_PLAIN = b"SQLite format 3\0"
+_PAGE = 8192
+_OPEN = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+
+
+def connect(path: Path | None, key: Key | None, *, flags: int = _OPEN) -> apsw.Connection:
+    """Return a connection to the file, or to a new database in memory; whether the key fits shows at the first read.
+
+    Raises:
+        MissingExtraError: a key is given, and SQLite has no cipher.
+    """
+    if key is not None:
+        _check_cipher()
+    connection = apsw.Connection(":memory:" if path is None else str(path), flags=flags)
+    if key is not None and path is not None:
+        connection.pragma("key", _raw(key))
+        connection.pragma("page_size", _PAGE)  # a copy needs pages of its original's size before the first is written
+    return connection
+
+
+def key_mismatch(path: Path | None, key: Key | None) -> StoreKeyError | StoreCorruptError:
+    """Return the error for a file that SQLite could not read with this key, or without one."""
+    if key is None:
+        return StoreCorruptError(
+            f"{path} is damaged, no SQLite database, or encrypted; restore a backup, choose another path, or say "
+            "where its key is kept: MEMORIST_KEY_FROM"
+        )
+    if path is not None and path.read_bytes()[: len(_PLAIN)] == _PLAIN:
+        return StoreKeyError(
+            f"{path} is not encrypted; open it without a key, or encrypt it: memorist key rotate --to SOURCE"
+        )
+    return StoreKeyError(f"{key.origin} does not hold the key of {path}, or the file is damaged")
+
+
+def rotate(path: Path, old: Key | None, new: Key | None, *, busy_timeout: float = 30.0) -> bool:
+    """Encrypt every page anew, in one transaction: after a kill the old key holds, and the call can be repeated.
+
+    Args:
+        old: the key of the file, or None if it is plain.
+        new: the key it gets, or None to make it plain.
+
+    Returns:
+        False if the file has the new key already.
+
+    Raises:
+        StoreKeyError: the file has neither key.
+        StoreBusyError: another process has it open.
+    """
+    if not _opens(path, old):
+        if _opens(path, new):
+            return False
+        raise key_mismatch(path, old)
+    raw = "" if new is None else _raw(new)
+    with closing(connect(path, old, flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
+        connection.set_busy_timeout(int(busy_timeout * 1000))
+        try:
+            # A log cannot hold pages of two keys, and nobody may read while the pages change.
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE").fetchall()
+        except apsw.BusyError as error:
+            raise StoreBusyError(f"{path} is open in another process; end that, then repeat the call") from error
+        connection.pragma("rekey", raw)
+    return True
+
+
+def _opens(path: Path, key: Key | None) -> bool:
+    with closing(connect(path, key, flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
+        try:
+            connection.pragma("schema_version")
+        except apsw.NotADBError:
+            return False
+    return True
+
+
+def _raw(key: Key) -> str:
+    """Return the key as the cipher takes it where it is no passphrase, from which one would be derived."""
+    return f"raw:{key.reveal()}"
+
+
+def _check_cipher() -> None:
+    if not hasattr(apsw, "mc_version"):
+        raise MissingExtraError(
+            "an encrypted file needs apsw-sqlite3mc in the place of apsw; "
+            "run: pip install --force-reinstall --no-deps apsw-sqlite3mc"
+        )
