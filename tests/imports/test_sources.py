@@ -167,8 +167,8 @@ def telegram(stream: io.TextIOBase) -> None:
 
 
 def whatsapp(stream: io.TextIOBase) -> None:
-    for number in range(400_000):
-        stream.write(f"{1 + number % 28:02}.12.23, 21:{number % 60:02} - Bob: {number} " + "word " * 20 + "\n")
+    for number in range(105_000):
+        stream.write(f"{1 + number % 28:02}.12.23, 21:{number % 60:02} - Bob: {number} " + "word " * 80 + "\n")
 
 
 @pytest.mark.slow

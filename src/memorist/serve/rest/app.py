@@ -25,8 +25,6 @@ from memorist.serve.rest.routing import RawPaths
 __all__ = ["create_api", "guarded"]
 
 _SUBJECTS = (records, reading, whole, caller)
-_PREFIX = "/v1"
-_INCLUDED = frozenset(route.endpoint for subject in _SUBJECTS for route in subject.router.routes)
 _NOTHING_TOLD: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 """FastAPI's own spans hold paths and queries, ids and users' names with them, and its logs what was sent."""
 
@@ -58,8 +56,8 @@ def create_api(
     app.state.observer = observer = observer or Observer()
     app.state.server = Server(observer.observed(memory), Tokens(memory), Ledger(memory), open, settings or {})
     add_handlers(app)
-    for subject in _SUBJECTS:
-        app.include_router(subject.router, prefix=_PREFIX)
+    for subject in _SUBJECTS:  # not included, which would make each route anew for every app
+        app.router.routes.extend(subject.router.routes)
     app.get("/health", tags=["server"], response_model=models.Status)(health)
     app.get("/ready", tags=["server"], response_model=models.Status, responses=problems(503, common=()))(ready)
     for path, probe in (("/health", health), ("/ready", ready)):  # as some load balancers ask
@@ -87,13 +85,8 @@ def guarded(app: FastAPI, limits: Limits, observer: Observer, *, streaming: Sequ
 
 
 def _route_of(plain: Mapping[Any, str], scope: Mapping[str, Any]) -> str | None:
-    """Return the template of the route that answered.
-
-    Not every FastAPI says the prefix with which one was included, nor the `plain` ones, which are Starlette's.
-    """
-    path: str | None = getattr(scope.get("route"), "path", None) or plain.get(scope.get("endpoint"))
-    bare = path is not None and scope.get("endpoint") in _INCLUDED and not path.startswith(f"{_PREFIX}/")
-    return f"{_PREFIX}{path}" if bare else path
+    """Return the template of the route that answered. FastAPI may not tell the `plain` ones, Starlette's."""
+    return getattr(scope.get("route"), "path", None) or plain.get(scope.get("endpoint"))
 
 
 async def health() -> JSONResponse:

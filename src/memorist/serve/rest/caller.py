@@ -1,16 +1,15 @@
 """The route that tells a caller what it may do."""
 
-from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 
 from memorist.serve.rest import models
 from memorist.serve.rest.access import Reader
 from memorist.serve.rest.problems import problems
-from memorist.serve.rest.routing import StrictRoute
+from memorist.serve.rest.routing import router_of
 
 __all__ = ["router"]
 
-router = APIRouter(route_class=StrictRoute, tags=["server"])
+router = router_of("server")
 
 
 @router.get("/caller", response_model=models.Caller, responses=problems())

@@ -1,6 +1,5 @@
 """Routes that take a filter: recall, recent, browse, count, forget; and the users of a tenant."""
 
-from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 
 from memorist import requests
@@ -10,12 +9,12 @@ from memorist.serve.rest.bodies import Body, asked
 from memorist.serve.rest.idempotency import Outcome
 from memorist.serve.rest.problems import BODY, problems
 from memorist.serve.rest.records import page_answer, records_answer
-from memorist.serve.rest.routing import StrictRoute
+from memorist.serve.rest.routing import router_of
 from memorist.serve.rest.schemas import takes
 
 __all__ = ["router"]
 
-router = APIRouter(route_class=StrictRoute, tags=["search"])
+router = router_of("search")
 
 
 @router.post("/recall", response_model=models.Hits, responses=BODY, openapi_extra=takes(requests.Recall))

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Annotated, Any
 from urllib.parse import unquote
 
-from fastapi import APIRouter, Path, Request
+from fastapi import Path, Request
 from fastapi.responses import JSONResponse
 
 from memorist import requests
@@ -16,12 +16,12 @@ from memorist.serve.rest.access import Access, Reader, Writer
 from memorist.serve.rest.bodies import Body, asked, asked_in_query
 from memorist.serve.rest.idempotency import Outcome, original, remember_once
 from memorist.serve.rest.problems import BODY, problems
-from memorist.serve.rest.routing import StrictRoute
+from memorist.serve.rest.routing import router_of
 from memorist.serve.rest.schemas import takes, takes_in_query
 
 __all__ = ["page_answer", "records_answer", "router"]
 
-router = APIRouter(route_class=StrictRoute, tags=["records"])
+router = router_of("records")
 
 Id = Annotated[str, Path(description="The record's id, percent-encoded whole: a slash in it is %2F.")]
 

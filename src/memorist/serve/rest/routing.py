@@ -3,7 +3,7 @@
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
-from fastapi import Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
 
 from memorist.observing import through
@@ -12,7 +12,7 @@ from memorist.serve.limits import App, Message, Receive, Send
 from memorist.serve.reading import read_query
 from memorist.serve.rest.access import admit
 
-__all__ = ["RawPaths", "StrictRoute"]
+__all__ = ["RawPaths", "StrictRoute", "router_of"]
 
 _REPEATED = ("kind",)
 
@@ -29,6 +29,13 @@ class RawPaths:
             raw = scope["raw_path"].partition(b"?")[0]
             scope = {**scope, "path": raw.decode("ascii", "replace")}
         await self._app(scope, receive, send)
+
+
+def router_of(tag: str) -> APIRouter:
+    """Return a router for strict routes below ``/v1``, shown under a tag."""
+    return APIRouter(
+        prefix="/v1", route_class=StrictRoute, tags=[tag], generate_unique_id_function=lambda route: route.name
+    )
 
 
 class StrictRoute(APIRoute):

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from fastapi.responses import FileResponse, JSONResponse, StreamingResponse
 from starlette.background import BackgroundTask
 from starlette.requests import ClientDisconnect
@@ -19,12 +19,12 @@ from memorist.serve.rest.access import Access, Admin, KeyedAdmin, Reader, Writer
 from memorist.serve.rest.bodies import asked_in_query
 from memorist.serve.rest.idempotency import Outcome
 from memorist.serve.rest.problems import problem_of, problems
-from memorist.serve.rest.routing import StrictRoute
+from memorist.serve.rest.routing import router_of
 from memorist.serve.rest.schemas import takes_in_query
 
 __all__ = ["STREAMING", "check_operator", "router"]
 
-router = APIRouter(route_class=StrictRoute, tags=["the whole"])
+router = router_of("the whole")
 
 STREAMING = ("/v1/export", "/v1/load", "/v1/backup", "/v1/check", "/v1/reindex", "/v1/purge")
 """What may take as long as it takes."""
