@@ -43,6 +43,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _own_settings(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Keep the settings and the signing key of whoever runs the tests out of them."""
+    os.environ["MEMORIST_CONFIG"] = str(tmp_path_factory.mktemp("config") / "config.toml")
+
+
 @pytest.fixture(scope="session")
 def anyio_backend() -> str:
     return "asyncio"

@@ -200,7 +200,7 @@ async def test_a_purge_is_told_when_another_keeps_old_pages(path: Path) -> None:
         await store.purge(Wall("default", VICTIM))
     reader.execute("ROLLBACK")
     reader.close()
-    assert await store.purge(Wall("default", VICTIM)) == 0
+    assert await store.purge(Wall("default", VICTIM)) == {}
     assert traces(path, VICTIM, MARK) == {}
     await store.close()
 

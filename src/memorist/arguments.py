@@ -37,6 +37,7 @@ __all__ = [
     "number",
     "one_of",
     "optional",
+    "position",
     "probability",
     "rating",
     "records",
@@ -129,6 +130,13 @@ def limit(name: str, value: Any) -> int:
     if value > MAX_LIMIT:
         raise InvalidInputError(f"{name} is {MAX_LIMIT:,} at most; browse goes on page by page")
     return max(value, 0)
+
+
+def position(name: str, value: Any) -> int:
+    """Return where a reading of a list goes on: a whole number, 0 for the beginning."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise InvalidInputError(f"{name} must be a whole number of 0 or more, not {shown(value)}")
+    return value
 
 
 def tokens(name: str, value: Any) -> int:

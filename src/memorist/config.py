@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from memorist.audit import MODES, Mode
 from memorist.errors import InvalidInputError, shown
 from memorist.origins import TrustRules
 from memorist.times import Clock, now, parse_duration
@@ -57,6 +58,8 @@ class Settings:
     | `largest_index` | `MEMORIST_LARGEST_INDEX` | most records of a user that are ranked whole, in memory |
     | `trust` | `MEMORIST_TRUST` | trust in authors, as ``import=low,web=medium``; see `memorist.origins` |
     | `keep_traces` | `MEMORIST_KEEP_TRACES` | how long traces of calls are kept, as "7d" or in seconds; 0 keeps none |
+    | `audit` | `MEMORIST_AUDIT` | what the store logs from now on: `off`, `changes` or `reads`; None leaves it |
+    | `signing_key` | `MEMORIST_SIGNING_KEY` | the key that signs; by default ``signing.key`` beside the settings |
     | `reindexing` | | open a store of another embedder's vectors, to make them anew |
     | `clock` | | returns the present, in UTC; by default the system's time |
 
@@ -75,6 +78,8 @@ class Settings:
     largest_index: int = 250_000
     trust: TrustRules = field(default_factory=TrustRules)
     keep_traces: str | float = 0
+    audit: Mode | None = None
+    signing_key: Path | None = None
     reindexing: bool = False
     clock: Clock = now
 
@@ -85,6 +90,8 @@ class Settings:
         _check_number("cache_bytes", self.cache_bytes, int)
         _check_number("largest_index", self.largest_index, int)
         object.__setattr__(self, "keep_traces", _duration("keep_traces", self.keep_traces))
+        if self.audit is not None:
+            _mode("audit", self.audit)
 
     @classmethod
     def load(cls, env: Mapping[str, str] | None = None, file: Path | None = None) -> Settings:
@@ -216,6 +223,12 @@ def _db(name: str, value: object) -> str:
     return _expanded(_word(name, value))
 
 
+def _mode(name: str, value: object) -> Mode:
+    if value not in MODES:
+        raise InvalidInputError(f"{name} must be one of {', '.join(MODES)}, not {shown(value)}")
+    return value
+
+
 def _folder(name: str, value: object) -> Path:
     return Path(_word(name, value)).expanduser()
 
@@ -274,6 +287,8 @@ NAMES: Mapping[str, Callable[[str, object], Any]] = {
     "largest_index": _whole,
     "trust": _trust,
     "keep_traces": _duration,
+    "audit": _mode,
+    "signing_key": _folder,
 }
 """What can be set from outside, and what reads it: in a file by this name, in the environment as MEMORIST_NAME."""
 

@@ -40,6 +40,7 @@ __all__ = [
     "NotFoundError",
     "SchemaError",
     "ScopeError",
+    "SignatureError",
     "StoreBusyError",
     "StoreCorruptError",
     "StoreError",
@@ -139,6 +140,10 @@ class ModelUnavailableError(ModelError):
 
 class BusError(MemoristError):
     """A message bus cannot be reached, is closed, or refused a message."""
+
+
+class SignatureError(MemoristError):
+    """A statement is not signed, was signed with another key, or was changed; or the installation's key is unusable."""
 
 
 class MissingExtraError(MemoristError, ImportError):

@@ -31,6 +31,7 @@ from typing import (
 
 from memorist import arguments as read
 from memorist import results
+from memorist.audit import AuditEntry
 from memorist.errors import InvalidInputError, ScopeError, path_taken, shown
 from memorist.filters import Filter, compares, make_filter, parse_condition
 from memorist.lines import LoadReport
@@ -40,10 +41,12 @@ from memorist.scope import Scope
 from memorist.times import TimeLike, iso
 
 __all__ = [
+    "Audit",
     "Backup",
     "Bounds",
     "Browse",
     "Check",
+    "Checkpoint",
     "Context",
     "Count",
     "Find",
@@ -491,6 +494,22 @@ class Backup(Request[Path]):
         if taken:
             raise path_taken(target)
         object.__setattr__(self, "target", target)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Audit(Request[list[AuditEntry]]):
+    """Return entries of the audit log; see `Memory.audit`."""
+
+    verb = "audit"
+    after: Annotated[int, read.position] = 0
+    limit: Annotated[int, read.limit] = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checkpoint(Request[dict[str, Any]]):
+    """Return where the audit log ends, signed; see `Memory.checkpoint`."""
+
+    verb = "checkpoint"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,6 +5,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from memorist import lines
+from memorist.audit import AuditEntry
 from memorist.config import Settings
 from memorist.context import CountTokens
 from memorist.embedders import EmbedderSpec
@@ -972,6 +973,49 @@ class Memory:
             InvalidInputError: the target exists.
             ScopeError: behind a user's wall: a backup holds everyone's records.
         """
+        ...
+
+    def audit(self, *, after: int = 0, limit: int = 1000) -> list[AuditEntry]:
+        """Return entries of the audit log, oldest first: those about this memory's user, or all of the store.
+
+        The log holds no text, no id and no user's name. It is off until `Settings.audit` switches it on.
+
+        Args:
+            after: the number of the entry after which to begin.
+            limit: at most so many entries.
+
+        Raises:
+            InvalidInputError: the store keeps no log.
+        """
+        ...
+
+    def checkpoint(self) -> dict[str, Any]:
+        """Return the number and the hash of the last entry of the audit log, signed with the installation's key.
+
+        Kept elsewhere, it shows later whether the log was changed or cut; see `verify_audit`. Without the extra
+        ``signed``, "signature" is None and "unsigned" says so.
+
+        Raises:
+            ScopeError: behind a user's wall.
+            InvalidInputError: the store keeps no log.
+            SignatureError: the key cannot be read or made.
+        """
+        ...
+
+    def verify_audit(self, *checkpoints: Mapping[str, Any]) -> list[str]:
+        """Read the whole audit log and return what is wrong with it, in sentences; [] where its chain is unbroken.
+
+        Args:
+            *checkpoints: what `checkpoint` returned earlier. Their signatures are for `memorist.signing.check`.
+
+        Raises:
+            ScopeError: behind a user's wall.
+            InvalidInputError: the store keeps no log.
+        """
+        ...
+
+    def audit_entries(self) -> Iterator[AuditEntry]:
+        """Yield the entries of `audit`, all of them."""
         ...
 
     def check(self) -> list[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, cast, overload
 
 from memorist import lines, requests
 from memorist.arguments import draft_of
+from memorist.audit import AuditEntry, verify
 from memorist.engine.base import Engine
 from memorist.lines import LoadReport
 from memorist.origins import AuthorLike
@@ -539,6 +540,54 @@ class Verbs:
             ScopeError: behind a user's wall: a backup holds everyone's records.
         """
         return await self.ask(requests.Backup(target=cast(Any, target)))
+
+    async def audit(self, *, after: int = 0, limit: int = 1000) -> list[AuditEntry]:
+        """Return entries of the audit log, oldest first: those about this memory's user, or all of the store.
+
+        The log holds no text, no id and no user's name. It is off until `Settings.audit` switches it on.
+
+        Args:
+            after: the number of the entry after which to begin.
+            limit: at most so many entries.
+
+        Raises:
+            InvalidInputError: the store keeps no log.
+        """
+        return await self.ask(requests.Audit(after=after, limit=limit))
+
+    async def checkpoint(self) -> dict[str, Any]:
+        """Return the number and the hash of the last entry of the audit log, signed with the installation's key.
+
+        Kept elsewhere, it shows later whether the log was changed or cut; see `verify_audit`. Without the extra
+        ``signed``, "signature" is None and "unsigned" says so.
+
+        Raises:
+            ScopeError: behind a user's wall.
+            InvalidInputError: the store keeps no log.
+            SignatureError: the key cannot be read or made.
+        """
+        return await self.ask(requests.Checkpoint())
+
+    async def verify_audit(self, *checkpoints: Mapping[str, Any]) -> list[str]:
+        """Read the whole audit log and return what is wrong with it, in sentences; [] where its chain is unbroken.
+
+        Args:
+            *checkpoints: what `checkpoint` returned earlier. Their signatures are for `memorist.signing.check`.
+
+        Raises:
+            ScopeError: behind a user's wall.
+            InvalidInputError: the store keeps no log.
+        """
+        self._scope.reach(everyone=True)
+        return (await verify(self.audit_entries(), checkpoints))[1]
+
+    async def audit_entries(self) -> AsyncIterator[AuditEntry]:
+        """Yield the entries of `audit`, all of them."""
+        after = 0
+        while page := await self.audit(after=after):
+            for entry in page:
+                yield entry
+            after = page[-1].number
 
     async def check(self) -> list[str]:
         """Read the whole store and return what is damaged, in sentences; [] where all is sound.

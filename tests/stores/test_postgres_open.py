@@ -237,6 +237,7 @@ async def test_tables_of_the_version_before_are_brought_up_to_date(server: "Serv
     schema = parse_url(url).schema
     with server.connect() as connection:
         for statement in (
+            f"DROP TABLE {schema}.audit",
             f"ALTER TABLE {schema}.records DROP COLUMN speaker",
             f"ALTER TABLE {schema}.walls DROP COLUMN entries, DROP COLUMN length",
             f"ALTER TABLE {schema}.records DROP COLUMN authors, DROP COLUMN door, DROP COLUMN derived_from",

@@ -33,6 +33,7 @@ _MODULES: Mapping[str, str] = {
     "topics": "topics",
     "token": "token",
     "key": "key",
+    "audit": "audit",
     "training": "mango",
 }
 _MODULE_OF = {name: f"memorist.cli.{module}" for module, names in _MODULES.items() for name in names.split()}

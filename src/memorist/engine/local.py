@@ -2,14 +2,15 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, TypeVar
 
 from memorist import requests
+from memorist.audit import acting
 from memorist.config import Settings
 from memorist.embedders import OnnxEmbedder
-from memorist.engine import reading, upkeep, writing
+from memorist.engine import auditing, reading, upkeep, writing
 from memorist.engine.base import Engine
 from memorist.engine.core import Core
 from memorist.engine.telling import told
@@ -48,6 +49,8 @@ _HANDLERS: Mapping[type[Request[Any]], Callable[[Core, Scope, Any], Awaitable[An
     requests.Backup: upkeep.backup,
     requests.Check: upkeep.check,
     requests.Reindex: upkeep.reindex,
+    requests.Audit: auditing.entries,
+    requests.Checkpoint: auditing.checkpoint,
 }
 
 
@@ -67,6 +70,7 @@ class LocalEngine(Engine):
         self._tracer = Tracer(self._core) if settings.keep_traces else None
         self._is_open = False
         self._swept = settings.clock()
+        self._reads = auditing.Reads(self._core)
 
     @property
     def clock(self) -> Clock:
@@ -86,7 +90,10 @@ class LocalEngine(Engine):
             known = ("", stored)
             if stored is not None and core.embedder.fingerprint not in known and not core.settings.reindexing:
                 raise embedder_mismatch(stored, core.embedder.fingerprint)
-            await core.store.sweep(core.clock())
+            if core.settings.audit is not None:
+                with acting(f"audit {core.settings.audit}", door().name):
+                    await auditing.log_of(core).switch(core.settings.audit)
+            await self._sweep(core.clock())
         except BaseException:
             await core.store.close()
             raise
@@ -107,15 +114,18 @@ class LocalEngine(Engine):
         """Return the answer to `request` in `scope`."""
         if not self._is_open:
             raise ClosedError("the memory is not open; open it with `Memory.open(...)` in a `with` or `async with`")
-        if request.writes:
-            await self._sweep_if_due()
-        answer = _answer(self._core, scope, request)
-        if self._tracer is not None:
-            if isinstance(request, requests.Recall | requests.Context) and door().traced:
-                answer = self._tracer.traced(scope, request, door().name, answer)
-            elif isinstance(request, requests.Traces):
-                await self._tracer.settled()
-        given: T = await answer
+        with acting(request.verb, door().name):
+            if request.writes:
+                await self._sweep_if_due()
+            answer = _answer(self._core, scope, request)
+            if self._tracer is not None:
+                if isinstance(request, requests.Recall | requests.Context) and door().traced:
+                    answer = self._tracer.traced(scope, request, door().name, answer)
+                elif isinstance(request, requests.Traces):
+                    await self._tracer.settled()
+            given: T = await answer
+            if not request.writes:
+                await self._reads.note(scope, request, given)
         return given
 
     async def _sweep_if_due(self) -> None:
@@ -123,4 +133,8 @@ class LocalEngine(Engine):
         moment = self._core.clock()
         if moment - self._swept >= _SWEEP_EVERY:
             self._swept = moment
+            await self._sweep(moment)
+
+    async def _sweep(self, moment: datetime) -> None:
+        with acting("sweep", door().name):
             await self._core.store.sweep(moment)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from memorist import lines, requests
+from memorist.audit import AuditEntry
 from memorist.engine.base import Engine
 from memorist.engine.connection import Connection, error_of, result_of
 from memorist.engine.wire import change_of, context_of, hit_of, params_of, part_of
@@ -207,6 +208,18 @@ async def _check(server: Connection, scope: Scope, request: requests.Check) -> l
     return cast(list[str], found["faults"])
 
 
+async def _audit(server: Connection, scope: Scope, request: requests.Audit) -> list[AuditEntry]:
+    asked = {"after": request.after, "limit": request.limit}
+    found = await server.call("GET", "/v1/audit", params={**params_of(scope), **asked}, repeat=True)
+    return [AuditEntry.from_dict(each) for each in found["entries"]]
+
+
+async def _checkpoint(server: Connection, scope: Scope, request: requests.Checkpoint) -> dict[str, Any]:
+    scope.reach(everyone=True)
+    found = await server.call("GET", "/v1/audit/checkpoint", params=params_of(scope), repeat=True)
+    return cast(dict[str, Any], found)
+
+
 async def _reindex(server: Connection, scope: Scope, request: requests.Reindex) -> int:
     scope.reach(everyone=True)
     async with server.sent("POST", "/v1/reindex", params=params_of(scope)) as answer:
@@ -246,6 +259,8 @@ _CALLS: Mapping[type[Request[Any]], Callable[[Connection, Scope, Any], Awaitable
     requests.Backup: _backup,
     requests.Check: _check,
     requests.Reindex: _reindex,
+    requests.Audit: _audit,
+    requests.Checkpoint: _checkpoint,
 }
 
 

@@ -11,9 +11,11 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from memorist.audit import new_act
 from memorist.engine.base import Engine
 from memorist.errors import missing_extra
 from memorist.lines import LoadReport
+from memorist.observing import door
 from memorist.records import Record
 from memorist.requests import Request
 from memorist.scope import Scope
@@ -35,13 +37,14 @@ class Call:
     """One call of a verb, once it has ended.
 
     `seconds` is its duration, `written` the number of records that it stored or changed, `error` the class of its
-    error.
+    error, `changes` whether the verb is one that changes the store.
     """
 
     verb: str
     seconds: float = 0.0
     written: int = 0
     error: str | None = None
+    changes: bool = False
 
 
 class Telemetry:
@@ -138,9 +141,11 @@ class Watch:
     def verb(self, name: str, scope: Scope) -> Iterator[Call]:
         """Watch one call; the caller sets the number of written records on it."""
         call, start = Call(name), time.perf_counter()
-        with nullcontext() if self._telemetry is None else self._telemetry.verb(name, scope):
+        with nullcontext() if self._telemetry is None else self._telemetry.verb(name, scope) as span:
             try:
                 yield call
+                if span is not None and call.changes:
+                    span.add_event("memorist.audit", _who(call))
             except BaseException as error:
                 call.error = type(error).__name__
                 raise
@@ -154,6 +159,12 @@ class Watch:
             self._telemetry.ended(call)
         if self._ended is not None:
             self._ended(call)
+
+
+def _who(call: Call) -> dict[str, Any]:
+    act = new_act(call.verb, door().name)
+    told = {"memorist.verb": act.verb, "memorist.door": act.door, "memorist.records.written": call.written}
+    return told if act.token is None else told | {"memorist.token": act.token}
 
 
 class TracedEngine(Engine):
@@ -188,7 +199,7 @@ class TracedEngine(Engine):
         """Return the inner engine's answer."""
         with self._watch.verb(request.verb, scope) as call:
             result = await self._inner.answer(scope, request)
-            call.written = _written(request, result)
+            call.written, call.changes = _written(request, result), request.writes
             return result
 
 

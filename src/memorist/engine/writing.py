@@ -137,9 +137,9 @@ async def purge(core: Core, scope: Scope, request: requests.Purge) -> int:
     if wall.user is None:  # any user's traces may quote what is shared
         await core.store.sweep(core.clock())
         traces = [Wall(wall.traces.tenant, user) for user in {None, *await core.store.users(wall.traces.tenant)}]
-    count = await core.store.purge(wall, *traces)
+    kinds = await core.store.purge(wall, *traces)
     core.recaller.drop(wall)
-    return count
+    return kinds.total()
 
 
 async def restore(core: Core, scope: Scope, request: requests.Restore) -> LoadReport:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import threading
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -70,7 +71,7 @@ class IndexedStore(WrappedStore):
         await asyncio.to_thread(self.index.close)
         await self.store.close()
 
-    async def purge(self, wall: Wall, *more: Wall) -> int:
+    async def purge(self, wall: Wall, *more: Wall) -> Counter[str]:
         async with self._alone(wall):
             count = await self.store.purge(wall, *more)
             try:

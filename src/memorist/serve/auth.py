@@ -69,12 +69,14 @@ class Grant:
         tenant: its tenant; None for an operator, who names one with each request.
         user: its user; None for a caller that acts for all users of the tenant and names one with each request.
         right: its right.
+        token: the id of its token, if it has one.
     """
 
     name: str
     tenant: str | None
     user: str | None
     right: Right
+    token: str | None = None
 
     def check(self, right: Right) -> None:
         """Raise ScopeError if this right is not granted."""
@@ -210,7 +212,7 @@ class Tokens:
             raise UnauthorizedError("the token is not known here, or was revoked")
         if token.expired(self._memory.clock()):
             raise UnauthorizedError("the token has expired")
-        return token.grant
+        return replace(token.grant, token=token.id)
 
     async def list(self) -> list[Token]:
         """Return every token, by name."""

@@ -1,6 +1,7 @@
 """The contract of a store: the methods of every back end, and what they promise."""
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,6 +16,7 @@ from memorist.records import Action, Change, Kind, Order, Record
 from memorist.scope import Reach, Wall
 
 if TYPE_CHECKING:
+    from memorist.stores.audit import AuditLog
     from memorist.stores.segments import Segments
 
 __all__ = [
@@ -253,6 +255,11 @@ class Store(ABC):
         """Where the indexes of walls are kept so that a new process need not build them; None if nowhere."""
         return None
 
+    @property
+    def audit(self) -> "AuditLog | None":
+        """The audit log, whose entries are written in the transactions of the changes; None if the store has none."""
+        return None
+
     async def outline(self, wall: Wall, largest: int) -> Outline | None:
         """Return the outline of a wall of more than `largest` entries; None for a smaller one.
 
@@ -282,10 +289,11 @@ class Store(ABC):
         """Delete expired records, with every text of them; return their number."""
 
     @abstractmethod
-    async def purge(self, wall: Wall, *more: Wall) -> int:
+    async def purge(self, wall: Wall, *more: Wall) -> Counter[str]:
         """Delete everything behind the wall, and behind `more`, and leave no byte of it.
 
-        The history and the users' names are deleted too. Returns the number of records behind the first wall.
+        The history and the users' names are deleted too. Returns how many records of each kind were behind the first
+        wall.
         """
 
     @abstractmethod

@@ -1,5 +1,6 @@
 """A store that forwards every call to another; a subclass overrides what it changes."""
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from memorist.filters import Filter
 from memorist.records import Change, Record
 from memorist.scope import Reach, Wall
+from memorist.stores.audit import AuditLog
 from memorist.stores.base import (
     Candidates,
     Cursor,
@@ -42,6 +44,10 @@ class WrappedStore(Store):
     @property
     def segments(self) -> Segments | None:
         return self.store.segments
+
+    @property
+    def audit(self) -> AuditLog | None:
+        return self.store.audit
 
     async def open(self) -> None:
         return await self.store.open()
@@ -108,7 +114,7 @@ class WrappedStore(Store):
     async def sweep(self, now: datetime) -> int:
         return await self.store.sweep(now)
 
-    async def purge(self, wall: Wall, *more: Wall) -> int:
+    async def purge(self, wall: Wall, *more: Wall) -> Counter[str]:
         return await self.store.purge(wall, *more)
 
     async def backup(self, target: Path) -> None:

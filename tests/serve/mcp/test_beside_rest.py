@@ -7,6 +7,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from inside import core_of
 from memorist.memory import Memory
 from memorist.serve.app import create_app
 from memorist.serve.auth import Tokens
@@ -56,6 +57,16 @@ async def test_the_command_serves_both_under_the_same_token(
         for path in ("/mcp", "/v1/recall"):
             assert (await stranger.post(url + path, json=CALL, headers=HEADERS)).status_code == 401
         assert (await stranger.get(url + "/mcp")).status_code == 405
+
+
+async def test_what_a_model_reads_is_in_the_audit_log(http: httpx2.AsyncClient, everyone: Memory) -> None:
+    log = core_of(everyone).store.audit
+    assert log is not None
+    await log.switch("reads")
+    await everyone.remember("Tea")
+    assert (await ask(http)).status_code == 200
+    [entry] = (await everyone.audit())[-1:]
+    assert (entry.said["door"], entry.said["verb"], entry.said["records"]) == ("mcp", "recent", {"read": {"note": 1}})
 
 
 async def test_without_a_token_only_this_machine_under_its_own_name_is_let_in(http: httpx2.AsyncClient) -> None:

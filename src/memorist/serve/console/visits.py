@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from memorist.audit import called_by
 from memorist.errors import FormatError, InvalidInputError, MemoristError, ScopeError, StoreFullError, shown
 from memorist.memory import Memory
 from memorist.observing import through
@@ -201,6 +202,7 @@ def answered(
         except UnauthorizedError:
             sessions.end(session)
             return secured(RedirectResponse(link("/login", next=_own_path(request)), 303))
+        called_by(grant.token)
         visit = Visit(request, session, grant, server, {})
         try:
             grant.check(right)  # before a body is read

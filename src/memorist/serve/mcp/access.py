@@ -18,10 +18,12 @@ class Access:
     Args:
         memory: the memory in the caller's scope.
         right: the caller's right.
+        token: the id of the caller's token, if it brought one.
     """
 
     memory: Memory
     right: Right = Right.WRITE
+    token: str | None = None
 
     def check(self, what: str, needed: Right) -> None:
         """Raise ScopeError if `what` needs a right that the caller lacks."""
@@ -69,7 +71,7 @@ class Gate:
         bound = replace(grant, tenant=grant.tenant or self.tenant, user=grant.user or self.user)
         scope = bound.scope(user=header(headers, USER_HEADER), agent=self.agent, session=self.session)
         memory = self.memory.scoped(tenant=scope.tenant, user=scope.user, agent=scope.agent, session=scope.session)
-        return Access(memory, self.right if grant.right.includes(self.right) else grant.right)
+        return Access(memory, self.right if grant.right.includes(self.right) else grant.right, grant.token)
 
     async def _grant(self, headers: Sequence[tuple[bytes, bytes]], client: str | None) -> Grant:
         named = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}

@@ -26,6 +26,7 @@ from mcp_types import (
 )
 
 from memorist import __version__
+from memorist.audit import called_by
 from memorist.engine.traced import Call, Telemetry, Watch
 from memorist.errors import NotFoundError, shown
 from memorist.observing import through
@@ -65,6 +66,7 @@ def create_server(
 
     def find(context: Context) -> Access:
         found = access(context) if callable(access) else access
+        called_by(found.token)
         return replace(found, memory=found.memory.traced(watch))
 
     def answering(answer: Callable[[Access, _P], Awaitable[_T]]) -> Callable[[Context, _P], Awaitable[_T]]:

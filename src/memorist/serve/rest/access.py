@@ -8,6 +8,7 @@ from fastapi import Depends, Header, Query, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from memorist import requests
+from memorist.audit import called_by
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
 from memorist.serve.auth import (
@@ -135,6 +136,7 @@ def _needing(right: Right) -> Callable[..., Awaitable[Access]]:
     ) -> Access:
         server, grant = server_of(request), await admit(request)
         grant.check(right)
+        called_by(grant.token)
         named = header(request.scope["headers"], USER_HEADER)
         scope = grant.scope(tenant=tenant, user=_one(user, named), agent=agent, session=session)
         request.scope[SCOPE] = scope

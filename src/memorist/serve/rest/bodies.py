@@ -21,7 +21,11 @@ from memorist.serve.rest.schemas import body_fields
 __all__ = ["Body", "NotJsonError", "asked", "asked_in_query"]
 
 R = TypeVar("R", bound=requests.Request[Any])
-_FROM_TEXT: Mapping[read.Reader, Callable[[str], Any]] = {read.flag: truth_of, read.limit: number_of}
+_FROM_TEXT: Mapping[read.Reader, Callable[[str], Any]] = {
+    read.flag: truth_of,
+    read.limit: number_of,
+    read.position: number_of,
+}
 """How arguments of other types than texts stand in a query."""
 _LARGE = 64 * 1024
 """Bodies from here on are parsed beside the event loop, which would stand still meanwhile."""

@@ -2,7 +2,7 @@
 
 from typing import Any, Literal, TypeAlias
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from memorist.records import Action, Kind
 
@@ -223,6 +223,36 @@ class LoadReportBody(BaseModel):
     added: int
     existing: int
     bad: list[BadLineBody]
+
+
+class AuditEntryBody(BaseModel):
+    """An entry of the audit log; its hash covers all of it, and the hash of the entry before."""
+
+    number: int
+    at: str
+    verb: str
+    door: str
+    token: str | None
+    tenant: str
+    wall: int | None
+    records: dict[str, dict[str, int]]
+    hash: str
+
+
+class AuditEntries(BaseModel):
+    """Entries of the audit log, oldest first."""
+
+    entries: list[AuditEntryBody]
+
+
+class Statement(BaseModel):
+    """A statement; `signature` covers its other fields, and is null where the server cannot sign."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: str
+    at: str
+    signature: dict[str, str] | None
 
 
 class Faults(BaseModel):

@@ -139,6 +139,27 @@ async def check(access: Admin) -> JSONResponse:
     return JSONResponse({"faults": await access.memory.check()})
 
 
+@router.get(
+    "/audit",
+    response_model=models.AuditEntries,
+    responses=problems(),
+    openapi_extra=takes_in_query(requests.Audit, "after", "limit"),
+)
+async def audit(access: Admin, request: Request) -> JSONResponse:
+    """Return entries of the audit log: about the user named, or, for an operator's token, all."""
+    if access.memory.scope.user is None:
+        check_operator(access)
+    found = await access.memory.ask(asked_in_query(requests.Audit, request))
+    return JSONResponse({"entries": [entry.to_dict() for entry in found]})
+
+
+@router.get("/audit/checkpoint", response_model=models.Statement, responses=problems())
+async def checkpoint(access: Admin) -> JSONResponse:
+    """Return where the audit log ends, signed with the server's key: for an operator's token."""
+    check_operator(access)
+    return JSONResponse(await access.memory.checkpoint())
+
+
 @router.post("/reindex", response_class=StreamingResponse, responses={200: _LINES, **problems()})
 async def reindex(access: Admin) -> StreamingResponse:
     """Embed every record of the store anew: for an operator's token.

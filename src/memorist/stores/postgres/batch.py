@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from memorist.audit import Counts
 from memorist.records import Action
 from memorist.scope import Wall
 from memorist.stores.base import Put, Remove
@@ -53,7 +54,7 @@ class Held:
 
 @dataclass
 class Batch:
-    """The writes of one call, carried out on the rows read, and the rows to send."""
+    """The writes of one call, carried out on the rows read, and the rows to send; `counts` are for the audit log."""
 
     wall: Wall
     moment: datetime
@@ -65,6 +66,7 @@ class Batch:
     steps: list[tuple[str, tuple[Any, ...]]] = field(default_factory=list)
     blanked: set[str] = field(default_factory=set)
     indexed: dict[int, Put | None] = field(default_factory=dict)
+    counts: Counts = field(default_factory=Counts)
 
     def __post_init__(self) -> None:
         self.holders = {held.handle: id for id, held in self.held.items() if held.handle is not None}
@@ -78,6 +80,7 @@ class Batch:
             steps=list(self.steps),
             blanked=set(self.blanked),
             indexed=dict(self.indexed),
+            counts=Counts(),
         )
 
     def put(self, write: Put) -> bool:
@@ -96,6 +99,7 @@ class Batch:
             ChangeRow(epoch, number, record.id, write.action, to_micros(record.updated_at), source, before)
         )
         self._let_go(record.id)
+        self.counts[str(write.action), str(record.kind)] += 1
         self.held[record.id] = Held(number, row)
         if handle is not None:
             self.holders[handle] = record.id
@@ -121,6 +125,7 @@ class Batch:
         self._let_go(write.id)
         held = self.held.pop(write.id)
         self.changes = [replace(each, before=None) if each.id == write.id else each for each in self.changes]
+        self.counts[str(write.action), held.row[_KIND]] += 1
         self.blanked.add(write.id)
         self.changes.append(
             ChangeRow(next(self.epochs), held.number, write.id, write.action, to_micros(write.at), write.source, None)

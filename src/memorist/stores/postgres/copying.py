@@ -44,14 +44,17 @@ async def _fill(connection: "Connection", schema: str, copy: apsw.Connection) ->
     async for name, value in _rows(connection, f"SELECT name, value FROM {schema}.meta"):
         if name not in ("version", "staged"):
             copy.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
-    wall_ids: dict[Wall, int] = {}
+    wall_ids: dict[Wall, int] = {}  # as they are here, since the audit log names them
+    async for tenant, user, wall_id in _rows(connection, f"SELECT tenant, user_name, id FROM {schema}.walls"):
+        copy.execute("INSERT INTO walls VALUES (?, ?, ?)", (wall_id, tenant, user))
+        wall_ids[Wall(tenant, user or None)] = wall_id
+    async for (last,) in _rows(connection, f"SELECT last_value FROM {schema}.numbers"):
+        copy.execute("UPDATE sqlite_sequence SET seq = ? WHERE name = 'walls'", (last,))
+    async for entry in _rows(connection, f"SELECT number, entry, hash FROM {schema}.audit"):
+        copy.execute("INSERT INTO audit VALUES (?, ?, ?)", entry)
 
     def wall_of(tenant: str, user: str) -> tuple[Wall, int]:
         wall = Wall(tenant, user or None)
-        if wall not in wall_ids:
-            wall_id = sqlite_writes.find_wall(copy, wall, create=True)
-            assert wall_id is not None
-            wall_ids[wall] = wall_id
         return wall, wall_ids[wall]
 
     insert = _ROW.format(COLUMNS, ",".join("?" * (COLUMNS.count(",") + 5)))

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from memorist.audit import Act, current_act
 from memorist.errors import ConflictError, EmbedderMismatchError, MemoristError
 from memorist.scope import Wall
 from memorist.stores.base import Write
@@ -29,6 +30,7 @@ class Call:
 
     wall: Wall
     writes: Sequence[Write]
+    act: Act = field(default_factory=current_act)
     done: asyncio.Future[list[bool]] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
     def settle(self, outcome: list[bool] | BaseException) -> None:

@@ -175,8 +175,14 @@ async def _note_origins(connection: "Connection", options: PostgresOptions) -> N
     await connection.execute(everything, ("off",))
 
 
+async def _log_audit(connection: "Connection", options: PostgresOptions) -> None:
+    """Make room for the audit log; see `memorist.audit`. The role needs no right to change or delete its rows."""
+    columns = "number bigint PRIMARY KEY, entry text NOT NULL, hash text NOT NULL"
+    await connection.execute(f"CREATE TABLE {options.schema}.audit ({columns})".encode())
+
+
 Migration = Callable[["Connection", PostgresOptions], Awaitable[None]]
-MIGRATIONS: Sequence[Migration] = (_create, _outline_walls, _part_marks, _note_origins)
+MIGRATIONS: Sequence[Migration] = (_create, _outline_walls, _part_marks, _note_origins, _log_audit)
 """Step n leads from version n to version n + 1. A step that was released is never changed."""
 
 
@@ -218,10 +224,13 @@ async def _ensure_rights(connection: "Connection", options: PostgresOptions) -> 
     cursor = await connection.execute(
         "SELECT name || ': ' || need FROM unnest(%s::text[]) AS name, unnest(%s::text[]) AS need"
         " WHERE NOT has_table_privilege(name, need)"
+        " UNION ALL SELECT %s || ': ' || need FROM unnest(ARRAY['SELECT', 'INSERT']) AS need"
+        " WHERE NOT has_table_privilege(%s, need)"
         " UNION ALL SELECT %s || ': USAGE' WHERE NOT has_sequence_privilege(%s, 'USAGE')",
         (
             [f"{options.schema}.{table}" for table in (*_TABLES, "meta")],
             ["SELECT", "INSERT", "UPDATE", "DELETE"],
+            *[f"{options.schema}.audit"] * 2,
             *[f"{options.schema}.numbers"] * 2,
         ),
     )

@@ -1,6 +1,7 @@
 """The PostgreSQL store: any number of processes on any number of machines, with one lock for each wall."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -13,8 +14,10 @@ from memorist.errors import ClosedError, path_taken
 from memorist.filters import Filter
 from memorist.records import Action, Change, Record
 from memorist.scope import Reach, Wall
-from memorist.stores.base import Candidates, Cursor, Entries, Order, Outline, Staged, Store, Vector, Write
+from memorist.stores.audit import AuditLog
+from memorist.stores.base import Candidates, Cursor, Entries, Order, Outline, Remove, Staged, Store, Vector, Write
 from memorist.stores.postgres import candidates, queries, reindexing, writes
+from memorist.stores.postgres.auditing import PostgresAudit
 from memorist.stores.postgres.conditions import ALIVE, sql_of
 from memorist.stores.postgres.connections import EVERYTHING, Connections, Query, Rows, everyone_of, only
 from memorist.stores.postgres.copying import copy_out
@@ -54,6 +57,10 @@ class PostgresStore(Store):
 
     def __repr__(self) -> str:
         return f"PostgresStore({self.options.shown!r})"
+
+    @property
+    def audit(self) -> AuditLog:
+        return PostgresAudit(self._schema, self._upkeep, self._clock)
 
     @property
     def _connections(self) -> Connections:
@@ -102,10 +109,10 @@ class PostgresStore(Store):
         return await self._remove(wall, passing, Action.FORGOTTEN, at, source)
 
     async def _remove(self, wall: Wall, condition: Sql, action: Action, at: datetime, source: str | None) -> int:
-        connections, schema = self._connections, self._schema
+        connections, schema, clock, note = self._connections, self._schema, self._clock, Remove("", action, at, source)
 
         async def work(connection: "Connection") -> tuple[int, writes.Last]:
-            return await writes.remove_passing(connection, schema, wall, condition, action, at, source)
+            return await writes.remove_passing(connection, schema, wall, condition, note, clock)
 
         return await connections.run(lambda: self._commit(only(wall), work), whole=True)
 
@@ -133,16 +140,16 @@ class PostgresStore(Store):
             [await self._remove(Wall(tenant, user or None), over, Action.EXPIRED, now, None) for tenant, user in walls]
         )
 
-    async def purge(self, wall: Wall, *more: Wall) -> int:
+    async def purge(self, wall: Wall, *more: Wall) -> Counter[str]:
         for each in more:  # first, so that purging the wall again goes on where this was cut off
-            await self._purge(each)
-        return await self._purge(wall)
+            await self._purge(each, named=False)
+        return await self._purge(wall, named=True)
 
-    async def _purge(self, wall: Wall) -> int:
-        connections, schema = self._connections, self._schema
+    async def _purge(self, wall: Wall, *, named: bool) -> Counter[str]:
+        connections, schema, clock = self._connections, self._schema, self._clock
 
-        async def work(connection: "Connection") -> int:
-            return await writes.purge(connection, schema, wall)
+        async def work(connection: "Connection") -> Counter[str]:
+            return await writes.purge(connection, schema, wall, clock, named=named)
 
         count = await connections.run(lambda: connections.write(only(wall), work), whole=True)
         if self.options.purge != "delete":

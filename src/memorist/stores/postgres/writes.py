@@ -5,16 +5,18 @@ assigned under that lock. So they grow in the order of the commits, and a reader
 """
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from memorist.audit import Act, Counts, current_act
 from memorist.errors import ConflictError, EmbedderMismatchError
-from memorist.records import Action
 from memorist.scope import Wall
 from memorist.stores import rules
 from memorist.stores.base import Put, Remove
+from memorist.stores.postgres.auditing import append
 from memorist.stores.postgres.batch import Batch, ChangeRow, Held
 from memorist.stores.postgres.grouping import Call, Outcome
 from memorist.stores.postgres.rows import SELECTED
@@ -52,6 +54,7 @@ async def carry_out(
     stored = await _fingerprint(connection, schema)
     batches = await _locked(connection, schema, calls, clock())
     found, outcomes, several = await stored.fetchone(), list[Outcome](), len(calls) > 1
+    noted: list[tuple[Act, Wall, Counts]] = []
     for call in calls:
         batch = batches.get(call.wall)
         if batch is None:
@@ -70,8 +73,11 @@ async def carry_out(
             outcomes.append(error)
         else:
             batches[call.wall] = attempt
+            noted.append((call.act, call.wall, attempt.counts))
     changed = [batch for batch in batches.values() if batch.changes]
     await send(connection, schema, changed)
+    for act, wall, counts in noted:
+        await append(connection, schema, act, clock, wall, counts)
     return outcomes, (changed[-1].wall, changed[-1].changes[-1]) if changed else None
 
 
@@ -172,10 +178,13 @@ async def took_effect(connection: "Connection", schema: str, last: Last) -> bool
 
 
 async def remove_passing(
-    connection: "Connection", schema: str, wall: Wall, condition: Sql, action: Action, at: datetime, source: str | None
+    connection: "Connection", schema: str, wall: Wall, condition: Sql, note: Remove, clock: Clock
 ) -> tuple[int, Last]:
-    """Remove every record behind a wall that meets a condition, in chunks; return their number, and the last change."""
-    found, last, floor = 0, None, -1
+    """Remove every record behind a wall that meets a condition, in chunks; return their number, and the last change.
+
+    `note` is what the history says of each.
+    """
+    found, last, floor, counts = 0, None, -1, Counts()
     query = (
         f"SELECT number, {SELECTED} FROM {schema}.records WHERE tenant = %s AND user_name = %s AND number > %s"
         f" AND {condition[0]} ORDER BY number LIMIT {_AT_ONCE}"
@@ -186,23 +195,29 @@ async def remove_passing(
         drawn = await _draw(connection, schema, len(rows) + 1)
         held = {row[1]: Held(row[0], row[1:]) for row in rows}
         epochs = iter(sorted(row[0] for row in await drawn.fetchall()))
-        batch = Batch(wall, at, held, epochs, next(epochs))
+        batch = Batch(wall, note.at, held, epochs, next(epochs), counts=counts)
         for id in list(held):
-            batch.take_out(Remove(id, action, at, source))
+            batch.take_out(replace(note, id=id))
         await send(connection, schema, [batch])
         found, more = found + len(rows), len(rows) == _AT_ONCE
         if rows:
             floor, last = rows[-1][0], (wall, batch.changes[-1])
+    await append(connection, schema, current_act(), clock, wall, counts)
     return found, last
 
 
-async def purge(connection: "Connection", schema: str, wall: Wall) -> int:
-    """Remove everything behind a wall, its history and its name; return the number of records."""
-    if not await lock_wall(connection, schema, wall):
-        return 0
+async def purge(connection: "Connection", schema: str, wall: Wall, clock: Clock, *, named: bool) -> Counter[str]:
+    """Remove everything behind a wall, its history and its name; return how many records of each kind it had.
+
+    That of a wall that was `named` is in the audit log even where nothing was there.
+    """
+    await lock_wall(connection, schema, wall)
     behind = "WHERE tenant = %s AND user_name = %s"
-    counted = await connection.execute(f"SELECT count(*) FROM {schema}.records {behind}".encode(), _name(wall))
+    query = f"SELECT kind, count(*) FROM {schema}.records {behind} GROUP BY kind"
+    rows = await (await connection.execute(query.encode(), _name(wall))).fetchall()
+    kinds = Counter({kind: int(count) for kind, count in rows})
+    counts = Counts({("purged", kind): count for kind, count in kinds.items()})
+    await append(connection, schema, current_act(), clock, wall, (counts or None) if named else counts)
     for table in ("indexed", "words", "staged", "changes", "records", "walls"):
         await connection.execute(f"DELETE FROM {schema}.{table} {behind}".encode(), _name(wall))
-    [(count,)] = await counted.fetchall()
-    return int(count)
+    return kinds

@@ -153,7 +153,12 @@ def _note_origins(connection: apsw.Connection) -> None:
     )
 
 
-MIGRATIONS: Sequence[Migration] = (_create, _part_marks, _name_walls, _keep_indexes, _note_origins)
+def _log_audit(connection: apsw.Connection) -> None:
+    """Make room for the audit log; see `memorist.audit`."""
+    connection.execute("CREATE TABLE audit (number INTEGER PRIMARY KEY, entry TEXT NOT NULL, hash TEXT NOT NULL)")
+
+
+MIGRATIONS: Sequence[Migration] = (_create, _part_marks, _name_walls, _keep_indexes, _note_origins, _log_audit)
 """Step n leads from version n to version n + 1. A step that was released is never changed."""
 
 

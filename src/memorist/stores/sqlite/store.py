@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -14,15 +15,17 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from memorist.audit import Act, Counts, current_act
 from memorist.errors import ClosedError, StoreBusyError, StoreError, StoreUnavailableError
 from memorist.filters import Filter
-from memorist.records import Change, Record
+from memorist.records import Action, Change, Record
 from memorist.scope import Reach, Wall
+from memorist.stores.audit import AuditLog
 from memorist.stores.base import Candidates, Cursor, Entries, Order, Outline, Put, Staged, Store, Vector, Write
 from memorist.stores.keys import Key, read_key
 from memorist.stores.rules import history_of
 from memorist.stores.segments import Segments
-from memorist.stores.sqlite import candidates, reindexing, writes
+from memorist.stores.sqlite import auditing, candidates, reindexing, writes
 from memorist.stores.sqlite.conditions import sql_of
 from memorist.stores.sqlite.connections import Connections, TooLong, patiently
 from memorist.stores.sqlite.copying import copy_to, damage
@@ -93,6 +96,10 @@ class SQLiteStore(Store):
         return None if self.path is None else SQLiteSegments(self._read, self._write)
 
     @property
+    def audit(self) -> AuditLog:
+        return auditing.SQLiteAudit(self._read, self._write, self._clock)
+
+    @property
     def _connections(self) -> Connections:
         if self._open is None:
             raise ClosedError("the store is not open")
@@ -134,23 +141,41 @@ class SQLiteStore(Store):
             await asyncio.to_thread(connections.close)
 
     async def write(self, wall: Wall, writes_: Sequence[Write]) -> list[bool]:
+        act = current_act()
+
         def work(connection: apsw.Connection) -> list[bool]:
             if any(isinstance(each, Put) and each.vector is not None for each in writes_):
                 writes.check_fingerprint(connection, self._bound)
             wall_id = writes.find_wall(connection, wall, create=any(isinstance(each, Put) for each in writes_))
-            moment = self._clock()
-            return [
-                writes.put(connection, wall_id, each, moment)
-                if isinstance(each, Put)
-                else writes.remove(connection, wall_id, each, moment)
-                for each in writes_
-            ]
+            moment, done, counts = self._clock(), list[bool](), Counts()
+            for each in writes_:
+                kind = auditing.kind_of(connection, wall_id, each)
+                if isinstance(each, Put):
+                    done.append(writes.put(connection, wall_id, each, moment))
+                else:
+                    done.append(writes.remove(connection, wall_id, each, moment))
+                counts[str(each.action), kind] += done[-1]
+            auditing.append(connection, act, self._clock, wall.tenant, wall_id, counts)
+            return done
 
         return await self._write(work)
 
     async def remove(self, wall: Wall, filter: Filter, *, at: datetime, source: str | None = None) -> int:
-        passing = sql_of(filter, self._clock())
-        return await self._write(lambda connection: writes.remove_passing(connection, wall, passing, at, source))
+        passing, act = sql_of(filter, self._clock()), current_act()
+
+        def work(connection: apsw.Connection) -> int:
+            removed = writes.remove_passing(connection, wall, passing, at, source)
+            wall_id = writes.find_wall(connection, wall)
+            self._note(connection, act, wall.tenant, wall_id, Action.FORGOTTEN, removed)
+            return removed.total()
+
+        return await self._write(work)
+
+    def _note(
+        self, connection: apsw.Connection, act: Act, tenant: str, wall_id: int | None, what: str, kinds: Counter[str]
+    ) -> None:
+        counts = Counts({(str(what), kind): count for kind, count in kinds.items()})
+        auditing.append(connection, act, self._clock, tenant, wall_id, counts)
 
     async def get(self, wall: Wall, ids: Sequence[str]) -> list[Record]:
         def work(connection: apsw.Connection) -> list[Record]:
@@ -318,13 +343,28 @@ class SQLiteStore(Store):
         due = "SELECT EXISTS (SELECT 1 FROM records WHERE expires_at <= ?)"
         if not await self._read(lambda connection: connection.execute(due, (to_micros(now),)).get, brief=True):
             return 0
-        return await self._write(lambda connection: writes.remove_expired(connection, now))
+        act = current_act()
 
-    async def purge(self, wall: Wall, *more: Wall) -> int:
         def work(connection: apsw.Connection) -> int:
+            removed = writes.remove_expired(connection, now)
+            for wall_id, kinds in removed.items():
+                tenant = connection.execute("SELECT tenant FROM walls WHERE id = ?", (wall_id,)).get
+                self._note(connection, act, tenant, wall_id, Action.EXPIRED, kinds)
+            return sum(kinds.total() for kinds in removed.values())
+
+        return await self._write(work)
+
+    async def purge(self, wall: Wall, *more: Wall) -> Counter[str]:
+        act = current_act()
+
+        def work(connection: apsw.Connection) -> Counter[str]:
+            wall_id = writes.find_wall(connection, wall)
             for each in more:
                 writes.purge(connection, each)
-            return writes.purge(connection, wall)
+            removed = writes.purge(connection, wall)
+            counts = Counts({("purged", kind): count for kind, count in removed.items()})
+            auditing.append(connection, act, self._clock, wall.tenant, wall_id, counts or None)
+            return removed
 
         count = await self._write(work)
         for each in (wall, *more):

@@ -1,7 +1,8 @@
 """Writes inside a transaction."""
 
 from array import array
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -120,39 +121,44 @@ def _remove(connection: apsw.Connection, wall_id: int | None, number: int, write
     )
 
 
-def remove_passing(connection: apsw.Connection, wall: Wall, passing: Sql, at: datetime, source: str | None) -> int:
-    """Remove every record behind a wall that passes; return their number. Only record numbers are held in memory."""
+def remove_passing(
+    connection: apsw.Connection, wall: Wall, passing: Sql, at: datetime, source: str | None
+) -> Counter[str]:
+    """Remove every record behind a wall that passes; return how many of each kind. Only record numbers are held in
+    memory."""
     condition, bindings = passing
     query = f"SELECT number FROM records WHERE wall = ? AND {condition}"
     wall_id = find_wall(connection, wall)
     numbers = array("q", (number for (number,) in connection.execute(query, (wall_id, *bindings))))
+    removed: Counter[str] = Counter()
     for number in numbers:
-        id = connection.execute("SELECT id FROM records WHERE wall = ? AND number = ?", (wall_id, number)).get
+        query = "SELECT id, kind FROM records WHERE wall = ? AND number = ?"
+        [(id, kind)] = query_all(connection, query, (wall_id, number))
         _remove(connection, wall_id, number, Remove(id, Action.FORGOTTEN, at, source))
-    return len(numbers)
+        removed[kind] += 1
+    return removed
 
 
-def remove_expired(connection: apsw.Connection, moment: datetime) -> int:
-    """Remove every expired record; return their number."""
-    query = "SELECT wall, number, id FROM records WHERE expires_at <= ?"
-    over = query_all(connection, query, (to_micros(moment),))
-    for wall_id, number, id in over:
+def remove_expired(connection: apsw.Connection, moment: datetime) -> Mapping[int, Counter[str]]:
+    """Remove every expired record; return how many of each kind, by the number of the wall."""
+    query = "SELECT wall, number, id, kind FROM records WHERE expires_at <= ?"
+    removed: dict[int, Counter[str]] = {}
+    for wall_id, number, id, kind in query_all(connection, query, (to_micros(moment),)):
         _remove(connection, wall_id, number, Remove(id, Action.EXPIRED, moment))
-    return len(over)
+        removed.setdefault(wall_id, Counter())[kind] += 1
+    return removed
 
 
-def purge(connection: apsw.Connection, wall: Wall) -> int:
-    """Remove everything behind a wall, its history and its name."""
+def purge(connection: apsw.Connection, wall: Wall) -> Counter[str]:
+    """Remove everything behind a wall, its history and its name; return how many records of each kind it had."""
     wall_id = find_wall(connection, wall)
-    if wall_id is None:
-        return 0
-    count: int = connection.execute("SELECT count(*) FROM records WHERE wall = ?", (wall_id,)).get
+    counted = query_all(connection, "SELECT kind, count(*) FROM records WHERE wall = ? GROUP BY kind", (wall_id,))
     rows = query_all(connection, "SELECT number, terms FROM indexed WHERE wall = ?", (wall_id,))
     connection.executemany(_UNINVERT, ((number, token(wall_id), terms) for number, terms in rows))
     for table in ("indexed", "staged", "changes", "records", "segments", "kept_indexes"):
         connection.execute(f"DELETE FROM {table} WHERE wall = ?", (wall_id,))
     connection.execute("DELETE FROM walls WHERE id = ?", (wall_id,))
-    return count
+    return Counter(dict(counted))
 
 
 def token(wall_id: int | None) -> str:

@@ -230,8 +230,8 @@ class ReadingContract(Contract):
         seen = await store.entries(ALICE, None, 0)
         numbers = [entry.number for entry in entries.values()]
 
-        assert await store.purge(ALICE) == 2
-        assert await store.purge(ALICE) == 0
+        assert await store.purge(ALICE) == {"note": 2}
+        assert await store.purge(ALICE) == {}
 
         assert await store.get(ALICE, ["one", "two"]) == []
         assert await store.history(ALICE, "one") == []

@@ -1,0 +1,198 @@
+"""Commands on the audit log: on, off, show, export, verify, key."""
+
+import json as json_
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import click
+
+from memorist.cli.declaring import Argument, Option, group
+from memorist.cli.files import write_new
+from memorist.cli.options import AsJson, Limit, User
+from memorist.cli.running import Options, check_exists, fail, opened, run
+from memorist.cli.showing import clean, counted, print_json, print_table, table
+from memorist.errors import FormatError
+
+if TYPE_CHECKING:
+    from memorist.audit import AuditEntry, Mode
+    from memorist.memory import Memory
+
+__all__ = ["Key", "audit", "trusted_key"]
+
+Key = Annotated[
+    str | None,
+    Option(metavar="KEY", help="The public key to trust, as `memorist audit key` prints it; by default yours."),
+]
+
+
+@group
+def audit() -> None:
+    """The audit log: who changed what, and when."""
+
+
+@audit.subcommand()
+def on(context: click.Context, reads: Annotated[bool, Option("--reads", help="Note every read too.")] = False) -> None:
+    """Log every change from now on, whichever program makes it."""
+    _switch(context, "reads" if reads else "changes")
+
+
+@audit.subcommand()
+def off(context: click.Context) -> None:
+    """Log nothing from now on; what was logged stays."""
+    _switch(context, "off")
+
+
+def _switch(context: click.Context, mode: "Mode") -> None:
+    async def work() -> None:
+        from memorist.memory import Memory
+
+        settings = replace(context.obj.settings(), audit=mode)
+        check_exists(settings.url)
+        async with Memory.open(settings=settings):
+            pass
+        click.echo(f"Logged from now on: {'nothing' if mode == 'off' else mode}")
+
+    run(work)
+
+
+@audit.subcommand()
+def show(context: click.Context, user: User = None, limit: Limit = 20, json: AsJson = False) -> None:
+    """Show the newest entries: all, or those about one user."""
+
+    async def work() -> None:
+        async with opened(context, user) as memory:
+            entries = [entry async for entry in memory.audit_entries()][-limit:]
+        if json:
+            print_json([entry.to_dict() for entry in entries])
+        elif not entries:
+            click.echo("Nothing is logged here; `memorist audit on` begins.")
+        else:
+            shown = table("No.", "At", "Verb", "By", "Tenant", "Wall", "Records")
+            for entry in entries:
+                said = entry.said
+                by = said["door"] if said["token"] is None else f"{said['door']}, token {said['token']}"
+                wall = "" if said["wall"] is None else str(said["wall"])
+                at = said["at"][:19].replace("T", " ")
+                shown.add_row(str(entry.number), at, said["verb"], by, clean(said["tenant"]), wall, _counts(entry))
+            print_table(shown)
+
+    run(work)
+
+
+def _counts(entry: "AuditEntry") -> str:
+    return ", ".join(
+        f"{what} {counted(count, kind)}"
+        for what, kinds in entry.said["records"].items()
+        for kind, count in kinds.items()
+    )
+
+
+@audit.subcommand()
+def export(
+    context: click.Context,
+    file: Annotated[str, Argument(metavar="[FILE]", help="A new file; by default the standard output.")] = "-",
+    checkpoint: Annotated[
+        bool, Option("--checkpoint", help="Only where the log ends: one line, to be kept elsewhere.")
+    ] = False,
+) -> None:
+    """Write the log as lines of JSON, and in the last line a signed checkpoint."""
+
+    async def work() -> None:
+        async with opened(context) as memory:
+            lines = _lines(memory, all=not checkpoint)
+            if file == "-":
+                async for line in lines:
+                    click.echo(line)
+                return
+            entries = await write_new(Path(file), lines)  # the number of lines but one
+        click.echo(f"Wrote {counted(entries, 'entry', 'entries')} and a checkpoint to {file}")
+
+    run(work)
+
+
+async def _lines(memory: "Memory", *, all: bool) -> AsyncIterator[str]:
+    end = await memory.checkpoint()
+    async for entry in memory.audit_entries():
+        if not all or entry.number > end["number"]:
+            break
+        yield json_.dumps(entry.to_dict())
+    yield json_.dumps(end)
+
+
+@audit.subcommand()
+def verify(
+    context: click.Context,
+    files: Annotated[
+        tuple[str, ...], Argument(metavar="FILE", help="Exports or checkpoints of this log, older ones too.")
+    ] = (),
+    key: Key = None,
+    only_files: Annotated[bool, Option("--only-files", help="Read the exports alone, not the database.")] = False,
+    json: AsJson = False,
+) -> None:
+    """Check that no entry was changed, added or removed; a cut tail shows against a checkpoint."""
+
+    async def work() -> None:
+        from memorist.audit import CHECKPOINT, verify
+        from memorist.signing import check
+
+        faults, checkpoints, number = list[str](), list[dict[str, Any]](), 0
+        for file in files:
+            *entries, checkpoint = _read(file)
+            check(checkpoint, CHECKPOINT, key or trusted_key(context.obj))
+            checkpoints.append(checkpoint)
+            if entries:
+                number, found = await verify(_each(entries), [checkpoint])
+                faults += [f"{file}: {fault}" for fault in found]
+        if not only_files:
+            async with opened(context) as memory:
+                number, found = await verify(memory.audit_entries(), checkpoints)
+                faults += found
+        if json:
+            print_json({"entries": number, "faults": faults})
+        elif not faults:
+            click.echo(f"The chain of {counted(number, 'entry', 'entries')} is unbroken")
+        for fault in () if json else faults:
+            click.echo(fault)
+        if faults:
+            raise fail(f"the audit log has {counted(len(faults), 'fault')}")
+
+    run(work)
+
+
+@audit.subcommand("key")
+def key_(context: click.Context) -> None:
+    """Print the public key by which others check what this installation signs."""
+
+    async def work() -> None:
+        click.echo(trusted_key(context.obj))
+
+    run(work)
+
+
+def trusted_key(options: Options) -> str:
+    """Return the public key of this installation."""
+    from memorist.signing import key_file, public_key
+
+    return public_key(key_file(options.settings().signing_key))
+
+
+def _read(file: str) -> list[dict[str, Any]]:
+    try:
+        lines = [json_.loads(line) for line in Path(file).read_text(encoding="utf-8").splitlines()]
+    except (UnicodeDecodeError, ValueError) as error:
+        raise FormatError(f"{file} is no export of an audit log: {error}") from error
+    if not lines or not all(isinstance(line, dict) for line in lines):
+        raise FormatError(f"{file} is no export of an audit log")
+    return lines
+
+
+async def _each(entries: list[dict[str, Any]]) -> AsyncIterator["AuditEntry"]:
+    from memorist.audit import AuditEntry
+
+    for entry in entries:
+        try:
+            yield AuditEntry.from_dict(entry)
+        except KeyError as error:
+            raise FormatError(f"an entry lacks {error}") from error

@@ -1,0 +1,84 @@
+"""Handlers of the requests about the audit log, and the noting of reads."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+from memorist import requests
+from memorist.audit import CHECKPOINT, AuditEntry, Counts
+from memorist.engine.core import Core
+from memorist.errors import InvalidInputError
+from memorist.records import Change, Hit, Page, Record
+from memorist.requests import Request
+from memorist.results import Context, ContextItem
+from memorist.scope import Scope
+from memorist.signing import key_file, signed
+from memorist.stores.audit import AuditLog
+from memorist.times import iso
+
+__all__ = ["Reads", "checkpoint", "entries", "log_of"]
+
+_MODE_KEPT = timedelta(minutes=1)
+
+
+def log_of(core: Core) -> AuditLog:
+    """Return the store's audit log.
+
+    Raises:
+        InvalidInputError: the store has none.
+    """
+    if core.store.audit is None:
+        raise InvalidInputError(f"{core.store} keeps no audit log; SQLite and postgresql://… do")
+    return core.store.audit
+
+
+async def entries(core: Core, scope: Scope, request: requests.Audit) -> list[AuditEntry]:
+    """Return the entries about the scope's user; without a user all entries of the store."""
+    wall = None if scope.user is None else scope.wall
+    return await log_of(core).entries(request.after, request.limit, wall)
+
+
+async def checkpoint(core: Core, scope: Scope, request: requests.Checkpoint) -> dict[str, Any]:
+    """Return the number and the hash of the last entry, signed."""
+    scope.reach(everyone=True)
+    last = await log_of(core).last()
+    number, hash = (0, "") if last is None else (last.number, last.hash)
+    statement = {"type": CHECKPOINT, "at": iso(core.clock()), "number": number, "hash": hash}
+    return signed(statement, key_file(core.settings.signing_key))
+
+
+class Reads:
+    """Notes reads in the audit log, where the store's mode says so; the mode is read once a minute."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._noted = False
+        self._asked: datetime | None = None
+
+    async def note(self, scope: Scope, request: Request[Any], answer: Any) -> None:
+        """Note a read, durably."""
+        log, moment = self._core.store.audit, self._core.clock()
+        if log is None or isinstance(request, requests.Audit | requests.Checkpoint):
+            return
+        if self._asked is None or moment - self._asked >= _MODE_KEPT:
+            self._noted, self._asked = await log.mode() == "reads", moment
+        if self._noted:
+            await log.note(scope.wall, Counts(("read", str(record.kind)) for record in _records_in(answer)))
+
+
+def _records_in(answer: Any) -> Iterator[Record]:
+    """Yield the records that an answer shows."""
+    match answer:
+        case Record():
+            yield answer
+        case Hit() | ContextItem():
+            yield answer.record
+        case Change():
+            yield from () if answer.record is None else (answer.record,)
+        case Page():
+            yield from answer.records
+        case Context():
+            yield from _records_in(answer.items)
+        case list() | tuple():
+            for each in answer:
+                yield from _records_in(each)

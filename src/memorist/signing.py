@@ -1,0 +1,132 @@
+"""Signed statements: checkpoints of the audit log and receipts of purges, signed with the installation's own key.
+
+A statement is a JSON object. Its signature (Ed25519) covers all of its other fields. Needs
+`pip install 'memorist[signed]'`; without it a statement says that it is not signed.
+"""
+
+import os
+import tempfile
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from memorist.audit import canonical
+from memorist.config import config_file
+from memorist.errors import FormatError, MissingExtraError, SignatureError, missing_extra, shown
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+__all__ = ["check", "key_file", "public_key", "signed"]
+
+_ALGORITHM = "Ed25519"
+_UNSIGNED = "the extra memorist[signed] is not installed where this was made"
+
+
+def key_file(given: Path | None = None) -> Path:
+    """Return the file of the installation's key, there or not: `given`, else ``signing.key`` beside the settings."""
+    return config_file().with_name("signing.key") if given is None else given
+
+
+def signed(statement: Mapping[str, Any], file: Path) -> dict[str, Any]:
+    """Return a statement with the signature of the key in a file, which is made where it is missing.
+
+    Raises:
+        SignatureError: the file holds no key, or cannot be read or made.
+    """
+    try:
+        key = _private_key(file)
+    except MissingExtraError:
+        return {**statement, "signature": None, "unsigned": _UNSIGNED}
+    value = key.sign(canonical(statement).encode())
+    return {**statement, "signature": {"algorithm": _ALGORITHM, "key": _text_of(key), "value": _base64(value)}}
+
+
+def public_key(file: Path) -> str:
+    """Return the public part of the key in a file, which is made where it is missing, in base64.
+
+    Raises:
+        SignatureError: as for `signed`.
+        MissingExtraError: the package cryptography is not installed.
+    """
+    return _text_of(_private_key(file))
+
+
+def check(document: Any, kind: str, key: str) -> None:
+    """Check that a document is a statement of this kind, unchanged, signed with the key whose public part is given.
+
+    Raises:
+        FormatError: it is something else.
+        SignatureError: it is not signed, was signed with another key, or was changed afterwards.
+        MissingExtraError: the package cryptography is not installed.
+    """
+    if not isinstance(document, Mapping) or document.get("type") != kind or "signature" not in document:
+        raise FormatError(f"this is no {kind.removeprefix('memorist ')}")
+    signature = document["signature"]
+    if signature is None:
+        raise SignatureError(f"it is not signed: {document.get('unsigned')}")
+    try:
+        from cryptography.exceptions import InvalidSignature
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    except ImportError as error:
+        raise missing_extra("cryptography", "signed") from error
+    statement = {name: value for name, value in document.items() if name != "signature"}
+    try:
+        if signature["key"] != key:
+            raise SignatureError(f"it was signed with another key: {signature['key']}, not {key}")
+        public = Ed25519PublicKey.from_public_bytes(b64decode(key, validate=True))
+        public.verify(b64decode(signature["value"], validate=True), canonical(statement).encode())
+    except InvalidSignature as error:
+        raise SignatureError("it was changed after it was signed") from error
+    except (KeyError, TypeError, ValueError) as error:
+        raise SignatureError(f"its signature or the key is damaged; a key is 44 letters, not {shown(key)}") from error
+
+
+def _private_key(file: Path) -> "Ed25519PrivateKey":
+    try:
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+        from cryptography.hazmat.primitives.serialization import load_pem_private_key
+    except ImportError as error:
+        raise missing_extra("cryptography", "signed") from error
+    try:
+        if not file.exists():
+            _make(file)
+        key = load_pem_private_key(file.read_bytes(), None)
+    except (OSError, ValueError, TypeError) as error:
+        raise SignatureError(f"the signing key in {file} cannot be read or made: {error}") from error
+    if not isinstance(key, Ed25519PrivateKey):
+        raise SignatureError(f"{file} holds no {_ALGORITHM} key; name another file with MEMORIST_SIGNING_KEY")
+    return key
+
+
+def _make(file: Path) -> None:
+    """Make a key that only its owner can read; of several processes, the first one's stays."""
+    from cryptography.hazmat.primitives import serialization as form
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    pem = Ed25519PrivateKey.generate().private_bytes(form.Encoding.PEM, form.PrivateFormat.PKCS8, form.NoEncryption())
+    file.parent.mkdir(parents=True, exist_ok=True)
+    handle, part = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}-")  # readable by its owner alone
+    try:
+        with os.fdopen(handle, "wb") as out:
+            out.write(pem)
+            out.flush()
+            os.fsync(out.fileno())
+        if not file.exists():
+            try:
+                os.link(part, file)
+            except FileExistsError:
+                pass
+            except OSError:  # a file system without links
+                Path(part).replace(file)
+    finally:
+        Path(part).unlink(missing_ok=True)
+
+
+def _text_of(key: "Ed25519PrivateKey") -> str:
+    return _base64(key.public_key().public_bytes_raw())
+
+
+def _base64(value: bytes) -> str:
+    return b64encode(value).decode("ascii")

@@ -1,0 +1,32 @@
+"""The audit log of a store, written in the transactions of the changes that it notes."""
+
+from abc import ABC, abstractmethod
+
+from memorist.audit import AuditEntry, Counts, Mode
+from memorist.scope import Wall
+
+__all__ = ["AuditLog"]
+
+
+class AuditLog(ABC):
+    """The log; see `memorist.audit`. Its mode is kept in the store, so that every process obeys the same one."""
+
+    @abstractmethod
+    async def mode(self) -> Mode:
+        """Return what is logged."""
+
+    @abstractmethod
+    async def switch(self, mode: Mode) -> None:
+        """Set what is logged, and note that if it was anything else; the entries stay."""
+
+    @abstractmethod
+    async def note(self, wall: Wall, counts: Counts) -> None:
+        """Append an entry about a read, durably, unless reads are not logged."""
+
+    @abstractmethod
+    async def entries(self, after: int, limit: int, wall: Wall | None = None) -> list[AuditEntry]:
+        """Return up to `limit` entries that follow the number `after`, in order; of one wall, if it is given."""
+
+    @abstractmethod
+    async def last(self) -> AuditEntry | None:
+        """Return the last entry; None if there is none."""

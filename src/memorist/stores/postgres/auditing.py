@@ -1,0 +1,125 @@
+"""The audit log in the database: one chain for all servers, appended in the transaction of the change.
+
+The chain's lock is the last one that a transaction takes, so that no deadlock is possible, and is held until the
+commit. The server computes the hash, so that an entry costs no round trip of its own.
+"""
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from memorist.audit import Act, AuditEntry, Counts, Mode, current_act, text_of
+from memorist.scope import Wall
+from memorist.stores.audit import AuditLog
+from memorist.stores.postgres.schema import lock_key
+from memorist.times import Clock
+
+if TYPE_CHECKING:
+    from psycopg import AsyncConnection
+
+    Connection: TypeAlias = AsyncConnection[tuple[Any, ...]]
+
+__all__ = ["PostgresAudit", "append"]
+
+
+_Run: TypeAlias = Callable[[Callable[["Connection"], Awaitable[Any]]], Awaitable[Any]]
+_WALL = "SELECT id FROM {s}.walls WHERE tenant = %s AND user_name = %s"
+_NO_WALL = '"wall":null'
+_APPEND = (
+    "INSERT INTO {s}.audit (number, entry, hash) SELECT last.number + 1, given.entry,"
+    " encode(sha256(convert_to(concat_ws(E'\\n', last.hash, last.number + 1, given.entry), 'UTF8')), 'hex')"
+    " FROM (SELECT number, hash FROM {s}.audit UNION ALL SELECT 0, '' ORDER BY number DESC LIMIT 1) AS last,"
+    " (SELECT replace(%s, %s, '\"wall\":' || coalesce((" + _WALL + ")::text, 'null')) AS entry) AS given"
+    " WHERE EXISTS (SELECT FROM {s}.meta WHERE name = 'audit' AND value = ANY(%s))"
+)
+
+
+async def append(
+    connection: "Connection",
+    schema: str,
+    act: Act,
+    clock: Clock,
+    wall: Wall,
+    counts: Counts | None,
+    modes: tuple[Mode, ...] = ("changes", "reads"),
+) -> None:
+    """Append an entry to the chain, unless the mode is not one of `modes`, or nothing happened (`counts` is empty, not
+    None)."""
+    if counts is not None and not +counts:
+        return
+    lock = f"SELECT pg_advisory_xact_lock(%s) FROM {schema}.meta WHERE name = 'audit' AND value = ANY(%s)"
+    await connection.execute(lock.encode(), (lock_key(schema, "audit"), list(modes)))
+    text = text_of(act, clock(), wall.tenant, None, counts or Counts())  # the server knows the wall's number
+    values = (text, _NO_WALL, wall.tenant, wall.user or "", list(modes))
+    await connection.execute(_APPEND.format(s=schema).encode(), values)
+
+
+class PostgresAudit(AuditLog):
+    """The log of one schema.
+
+    Args:
+        schema: where the tables are.
+        run: runs work in a transaction that is committed at its end.
+        clock: returns the present.
+    """
+
+    def __init__(self, schema: str, run: _Run, clock: Clock) -> None:
+        self._schema, self._run, self._clock = schema, run, clock
+
+    async def mode(self) -> Mode:
+        rows = await self._rows(f"SELECT value FROM {self._schema}.meta WHERE name = 'audit'")
+        return rows[0][0] if rows else "off"
+
+    async def switch(self, mode: Mode) -> None:
+        schema, clock, act = self._schema, self._clock, current_act()
+
+        async def work(connection: "Connection") -> None:
+            await connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock_key(schema, "audit"),))
+            found = await connection.execute(f"SELECT value FROM {schema}.meta WHERE name = 'audit'".encode())
+            before = ((await found.fetchone()) or ("off",))[0]
+            if before == mode:
+                return
+            await append(connection, schema, act, clock, Wall("", None), None)  # where it is switched off
+            await connection.execute(
+                f"INSERT INTO {schema}.meta VALUES ('audit', %s)"
+                " ON CONFLICT (name) DO UPDATE SET value = excluded.value".encode(),
+                (mode,),
+            )
+            if before == "off":
+                await append(connection, schema, act, clock, Wall("", None), None)
+
+        await self._run(work)
+
+    async def note(self, wall: Wall, counts: Counts) -> None:
+        schema, clock, act = self._schema, self._clock, current_act()
+
+        async def work(connection: "Connection") -> None:
+            await append(connection, schema, act, clock, wall, counts or None, ("reads",))
+
+        await self._run(work)
+
+    async def entries(self, after: int, limit: int, wall: Wall | None = None) -> list[AuditEntry]:
+        schema = self._schema
+        query = f"SELECT number, entry, hash FROM {schema}.audit WHERE number > %s{{}} ORDER BY number LIMIT %s"
+
+        async def work(connection: "Connection") -> list[tuple[Any, ...]]:
+            only = f" AND (entry::json ->> 'wall')::bigint = ({_WALL.format(s=schema)})"
+            behind, ours = ("", ()) if wall is None else (only, (wall.tenant, wall.user or ""))
+            return await (await connection.execute(query.format(behind).encode(), (after, *ours, limit))).fetchall()
+
+        return [_entry(row) for row in await self._run(work)]
+
+    async def last(self) -> AuditEntry | None:
+        rows = await self._rows(f"SELECT number, entry, hash FROM {self._schema}.audit ORDER BY number DESC LIMIT 1")
+        return _entry(rows[0]) if rows else None
+
+    async def _rows(self, query: str) -> list[tuple[Any, ...]]:
+        async def work(connection: "Connection") -> list[tuple[Any, ...]]:
+            return await (await connection.execute(query.encode())).fetchall()
+
+        rows: list[tuple[Any, ...]] = await self._run(work)
+        return rows
+
+
+def _entry(row: tuple[Any, ...]) -> AuditEntry:
+    return AuditEntry(row[0], json.loads(row[1]), row[2])

@@ -1,0 +1,105 @@
+"""The audit log in the file: one row for each entry, appended in the transaction of the change."""
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import apsw
+
+from memorist.audit import Act, AuditEntry, Counts, Mode, current_act, hash_of, text_of
+from memorist.scope import Wall
+from memorist.stores.audit import AuditLog
+from memorist.stores.base import Put, Write
+from memorist.stores.sqlite.rows import query_all, query_one
+from memorist.stores.sqlite.writes import find_wall
+from memorist.times import Clock
+
+__all__ = ["SQLiteAudit", "append", "kind_of"]
+
+_Run = Callable[[Callable[[apsw.Connection], Any]], Awaitable[Any]]
+_MODE = "SELECT ifnull((SELECT value FROM meta WHERE name = 'audit'), 'off')"
+_LAST = "SELECT number, entry, hash FROM audit ORDER BY number DESC LIMIT 1"
+
+
+def append(
+    connection: apsw.Connection, act: Act, clock: Clock, tenant: str, wall_id: int | None, counts: Counts | None
+) -> None:
+    """Append an entry to the chain, unless nothing is logged, or nothing happened (`counts` is empty, not None)."""
+    if (counts is not None and not +counts) or connection.execute(_MODE).get == "off":
+        return
+    number, _, before = query_one(connection, _LAST, ()) or (0, "", "")
+    text = text_of(act, clock(), tenant, wall_id, counts or Counts())
+    row = (number + 1, text, hash_of(before, number + 1, text))
+    connection.execute("INSERT INTO audit (number, entry, hash) VALUES (?, ?, ?)", row)
+
+
+def kind_of(connection: apsw.Connection, wall_id: int | None, write: Write) -> str:
+    """Return the kind of the record that a write is about; "" if there is none."""
+    if isinstance(write, Put):
+        return str(write.record.kind)
+    row = query_one(connection, "SELECT kind FROM records WHERE wall = ? AND id = ?", (wall_id, write.id))
+    return "" if row is None else str(row[0])
+
+
+class SQLiteAudit(AuditLog):
+    """The log of one file.
+
+    Args:
+        read: runs a read of the store.
+        write: runs a write of the store, in a transaction.
+        clock: returns the present.
+    """
+
+    def __init__(self, read: _Run, write: _Run, clock: Clock) -> None:
+        self._read, self._write, self._clock = read, write, clock
+
+    async def mode(self) -> Mode:
+        found: Mode = await self._read(lambda connection: connection.execute(_MODE).get)
+        return found
+
+    async def switch(self, mode: Mode) -> None:
+        act = current_act()
+
+        def work(connection: apsw.Connection) -> None:
+            if connection.execute(_MODE).get == mode:
+                return
+            append(connection, act, self._clock, "", None, None)  # where it is switched off
+            noted = connection.execute(_MODE).get != "off"
+            connection.execute("INSERT OR REPLACE INTO meta VALUES ('audit', ?)", (mode,))
+            if not noted:
+                append(connection, act, self._clock, "", None, None)
+
+        await self._write(work)
+
+    async def note(self, wall: Wall, counts: Counts) -> None:
+        act = current_act()
+
+        def work(connection: apsw.Connection) -> None:
+            if connection.execute(_MODE).get == "reads":
+                append(connection, act, self._clock, wall.tenant, find_wall(connection, wall), counts or None)
+
+        await self._write(work)
+
+    async def entries(self, after: int, limit: int, wall: Wall | None = None) -> list[AuditEntry]:
+        query = "SELECT number, entry, hash FROM audit WHERE number > ?{} ORDER BY number LIMIT ?"
+
+        def work(connection: apsw.Connection) -> list[AuditEntry]:
+            if wall is None:
+                return [_entry(row) for row in query_all(connection, query.format(""), (after, limit))]
+            ours = query.format(" AND entry ->> '$.wall' = ?")
+            return [_entry(row) for row in query_all(connection, ours, (after, find_wall(connection, wall), limit))]
+
+        found: list[AuditEntry] = await self._read(work)
+        return found
+
+    async def last(self) -> AuditEntry | None:
+        def work(connection: apsw.Connection) -> AuditEntry | None:
+            row = query_one(connection, _LAST, ())
+            return None if row is None else _entry(row)
+
+        found: AuditEntry | None = await self._read(work)
+        return found
+
+
+def _entry(row: tuple[Any, ...]) -> AuditEntry:
+    return AuditEntry(row[0], json.loads(row[1]), row[2])

@@ -1,0 +1,69 @@
+"""The audit log in PostgreSQL: one chain for all servers, unbroken after a purge, and in a backup."""
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from memorist.config import Settings
+from memorist.memory import Memory
+from memorist.records import Draft
+from memorist.stores.postgres import parse_url
+
+if TYPE_CHECKING:
+    from postgres_server import Server
+
+pytestmark = [pytest.mark.anyio, pytest.mark.postgres]
+
+
+async def test_servers_that_write_at_once_keep_one_unbroken_chain(server: "Server", tmp_path: Path) -> None:
+    url = server.new_url()
+    settings = Settings(url=url, embedder="hash", audit="reads", signing_key=tmp_path / "key")
+    async with Memory.open(settings=settings) as one, Memory.open(url, embedder="hash") as two:
+        await asyncio.gather(
+            *(
+                memory.scoped(user=user).remember(Draft(content=f"note {n}", kind=["note", "fact"][n % 2]))
+                for n in range(10)
+                for user in ("alice", "bob")
+                for memory in (one, two)
+            )
+        )
+        await two.scoped(user="alice").forget(kind="fact")
+        await one.scoped(user="alice").recall("note", limit=3)
+        await one.scoped(user="bob").remember("for a moment", expires_at=-1)
+        checkpoint = await one.checkpoint()
+        assert await one.scoped(user="bob").purge() == 21
+        assert await two.verify_audit(checkpoint) == []
+        noted = [entry.said["records"] async for entry in one.audit_entries()]
+        assert sum(said.get("remembered", {}).get("fact", 0) for said in noted) == 20
+        assert noted[-4:] == [
+            {"forgotten": {"fact": 10}},
+            {"read": {"note": 3}},
+            {"remembered": {"note": 1}},
+            {"purged": {"fact": 10, "note": 11}},
+        ]
+        alice = {entry.said["wall"] for entry in await one.scoped(user="alice").audit()}
+        assert len(alice) == 1
+
+        copy = await one.backup(tmp_path / "copy.db")
+        async with Memory.open(copy, embedder="hash") as restored:
+            assert await restored.verify_audit(checkpoint) == []
+            await restored.scoped(user="alice").remember("goes on in the copy")
+            assert {entry.said["wall"] for entry in await restored.scoped(user="alice").audit()} == alice
+            await restored.scoped(user="bob").remember("who is another now")
+            assert len(await restored.scoped(user="bob").audit()) == 1
+
+        with server.connect() as connection:
+            connection.execute(f"DELETE FROM {parse_url(url).schema}.audit WHERE number > 40".encode())
+        [fault] = await one.verify_audit(checkpoint)
+        assert "its tail was cut" in fault
+
+
+async def test_a_write_that_is_refused_has_no_entry(server: "Server") -> None:
+    url = server.new_url()
+    async with Memory.open(settings=Settings(url=url, embedder="hash", audit="changes")) as memory:
+        outcomes = await asyncio.gather(*(memory.remember("x", id="same") for _ in range(8)), return_exceptions=True)
+        assert sum(isinstance(each, Exception) for each in outcomes) == 7
+        assert [entry.said["verb"] for entry in await memory.audit()] == ["audit changes", "remember"]
+        assert await memory.verify_audit() == []
