@@ -357,14 +357,18 @@ class SQLiteStore(Store):
     async def purge(self, wall: Wall, *more: Wall) -> Counter[str]:
         act = current_act()
 
-        def work(connection: apsw.Connection) -> Counter[str]:
-            wall_id = writes.find_wall(connection, wall)
-            for each in more:
-                writes.purge(connection, each)
-            removed = writes.purge(connection, wall)
+        def purged(connection: apsw.Connection, each: Wall) -> Counter[str]:
+            wall_id = writes.find_wall(connection, each)
+            removed = writes.purge(connection, each)
             counts = Counts({("purged", kind): count for kind, count in removed.items()})
-            auditing.append(connection, act, self._clock, wall.tenant, wall_id, counts or None)
+            noted = (counts or None) if each is wall else counts  # the wall that was named even where nothing was there
+            auditing.append(connection, act, self._clock, each.tenant, wall_id, noted)
             return removed
+
+        def work(connection: apsw.Connection) -> Counter[str]:
+            for each in more:
+                purged(connection, each)
+            return purged(connection, wall)
 
         count = await self._write(work)
         for each in (wall, *more):
