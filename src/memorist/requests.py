@@ -10,7 +10,7 @@ Recall.of({"query": "where does she like to stay?", "k": 5})  # InvalidInputErro
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -24,6 +24,7 @@ from typing import (
     TypeAlias,
     TypedDict,
     TypeVar,
+    dataclass_transform,
     get_args,
     get_origin,
     get_type_hints,
@@ -84,7 +85,16 @@ Id: TypeAlias = str | Record | Hit
 """A record's id, or the record itself."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field,))
+def _request(kind: type[T]) -> type[T]:
+    """Make a frozen dataclass of a type of request.
+
+    All share the methods of `Request`: to generate and compile them for each type takes longer than to import it.
+    """
+    return dataclass(init=False, repr=False, eq=False, match_args=False, kw_only=True)(kind)
+
+
+@_request
 class Request(Generic[T]):
     """A verb with its arguments. `T` is what an engine answers.
 
@@ -94,9 +104,38 @@ class Request(Generic[T]):
 
     verb: ClassVar[str]
     writes: ClassVar[bool] = False
+    __dataclass_fields__: ClassVar[dict[str, "Field[Any]"]]
+
+    def __init__(self, **given: Any) -> None:
+        defaults = _defaults(type(self))  # type: ignore[arg-type]  # likewise
+        values = defaults | given
+        if len(values) > len(defaults):
+            raise TypeError(f"{type(self).__name__} has no argument {min(given.keys() - defaults.keys())!r}")
+        if lacking := [name for name, value in values.items() if value is MISSING]:
+            raise TypeError(f"{type(self).__name__} needs {lacking[0]!r}")
+        self.__dict__.update(values)
+        self.__post_init__()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise FrozenInstanceError(f"cannot assign to field {name!r}")
+
+    def __delattr__(self, name: str) -> None:
+        raise FrozenInstanceError(f"cannot delete field {name!r}")
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other._compared() == self._compared()
+
+    def __hash__(self) -> int:
+        return hash((type(self), *self._compared()))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
+
+    def _compared(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, each.name) for each in fields(self) if each.compare)
 
     def __post_init__(self) -> None:
-        for name, reader, may_be_none in readers(type(self)):  # type: ignore[arg-type]  # mypy takes the class for an instance
+        for name, reader, may_be_none in readers(type(self)):  # type: ignore[arg-type]  # takes the class for an instance
             value = getattr(self, name)
             if value is not None or not may_be_none:
                 object.__setattr__(self, name, reader(name, value))
@@ -124,6 +163,12 @@ class Request(Generic[T]):
         """Return the arguments that differ from their defaults, as JSON has them."""
         values = {each.name: (getattr(self, each.name), each.default) for each in fields(self) if each.init}
         return {name: plain(value) for name, (value, default) in values.items() if value is not default}
+
+
+@cache
+def _defaults(kind: Any) -> dict[str, Any]:
+    """Return the default of each argument of a type of request: MISSING where it must be given."""
+    return {each.name: each.default for each in fields(kind)}
 
 
 @cache
@@ -175,7 +220,7 @@ class Narrowing(Bounds, total=False):
     key_prefix: str | None
 
 
-@dataclass(frozen=True, kw_only=True)
+@_request
 class Narrowed(Request[T]):
     """A request about records that pass a filter; see `Narrowing` for the arguments."""
 
@@ -214,7 +259,7 @@ class Narrowed(Request[T]):
         return {}
 
 
-@dataclass(frozen=True, kw_only=True)
+@_request
 class _Timed(Narrowed[T]):
     """A request that may be about what was known at another time."""
 
@@ -230,7 +275,7 @@ class _Timed(Narrowed[T]):
 # --- writing -------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
+@_request
 class Remember(Request[list[Record]]):
     """Store records, all or none; see `Memory.remember`."""
 
@@ -241,7 +286,7 @@ class Remember(Request[list[Record]]):
     forgetting: Annotated[tuple[str, ...], read.handles] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
+@_request
 class Revise(Request[Record]):
     """Change the fields given; see `Memory.revise`."""
 
@@ -269,7 +314,7 @@ class Revise(Request[Record]):
         return {name: value for name in names if (value := getattr(self, name)) is not None}
 
 
-@dataclass(frozen=True, kw_only=True)
+@_request
 class Rate(Request[Record]):
     """Give a record feedback, or take it back; see `Memory.rate`."""
 
@@ -280,7 +325,7 @@ class Rate(Request[Record]):
     source: Annotated[str | None, read.text] = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@_request
 class Forget(Narrowed[int]):
     """Delete records; see `Memory.forget`."""
 
@@ -298,7 +343,7 @@ class Forget(Narrowed[int]):
         return {"ids": self.ids or None, "superseded": True}
 
 
-@dataclass(frozen=True, kw_only=True)
+@_request
 class Purge(Request[int]):
     """Delete everything of a user; see `Memory.purge`."""
 
@@ -324,7 +369,7 @@ class Purge(Request[int]):
         return narrowed
 
 
-@dataclass(frozen=True, kw_only=True)
+@_request
 class Restore(Request[LoadReport]):
     """Store whole records as they are, unless their id is there; see `Memory.restore`."""
 
@@ -336,7 +381,7 @@ class Restore(Request[LoadReport]):
 # --- reading -------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
+@_request
 class Recall(Narrowed[list[Hit]]):
     """Find the records that matter to a query; see `Memory.recall`."""
 
@@ -356,7 +401,7 @@ class Recall(Narrowed[list[Hit]]):
         return {"as_of": self.as_of}
 
 
-@dataclass(frozen=True, kw_only=True)
+@_request
 class Context(Narrowed[results.Context]):
     """Return what to put into an agent's prompt; see `Memory.context`."""
 
@@ -374,7 +419,7 @@ class Context(Narrowed[results.Context]):
     shared: Annotated[bool, read.flag] = False
 
 
-@dataclass(frozen=True, kw_only=True)
+@_request
 class Recent(Narrowed[list[Record]]):
     """Return the newest records; see `Memory.recent`."""
 
@@ -383,7 +428,7 @@ class Recent(Narrowed[list[Record]]):
     shared: Annotated[bool, read.flag] = False
 
 
-@dataclass(frozen=True, kw_only=True)
+@_request
 class Lookup(Request["Record | None"]):
     """Return the record with a key; see `Memory.lookup`."""
 
@@ -393,7 +438,7 @@ class Lookup(Request["Record | None"]):
     shared: Annotated[bool, read.flag] = False
 
 
-@dataclass(frozen=True, kw_only=True)
+@_request
 class Get(Request["Record | None"]):
     """Return the record with an id; see `Memory.get`."""
 
@@ -401,7 +446,7 @@ class Get(Request["Record | None"]):
     id: Annotated[Id, read.handle]
 
 
-@dataclass(frozen=True, kw_only=True)
+@_request
 class Find(Request[list[Record]]):
     """Return records by id, whosoever they are; see `Memory.find`."""
 
@@ -410,7 +455,7 @@ class Find(Request[list[Record]]):
     everyone: Annotated[bool, read.flag] = False
 
 
-@dataclass(frozen=True, kw_only=True)
+@_request
 class Browse(_Timed[Page]):
     """Return one page of records; see `Memory.browse`."""
 
@@ -420,14 +465,14 @@ class Browse(_Timed[Page]):
     cursor: Annotated[str | None, read.text] = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@_request
 class Count(_Timed[int]):
     """Return how many records there are; see `Memory.count`."""
 
     verb = "count"
 
 
-@dataclass(frozen=True, kw_only=True)
+@_request
 class History(Request[list[Change]]):
     """Return every change of a record; see `Memory.history`."""
 
@@ -435,7 +480,7 @@ class History(Request[list[Change]]):
     id: Annotated[Id, read.handle]
 
 
-@dataclass(frozen=True, kw_only=True)
+@_request
 class Vectors(Request[dict[str, Any]]):
     """Return the embeddings of records; see `Memory.vectors`."""
 
@@ -443,7 +488,7 @@ class Vectors(Request[dict[str, Any]]):
     ids: Annotated[tuple[str, ...], read.handles]
 
 
-@dataclass(frozen=True, kw_only=True)
+@_request
 class Traces(Request[results.TracePage]):
     """Return one page of the traces that are kept; see `Memory.traces`."""
 
@@ -466,7 +511,7 @@ class Traces(Request[results.TracePage]):
         )  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
+@_request
 class Users(Request["dict[str | None, int]"]):
     """Return the users of the tenant; see `Memory.users`."""
 
@@ -476,7 +521,7 @@ class Users(Request["dict[str | None, int]"]):
 # --- upkeep --------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
+@_request
 class Backup(Request[Path]):
     """Copy the whole store; see `Memory.backup`."""
 
@@ -496,7 +541,7 @@ class Backup(Request[Path]):
         object.__setattr__(self, "target", target)
 
 
-@dataclass(frozen=True, kw_only=True)
+@_request
 class Audit(Request[list[AuditEntry]]):
     """Return entries of the audit log; see `Memory.audit`."""
 
@@ -505,21 +550,21 @@ class Audit(Request[list[AuditEntry]]):
     limit: Annotated[int, read.limit] = 1000
 
 
-@dataclass(frozen=True, kw_only=True)
+@_request
 class Checkpoint(Request[dict[str, Any]]):
     """Return where the audit log ends, signed; see `Memory.checkpoint`."""
 
     verb = "checkpoint"
 
 
-@dataclass(frozen=True, kw_only=True)
+@_request
 class Check(Request[list[str]]):
     """Look for damage; see `Memory.check`."""
 
     verb = "check"
 
 
-@dataclass(frozen=True, kw_only=True)
+@_request
 class Reindex(Request[int]):
     """Embed every record anew; see `Memory.reindex`."""
 

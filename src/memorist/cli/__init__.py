@@ -1,5 +1,6 @@
 """The command ``memorist``: each subcommand is one call of a verb."""
 
+import gc
 import sys
 
 from memorist import __version__
@@ -9,6 +10,7 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command line."""
+    gc.set_threshold(100_000)  # to look for garbage in what is imported takes a tenth of a short command
     if sys.argv[1:2] == ["hook"] and not {"-h", "--help"} & {*sys.argv}:
         from memorist.cli.hooks.run import run  # an agent waits for it: no library is loaded for it here
 

@@ -6,14 +6,13 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, TypeVar
 
-from memorist import requests
+from memorist import requests, results
 from memorist.audit import acting
 from memorist.config import Settings
 from memorist.embedders import OnnxEmbedder
 from memorist.engine import auditing, reading, upkeep, writing
 from memorist.engine.base import Engine
 from memorist.engine.core import Core
-from memorist.engine.telling import told
 from memorist.engine.traces import Tracer, traces
 from memorist.errors import ClosedError, EmbedderError, embedder_mismatch
 from memorist.observing import door
@@ -33,9 +32,7 @@ _HANDLERS: Mapping[type[Request[Any]], Callable[[Core, Scope, Any], Awaitable[An
     requests.Purge: writing.purge,
     requests.Restore: writing.restore,
     requests.Recall: reading.recall,
-    requests.Context: lambda core, scope, request: told(
-        partial(_answer, core, scope), request, core.clock, partial(reading.standing, core, scope)
-    ),
+    requests.Context: lambda core, scope, request: _context(core, scope, request),
     requests.Recent: reading.recent,
     requests.Lookup: reading.lookup,
     requests.Get: reading.get,
@@ -52,6 +49,12 @@ _HANDLERS: Mapping[type[Request[Any]], Callable[[Core, Scope, Any], Awaitable[An
     requests.Audit: auditing.entries,
     requests.Checkpoint: auditing.checkpoint,
 }
+
+
+async def _context(core: Core, scope: Scope, request: requests.Context) -> results.Context:
+    from memorist.engine.telling import told  # here, because a recall needs nothing of it
+
+    return await told(partial(_answer, core, scope), request, core.clock, partial(reading.standing, core, scope))
 
 
 def _answer(core: Core, scope: Scope, request: Request[Any]) -> Awaitable[Any]:
