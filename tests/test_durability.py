@@ -25,7 +25,6 @@ from memorist.errors import (
 )
 from memorist.memory import Memory
 from memorist.records import Draft
-from memorist.stores.sqlite import SQLiteStore
 from memorist.stores.sqlite.schema import MIGRATIONS, migrate
 from opening import KEY, connect_to, plain_only
 
@@ -145,13 +144,17 @@ async def test_a_removal_that_does_not_fit_removes_nothing(path: Path) -> None:
     assert sound(path)
 
 
-async def test_a_database_that_is_full(path: Path) -> None:
+async def test_a_database_that_is_full(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    connections: list[apsw.Connection] = []
+    monkeypatch.setattr(apsw, "connection_hooks", [connections.append])
+
+    def grow_by(pages: int) -> None:
+        for each in connections:
+            each.pragma("max_page_count", each.pragma("page_count") + pages)
+
     async with open_memory(path) as memory:
         await memory.remember("Tea")
-        store = core_of(memory).store
-        assert isinstance(store, SQLiteStore)
-        pages = await store._write(lambda connection: connection.pragma("page_count"))
-        await store._write(lambda connection: connection.pragma("max_page_count", pages + 20))
+        grow_by(20)
         stored = ["Tea"]
         with pytest.raises(StoreFullError):
             while True:
@@ -163,7 +166,7 @@ async def test_a_database_that_is_full(path: Path) -> None:
         assert all(isinstance(outcome, StoreFullError) for outcome in outcomes[:3])
         stored += ["Milk"] * (not isinstance(outcomes[3], BaseException))
         assert await memory.count() == len(stored)
-        await store._write(lambda connection: connection.pragma("max_page_count", 2**31))
+        grow_by(10_000)
         await memory.remember("More tea")
         assert await memory.count() == len(stored) + 1
     assert sound(path)
