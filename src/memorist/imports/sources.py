@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -25,6 +26,9 @@ _T = TypeVar("_T")
 _Zipped: TypeAlias = tuple[zipfile.ZipFile, zipfile.ZipInfo]
 _HEAD = 1 << 16
 _LONGEST_LINE = 100_000_000
+_NO_TEXT = re.compile("[\0-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+_MOST_CONTROLS = 0.02
+"""The share of control characters above which a file is no text."""
 _LONGEST_FIRST = 10_000_000
 """Most characters of a first line by which it is seen that each has a value."""
 
@@ -99,6 +103,7 @@ class Source:
 
     def _found(self, place: Path) -> list[Part]:
         if place.is_dir():
+            os.scandir(place).close()  # raises where it may not be read
             files = (each for each in sorted(place.rglob("*")) if each.is_file())
             named = ((each.relative_to(place).as_posix(), each) for each in files)
             return [part for name, file in named if not _is_hidden(name) for part in self._inside(name, file)]
@@ -193,7 +198,8 @@ class Part:
     @cached_property
     def beginning(self) -> str:
         """The first 64 KiB as text, "" for what is none."""
-        return "" if b"\0\0\0" in self.head else decode(self.head)
+        text = "" if b"\0\0\0" in self.head else decode(self.head)
+        return "" if len(_NO_TEXT.findall(text)) > len(text) * _MOST_CONTROLS else text
 
     @cached_property
     def json(self) -> tuple[str, frozenset[str]]:

@@ -89,9 +89,27 @@ def find(source: Source, format: str | None = None) -> Found:
         else:
             known.append((reader, part))
     if not known:
-        wanted = "a known format" if format is None else f"the format {format}"
-        raise FormatError(f"{source.name} is not of {wanted}; give --as FORMAT where you know it: {_names()}")
+        raise FormatError(_why_none(source, format))
     return Found(known, unknown)
+
+
+def _why_none(source: Source, format: str | None) -> str:
+    """Return why nothing in a source can be read.
+
+    Raises:
+        FormatError: its only file cannot be opened.
+    """
+    if not any(part.size for part in source.parts):
+        return f"{source.name} is empty"
+    if len(source.parts) == 1:
+        try:
+            assert source.parts[0].head
+        except FormatError as error:
+            raise FormatError(f"{source.name}: {error}") from error
+    if any(part.pure.suffix.lower() == ".zip" for part in source.parts):
+        return f"{source.name} holds a zip that cannot be opened there; unpack it, and give what is in it"
+    wanted = "a known format" if format is None else f"the format {format}"
+    return f"{source.name} is not of {wanted}; give --as FORMAT where you know it: {_names()}"
 
 
 def survey(

@@ -5,8 +5,9 @@ the other columns hold becomes metadata.
 """
 
 import csv
+import re
 from collections.abc import Iterator, Mapping
-from itertools import chain
+from contextlib import suppress
 from typing import TextIO
 
 from memorist.errors import FormatError
@@ -33,11 +34,14 @@ _USUAL: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "message_id", "uuid"),
 }
 _LONGEST = 10_000_000
+_QUOTED = re.compile(r'"[^"]*"')
+_SAID = re.compile(r"sep=(.)")
+"""What Excel writes above a table."""
 
 
 def recognise(part: Part) -> bool:
-    """Whether a file is named as a table."""
-    return part.pure.suffix.lower() in _SUFFIXES
+    """Whether a text is named as a table."""
+    return part.pure.suffix.lower() in _SUFFIXES and bool(part.beginning)
 
 
 def read(part: Part, options: Options) -> Iterator[Item | Bad]:
@@ -93,19 +97,35 @@ def _columns(part: Part, header: list[str], options: Options) -> dict[str, str]:
 def _opened(part: Part, stream: TextIO) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
     """Return the header, and the rows with the numbers of their lines."""
     first = stream.readline(_LONGEST)
+    above = 0
+    if said := _SAID.fullmatch(first.strip()):
+        first, above = stream.readline(_LONGEST), 1
     tabs = part.pure.suffix.lower() in _SUFFIXES[1:]
-    delimiter = "\t" if tabs else max(",;\t|", key=first.count)
+    unquoted = _QUOTED.sub("", first)
+    delimiter = said[1] if said else "\t" if tabs else max(",;\t|", key=unquoted.count)
     csv.field_size_limit(_LONGEST)
-    reader = csv.reader(chain([first], stream), delimiter=delimiter)
+    ended = False
+
+    def lines() -> Iterator[str]:
+        nonlocal ended
+        yield first
+        yield from stream
+        ended = True
+
+    reader = csv.reader(lines(), delimiter=delimiter)
     header = next(reader, [])
 
     def rows() -> Iterator[tuple[int, list[str]]]:
+        begun = reader.line_num + 1
         try:
             for row in reader:
+                if ended:  # a row wants a line beyond the last only for the end of a quote
+                    raise FormatError(f"not a table from line {above + begun} on: a quote opened there never ends")
                 if any(map(str.strip, row)):
-                    yield reader.line_num, row
+                    yield above + reader.line_num, row
+                begun = reader.line_num + 1
         except csv.Error as error:
-            raise FormatError(f"not a table at line {reader.line_num}: {error}") from error
+            raise FormatError(f"not a table at line {above + reader.line_num}: {error}") from error
 
     return header, rows()
 
@@ -114,9 +134,10 @@ def _dates(part: Part, column: str) -> Iterator[tuple[int, int, int]]:
     with part.text() as stream:
         header, rows = _opened(part, stream)
         place = header.index(column)
-        for _, row in rows:
-            if len(row) > place and (numbers := numbers_of(row[place].strip())) is not None:
-                yield numbers
+        with suppress(FormatError):  # told when the rows are read
+            for _, row in rows:
+                if len(row) > place and (numbers := numbers_of(row[place].strip())) is not None:
+                    yield numbers
 
 
 READER = Reader("table", "Table", recognise, read)

@@ -127,7 +127,7 @@ class Job:
             except ColumnsError as error:
                 self.state, self.problem, self.columns = "waiting", str(error).partition("; ")[0], error.columns
             except MemoristError as error:
-                self.state, self.problem = "waiting", str(error)
+                self.state, self.problem = "waiting", str(error).partition("; give --as")[0]
             except Exception:
                 log.exception("an import failed")
                 self.state, self.problem = "waiting", "the server met an error of its own, which its log tells"
