@@ -99,6 +99,9 @@ def unit_rows(rows: ArrayLike, count: int, dimensions: int, name: str) -> Vector
         )
     if matrix.shape[1] == 0 or (dimensions and matrix.shape[1] != dimensions):
         raise EmbedderError(f"{name} returned vectors of {matrix.shape[1]} dimensions, expected {dimensions or 'some'}")
+    squares = np.einsum("ij,ij->i", matrix, matrix)
+    if np.abs(squares - 1).max() < _UNIT_TOLERANCE:
+        return np.asarray(matrix, dtype=np.float32)  # to the bit what it was, however often it is checked
     finite = np.isfinite(matrix).all(axis=1)
     if not finite.all():
         raise EmbedderError(f"{name} returned NaN or infinity for text {int(np.argmin(finite))} of {count}")
@@ -107,8 +110,6 @@ def unit_rows(rows: ArrayLike, count: int, dimensions: int, name: str) -> Vector
     if not peak.all():
         raise EmbedderError(f"{name} returned an all-zero vector for text {int(np.argmin(peak))} of {count}")
     lengths = peak * np.linalg.norm(matrix / peak, axis=1, keepdims=True)
-    if np.abs(lengths - 1).max() < _UNIT_TOLERANCE:
-        return np.asarray(matrix, dtype=np.float32)  # to the bit what it was, however often it is checked
     return np.asarray(matrix / peak / (lengths / peak), dtype=np.float32)
 
 

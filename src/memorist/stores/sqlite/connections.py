@@ -4,6 +4,7 @@ Each durable commit costs a flush of the disk. The writer takes all waiting jobs
 savepoint, and commits them together, so that concurrent writes share one flush.
 """
 
+import asyncio
 import os
 import queue
 import threading
@@ -36,6 +37,7 @@ from memorist.stores.sqlite.schema import check, configure, migrate
 __all__ = ["Connections", "TooLong", "patiently", "translated"]
 
 _T = TypeVar("_T")
+_F = TypeVar("_F", bound="Future[Any] | asyncio.Future[Any]")
 _Work = Callable[[apsw.Connection], _T]
 _READERS = 4
 _LOG_PAGES = 1000
@@ -56,14 +58,32 @@ class TooLong(Exception):
 @dataclass(frozen=True, slots=True)
 class _Job:
     work: _Work[Any]
-    result: "Future[Any]"
+    result: "Future[Any] | asyncio.Future[Any]"
     alone: bool
+
+    def start(self) -> bool:
+        """Return whether the caller still waits; a job that was started is carried out, whatever the caller does."""
+        if isinstance(self.result, Future):
+            return self.result.set_running_or_notify_cancel()
+        return not self.result.cancelled()
+
+    def settle(self, value: Any, failure: BaseException | None) -> None:
+        """Give the caller the value or the failure, on the caller's event loop if it has one."""
+        if isinstance(self.result, asyncio.Future) and self.result.done():
+            return
+        if failure is None:
+            self.result.set_result(value)
+        else:
+            self.result.set_exception(failure)
+
+
+_Outcome = tuple[_Job, Any, BaseException | None]
 
 
 class Connections:
     """The connections to the file at `path`, or to a database in this process's memory if it is None.
 
-    `read` runs on the caller's thread, `submit_read` on a worker's, `submit_write` on the writer's.
+    `read` runs on the caller's thread, `submit_read` on a worker's, `write` on the writer's.
     """
 
     def __init__(self, path: Path | None, busy_timeout: float, key: Key | None = None) -> None:
@@ -111,7 +131,7 @@ class Connections:
             TooLong: the read takes SQLite more than `most_seconds`, if that is given.
         """
         if self.path is None:
-            return self.submit_write(work).result()
+            return self.submit_read(work).result()
         self._check_open()
         with translated(self.path):
             try:
@@ -135,19 +155,22 @@ class Connections:
     def submit_read(self, work: _Work[_T]) -> "Future[_T]":
         """Run a read on a worker thread."""
         if self.path is None:
-            return self.submit_write(work)
+            return self._submit(work, Future())
         self._check_open()
         try:
             return self._workers.submit(self.read, work)
         except RuntimeError as error:
             raise ClosedError("the store is closed") from error
 
-    def submit_write(self, work: _Work[_T], *, alone: bool = False) -> "Future[_T]":
-        """Run a write inside a transaction; the future is done when the commit is on disk.
+    async def write(self, work: _Work[_T], *, alone: bool = False) -> _T:
+        """Run a write inside a transaction, and return its result when the commit is on disk.
 
         `alone` runs it outside of any transaction, as some of SQLite's statements require.
         """
-        result: Future[_T] = Future()
+        result: asyncio.Future[_T] = asyncio.get_running_loop().create_future()
+        return await self._submit(work, result, alone=alone)
+
+    def _submit(self, work: _Work[_T], result: _F, *, alone: bool = False) -> _F:
         self._check_open()
         with self._gate:
             if self._closed:
@@ -188,7 +211,7 @@ class Connections:
                 self._commit(shared)
             for each in batch:
                 if each.alone:
-                    self._settle(each, each.work)
+                    self._run_alone(each)
             self._checkpoint()
             if last:
                 return
@@ -227,22 +250,19 @@ class Connections:
 
     def _commit(self, jobs: list[_Job]) -> None:
         """Carry out all jobs in one transaction. Only the changes of a job that raises are rolled back."""
-        jobs = [job for job in jobs if job.result.set_running_or_notify_cancel()]  # now uncancellable
+        jobs = [job for job in jobs if job.start()]
         try:
             with translated(self.path):
                 self._writing.execute("BEGIN IMMEDIATE")
-                outcomes = [(job, *self._attempt(job)) for job in jobs]
+                if len(jobs) == 1:  # what it did is rolled back with the transaction
+                    outcomes: list[_Outcome] = [(jobs[0], jobs[0].work(self._writing), None)]
+                else:
+                    outcomes = [(job, *self._attempt(job)) for job in jobs]
                 self._writing.execute("COMMIT")
         except BaseException as error:
             self._roll_back()
-            for job in jobs:
-                job.result.set_exception(error)
-            return
-        for job, value, failure in outcomes:
-            if failure is None:
-                job.result.set_result(value)
-            else:
-                job.result.set_exception(failure)
+            outcomes = [(job, None, error) for job in jobs]
+        _answer(outcomes)
 
     def _attempt(self, job: _Job) -> tuple[Any, BaseException | None]:
         self._writing.execute("SAVEPOINT job")
@@ -257,23 +277,41 @@ class Connections:
         self._writing.execute("RELEASE job")
         return value, None
 
-    def _settle(self, job: _Job, work: _Work[Any]) -> None:
-        if not job.result.set_running_or_notify_cancel():
+    def _run_alone(self, job: _Job) -> None:
+        if not job.start():
             return
+        value, failure = None, None
         try:
             with translated(self.path):
-                value = work(self._writing)
+                value = job.work(self._writing)
         except BaseException as error:
             self._roll_back()
-            job.result.set_exception(error)
-        else:
-            job.result.set_result(value)
+            failure = error
+        _answer([(job, value, failure)])
 
     def _roll_back(self) -> None:
         """Roll the transaction back, if SQLite has not done so itself. The writer must survive any failure."""
         with suppress(apsw.Error):
             if self._writing.in_transaction:
                 self._writing.execute("ROLLBACK")
+
+
+def _answer(outcomes: list[_Outcome]) -> None:
+    """Answer the callers; each event loop is woken once, however many of its callers shared the commit."""
+    loops: dict[asyncio.AbstractEventLoop, list[_Outcome]] = {}
+    for job, value, failure in outcomes:
+        if isinstance(job.result, Future):
+            job.settle(value, failure)
+        else:
+            loops.setdefault(job.result.get_loop(), []).append((job, value, failure))
+    for loop, some in loops.items():
+        with suppress(RuntimeError):  # the loop was closed, and nobody waits
+            loop.call_soon_threadsafe(_settle, some)
+
+
+def _settle(outcomes: list[_Outcome]) -> None:
+    for job, value, failure in outcomes:
+        job.settle(value, failure)
 
 
 def patiently(attempt: Callable[[], _T], seconds: float) -> _T:

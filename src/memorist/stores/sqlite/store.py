@@ -113,7 +113,7 @@ class SQLiteStore(Store):
         return await asyncio.wrap_future(self._connections.submit_read(work))
 
     async def _write(self, work: Callable[[apsw.Connection], _T], *, alone: bool = False) -> _T:
-        return await asyncio.wrap_future(self._connections.submit_write(work, alone=alone))
+        return await self._connections.write(work, alone=alone)
 
     async def open(self) -> None:
         await to_the_end(self._connect)
