@@ -16,6 +16,8 @@ __all__ = [
     "CLI",
     "CONSOLE",
     "HOOK",
+    "IMPORT",
+    "LEVELS",
     "MCP",
     "NOBODY",
     "OPERATOR_CONSOLE",
@@ -32,7 +34,8 @@ __all__ = [
 ]
 
 Trust: TypeAlias = Literal["low", "medium", "high"]
-_LEVELS: tuple[Trust, ...] = get_args(Trust)
+LEVELS: tuple[Trust, ...] = get_args(Trust)
+"""From the least on."""
 MAX_SOURCES = 1000
 """Most records that one is derived from."""
 
@@ -145,8 +148,9 @@ PYTHON = Door("python")
 CLI = Door("cli", Author.OPERATOR)
 REST = Door("rest", claims=~Author.OPERATOR)
 HOOK = Door("hook", claims=~Author.OPERATOR)
-CONSOLE = Door("console", claims=Author.USER, traced=False)
-OPERATOR_CONSOLE = Door("console", Author.OPERATOR, Author.USER | Author.OPERATOR, traced=False)
+IMPORT = Door("import", Author.IMPORT)
+CONSOLE = Door("console", claims=~Author.OPERATOR, traced=False)
+OPERATOR_CONSOLE = Door("console", Author.OPERATOR, traced=False)
 MCP = Door("mcp", Author.ASSISTANT, ~(Author.USER | Author.OPERATOR))
 
 
@@ -231,13 +235,13 @@ class TrustRules:
     def __post_init__(self) -> None:
         given = {}
         for name, level in self.levels.items():
-            if name not in _BY_NAME or level not in _LEVELS:
+            if name not in _BY_NAME or level not in LEVELS:
                 raise InvalidInputError(
                     f"trust in {shown(name)} is {shown(level)}; there are the authors {', '.join(_BY_NAME)} "
-                    f"and the levels {', '.join(_LEVELS)}"
+                    f"and the levels {', '.join(LEVELS)}"
                 )
             given[_BY_NAME[name]] = level
-        levels = {author: _LEVELS.index(level) for author, level in {**_DEFAULT, **given}.items()}
+        levels = {author: LEVELS.index(level) for author, level in {**_DEFAULT, **given}.items()}
         object.__setattr__(self, "_of", levels)
 
     def of(self, authors: Author, reader: str | None) -> Trust:
@@ -249,11 +253,11 @@ class TrustRules:
                 is a peer.
         """
         counted = [self._of[each] for each in authors if reader is not None or each is not Author.PEER]
-        return _LEVELS[min(counted, default=0)]
+        return LEVELS[min(counted, default=0)]
 
     def below(self, least: Trust, reader: str | None) -> Author:
         """Return the authors whom a reader trusts less than `least`; see `of`."""
-        level, below = _LEVELS.index(least), NOBODY
+        level, below = LEVELS.index(least), NOBODY
         for author, trust in self._of.items():
             if trust < level and (reader is not None or author is not Author.PEER):
                 below |= author

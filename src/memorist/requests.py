@@ -50,6 +50,7 @@ __all__ = [
     "Checkpoint",
     "Context",
     "Count",
+    "Derived",
     "Find",
     "Forget",
     "Get",
@@ -74,6 +75,7 @@ __all__ = [
     "Users",
     "Vectors",
     "Where",
+    "Why",
 ]
 
 T = TypeVar("T")
@@ -333,6 +335,7 @@ class Forget(Narrowed[int]):
     writes = True
     ids: Annotated[tuple[str, ...], read.handles] = ()
     source: Annotated[str | None, read.text] = None
+    derived: Annotated[bool, read.flag] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -478,6 +481,30 @@ class History(Request[list[Change]]):
 
     verb = "history"
     id: Annotated[Id, read.handle]
+
+
+@_request
+class Why(Request[results.Provenance]):
+    """Return where a record comes from; see `Memory.why`."""
+
+    verb = "why"
+    id: Annotated[Id, read.handle]
+
+
+@_request
+class Derived(Narrowed[results.Derived]):
+    """Return what was drawn from records; see `Memory.derived`."""
+
+    verb = "derived"
+    ids: Annotated[tuple[str, ...], read.handles] = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.ids and not self.is_narrowed:
+            raise InvalidInputError("name ids or a filter")
+
+    def _more(self) -> dict[str, Any]:
+        return {"ids": self.ids or None, "superseded": True}
 
 
 @_request

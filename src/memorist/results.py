@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
+from memorist.origins import Trust
 from memorist.records import Record
 from memorist.scope import Scope
 from memorist.times import iso, parse_time
@@ -14,6 +15,59 @@ __all__ = ["Context", "ContextItem", "Trace", "TracePage", "TracedHit", "Why"]
 Why: TypeAlias = Literal["topic", "pinned", "standing", "recalled", "asked", "earlier"]
 """Why a record stands in a context: its topic was asked for, it was pinned, it holds in every turn, it was
 recalled, it asks what a recalled message answers, or it held before a recalled fact."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A record that another comes from.
+
+    Attributes:
+        record: the record.
+        trust: how far it is trusted, by the operator's rules.
+        depth: how many derivations lie between the two; 0 for the record asked about.
+    """
+
+    record: Record
+    trust: Trust
+    depth: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {"record": self.record.to_dict(), "trust": self.trust, "depth": self.depth}
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where a record comes from.
+
+    Attributes:
+        sources: the record itself, then those it was derived from, then those these were derived from, and so on.
+        missing: the ids of sources that are not there any more.
+    """
+
+    sources: tuple[Source, ...] = ()
+    missing: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {"sources": [each.to_dict() for each in self.sources], "missing": list(self.missing)}
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """What was derived from some records.
+
+    Attributes:
+        alone: what was drawn from them alone, directly or not.
+        partly: what also rests on other records.
+    """
+
+    alone: tuple[Record, ...] = ()
+    partly: tuple[Record, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {name: [each.to_dict() for each in getattr(self, name)] for name in ("alone", "partly")}
 
 
 @dataclass(frozen=True, slots=True)

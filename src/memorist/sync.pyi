@@ -18,7 +18,7 @@ from memorist.lines import LoadReport
 from memorist.origins import AuthorLike
 from memorist.records import Change, Draft, Fields, Hit, Kind, Order, Page, Record, Sources
 from memorist.requests import Id, IfExists, Mode, Narrowing, Request
-from memorist.results import Context, TracePage
+from memorist.results import Context, Derived, Provenance, TracePage
 from memorist.scope import Scope
 from memorist.times import Clock, TimeLike
 from memorist.verbs import T
@@ -664,7 +664,7 @@ class Memory:
         """
         ...
 
-    def forget(self, *ids: Id, source: str | None = None, **narrowing: Unpack[Narrowing]) -> int:
+    def forget(self, *ids: Id, source: str | None = None, derived: bool = False, **narrowing: Unpack[Narrowing]) -> int:
         """Delete the records named, or all that pass the filter, superseded ones included.
 
         Their texts leave the history too; that they were forgotten, when and by whom, stays.
@@ -672,6 +672,8 @@ class Memory:
         Args:
             *ids: ids of records, or the records. Unknown ids are ignored.
             source: who or what says so, kept in the history.
+            derived: also forget what was drawn from these records alone. What rests on other records, too, stays, and
+                its `origin.lost` counts what it lost. `Memory.derived` says before what this would touch.
             **narrowing: which records; see `Narrowing`.
 
         Returns:
@@ -944,6 +946,27 @@ class Memory:
 
         Raises:
             ScopeError: `everyone` behind a user's wall.
+        """
+        ...
+
+    def why(self, id: Id) -> Provenance:
+        """Return where a record comes from: itself, what it was derived from, and so on to the first message.
+
+        It is empty where there is no such record.
+        """
+        ...
+
+    def derived(self, *ids: Id, **narrowing: Unpack[Narrowing]) -> Derived:
+        """Return what was derived from the records named, or from all that pass the filter.
+
+        This is what `forget` with `derived=True` would forget with them, and what it would mark.
+
+        Args:
+            *ids: ids of records, or the records. Unknown ids are ignored.
+            **narrowing: which records; see `Narrowing`.
+
+        Raises:
+            InvalidInputError: neither ids nor a filter is given.
         """
         ...
 

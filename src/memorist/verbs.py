@@ -13,7 +13,7 @@ from memorist.lines import LoadReport
 from memorist.origins import AuthorLike
 from memorist.records import Change, Draft, Fields, Hit, Kind, Order, Page, Record
 from memorist.requests import Id, IfExists, Mode, Narrowing, Request
-from memorist.results import Context, TracePage
+from memorist.results import Context, Derived, Provenance, TracePage
 from memorist.scope import Scope
 from memorist.times import Clock, TimeLike
 
@@ -189,7 +189,9 @@ class Verbs:
         """
         return await self.ask(requests.Rate(id=id, rating=rating, source=source))
 
-    async def forget(self, *ids: Id, source: str | None = None, **narrowing: Unpack[Narrowing]) -> int:
+    async def forget(
+        self, *ids: Id, source: str | None = None, derived: bool = False, **narrowing: Unpack[Narrowing]
+    ) -> int:
         """Delete the records named, or all that pass the filter, superseded ones included.
 
         Their texts leave the history too; that they were forgotten, when and by whom, stays.
@@ -197,6 +199,8 @@ class Verbs:
         Args:
             *ids: ids of records, or the records. Unknown ids are ignored.
             source: who or what says so, kept in the history.
+            derived: also forget what was drawn from these records alone. What rests on other records, too, stays, and
+                its `origin.lost` counts what it lost. `Memory.derived` says before what this would touch.
             **narrowing: which records; see `Narrowing`.
 
         Returns:
@@ -205,7 +209,7 @@ class Verbs:
         Raises:
             InvalidInputError: neither ids nor a filter is given; `purge` deletes a whole scope.
         """
-        return await self.ask(requests.Forget.of({"ids": ids, "source": source, **narrowing}))
+        return await self.ask(requests.Forget.of({"ids": ids, "source": source, "derived": derived, **narrowing}))
 
     async def purge(self, *, user: str | None = None, shared: bool = False) -> int:
         """Delete everything of a user, history, name and tokens included, and leave no byte of it in the store.
@@ -508,6 +512,27 @@ class Verbs:
             everyone=everyone,
         )  # fmt: skip
         return await self.ask(request)
+
+    async def why(self, id: Id) -> Provenance:
+        """Return where a record comes from: itself, what it was derived from, and so on to the first message.
+
+        It is empty where there is no such record.
+        """
+        return await self.ask(requests.Why(id=id))
+
+    async def derived(self, *ids: Id, **narrowing: Unpack[Narrowing]) -> Derived:
+        """Return what was derived from the records named, or from all that pass the filter.
+
+        This is what `forget` with `derived=True` would forget with them, and what it would mark.
+
+        Args:
+            *ids: ids of records, or the records. Unknown ids are ignored.
+            **narrowing: which records; see `Narrowing`.
+
+        Raises:
+            InvalidInputError: neither ids nor a filter is given.
+        """
+        return await self.ask(requests.Derived.of({"ids": ids, **narrowing}))
 
     # --- the whole -----------------------------------------------------------------------------------
 

@@ -9,11 +9,13 @@ from memorist.agents.turns import across_sessions
 from memorist.errors import InvalidInputError
 from memorist.framing import neutralise
 from memorist.memory import Memory
+from memorist.origins import Author
 from memorist.records import Record
 
 __all__ = ["memory_tools"]
 
 _SOURCE = "agent"
+_AUTHOR = Author.ASSISTANT
 
 
 def memory_tools(memory: Memory, *, only: Collection[str] | None = None) -> Toolbox:
@@ -55,11 +57,11 @@ class _CoreTools:
 
     async def add_memory(self, content: str, topic: str | None = None) -> dict[str, Any]:
         if topic is not None:
-            return {"id": (await self._memory.topics.set(topic, content, source=_SOURCE)).id}
-        return {"id": (await self._memory.notes.add(content, source=_SOURCE)).id}
+            return {"id": (await self._memory.topics.set(topic, content, source=_SOURCE, author=_AUTHOR)).id}
+        return {"id": (await self._memory.notes.add(content, source=_SOURCE, author=_AUTHOR)).id}
 
     async def update_memory(self, id: str, content: str) -> dict[str, Any]:
-        return {"id": (await self._memory.revise(id, content=content, source=_SOURCE)).id}
+        return {"id": (await self._memory.revise(id, content=content, source=_SOURCE, author=_AUTHOR)).id}
 
     async def delete_memory(self, id: str) -> dict[str, Any]:
         return {"id": id, "deleted": await self._memory.forget(id, source=_SOURCE) > 0}

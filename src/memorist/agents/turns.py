@@ -5,7 +5,9 @@ import logging
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
+from functools import reduce
 from hashlib import blake2b
+from operator import or_
 from typing import Any
 
 from memorist.agents.messages import AnyMessage, read_messages
@@ -15,6 +17,7 @@ from memorist.errors import EmbedderError, StoreError
 from memorist.framing import without_recalled
 from memorist.kinds import Message
 from memorist.memory import Memory
+from memorist.origins import NOBODY, Author, author_of_role, parse_authors
 from memorist.records import Record
 
 __all__ = ["across_sessions", "after_turn", "before_turn"]
@@ -98,6 +101,7 @@ async def after_turn(
     *,
     session: str | None = None,
     roles: Collection[str] = ("user", "assistant"),
+    told: Context | None = None,
 ) -> list[Record]:
     """Store the messages that the conversation does not have yet, and return their records.
 
@@ -113,6 +117,8 @@ async def after_turn(
         messages: in the form of OpenAI, Anthropic or LangChain, or as plain dictionaries.
         session: the conversation; by default the memory's own.
         roles: whose messages are stored.
+        told: what `before_turn` returned for this turn. The last answer is no more trusted than what it holds, nor is
+            any answer than the results of tools that stand before it in its turn.
 
     Returns:
         The records of the messages that were new, in order.
@@ -124,7 +130,7 @@ async def after_turn(
     talk = memory.conversation(session)
     said = [
         replace(each, content=text)
-        for each in read_messages(messages)
+        for each in _attributed(read_messages(messages), told)
         if each.role in roles and (text := without_recalled(each.content)).strip()
     ]
     if not said:
@@ -132,6 +138,25 @@ async def after_turn(
     new = _new(said, await talk.window(max(_LOOK_BACK, 2 * len(said))))
     stored = await talk.append(new) if new else []
     return [message.record for message in stored if message.record is not None]
+
+
+def _attributed(messages: Iterable[Message], told: Context | None) -> list[Message]:
+    """Return the messages, the assistant's with the authors of what it had read in its turn."""
+    found: list[Message] = []
+    read = NOBODY
+    for message in messages:
+        author = author_of_role(message.role)
+        if author in (Author.TOOL, Author.WEB):
+            read |= author
+        elif author is Author.USER:
+            read = NOBODY
+        elif author is Author.ASSISTANT and read and message.author is None:
+            message = replace(message, author=author | read)
+        found.append(message)
+    shown = reduce(or_, (item.record.origin.authors for item in (told.items if told else ())), NOBODY)
+    if found and found[-1].role == "assistant" and shown:
+        found[-1] = replace(found[-1], author=parse_authors(found[-1].author or Author.ASSISTANT) | shown)
+    return found
 
 
 def _new(said: Sequence[Message], stored: Sequence[Message]) -> list[Message]:

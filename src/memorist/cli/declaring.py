@@ -7,7 +7,7 @@ from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
 from types import UnionType
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, Union, get_args, get_origin
 
 import click
 
@@ -166,7 +166,7 @@ def parameters(function: Callable[..., None]) -> list[click.Parameter]:
 
 def _parameter(name: str, hint: Any, **default: Any) -> click.Parameter:
     kind = hint.__origin__
-    if get_origin(kind) is UnionType:
+    if get_origin(kind) in (Union, UnionType):
         [kind] = [each for each in get_args(kind) if each is not type(None)]
     several = get_origin(kind) is tuple
     made: click.Parameter = hint.__metadata__[0].made(

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import click
 
 from memorist.cli.declaring import Argument, Option
+from memorist.origins import Trust
 from memorist.records import Kind
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "Kinds",
     "Limit",
     "Metadata",
+    "MinTrust",
     "OneKind",
     "Session",
     "Shared",
@@ -77,6 +79,9 @@ Superseded: TypeAlias = Annotated[bool, Option("--superseded", help="Also those 
 Until: TypeAlias = Annotated[str | None, Option(help="Only before this time, likewise.")]
 Verified: TypeAlias = Annotated[
     bool | None, Option("--verified/--unverified", help="Only what someone has checked, or has not.")
+]
+MinTrust: TypeAlias = Annotated[
+    Trust | None, Option("--min-trust", help="Only what is trusted so far, by the rules of the settings.")
 ]
 Where: TypeAlias = Annotated[
     dict[str, Any] | None,

@@ -1,4 +1,4 @@
-"""Commands that read: recall, recent, browse, get, count, history."""
+"""Commands that read: recall, recent, browse, get, count, history, why."""
 
 from typing import Annotated, Literal, TypeAlias
 
@@ -13,6 +13,7 @@ from memorist.cli.options import (
     Id,
     Kinds,
     Limit,
+    MinTrust,
     Session,
     Shared,
     Since,
@@ -29,12 +30,13 @@ from memorist.cli.showing import (
     print_context,
     print_hits,
     print_json,
+    print_provenance,
     print_record,
     print_records,
 )
 from memorist.errors import NotFoundError
 
-__all__ = ["browse", "context", "count", "get", "history", "recall", "recent"]
+__all__ = ["browse", "context", "count", "get", "history", "recall", "recent", "why"]
 
 Mode: TypeAlias = Literal["hybrid", "dense", "lexical"]
 Order: TypeAlias = Literal["newest", "oldest", "key"]
@@ -54,6 +56,7 @@ def recall(
     until: Until = None,
     as_of: AsOf = None,
     verified: Verified = None,
+    min_trust: MinTrust = None,
     shared: Shared = False,
     min_score: Annotated[float, Option(min=0, max=1, help="Leave out what scores less.")] = 0.0,
     min_similarity: Annotated[float, Option(min=0, max=1, help="Leave out what is less similar.")] = 0.0,
@@ -68,7 +71,7 @@ def recall(
     async def work() -> None:
         options = given(
             kind=kind or None, session=session, agent=agent, where=where, since=since, until=until, as_of=as_of,
-            verified=verified, now=now,
+            verified=verified, min_trust=min_trust, now=now,
         )  # fmt: skip
         async with opened(context, user, at_server=True) as memory:
             hits = await memory.recall(
@@ -103,6 +106,7 @@ def context(
     until: Until = None,
     as_of: AsOf = None,
     verified: Verified = None,
+    min_trust: MinTrust = None,
     shared: Shared = False,
     explain: Annotated[bool, Option("--explain", help="Show which memories it tells, and why.")] = False,
     json: AsJson = False,
@@ -120,6 +124,7 @@ def context(
             until=until,
             as_of=as_of,
             verified=verified,
+            min_trust=min_trust,
         )
         async with opened(context, user, at_server=True) as memory:
             told = await memory.context(query, tokens=tokens, known=known, shared=shared, **options)
@@ -175,6 +180,7 @@ def browse(
     until: Until = None,
     as_of: AsOf = None,
     verified: Verified = None,
+    min_trust: MinTrust = None,
     key_prefix: Annotated[str | None, Option(help="Only keys, such as topics' names, that begin so.")] = None,
     superseded: Superseded = False,
     shared: Shared = False,
@@ -186,7 +192,7 @@ def browse(
     async def work() -> None:
         options = given(
             kind=kind or None, session=session, agent=agent, where=where, since=since, until=until, as_of=as_of,
-            verified=verified, key_prefix=key_prefix, cursor=cursor,
+            verified=verified, min_trust=min_trust, key_prefix=key_prefix, cursor=cursor,
         )  # fmt: skip
         async with opened(context, user) as memory:
             page = await memory.browse(
@@ -268,6 +274,20 @@ def history(context: click.Context, id: Id, user: User = None, json: AsJson = Fa
         if not changes:
             raise NotFoundError(f"there was never a record {id!r} {_whose(user)}")
         print_changes(changes, as_json=json)
+
+    run(work)
+
+
+@command()
+def why(context: click.Context, id: Id, user: User = None, json: AsJson = False) -> None:
+    """Show where a memory comes from: what it was derived from, down to the first message."""
+
+    async def work() -> None:
+        async with opened(context, user) as memory:
+            found = await memory.why(id)
+        if not found.sources:
+            raise NotFoundError(f"there is no record {id!r} {_whose(user)}")
+        print_json(found.to_dict()) if json else print_provenance(found)
 
     run(work)
 

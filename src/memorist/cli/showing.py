@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memorist.records import Change, Hit, Record
-from memorist.results import Context
+from memorist.results import Context, Provenance
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -132,6 +132,18 @@ def print_changes(changes: Sequence[Change], *, as_json: bool) -> None:
         after = Text("gone", style="dim") if change.record is None else _described(change.record)
         shown.add_row(f"{change.at:%Y-%m-%d %H:%M:%S}", str(change.action), clean(change.source or ""), after)
     print_table(shown)
+
+
+def print_provenance(found: Provenance) -> None:
+    """Print a record and what it was derived from, one level further in for each derivation."""
+    shown = table("Trust", "By", "Through", "What")
+    for source in found.sources:
+        origin, what = source.record.origin, _described(source.record)
+        what.pad_left(2 * source.depth)
+        shown.add_row(source.trust, ", ".join(origin.authors.names), clean(origin.door or ""), what)
+    print_table(shown)
+    if gone := len(found.missing) + sum(each.record.origin.lost for each in found.sources):
+        click.echo(f"{counted(gone, 'source')} no longer there")
 
 
 def table(*columns: str) -> "Table":

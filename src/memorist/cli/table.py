@@ -17,7 +17,7 @@ __all__ = ["Commands"]
 _MODULES: Mapping[str, str] = {
     "demo": "demo",
     "writing": "remember revise forget purge rate",
-    "reading": "recall context recent browse get count history",
+    "reading": "recall context recent browse get count history why",
     "importing": "import",
     "files": "load export",
     "digest": "digest",

@@ -1,6 +1,6 @@
 """Commands that change: remember, revise, rate, forget, purge."""
 
-from typing import Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import click
 
@@ -23,12 +23,20 @@ from memorist.cli.options import (
 )
 from memorist.cli.progress import spinner
 from memorist.cli.running import confirm, given, opened, run, text_or_stdin
-from memorist.cli.showing import counted, print_json
+from memorist.cli.showing import counted, print_json, print_records
 from memorist.errors import NotFoundError
+from memorist.origins import Author
 from memorist.records import Kind
+from memorist.results import Derived
+
+if TYPE_CHECKING:
+    from memorist.memory import Memory
 
 __all__ = ["forget", "purge", "rate", "remember", "revise"]
 
+Authors: TypeAlias = Annotated[
+    tuple[str, ...], Option("--author", metavar="|".join(Author(255).names), help="Who wrote it; several times.")
+]
 IfExists: TypeAlias = Literal["error", "replace", "ignore"]
 
 
@@ -49,6 +57,8 @@ def remember(
     expires: Expires = None,
     supersedes: Annotated[str | None, Option(metavar="ID", help="Whose place it takes.")] = None,
     verified: Annotated[bool, Option("--verified", help="Someone has checked it.")] = False,
+    author: Authors = (),
+    derived_from: Annotated[tuple[str, ...], Option(metavar="ID", help="What it is drawn from; several times.")] = (),
     if_exists: Annotated[IfExists, Option(help="What to do where its id is taken.")] = "error",
     json: AsJson = False,
 ) -> None:
@@ -59,7 +69,7 @@ def remember(
         fields = given(
             session=session, agent=agent, id=id, key=key, cue=cue, metadata=metadata, source=source,
             happened_at=happened_at, supersedes=supersedes,
-            expires_at=expires,
+            expires_at=expires, author=author or None, derived_from=derived_from or None,
         )  # fmt: skip
         async with opened(context, user, new=True) as memory:
             record = await memory.remember(content, kind=kind, verified=verified, if_exists=if_exists, **fields)
@@ -80,6 +90,7 @@ def revise(
     happened_at: Annotated[str | None, Option("--at", help="When it happened.")] = None,
     expires: Expires = None,
     verified: Annotated[bool | None, Option("--verified/--unverified", help="Whether someone has checked it.")] = None,
+    author: Authors = (),
     json: AsJson = False,
 ) -> None:
     """Change a memory; what it was stays in its history."""
@@ -96,6 +107,7 @@ def revise(
                 happened_at=happened_at,
                 expires_at=expires,
                 verified=verified,
+                author=author or None,
             )
         print_json(record.to_dict()) if json else click.echo(f"Revised {record.id}")
 
@@ -140,6 +152,8 @@ def forget(
     since: Since = None,
     until: Until = None,
     source: Annotated[str | None, Option(help="Who wants it; stays in the history.")] = None,
+    derived: Annotated[bool, Option("--derived", help="Also what was drawn from them alone.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Show what would go, and change nothing.")] = False,
     yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
     json: AsJson = False,
 ) -> None:
@@ -148,22 +162,50 @@ def forget(
     chosen = given(kind=kind or None, session=session, agent=agent, where=where, since=since, until=until)
     if bool(named) == bool(chosen):
         raise click.BadParameter("name ids, or a filter; to delete everything of a user there is purge")
-    if chosen and not yes:
+    if chosen and not yes and not dry_run:
         confirm("Forget all that pass this filter, for good?")
 
     async def work() -> None:
         async with opened(context, user) as memory:
-            gone = await memory.forget(*named, source=source, **chosen)
+            if dry_run:
+                drawn = await memory.derived(*named, **chosen) if derived else Derived()
+                await _tell_before(memory, named, chosen, drawn, as_json=json)
+                return
+            marked = (await memory.derived(*named, **chosen)).partly if derived else ()
+            gone = await memory.forget(*named, source=source, derived=derived, **chosen)
         absent = len(named) - gone
         if json:
             print_json({"forgotten": gone})
         elif gone:
             click.echo(f"Forgot {gone:,}" + (f"; {absent:,} not found" if absent > 0 else ""))
+            if marked:
+                click.echo(f"Marked {counted(len(marked), 'record')} that also rest on others")
         if not gone:
             what = "there is no record of these ids" if named else "no record passes the filter"
             raise NotFoundError(f"{what}; nothing was forgotten")
 
     run(work)
+
+
+async def _tell_before(
+    memory: "Memory", ids: list[str], chosen: dict[str, Any], drawn: Derived, *, as_json: bool
+) -> None:
+    """Show what would be forgotten, and what would be marked."""
+    if ids:
+        named = await memory.find(ids)
+    else:
+        named = [each async for each in memory.iterate(superseded=True, **chosen)]
+    if as_json:
+        print_json({"named": [each.to_dict() for each in named], **drawn.to_dict()})
+        return
+    for title, records in (
+        ("Would be forgotten", named),
+        ("Drawn from these alone, would be forgotten too", drawn.alone),
+        ("Also rests on others, would be marked", drawn.partly),
+    ):
+        if records:
+            click.echo(f"{title}:")
+            print_records(records, whose=False)
 
 
 @command()

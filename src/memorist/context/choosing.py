@@ -25,10 +25,18 @@ class Chosen:
         budget: of the whole text, its frame included.
         now: as in `header_of`.
         known: ids and texts of records that are told only where they are asked for.
+        judge: returns a line as it may be told, or None.
     """
 
-    def __init__(self, budget: Budget, now: datetime | None = None, known: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        budget: Budget,
+        now: datetime | None = None,
+        known: Iterable[str] = (),
+        judge: Callable[[Line], Line | None] = lambda line: line,
+    ) -> None:
         self.lines: list[Line] = []
+        self._judge = judge
         self._budget, self._now = budget, now
         self._used = self._count(OVERHEAD)
         self._days: set[object] = set()
@@ -45,8 +53,12 @@ class Chosen:
         """Add a line if it fits into a share of the budget with those before.
 
         Returns:
-            Whether it fits; None for a line that says nothing new.
+            Whether it fits; None for a line that says nothing new, or may not be told.
         """
+        judged = self._judge(line)
+        if judged is None:
+            return None
+        line = judged
         said = frozenset(_WORD.findall(line.shown.casefold()))
         known = self.knows(line.record) and line.item.why not in ("topic", "pinned")
         if known or line.record.id in self._records or any(_same(said, other) for other in self._said):

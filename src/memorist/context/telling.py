@@ -16,7 +16,9 @@ from memorist.context.naming import unknown_share
 from memorist.context.reading import Reader
 from memorist.context.sentences import QuestionTerms, shortened
 from memorist.context.standing import asked_for, standing_among
+from memorist.context.trusting import Judge
 from memorist.errors import InvalidInputError
+from memorist.origins import Trust
 from memorist.records import Hit, Kind, Record
 from memorist.results import Context
 from memorist.times import Clock, TimeLike, parse_time
@@ -60,6 +62,8 @@ async def tell(
     known: Collection[str] = (),
     now: TimeLike | None = None,
     shared: bool = False,
+    trust: Callable[[Record], Trust] = lambda record: "high",
+    min_trust: Trust | None = None,
     **narrowing: Any,
 ) -> Context:
     """Return what an agent is told for a question; see `memorist.Memory.context` for the arguments."""
@@ -69,7 +73,8 @@ async def tell(
     budget, asked_at = Budget(tokens, count_tokens), None if now is None else parse_time(now)
     asked = QuestionTerms.of(query)
     moment = (asked_at or clock()) if asked.how_long_ago else None
-    chosen = Chosen(budget, moment, known)
+    chosen = Chosen(budget, moment, known, Judge(trust, min_trust or "low"))
+    narrowing["min_trust"] = min_trust
     for line in await asked_for(reader, topics, pinned, shared=shared):
         chosen.add(line, share=STANDING_SHARE)
     hits, confidence = list[Hit](), 0.0

@@ -10,7 +10,7 @@ from memorist.engine.core import Core
 from memorist.errors import InvalidInputError
 from memorist.records import Change, Hit, Page, Record
 from memorist.requests import Request
-from memorist.results import Context, ContextItem
+from memorist.results import Context, ContextItem, Derived, Provenance, Source
 from memorist.scope import Scope
 from memorist.signing import key_file, signed
 from memorist.stores.audit import AuditLog
@@ -71,12 +71,16 @@ def _records_in(answer: Any) -> Iterator[Record]:
     match answer:
         case Record():
             yield answer
-        case Hit() | ContextItem():
+        case Hit() | ContextItem() | Source():
             yield answer.record
         case Change():
             yield from () if answer.record is None else (answer.record,)
         case Page():
             yield from answer.records
+        case Provenance():
+            yield from _records_in(answer.sources)
+        case Derived():
+            yield from (*answer.alone, *answer.partly)
         case Context():
             yield from _records_in(answer.items)
         case list() | tuple():

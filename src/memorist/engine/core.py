@@ -1,7 +1,7 @@
 """The shared state of the local engine's handlers: the store, the embedder, the ranking and its cache."""
 
 import threading
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -15,6 +15,7 @@ from memorist.errors import EmbedderError
 from memorist.filters import Filter
 from memorist.indexes import indexed
 from memorist.observing import door
+from memorist.origins import Trust
 from memorist.recall import Recaller, embedded, given_vector, marks_of, terms_of
 from memorist.records import Action, Draft, Record, check_fields
 from memorist.requests import Narrowed
@@ -48,6 +49,10 @@ class Core:
     def stamp(self, drafts: Sequence[Draft], scope: Scope) -> list[Record]:
         """Return the records for the drafts, in order, each with a distinct time."""
         return [draft.to_record(scope, self._ticks.next(), door()) for draft in drafts]
+
+    def trust(self, scope: Scope) -> Callable[[Record], Trust]:
+        """Return what tells the trust in a record read in `scope`, by the operator's rules."""
+        return lambda record: self.settings.trust.of(record.origin.authors, scope.user)
 
     def filter(self, request: Narrowed[Any], scope: Scope) -> Filter:
         """Return which records a request is about, asked in `scope` now."""

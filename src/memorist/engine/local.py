@@ -10,7 +10,7 @@ from memorist import requests, results
 from memorist.audit import acting
 from memorist.config import Settings
 from memorist.embedders import OnnxEmbedder
-from memorist.engine import auditing, reading, upkeep, writing
+from memorist.engine import auditing, deriving, reading, upkeep, writing
 from memorist.engine.base import Engine
 from memorist.engine.core import Core
 from memorist.engine.traces import Tracer, traces
@@ -41,6 +41,8 @@ _HANDLERS: Mapping[type[Request[Any]], Callable[[Core, Scope, Any], Awaitable[An
     requests.Count: reading.count,
     requests.History: reading.history,
     requests.Vectors: reading.vectors,
+    requests.Why: deriving.why,
+    requests.Derived: deriving.derived,
     requests.Users: reading.users,
     requests.Traces: traces,
     requests.Backup: upkeep.backup,
@@ -54,7 +56,9 @@ _HANDLERS: Mapping[type[Request[Any]], Callable[[Core, Scope, Any], Awaitable[An
 async def _context(core: Core, scope: Scope, request: requests.Context) -> results.Context:
     from memorist.engine.telling import told  # here, because a recall needs nothing of it
 
-    return await told(partial(_answer, core, scope), request, core.clock, partial(reading.standing, core, scope))
+    return await told(
+        partial(_answer, core, scope), request, core.clock, core.trust(scope), partial(reading.standing, core, scope)
+    )
 
 
 def _answer(core: Core, scope: Scope, request: Request[Any]) -> Awaitable[Any]:

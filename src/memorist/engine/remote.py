@@ -20,9 +20,10 @@ from memorist.engine.connection import Connection, error_of, result_of
 from memorist.engine.wire import change_of, context_of, hit_of, params_of, part_of
 from memorist.errors import NotFoundError, StoreUnavailableError
 from memorist.lines import BadLine, LoadReport
+from memorist.origins import Trust, TrustRules
 from memorist.records import Change, Hit, Kind, Page, Record
 from memorist.requests import Narrowed, Request
-from memorist.results import Context, Trace, TracePage
+from memorist.results import Context, Derived, Provenance, Source, Trace, TracePage
 from memorist.scope import DEFAULT_TENANT, Scope
 from memorist.times import now
 
@@ -92,10 +93,14 @@ async def _rate(server: Connection, scope: Scope, request: requests.Rate) -> Rec
 
 
 async def _forget(server: Connection, scope: Scope, request: requests.Forget) -> int:
-    body = {"ids": [], **request.given()}
-    if not request.ids and not body.keys() - {"ids", "source", *_LABELS}:
-        body["kind"] = list(map(str, Kind))  # labels are sent with the scope; each kind is a separate filter
+    body = _named(request, {"ids": [], **request.given()})
     return cast(int, (await _post_narrowed(server, "/v1/forget", scope, request, body, repeat=False))["forgotten"])
+
+
+def _named(request: requests.Forget | requests.Derived, body: dict[str, Any]) -> dict[str, Any]:
+    """Return a body that narrows, where only labels do: these are sent with the scope."""
+    only_labels = not request.ids and not body.keys() - {"ids", "source", "derived", *_LABELS}
+    return {**body, "kind": list(map(str, Kind))} if only_labels else body
 
 
 async def _purge(server: Connection, scope: Scope, request: requests.Purge) -> int:
@@ -125,8 +130,13 @@ async def _context(server: Connection, scope: Scope, request: requests.Context) 
     if request.count_tokens is not None:  # the caller's counter runs here
         from memorist.engine.telling import told  # which brings the arithmetic along
 
-        return await told(partial(_answer, server, scope), request, now)
+        return await told(partial(_answer, server, scope), request, now, _trusted(scope))
     return context_of(await _post_narrowed(server, "/v1/context", scope, request, request.given()))
+
+
+def _trusted(scope: Scope) -> Callable[[Record], Trust]:
+    """Return what tells the trust in a record, by the default rules: which ones the server has it does not tell."""
+    return lambda record: TrustRules().of(record.origin.authors, scope.user)
 
 
 async def _recent(server: Connection, scope: Scope, request: requests.Recent) -> list[Record]:
@@ -161,6 +171,22 @@ async def _history(server: Connection, scope: Scope, request: requests.History) 
     path = f"/v1/records/{part_of(str(request.id))}/history"
     found = await server.call("GET", path, params=params_of(scope), repeat=True)
     return [change_of(each) for each in found["changes"]]
+
+
+async def _why(server: Connection, scope: Scope, request: requests.Why) -> Provenance:
+    if not request.id:
+        return Provenance()
+    found = await server.call(
+        "GET", f"/v1/records/{part_of(str(request.id))}/why", params=params_of(scope), repeat=True
+    )
+    sources = (Source(Record.from_dict(each["record"]), each["trust"], each["depth"]) for each in found["sources"])
+    return Provenance(tuple(sources), tuple(found["missing"]))
+
+
+async def _derived(server: Connection, scope: Scope, request: requests.Derived) -> Derived:
+    body = _named(request, {"ids": [], **request.given()})
+    found = await _post_narrowed(server, "/v1/derived", scope, request, body)
+    return Derived(*(tuple(map(Record.from_dict, found[name])) for name in ("alone", "partly")))
 
 
 async def _vectors(server: Connection, scope: Scope, request: requests.Vectors) -> dict[str, Any]:
@@ -254,6 +280,8 @@ _CALLS: Mapping[type[Request[Any]], Callable[[Connection, Scope, Any], Awaitable
     requests.Count: _count,
     requests.History: _history,
     requests.Vectors: _vectors,
+    requests.Why: _why,
+    requests.Derived: _derived,
     requests.Users: _users,
     requests.Traces: _traces,
     requests.Backup: _backup,

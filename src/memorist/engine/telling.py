@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 from memorist import requests
 from memorist.context import MIN_CONFIDENCE, Context, tell
+from memorist.origins import Trust
 from memorist.records import Hit, Page, Record
 from memorist.requests import Narrowing, Request
 from memorist.times import Clock
@@ -44,18 +45,25 @@ class _Reader:
     async def standing(self, wanted: Set[str], limit: int, *, shared: bool) -> list[Record]:
         found = None if self._standing is None else await self._standing(wanted, limit, shared=shared)
         if found is None:
-            hits = await self.recall(_STANDING_WORDS, mode="lexical", limit=limit, shared=shared)
+            hits = await self.recall(_STANDING_WORDS, mode="lexical", limit=limit, shared=shared, min_trust="high")
             found = [hit.record for hit in hits]
         return found
 
 
-async def told(answer: Answerer, request: requests.Context, clock: Clock, standing: Standing | None = None) -> Context:
+async def told(
+    answer: Answerer,
+    request: requests.Context,
+    clock: Clock,
+    trust: Callable[[Record], Trust],
+    standing: Standing | None = None,
+) -> Context:
     """Return the context that a request asks for.
 
     Args:
         answer: the engine's, in the scope that asks.
         request: what is asked.
         clock: returns the present.
+        trust: returns the trust in a record.
         standing: returns records marked as standing; by default, and where it returns None, their words find them.
     """
     least = request.min_confidence
@@ -74,5 +82,6 @@ async def told(answer: Answerer, request: requests.Context, clock: Clock, standi
         now=request.now,
         shared=request.shared,
         as_of=request.as_of,
+        trust=trust,
         **narrowing,
     )

@@ -3,11 +3,13 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from random import random
 from typing import Any, TypeVar
 
 from memorist import requests
 from memorist.engine.core import Core
+from memorist.engine.deriving import forgetting
 from memorist.engine.traces import drop_quoting
 from memorist.errors import ConflictError, InvalidInputError, MemoristError, NotFoundError, ScopeError, shown
 from memorist.filters import make_filter
@@ -121,6 +123,8 @@ def _leaving(write: Write) -> str | None:
 
 async def forget(core: Core, scope: Scope, request: requests.Forget) -> int:
     """Delete the records that pass the filter, superseded ones included: all or none."""
+    if request.derived:
+        return await _write(core, scope, partial(forgetting, core, scope, request), 20 * _ATTEMPTS)
     passing = core.filter(request, scope)
     count = await core.store.remove(scope.wall, passing, at=core.clock(), source=request.source)
     await drop_quoting(core, scope.wall)
@@ -233,12 +237,12 @@ class _Batch:
 
     async def remember(self, draft: Draft, record: Record, vector: Vector | None) -> Record:
         """Add the write that stores `record`, and return the record as it will be stored."""
-        record = self._derived(record)
         old = None if self._if_exists == "error" else await self._taken(record, draft.supersedes)
         if old is not None and old.id == record.id and not self._scope.sees(old.scope):
             raise ConflictError(f"the id {shown(record.id)} is taken by another agent or session; choose another id")
         if old is not None and self._if_exists == "ignore":
             return old
+        record = self._derived(record, () if old is None else old.origin.derived_from)
         if old is not None:
             rating = old.rating if record.rating is None else record.rating
             labels = old.scope if old.id != record.id else _labelled(record.scope, old.scope)
@@ -253,11 +257,13 @@ class _Batch:
         self._add(self._core.put(record, action, vector))
         return record
 
-    def _derived(self, record: Record) -> Record:
-        """Return the record with the authors of all that it is derived from."""
+    def _derived(self, record: Record, known: Sequence[str]) -> Record:
+        """Return the record with the authors of all that it is derived from, but those known, which may be gone."""
         authors = record.origin.authors
         for id in record.origin.derived_from:
             if (source := self._sources.get(id)) is None:
+                if id in known:
+                    continue
                 raise NotFoundError(f"there is no record {shown(id)} in this scope to derive from")
             authors |= source.origin.authors
         return replace(record, origin=replace(record.origin, authors=authors)) if record.origin.derived_from else record

@@ -22,6 +22,8 @@ from memorist.imports.readers import own
 from memorist.imports.sources import Part, Source
 from memorist.imports.surveying import find, moment_of, read_found
 from memorist.kinds.conversation import message_id
+from memorist.observing import through
+from memorist.origins import IMPORT, NOBODY, Author, author_of_role
 from memorist.records import Draft, Kind, Record
 from memorist.scope import checked_name
 from memorist.times import iso, parse_time
@@ -189,8 +191,9 @@ class _Desk:
             payload=self._payload(item, own),
             metadata={name: value for name, value in item.metadata.items() if value not in (None, "", [], {})},
             source=f"import:{reader.name}",
+            author=_author(item),
         )
-        record = draft.to_record(memory.scope, memory.clock())
+        record = draft.to_record(memory.scope, memory.clock(), IMPORT)
         if item.created_at is None:
             return _Entry(part.name, item.where, memory, draft)
         made = parse_time(item.created_at)
@@ -218,6 +221,12 @@ class _Desk:
         if len(self._seen) > _REMEMBERED:
             self._seen.popitem(last=False)
         return _digest(*parts, count)
+
+
+def _author(item: Item) -> Author:
+    """Return the authors of an item: the program that it comes from, and of a message, who said it there."""
+    said = author_of_role(item.role) if item.kind is Kind.MESSAGE and item.role is not None else NOBODY
+    return Author.IMPORT | said & ~Author.OPERATOR
 
 
 def _record_id(reader: Reader, item: Item, session: str | None, own: str, agent: str | None) -> str:
@@ -248,7 +257,8 @@ async def _store(batch: Sequence[_Entry], report: ImportReport) -> None:
         parts.setdefault((entry.memory.scope.user, type(entry.draft)), []).append(entry)
     for entries in parts.values():
         memory = entries[0].memory
-        outcomes = await store_new(memory, [entry.draft for entry in entries])
+        with through(IMPORT):
+            outcomes = await store_new(memory, [entry.draft for entry in entries])
         for entry, (outcome, new) in zip(entries, outcomes, strict=True):
             if isinstance(outcome, MemoristError):
                 report.bad.append(BadPart(entry.file, entry.where, str(outcome)))
@@ -279,6 +289,7 @@ async def _revise(memory: Memory, entry: _Entry, record: Record, report: ImportR
             metadata={**record.metadata, **(draft.metadata or {})},
             payload={**record.payload, **(draft.payload or {})},
             source=draft.source,
+            author=IMPORT.author,
         )
         report.revised += 1
     except InvalidInputError as error:

@@ -9,6 +9,7 @@ from typing import Any, overload
 from memorist.errors import InvalidInputError, shown
 from memorist.kinds.common import delete, find
 from memorist.kinds.message import Message, to_message
+from memorist.origins import Author, author_of_role, parse_authors
 from memorist.records import Draft, Kind, Record, make_id
 from memorist.times import TimeLike, iso
 from memorist.verbs import Verbs
@@ -251,6 +252,7 @@ class Conversation:
                     metadata=message.metadata,
                     payload=payload,
                     happened_at=at,
+                    author=_author(message),
                 )
             )
             if message.id is not None:
@@ -266,6 +268,12 @@ class Conversation:
 def message_id(agent: str | None, session: str | None, id: str) -> str:
     """Return the id of the record of a message that has an id of its caller's."""
     return uuid.uuid5(_NAMESPACE, json.dumps([agent, session, id])).hex
+
+
+def _author(message: Message) -> Author | None:
+    """Return the authors of a message, unless its role tells them."""
+    author = None if message.author is None else parse_authors(message.author)
+    return None if author == author_of_role(message.role) else author
 
 
 def _without_duplicates(messages: Iterable[Message], stored: Mapping[str, Record]) -> list[Message]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from memorist.errors import InvalidInputError
 from memorist.kinds.common import check_text
+from memorist.origins import AuthorLike, parse_authors
 from memorist.records import Record
 from memorist.times import iso, parse_time
 
@@ -25,6 +26,7 @@ class Message:
         happened_at: when it was said; a stored message without one has when it was appended.
         metadata: the caller's own fields, JSON.
         data: what else belongs to the message, such as its blocks or tool calls, JSON; kept, not searched.
+        author: who had a hand in it, where its role does not tell; see `memorist.origins.Author`.
         record: where it is stored; None for one that is not.
     """
 
@@ -35,6 +37,7 @@ class Message:
     happened_at: datetime | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     data: Mapping[str, Any] | None = None
+    author: AuthorLike | None = field(default=None, compare=False)
     record: Record | None = field(default=None, repr=False, compare=False)
 
     @classmethod
@@ -50,6 +53,7 @@ class Message:
             happened_at=record.at if moved is None else parse_time(moved),
             metadata=record.metadata,
             data=payload.get("data"),
+            author=record.origin.authors,
             record=record,
         )
 
@@ -68,6 +72,7 @@ class Message:
             "happened_at": None if self.happened_at is None else iso(self.happened_at),
             "metadata": dict(self.metadata),
             "data": None if self.data is None else dict(self.data),
+            "author": None if self.author is None else parse_authors(self.author).names,
         }
 
 

@@ -277,7 +277,7 @@ class Digest:
         self._count(usage=drawn.usage)
         if drawn.problem is not None:
             return drawn.problem
-        fields = {"source": record.source or _SOURCE, "metadata": record.metadata}
+        fields = {"source": record.source or _SOURCE, "metadata": record.metadata, "derived_from": [record.id]}
         stored = [await store_lesson(target, lesson, fields) for lesson in drawn.lessons]
         self._count(experiences=len(stored))
         await self._replace(target, record, [each.id for each in stored])

@@ -30,6 +30,7 @@ from memorist.language.steps import (
     wrong_language,
 )
 from memorist.memory import Memory
+from memorist.origins import Author
 from memorist.records import Draft, Kind, Record
 
 __all__ = ["Lesson", "Lessons", "Trajectory", "draw_experiences", "keep_experiences"]
@@ -170,7 +171,7 @@ async def store_lesson(memory: Memory, lesson: Lesson, fields: Mapping[str, Any]
         kind=Kind.EXPERIENCE,
         cue=lesson.when_to_use,
         payload={name: value for name, value in payload.items() if value is not None},
-        **fields,
+        **{"author": Author.ASSISTANT | Author.TOOL, **fields},
     )
     return await memory.remember(draft)
 

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from memorist.errors import InvalidInputError
@@ -25,6 +27,7 @@ from memorist.language.steps import (
     told,
     wrong_language,
 )
+from memorist.origins import NOBODY, Author, author_of_role, parse_authors
 from memorist.times import TimeLike, now, parse_time
 
 __all__ = ["Extraction", "Statement", "batches_of", "dated", "extract_batch", "extract_facts", "raw_statements"]
@@ -49,6 +52,8 @@ class Statement:
         told_at: when it was said.
         messages: the ids of the messages that state it, if they have ids.
         raw: why it is a message's own text and not a fact; None for a fact.
+        author: who wrote the messages that state it.
+        sources: the ids of the records of these messages, if they are stored.
     """
 
     text: str
@@ -56,6 +61,8 @@ class Statement:
     told_at: datetime | None = None
     messages: tuple[str, ...] = ()
     raw: str | None = None
+    author: Author = NOBODY
+    sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,9 +152,17 @@ def raw_statements(messages: Sequence[Message], reason: str) -> list[Statement]:
             told_at=message.happened_at,
             messages=() if message.id is None else (message.id,),
             raw=reason,
+            **_origin_of([message]),
         )
         for message in heard
     ]
+
+
+def _origin_of(messages: Sequence[Message]) -> dict[str, Any]:
+    """Return author and sources of a statement in these messages."""
+    authors = [parse_authors(each.author or author_of_role(each.role)) for each in messages]
+    sources = [each.record.id for each in messages if each.record is not None]
+    return {"author": reduce(or_, authors, NOBODY), "sources": tuple(sources)}
 
 
 async def extract_batch(
@@ -184,7 +199,8 @@ def _statement(found: dict[str, Any], batch: Sequence[Message]) -> Statement | N
     else:
         happened_at = message.happened_at
         ids = () if message.id is None else (message.id,)
-    statement = Statement(text=text, happened_at=happened_at, told_at=happened_at, messages=ids)
+    told_in = _origin_of(batch if message is None else [message])
+    statement = Statement(text=text, happened_at=happened_at, told_at=happened_at, messages=ids, **told_in)
     try:
         return replace(statement, happened_at=parse_time(found["date"])) if found["date"].strip() else statement
     except InvalidInputError:  # "May 2023": the sentence says it

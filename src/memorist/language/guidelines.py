@@ -109,6 +109,7 @@ async def keep_guidelines(
         kind="tool_guideline",
         key=tool,
         payload={"calls": seen, "by_model": written.problem is None},
+        derived_from=records,
         metadata=None if standing is None else standing.metadata,
         if_exists="replace",
     )

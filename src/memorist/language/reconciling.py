@@ -5,7 +5,7 @@ import re
 import unicodedata
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -15,6 +15,7 @@ from memorist.language.models import NO_USAGE, ChatModel, ChatModelSpec, Usage
 from memorist.language.prompting import Prompts
 from memorist.language.steps import TEXT, WHOLE, Problem, ask, object_of, opened, told, wrong_language
 from memorist.memory import Memory
+from memorist.origins import Author
 from memorist.records import Draft, Hit, Kind, Record, make_id
 from memorist.times import iso, parse_time
 
@@ -114,6 +115,9 @@ async def reconcile_all(
     """Reconcile statements one after the other; after an outage, the model is not asked about the rest."""
     if isinstance(nearest, bool) or not isinstance(nearest, int) or nearest < 1:
         raise InvalidInputError(f"nearest must be a whole number, at least 1, not {nearest!r}")
+    if wanted := {id for each in statements for id in each.sources}:
+        there = {each.id for each in await memory.find(wanted)}
+        statements = [replace(each, sources=tuple(id for id in each.sources if id in there)) for each in statements]
     if model is None:
         return [await reconcile_one(memory, each, None, prompts, nearest, fields) for each in statements]
     outcomes: list[Reconciled] = []
@@ -260,7 +264,12 @@ def fact_draft(
     marks: Mapping[str, Any] | None = None,
 ) -> Draft:
     """Return the record for a statement; the payload names its source."""
-    given = {"happened_at": statement.happened_at, "id": id, **fields}
+    sources = [*statement.sources, *([supersedes] if text is not None and supersedes is not None else ())]
+    given = {
+        "happened_at": statement.happened_at, "id": id, "author": statement.author & ~Author.OPERATOR or None,
+        "derived_from": sources,
+        **fields,
+    }  # fmt: skip
     payload: dict[str, Any] = {
         **(given.pop("payload", None) or {}),
         "messages": list(statement.messages) or None,
@@ -288,6 +297,7 @@ def again(record: Record, *, supersedes: str | None) -> Draft:
         metadata=record.metadata, payload=payload, source=record.source, verified=record.verified,
         rating=record.rating, happened_at=record.happened_at, expires_at=record.expires_at,
         supersedes=supersedes, agent=record.scope.agent, session=record.scope.session,
+        author=record.origin.authors & ~Author.OPERATOR or None, derived_from=record.origin.derived_from,
     )  # fmt: skip
 
 

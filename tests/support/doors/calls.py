@@ -80,13 +80,14 @@ _narrowing = {
     "kind": st.sampled_from(KINDS), "where": st.sampled_from(WHERE), "since": _times, "until": _times,
     "session": st.sampled_from(["s1", "", " s", "a\nb", 5]),
 }  # fmt: skip
-_listing = {**_narrowing, "shared": _flags, "limit": st.sampled_from(LIMITS)}
+_trust = st.sampled_from(["low", "medium", "full", "", 5, None])
+_listing = {**_narrowing, "shared": _flags, "min_trust": _trust, "limit": st.sampled_from(LIMITS)}
 VERBS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
     "remember": (
         {"content": st.sampled_from([*TEXTS, None, True, 5])},
         {"id": st.sampled_from(IDS), "key": st.sampled_from(IDS), "kind": st.sampled_from(KINDS[:9]),
          "happened_at": _times, "metadata": st.sampled_from(METADATA), "cue": st.sampled_from(TEXTS),
-         "source": st.sampled_from(["me", "", 5]),
+         "source": st.sampled_from(["me", "", 5]), "author": st.sampled_from(["tool", ["web", "user"], "boss", [], 5]),
          "session": _narrowing["session"], "verified": _flags, "rating": st.sampled_from([0.5, 2, "1", True, None])},
     ),
     "get": ({"id": _ids}, {}),

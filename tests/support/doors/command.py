@@ -19,7 +19,7 @@ class CommandLine(Door):
     """The command `memorist`."""
 
     verbs = ("remember", "get", "recall", "recent", "browse", "count", "forget", "history")
-    options: ClassVar[Mapping[str, str]] = {"happened_at": "at", "key_prefix": "key-prefix"}
+    options: ClassVar[Mapping[str, str]] = {"happened_at": "at", "key_prefix": "key-prefix", "min_trust": "min-trust"}
 
     def takes(self, call: Call) -> bool:
         given = call.arguments
@@ -37,6 +37,7 @@ class CommandLine(Door):
             and all(isinstance(each, dict) for each in objects)
             and positive
             and not any(name in given for name in ("rating", "cue"))
+            and (call.verb != "recent" or "min_trust" not in given)
         )
 
     @asynccontextmanager
@@ -48,6 +49,8 @@ class CommandLine(Door):
     async def call(self, tenant: str, call: Call) -> Any:
         given = dict(call.arguments)
         named = ("content",) if call.verb == "remember" else ("id", "query")
+        if call.verb == "remember":
+            given.setdefault("author", "user")  # who writes at the command line is an operator else
         words = [given.pop(name) for name in named if name in given]
         line = ["--db", str(self.path.with_suffix(".cli")), "--tenant", tenant, call.verb, "--json"]
         if call.user is not None:

@@ -25,7 +25,10 @@ class Mcp(Door):
         "revise": ("update_memory", ("id", "content", "metadata", "verified", "happened_at")),
         "rate": ("rate_memory", ("id", "rating")),
         "forget": ("delete_memory", ("id",)),
-        "recall": ("search_memories", ("query", "limit", "kind", "where", "since", "until", "session", "shared")),
+        "recall": (
+            "search_memories",
+            ("query", "limit", "kind", "where", "since", "until", "session", "min_trust", "shared"),
+        ),
         "recent": ("recent_memories", ("limit", "kind", "where", "since", "until", "session", "shared")),
     }
     verbs = tools

@@ -62,7 +62,9 @@ async def record(visit: Visit) -> Response:
     changes = await visit.memory.history(id)
     if found is None and not changes:
         raise NotFoundError(f"there is no record {shown(id)} in this scope")
-    return visit.page("record.html", title="Record", record=found, id=id, changes=changes)
+    return visit.page(
+        "record.html", title="Record", record=found, id=id, changes=changes, why=await visit.memory.why(id)
+    )
 
 
 async def topics(visit: Visit) -> Response:

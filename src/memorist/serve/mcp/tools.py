@@ -7,6 +7,7 @@ from typing import Any, Literal
 from memorist.errors import InvalidInputError, NotFoundError, shown
 from memorist.kinds.options import RecordFields
 from memorist.memory import Memory
+from memorist.origins import Trust
 from memorist.records import Kind, Record
 from memorist.serve.auth import Right
 from memorist.serve.mcp import shapes
@@ -120,6 +121,7 @@ class MemoryTools:
         as_of: str | None = None,
         session: str | None = None,
         min_similarity: float = 0.0,
+        min_trust: Trust | None = None,
         shared: bool = False,
     ) -> Answer:
         """Find the memories that matter to a question, best first, by meaning and by words.
@@ -138,11 +140,12 @@ class MemoryTools:
             as_of: answer as of this time, with the facts that held then.
             session: only of this conversation.
             min_similarity: leave out what is less similar, 0 to 1.
+            min_trust: leave out what is less trusted: "medium" leaves out what tools and web pages say.
             shared: also search what all users share.
         """
         hits = await self._memory.recall(
             query, limit=limit, kind=kind, where=where, since=since, until=until, as_of=as_of, session=session,
-            min_similarity=min_similarity, shared=shared,
+            min_similarity=min_similarity, min_trust=min_trust, shared=shared,
         )  # fmt: skip
         return hits_of(hits)
 
@@ -153,6 +156,7 @@ class MemoryTools:
         known: list[str] | None = None,
         session: str | None = None,
         as_of: str | None = None,
+        min_trust: Trust | None = None,
         shared: bool = False,
     ) -> Answer:
         """Return what is worth knowing for a question as one text within a budget of tokens, dated and attributed.
@@ -166,10 +170,11 @@ class MemoryTools:
             known: ids or texts to leave out, because you have them already.
             session: only of this conversation.
             as_of: answer as of this time, with the facts that held then.
+            min_trust: leave out what is less trusted: "medium" leaves out what tools and web pages say.
             shared: also what all users share.
         """
         told = await self._memory.context(
-            query, tokens=tokens, known=known or (), session=session, as_of=as_of, shared=shared
+            query, tokens=tokens, known=known or (), session=session, as_of=as_of, min_trust=min_trust, shared=shared
         )
         return context_of(told)
 

@@ -4,6 +4,7 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
 
+from memorist.origins import Trust
 from memorist.records import Action, Kind
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "Changes",
     "ContextAnswer",
     "Count",
+    "DerivedBody",
     "Embedded",
     "EmbeddingsBody",
     "Faults",
@@ -19,6 +21,7 @@ __all__ = [
     "LoadReportBody",
     "PageBody",
     "Problem",
+    "ProvenanceBody",
     "Purged",
     "RecordBody",
     "Records",
@@ -64,6 +67,28 @@ class RecordBody(BaseModel):
     superseded_at: str | None
     version: int
     origin: OriginBody
+
+
+class SourceBody(BaseModel):
+    """A record that another comes from, how far it is trusted, and how many derivations lie between the two."""
+
+    record: RecordBody
+    trust: Trust
+    depth: int
+
+
+class ProvenanceBody(BaseModel):
+    """Where a record comes from; `missing` are the ids of sources that are not there any more."""
+
+    sources: list[SourceBody]
+    missing: list[str]
+
+
+class DerivedBody(BaseModel):
+    """What was derived from some records alone, and what also rests on others."""
+
+    alone: list[RecordBody]
+    partly: list[RecordBody]
 
 
 class Records(BaseModel):

@@ -69,6 +69,12 @@ async def vectors(access: Reader, body: Body) -> JSONResponse:
     return JSONResponse({"vectors": {id: vector.tolist() for id, vector in found.items()}})
 
 
+@router.post("/derived", response_model=models.DerivedBody, responses=BODY, openapi_extra=takes(requests.Derived))
+async def derived(access: Reader, body: Body) -> JSONResponse:
+    """Return what was derived from the records named, or from all that pass the filter."""
+    return JSONResponse((await access.ask(asked(requests.Derived, body))).to_dict())
+
+
 @router.post(
     "/forget",
     response_model=models.Forgotten,

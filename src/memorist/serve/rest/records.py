@@ -73,8 +73,8 @@ async def _replace_once(access: Access, request: requests.Remember, body: Mappin
     response_model=models.PageBody,
     responses=problems(),
     openapi_extra=takes_in_query(
-        requests.Browse, "kind", "since", "until", "as_of", "verified", "key", "key_prefix", "superseded", "order",
-        "limit", "cursor", "shared", "everyone",
+        requests.Browse, "kind", "since", "until", "as_of", "verified", "min_trust", "key", "key_prefix", "superseded",
+        "order", "limit", "cursor", "shared", "everyone",
     ),
 )  # fmt: skip
 async def list_records(access: Reader, request: Request) -> JSONResponse:
@@ -123,11 +123,17 @@ async def history(access: Reader, id: Id) -> JSONResponse:
     return JSONResponse({"changes": [each.to_dict() for each in changes]})
 
 
+@router.get("/records/{id}/why", response_model=models.ProvenanceBody, responses=problems())
+async def why(access: Reader, id: Id) -> JSONResponse:
+    """Return where a record comes from: itself, what it was derived from, and so on; empty for one that is not."""
+    return JSONResponse((await access.memory.why(_unquoted(id))).to_dict())
+
+
 @router.delete(
     "/records/{id}",
     response_model=models.Forgotten,
     responses=problems(409),
-    openapi_extra=takes_in_query(requests.Forget, "source"),
+    openapi_extra=takes_in_query(requests.Forget, "source", "derived"),
 )
 async def forget_one(access: Writer, id: Id, request: Request) -> JSONResponse:
     """Delete one record, its texts in the history included. An id that does not exist is passed over."""

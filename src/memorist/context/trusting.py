@@ -1,0 +1,38 @@
+"""What a context tells of records that are not fully trusted: whence they come, and never among what always holds."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from memorist.context.lines import Line
+from memorist.origins import LEVELS, Author, Trust
+from memorist.records import Record
+
+__all__ = ["Judge"]
+
+_SHOWN = {Author.IMPORT: "an import", Author.WEB: "a web page", Author.PEER: "another user", Author.AGENT: "an agent"}
+_TRUSTED = Author.USER | Author.OPERATOR
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Decides whether a line may be told, and how.
+
+    Attributes:
+        trust: returns the trust in a record.
+        least: the least that a record told may have.
+    """
+
+    trust: Callable[[Record], Trust]
+    least: Trust = "low"
+
+    def __call__(self, line: Line) -> Line | None:
+        """Return the line with its origin on it, if it is not fully trusted; None for one that may not be told."""
+        trust = self.trust(line.record)
+        needed = {"standing": "high", "topic": "medium", "pinned": "medium"}.get(line.item.why, "low")
+        if LEVELS.index(trust) < max(LEVELS.index(self.least), LEVELS.index(needed)):
+            return None
+        if trust == "high" or (trust == "medium" and line.speaker is not None):  # the speaker says enough
+            return line
+        authors = line.record.origin.authors & ~_TRUSTED or line.record.origin.authors
+        named = " and ".join(_SHOWN.get(each, f"the {str(each.name).lower()}") for each in authors)
+        return replace(line, shown=f"(from {named}) {line.shown}")

@@ -1,0 +1,75 @@
+"""Handlers of the requests about derivation: where a record comes from, and what was drawn from it.
+
+Derivation is followed behind one wall, whatever the labels.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from memorist import requests
+from memorist.engine.core import Core
+from memorist.filters import Filter
+from memorist.records import Action, Record
+from memorist.results import Derived, Provenance, Source
+from memorist.scope import Reach, Scope
+from memorist.stores.base import Remove, Write
+
+__all__ = ["derived", "forgetting", "why"]
+
+_MOST = 10_000
+"""The most records of a provenance."""
+
+
+async def why(core: Core, scope: Scope, request: requests.Why) -> Provenance:
+    """Return a record and all that it was derived from, breadth first."""
+    trust, seen, wanted, sources = core.trust(scope), set[str](), [str(request.id)], list[Source]()
+    missing: list[str] = []
+    depth = 0
+    while wanted and len(seen) < _MOST:
+        seen.update(wanted)
+        found = await core.store.get(scope.wall, wanted)
+        if depth == 0 and not (found and scope.sees(found[0].scope)):
+            return Provenance()
+        there = {each.id for each in found}
+        missing += [id for id in wanted if id not in there]
+        sources += [Source(each, trust(each), depth) for each in found]
+        further = (id for each in found for id in each.origin.derived_from if id not in seen)
+        wanted, depth = list(dict.fromkeys(further)), depth + 1
+    return Provenance(tuple(sources), tuple(missing))
+
+
+async def derived(core: Core, scope: Scope, request: requests.Derived) -> Derived:
+    """Return what was drawn from the records that pass the filter."""
+    return await _drawn_from(core, scope, await _named(core, scope, request))
+
+
+async def forgetting(core: Core, scope: Scope, request: requests.Forget) -> tuple[list[Write], int]:
+    """Return the writes that forget what passes the filter and what was drawn from it alone, and how many go."""
+    named = await _named(core, scope, request)
+    drawn = await _drawn_from(core, scope, named)
+    gone = [*named, *(each.id for each in drawn.alone)]
+    writes: list[Write] = [Remove(id, Action.FORGOTTEN, core.clock(), request.source) for id in gone]
+    for old in drawn.partly:
+        left = tuple(id for id in old.origin.derived_from if id not in gone)
+        lost = old.origin.lost + len(old.origin.derived_from) - len(left)
+        marked = core.changed(old, replace(old, origin=replace(old.origin, derived_from=left, lost=lost)))
+        writes.append(core.put(marked, Action.REVISED, None, keep_index=True, source=request.source))
+    return writes, len(gone)
+
+
+async def _named(core: Core, scope: Scope, request: requests.Forget | requests.Derived) -> list[str]:
+    pages = core.pages(scope.reach(), core.filter(request, scope))
+    return [record.id async for page in pages for record in page]
+
+
+async def _drawn_from(core: Core, scope: Scope, named: Iterable[str]) -> Derived:
+    reach = Reach(scope.tenant, (scope.user,))
+    gone, found = set(named), dict[str, Record]()
+    further = set(gone)
+    while further:
+        chosen = Filter(derived_from=frozenset(further), superseded=True)
+        found |= {each.id: each async for page in core.pages(reach, chosen) for each in page if each.id not in gone}
+        further = {id for id, each in found.items() if id not in gone and gone.issuperset(each.origin.derived_from)}
+        gone |= further
+    alone = tuple(each for id, each in found.items() if id in gone)
+    return Derived(alone, tuple(each for id, each in found.items() if id not in gone))
