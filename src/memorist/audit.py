@@ -39,7 +39,7 @@ MODES: tuple[Mode, ...] = ("off", "changes", "reads")
 CHECKPOINT = "memorist audit checkpoint"
 """The type of a signed statement about the end of the log."""
 Counts: TypeAlias = Counter[tuple[str, str]]
-"""How many records of which kind something happened to, by what happened and kind."""
+"""The number of changed records, by action and kind."""
 
 
 @dataclass(frozen=True, slots=True)

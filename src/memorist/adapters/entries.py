@@ -124,7 +124,7 @@ class Shelf:
         return Draft(content=_as_json(value), kind=Kind.TOPIC, key=key, payload=own, happened_at=happened_at)
 
     async def put(self, *parts: str, value: Any) -> None:
-        """Keep a value under a key, in the place of the one before, of which no trace is left."""
+        """Store a value under a key; it replaces the older one, which leaves no trace."""
         while True:
             old = await self.record(*parts)
             try:

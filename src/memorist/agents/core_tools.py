@@ -71,7 +71,7 @@ class _CoreTools:
 
 
 def _shown(record: Record) -> dict[str, Any]:
-    """Return what a model needs of a record: id, date, who said it, text."""
+    """Return the parts of a record that a model needs: id, date, who said it, text."""
     who = record.payload.get("speaker") or record.payload.get("role")
     shown = {"id": record.id, "date": f"{record.at:%Y-%m-%d}", "who": who, "text": neutralise(record.content)}
     return {name: value for name, value in shown.items() if value is not None}

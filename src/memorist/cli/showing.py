@@ -86,7 +86,7 @@ def print_hits(hits: Sequence[Hit], *, as_json: bool, explain: bool, whose: bool
 
 
 def print_context(told: Context, *, as_json: bool, explain: bool) -> None:
-    """Print what an agent is told, and below it, where asked for, of which records it is made."""
+    """Print a context and, if asked for, the records that it is made of."""
     if as_json:
         print_json(told.to_dict())
         return

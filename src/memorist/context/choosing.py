@@ -13,7 +13,7 @@ __all__ = ["Chosen"]
 
 _WORD = re.compile(r"[^\W_]+")
 _SAME = 0.9
-"""The share of a line's words from which on another says the same."""
+"""The least share of a line's words that another line must hold to say the same."""
 _MISSES = 8
 """Lines in a row that do not fit, after which nothing is tried any more."""
 

@@ -11,7 +11,7 @@ from memorist.records import Hit, Kind, Record
 __all__ = ["beside"]
 
 _SHORT_ANSWER = 8
-"""Words up to which a message may mean little without the one before it."""
+"""The most words of a message that may mean little without the one before it."""
 _QUESTION = 40
 """Words of a question that are shown."""
 _LOOKED_BACK = timedelta(days=1)

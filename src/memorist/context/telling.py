@@ -34,9 +34,9 @@ MOST_SHARE = 0.6
 ROOM = 0.7
 """How much the length of a text counts against it: at 1 twice the length needs twice the odds."""
 TIGHT_FROM = 4
-"""The position in the order from which on less is shown of a record."""
+"""The position in the order after which less is shown of a record."""
 _SHORT = 80
-"""Words up to which a record is not cut, unless it comes late or the budget is small."""
+"""The most words of a record that is not cut, unless it comes late or the budget is small."""
 _CHARACTERS_A_WORD, _CHARACTERS_A_LINE = 6, 20
 _LEAST = 1e-6
 _WITH_COMPANY = 3

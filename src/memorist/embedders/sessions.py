@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["cache_folder", "open_session"]
 
 _LARGEST = 256 * 1024 * 1024
-"""Bytes of weights up to which a model is kept."""
+"""The most bytes of weights of a model that is kept."""
 
 
 def cache_folder() -> Path:

@@ -30,7 +30,7 @@ _NO_TEXT = re.compile("[\0-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _MOST_CONTROLS = 0.02
 """The share of control characters above which a file is no text."""
 _LONGEST_FIRST = 10_000_000
-"""Most characters of a first line by which it is seen that each has a value."""
+"""The most characters read of a first line to see whether every line holds one value."""
 
 
 class Source:

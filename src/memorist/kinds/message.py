@@ -63,7 +63,7 @@ class Message:
         return {name: value for name, value in parts.items() if value is not None}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values, of which `to_message` makes the same message."""
+        """Return plain JSON values; `to_message` turns them back into the same message."""
         return {
             "id": self.id,
             "role": self.role,

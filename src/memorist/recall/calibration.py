@@ -15,9 +15,9 @@ __all__ = ["Crowd", "calibrated", "crowd_of", "shared_out"]
 
 SLOPE = 1.1
 MIDDLE = 10.0
-"""The sum from which on a record fits rather than not, where there is no conversation."""
+"""The sum above which a record is more likely to fit than not, in a scope without conversations."""
 TALK = 2.2
-"""How much later that is in a conversation, whose messages have their neighbours' signals too."""
+"""What is added to `MIDDLE` in a conversation, whose messages also have their neighbours' signals."""
 STEEPNESS = 0.8
 """A record counts e times as much as one whose sum is 1 / STEEPNESS lower."""
 
@@ -51,6 +51,6 @@ def calibrated(total: Floats, crowd: Crowd) -> Floats:
 
 
 def shared_out(total: Floats, most: float) -> Floats:
-    """Return a sum as its share of what it can be: the score where there is no similarity to go by."""
+    """Return sums as shares of the largest possible one: the score of records without a similarity."""
     scores: Floats = np.clip(total / most, 0, 1).astype(np.float32)
     return scores

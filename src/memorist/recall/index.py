@@ -33,7 +33,7 @@ _COLUMNS: Mapping[str, tuple[str, int]] = {
 }  # fmt: skip
 """The fields of a row: their type, and what they hold until they are set."""
 _SHORT = 60
-"""Terms of a record up to which it may be a standing instruction as a whole."""
+"""The most terms of a record that may be a standing instruction as a whole."""
 _MICROSECONDS_A_DAY = 86_400_000_000
 _BYTES_A_TEXT = 250
 _BYTES_A_ROW = 110

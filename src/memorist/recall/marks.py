@@ -59,7 +59,7 @@ _NOT_THE_USER = ASSISTANTS | {"system", "tool", "function"}
 _CLAUSE = re.compile(r"[,;:–—]\s*|\s(?=(?:so|and|but|because|since) (?:i|we|my|our)\b)", re.IGNORECASE)
 _STATES = re.compile(r"(?:(?:so|and|but|because|since|as|well|hmm|hi|hey|also) )*(?:i|we|my|our)\b", re.IGNORECASE)
 _ONLY = 0.8
-"""The share of the words in questions from which on a message only asks."""
+"""The least share of words in questions at which a message only asks."""
 _READ = 1000
 """Characters in which days are looked for."""
 _LONGEST = 40 * DAY

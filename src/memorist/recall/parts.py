@@ -13,7 +13,7 @@ from memorist.records import Kind, Record
 __all__ = ["embedded", "parts_of"]
 
 SHORT = 50
-"""Words up to which a message is embedded whole."""
+"""The most words of a message that is embedded whole."""
 PART = 40
 """The most words in a part."""
 MOST = 12

@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 RECALLED = "long_term_memory"
-"""The name of the message by which an agent is told what was recalled, and a mark in the metadata of a summary."""
+"""The name of the message that tells an agent what was recalled; it also marks a summary in its metadata."""
 
 _PLUMBING = ("retrieve_from_memory", "record_to_memory", "generate_response")
 """Tools that are no part of the work: those of the memory, and the one with which an agent answers."""

@@ -50,7 +50,7 @@ class Msg:
         self.timestamp = timestamp or _timestamp()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return its fields as plain values, of which `from_dict` makes the same message."""
+        """Return its fields as plain values; `from_dict` turns them back into the same message."""
         return {name: getattr(self, name) for name in ("id", "name", "role", "content", "metadata", "timestamp")}
 
     @classmethod

@@ -72,11 +72,11 @@ class MemoryMiddleware(AgentMiddleware[_State, Any, Any]):
     # --- before a turn ---------------------------------------------------------------------------------
 
     async def abefore_agent(self, state: _State, runtime: Runtime[Any]) -> dict[str, Any]:
-        """Find what is to be told."""
+        """Find the context of the turn."""
         return await self._told(state, self._scoped(runtime))
 
     def before_agent(self, state: _State, runtime: Runtime[Any]) -> dict[str, Any]:
-        """Find what is to be told, blocking."""
+        """Find the context of the turn, blocking."""
         memory = self._scoped(runtime)
         return run(lambda: self._told(state, memory))
 
@@ -87,13 +87,13 @@ class MemoryMiddleware(AgentMiddleware[_State, Any, Any]):
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
-        """Call the model with what is to be told."""
+        """Call the model with the context."""
         return await handler(_with_context(request))
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
-        """Call the model with what is to be told, blocking."""
+        """Call the model with the context, blocking."""
         return handler(_with_context(request))
 
     # --- after a turn ----------------------------------------------------------------------------------

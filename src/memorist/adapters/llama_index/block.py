@@ -62,7 +62,7 @@ class MemoristMemoryBlock(BaseMemoryBlock[str]):
             await after_turn(memory, _plain(said), session=session)
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
-        """Return what is told anew in so many tokens fewer, the best of it; None where too few are left."""
+        """Return the best memories that fit into that many tokens fewer; None if too few tokens are left."""
         left = self._count(content) - tokens_to_truncate
         asked = self._told.get(content)
         if asked is None or left < _LEAST_TOKENS:

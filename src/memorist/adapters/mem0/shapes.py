@@ -156,9 +156,9 @@ def history_rows(memory_id: str, chain: Sequence[Iterable[Change]]) -> list[dict
 
 
 def deleting_source(record: Record) -> str | None:
-    """Return the source of a deletion, by which the history keeps the creation time that the writer gave; or None.
+    """Return the source to delete a record with: it holds the creation time that the writer gave, if any.
 
-    Nothing else of a deleted record stays in its history.
+    The history of a deleted record keeps nothing else of it.
     """
     given = record.payload.get("created_at")
     return f"{_MADE}{given}" if isinstance(given, str) else None

@@ -64,7 +64,7 @@ class MemoristCapability(AbstractCapability[Any]):
     async def before_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
-        """Put what is told before the prompt, in this request alone."""
+        """Put the context before the prompt, in this request alone."""
         messages = request_context.messages
         if self._told is None:
             said = _plain(messages)

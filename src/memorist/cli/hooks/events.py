@@ -33,7 +33,7 @@ EVENTS = {
 
 
 def answer_of(event: str, text: str) -> dict[str, Any]:
-    """Return the JSON with which an agent is told a text."""
+    """Return the JSON that passes a text to an agent."""
     if event == "sessionStart":
         return {"additional_context": text}
     return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}

@@ -38,7 +38,7 @@ MALFORMED = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 def attempt(
     where: str, make: Callable[_P, Iterator[Item | Bad]], *args: _P.args, **kwargs: _P.kwargs
 ) -> Iterator[Item | Bad]:
-    """Yield the items that `make` finds in some part of a file; one of another form is told as bad."""
+    """Yield the items that `make` finds in some part of a file, or a `Bad` for one of another form."""
     try:
         yield from make(*args, **kwargs)
     except FormatError:

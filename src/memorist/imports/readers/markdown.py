@@ -38,7 +38,7 @@ class _Section:
 
 
 def recognise(part: Part) -> bool:
-    """Whether a file is named as Markdown, and is no copy of a chat that signal-export writes beside its data."""
+    """Whether a file is named as Markdown and is not the copy of a chat that signal-export writes beside its data."""
     is_copy = part.pure.name == "chat.md" and part.source.part(str(part.pure.parent / "data.json")) is not None
     is_text = bool(part.beginning) or not part.size
     return part.pure.suffix.lower() in _SUFFIXES and is_text and not is_copy

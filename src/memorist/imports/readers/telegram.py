@@ -73,7 +73,7 @@ def _message(where: str, message: Any, chat: dict[str, Any], me: str | None) -> 
 
 
 def _text(text: Any) -> str:
-    """Return a message's text, which is one, or pieces of which some are formatted."""
+    """Return a message's text, given as one string or as pieces, some of them formatted."""
     pieces = text if isinstance(text, list) else [text]
     return "".join(piece if isinstance(piece, str) else piece.get("text") or "" for piece in pieces if piece)
 

@@ -59,7 +59,7 @@ class Job:
 
     @property
     def total(self) -> int:
-        """How many items there are, as far as is known."""
+        """The number of items known so far."""
         return 0 if self.found is None else self.found.messages + self.found.notes + self.found.bad
 
     @property

@@ -150,7 +150,7 @@ class _Thread:
         return near
 
     async def _at(self, anchor: Record) -> list[Record]:
-        """Return the messages of exactly the same time, of which imported conversations have many."""
+        """Return the messages of exactly the same time; imported conversations have many."""
         return await self._read(since=anchor.at, until=anchor.at + _INSTANT, order="oldest", limit=_MOST_AT_ONCE)
 
     async def _read(self, **how: Any) -> list[Record]:

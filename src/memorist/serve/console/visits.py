@@ -263,7 +263,7 @@ def _error_page(visit: Visit, error: MemoristError) -> Response:
 
 
 async def error_page(request: Request, server: Server, sessions: Sessions, problem: Mapping[str, Any]) -> Response:
-    """Return a problem as a page: in the frame of the other pages for who may see them, else alone."""
+    """Return a problem as a page: in the frame of the other pages if the caller may see them."""
     told, status = {"title": problem["title"], "detail": problem["detail"]}, problem["status"]
     session = sessions.find(request.cookies.get(COOKIE)) or Session()
     try:

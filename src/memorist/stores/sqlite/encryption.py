@@ -89,7 +89,7 @@ def _opens(path: Path, key: Key | None) -> bool:
 
 
 def _raw(key: Key) -> str:
-    """Return the key as the cipher takes it where it is no passphrase, from which one would be derived."""
+    """Return the key in the cipher's form for raw keys; it would derive a key from anything else."""
     return f"raw:{key.reveal()}"
 
 
