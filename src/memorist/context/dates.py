@@ -41,7 +41,8 @@ def dated(text: str, said: datetime) -> str:
     ``yesterday`` becomes ``yesterday (7 May 2023)``, ``last year`` becomes ``last year (2022)``. An expression
     that already has something in brackets behind it is left alone, and no date is put in twice.
     """
-    if not _HINT.search(text):
+    lowered = text.lower()
+    if not any(hint in lowered for hint in _HINTS):
         return text
     today = said.date()
     told: set[str] = set()
@@ -142,4 +143,5 @@ _RELATIVE = re.compile(
     r"|(?:last|this past|past|this|next) weekend|this month))\b(?! ?\(| of\b)(?!['’]s (?:eve|day))",
     re.IGNORECASE,
 )
-_HINT = re.compile(r"\b(?:ago|in|yesterday|tomorrow|last|past|this|next)\b", re.IGNORECASE)
+_HINTS = ("day", "week", "month", "year", "tomorrow", "night", "summer", "winter", "spring", "fall", "autumn")
+"""What each of these expressions has some of; looking for them is quicker."""

@@ -1,8 +1,8 @@
 """What of a text matters to a question: greetings and asides are left out, of a long text the best sentences stay."""
 
 import re
-from collections.abc import Set
 from dataclasses import dataclass
+from functools import lru_cache
 
 from memorist.recall.analysis import STOPWORDS, stem, terms
 
@@ -10,7 +10,8 @@ __all__ = ["ELLIPSIS", "QuestionTerms", "shortened"]
 
 ELLIPSIS = "…"
 _WORD = re.compile(r"[^\W_]+")
-_SENTENCE = re.compile(r"(?<=[.!?])[\"'”’)*]*\s+(?=[^\sa-z])|(?<=[.!?…])\s*\n\s*|\s*\n\s*(?:[-*•#]+\s+|\d+[.)]\s+)?")
+_END = re.compile(r"[.!?][\"'”’)*]*\s+(?=[^\sa-z])")
+_BULLET = re.compile(r"[-*•#]+\s+|\d+[.)]\s+")
 _HOW_LONG_AGO = re.compile(r"\bago\b|\bhow (?:long|many (?:days|weeks|months|years))\b|\bsince\b", re.IGNORECASE)
 _EARLIER = re.compile(
     r"\b(?:used to|before|previous(?:ly)?|former(?:ly)?|earlier|originally|at first|in the past|changed?|history|old"
@@ -61,7 +62,7 @@ def shortened(text: str, asked: QuestionTerms, most: int, *, tight: bool = False
     A text of few sentences loses its manners only; of a longer one the sentences stay that share the most words
     with the question, the first ones before later ones.
     """
-    sentences = [each for each in (" ".join(part.split()) for part in _SENTENCE.split(text)) if each]
+    sentences = _sentences(text)
     if len(sentences) < 2 and len(text) < 6 * most:
         return " ".join(text.split())
     counted = [_WORD.findall(each.casefold()) for each in sentences]
@@ -75,8 +76,27 @@ def shortened(text: str, asked: QuestionTerms, most: int, *, tight: bool = False
     return _joined(sentences, kept)
 
 
-def _shared(words: list[str], asked: Set[str]) -> int:
-    return len({term for word in set(words) if word not in STOPWORDS and (term := stem(word)) in asked})
+def _sentences(text: str) -> list[str]:
+    """Return the sentences of a text, each on one line; a line of it, less its bullet, ends one too."""
+    found: list[str] = []
+    for line in text.split("\n"):
+        bullet = _BULLET.match(line.strip())
+        rest, start = line.strip()[bullet.end() if bullet else 0 :], 0
+        for end in _END.finditer(rest):
+            found.append(rest[start : end.start() + 1])
+            start = end.end()
+        found.append(rest[start:])
+    return [" ".join(each.split()) for each in found if each]
+
+
+def _shared(words: list[str], asked: frozenset[str]) -> int:
+    return len(asked.intersection(map(_term, words)))
+
+
+@lru_cache(maxsize=1 << 16)
+def _term(word: str) -> str:
+    """Return the index term of a word in lower case, "" for a stop word."""
+    return "" if word in STOPWORDS else stem(word)
 
 
 def _without_manners(sentences: list[str], counted: list[list[str]], shares: list[int], total: int) -> list[int]:
@@ -97,12 +117,14 @@ _TIGHT = 0.65
 
 
 def _tightened(kept: list[int], counted: list[list[str]], shares: list[int], total: int) -> list[int]:
+    """Return the positions without the last of the sentences that share nothing, as long as enough words stay."""
     left = sum(len(counted[position]) for position in kept)
-    for position in sorted(kept, key=lambda position: (shares[position], -position)):
-        if left - len(counted[position]) >= _TIGHT * total and not shares[position]:
-            kept = [each for each in kept if each != position]
+    dropped = set[int]()
+    for position in reversed(kept):
+        if not shares[position] and left - len(counted[position]) >= _TIGHT * total:
+            dropped.add(position)
             left -= len(counted[position])
-    return kept
+    return [position for position in kept if position not in dropped]
 
 
 def _is_manners(sentence: str) -> bool:
