@@ -3,13 +3,15 @@
     python bench/context/fit.py DATA [--every N] [--memories N] [--features FILE] [--plot IMAGE]
 
 The questions that a memory can answer are told from the same questions asked of another group's memory, by a
-logistic regression: of whole memories, of 3, 10 and 50 records of each, and of short notes asked about in other words;
-each of these sets counts alike. The data's own questions without an answer count little, for they are hardly told
-apart. Features are kept in FILE, and read from it where it is there.
+logistic regression: of whole memories, of 3, 10 and 50 records of each, and of short notes asked about in other words
+and by their last two words; each of these sets counts alike. The data's own questions without an answer count little,
+for they are hardly told apart. Greetings and nonsense, said to the small memories, count a fifth of the questions.
+Features are kept in FILE, and read from it where it is there.
 """
 
 import argparse
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,22 +19,26 @@ from typing import Any
 
 import memorist_backend
 import numpy as np
-from notes import ELSEWHERE, NOTES
+from notes import ELSEWHERE, IDLE, NOTES
 from numpy.typing import NDArray
 from run import BUDGETS, load_evaluator
 
 from memorist.context.confidence import features
-from memorist.context.naming import unknown_share
+from memorist.context.naming import named_among
+from memorist.recall.analysis import STOPWORDS
 from memorist.twin import asynchronous, run
 
-WEIGHT = {"own": 1.0, "foreign": 1.0, "unanswerable": 0.03}
+WEIGHT = {"own": 1.0, "foreign": 1.0, "unanswerable": 0.03, "idle": 0.2}
 PENALTY = 1e-2
 UNANSWERABLE = ("5-adversarial", "abstention")
-_LEASTS = (0.05, 0.1, 0.15, 0.2)
+_LEASTS = (0.05, 0.08, 0.1, 0.12, 0.15)
 _HITS = 20
 SIZES = (3, 10, 50)
 """Records of a small memory."""
+_SAID = 4
+"""Greetings and the like that each small memory hears."""
 _STEPS = 50
+_WORD = re.compile(r"[^\W_]+")
 _BINS = 10
 Floats = NDArray[np.float64]
 Example = tuple[str, Mapping[str, float]]
@@ -74,22 +80,38 @@ def small(data: Path, evaluator: Any, count: int) -> Iterator[Example]:
             yield from _example(index, query, "own")
             if other["group"] != query["group"]:
                 yield from _example(index, other, "foreign")
+            yield from _said(index, place)
             memorist_backend.close(index)
 
 
 def notes() -> Iterator[Example]:
-    """Yield questions in other words than the notes they are about, and questions about something else."""
+    """Yield questions in other words than the notes they are about, some of their words, and questions about something
+    else."""
     for size in (1, *SIZES[:2], len(NOTES)):
         for start in range(0, len(NOTES) - size + 1, size):
             some = NOTES[start : start + size]
             rows = [{"id": str(n), "text": note, "timestamp": None} for n, (note, _) in enumerate(some)]
             index = memorist_backend.build(rows)
-            for _, question in some:
-                yield from _example(index, {"question": question}, "own")
-            others = [question for _, question in NOTES[:start] + NOTES[start + size :]][:: max(len(NOTES) // 6, 1)]
-            for question in [*others, *ELSEWHERE[:6]]:
+            for note, question in some:
+                for asked in (question, _last_words(note)):
+                    yield from _example(index, {"question": asked}, "own")
+            others = (NOTES[:start] + NOTES[start + size :])[:: max(len(NOTES) // 6, 1)]
+            foreign = [asked for note, question in others for asked in (question, _last_words(note))]
+            for question in [*foreign, *ELSEWHERE[:6]]:
                 yield from _example(index, {"question": question}, "foreign")
+            yield from _said(index, start)
             memorist_backend.close(index)
+
+
+def _last_words(note: str) -> str:
+    """Return what somebody who searches by words may type."""
+    return " ".join([word for word in _WORD.findall(note) if word.casefold() not in STOPWORDS][-2:])
+
+
+def _said(index: Any, place: int) -> Iterator[Example]:
+    """Yield some of what is said without asking anything, others at every place."""
+    for number in range(_SAID):
+        yield from _example(index, {"question": IDLE[(_SAID * place + number) % len(IDLE)]}, "idle")
 
 
 def _sessions(query: Mapping[str, Any], data: Path) -> set[str]:
@@ -100,8 +122,8 @@ def _example(index: Any, query: Mapping[str, Any], kind: str) -> Iterator[Exampl
     hits = index.recall(query["question"], limit=_HITS, explain=True, now=query.get("question_date"))
     if hits:
         recall = asynchronous(index).recall
-        unknown = run(lambda: unknown_share(recall, query["question"], hits, {}))
-        yield kind, features(query["question"], hits, unknown)
+        named = run(lambda: named_among(recall, query["question"], hits, {}))
+        yield kind, features(hits, named)
 
 
 def matrix(rows: Sequence[Example], names: Sequence[str]) -> tuple[Floats, Floats, Floats]:
@@ -141,11 +163,13 @@ def report(name: str, rows: Sequence[Example], weights: Floats, names: Sequence[
     """Print how well a set is told apart, and what thresholds would tell and keep silent."""
     sure = 1 / (1 + np.exp(-matrix(rows, names)[0] @ weights))
     by = {kind: [float(p) for p, (each, _) in zip(sure, rows, strict=True) if each == kind] for kind in WEIGHT}
-    found = [evaluator.auroc(by["own"], by[kind]) for kind in ("foreign", "unanswerable")]
-    own, foreign = np.array(by["own"]), np.array(by["foreign"])
+    found = [evaluator.auroc(by["own"], by[kind]) for kind in ("foreign", "unanswerable", "idle")]
+    own, foreign, idle = (np.array(by[kind]) for kind in ("own", "foreign", "idle"))
     told = [f"{least}: {_percent((own >= least).mean())}/{_percent((foreign < least).mean())}" for least in _LEASTS]
+    if len(idle):
+        told = [f"{each}/{_percent((idle < least).mean())}" for each, least in zip(told, _LEASTS, strict=True)]
     print(
-        f"{name:>28}  AUROC {_percent(found[0])} {_percent(found[1])}",
+        f"{name:>28}  AUROC {' '.join(map(_percent, found))}",
         f"sure {_percent((own >= 0.5).mean())} {_percent((foreign < 0.5).mean())}",
         f"ece {_percent(evaluator.ece(by['own'], by['foreign']))}  told/silent {' '.join(told)}",
     )
@@ -157,7 +181,7 @@ def _percent(value: Any) -> str:
 
 def bins(rows: Sequence[Example], weights: Floats, names: Sequence[str]) -> list[tuple[float, float, int]]:
     """Return mean confidence, share of answerable questions, and their number, for each tenth of confidence."""
-    told = [each for each in rows if each[0] != "unanswerable"]
+    told = [each for each in rows if each[0] in ("own", "foreign")]
     found, labels, _ = matrix(told, names)
     sure = 1 / (1 + np.exp(-found @ weights))
     places = np.minimum((sure * _BINS).astype(int), _BINS - 1)

@@ -37,3 +37,9 @@ NONSENSE = (
     "asdf qwer zxcv", "lorem ipsum dolor", "blargh fnord wibble", "xq zzt 9981 kk", "the of and with",
     "purple seventeen gently cabinet over", "????", "tic tac tuc",
 )  # fmt: skip
+IDLE = (
+    "greetings", "good afternoon", "how do you do?", "cheers", "well done", "nope", "yeah", "cool, that works",
+    "alright then", "welcome back", "sorry", "one moment please", "ping", "got it, thanks a lot", "let's start over",
+    "are you a robot?", *NONSENSE,
+)  # fmt: skip
+"""What is said without asking anything."""

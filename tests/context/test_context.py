@@ -6,6 +6,7 @@ import pytest
 
 from inside import core_of
 from memorist import Context, Draft, Kind, Memory, Record
+from memorist.embedders import OnnxEmbedder
 from memorist.errors import InvalidInputError, StoreError
 from memorist.sync import Memory as BlockingMemory
 from memorist.testing import HashEmbedder
@@ -262,3 +263,26 @@ async def test_topics_are_told_by_name_or_by_how_they_begin(alice: Memory) -> No
     for wrong in ([""], [3]):
         with pytest.raises(InvalidInputError, match="topics"):
             await alice.context("", topics=wrong)  # type: ignore[arg-type]
+
+
+NOTES = [
+    "Oscar rides a red cargo bike to the market", "The boiler was replaced in 2021", "I can't stand coriander",
+    "The alarm code of the office is written in the green binder", "Prefers to be called Sam, not Samuel",
+    "The weekly sync moved from Monday to Thursday at ten", "Allergic to penicillin since childhood",
+    "Her running shoes are size 39", "The rental car must be returned with a full tank", "Collects fountain pens",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("size", [1, 10])
+async def test_who_greets_a_small_memory_is_told_nothing(size: int) -> None:
+    async with Memory.open(":memory:", embedder=OnnxEmbedder()) as memory:
+        await memory.remember(NOTES[:size])
+        for said in ("hello", "good evening!", "zzz qqq", "asdf hjkl", "thank you very much", "!!!"):
+            assert (await memory.context(said)).text == "", said
+
+
+async def test_who_asks_or_searches_a_small_memory_is_told() -> None:
+    async with Memory.open(":memory:", embedder=OnnxEmbedder()) as memory:
+        await memory.remember(NOTES)
+        for question, answer in (("how does Oscar travel?", 0), ("which drug must I avoid?", 6), ("fountain pens", 9)):
+            assert NOTES[answer] in (await memory.context(question)).text

@@ -3,13 +3,13 @@
 import pytest
 
 from memorist import Draft, Kind, Memory
-from memorist.context.naming import unknown_share
+from memorist.context.naming import Named, named_among
 
 pytestmark = pytest.mark.anyio
 
 
-async def share(memory: Memory, question: str) -> float:
-    return await unknown_share(memory.recall, question, await memory.recall(question), {})
+async def named(memory: Memory, question: str) -> Named:
+    return await named_among(memory.recall, question, await memory.recall(question), {})
 
 
 @pytest.fixture
@@ -36,14 +36,19 @@ async def bo(alice: Memory) -> Memory:
     ],
 )
 async def test_the_share_of_names_that_nothing_holds(bo: Memory, question: str, expected: float) -> None:
-    assert await share(bo, question) == expected
+    assert (await named(bo, question)).unknown == expected
 
 
 async def test_a_name_beyond_the_hits_is_looked_up(bo: Memory) -> None:
     await bo.remember("Nobody but Igor was there.")
     hits = await bo.recall("sailing", limit=3)
-    assert await unknown_share(bo.recall, "Did they sail with Igor?", hits, {}) == 0
-    assert await unknown_share(bo.recall, "Did they sail with Igor?", hits, {"kind": Kind.FACT}) == 1
+    assert await named_among(bo.recall, "Did they sail with Igor?", hits, {}) == Named()
+    assert await named_among(bo.recall, "Did they sail with Igor?", hits, {"kind": Kind.FACT}) == Named(unknown=1)
+
+
+async def test_somebody_who_speaks_here_is_known_by_a_short_name_too(bo: Memory) -> None:
+    assert (await named(bo, "What did Mel borrow?")).speaker
+    assert not (await named(bo, "What did Rosa lend?")).speaker
 
 
 async def test_an_unknown_name_makes_the_memory_less_sure(bo: Memory) -> None:

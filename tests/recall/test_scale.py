@@ -67,6 +67,19 @@ async def test_the_bundled_model_is_the_reference() -> None:
     questions, texts = await embedder.embed(list(QUESTIONS), Role.QUERY), await embedder.embed(list(TEXTS))
     cosines = questions @ texts.T
     assert (cosines.mean(), cosines.std()) == pytest.approx((FLOOR, SPREAD), abs=0.01)
+    known = await measure(embedder)
+    assert known.questions == pytest.approx(questions.mean(axis=0), abs=2e-3)
+    assert known.texts == pytest.approx(texts.mean(axis=0), abs=2e-3)
+    await embedder.close()
+
+
+async def test_the_background_of_what_is_near_to_everything_is_higher() -> None:
+    embedder = BatchedEmbedder(OnnxEmbedder())
+    scale = await measure(embedder)
+    rows = await embedder.embed(["Hi! How are you?", "The invoice of the plumber came on 3 May."])
+    greeting, question = await embedder.embed(["hello", "Which serial number has the boiler?"], Role.QUERY)
+    assert scale.background(greeting, rows).min() > scale.background(question, rows).max()
+    assert Scale().background(greeting, rows) == pytest.approx(FLOOR)
     await embedder.close()
 
 

@@ -1,15 +1,16 @@
-"""Names in a question that the memory has never heard of: a question about somebody else's life has them."""
+"""Names in a question: those of who speaks here, and those of nobody that the memory has heard of."""
 
 import re
 from calendar import day_name, month_name
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from memorist.recall.analysis import STOPWORDS, fold, words
 from memorist.recall.names import named_in
 from memorist.records import Hit
 
-__all__ = ["unknown_share"]
+__all__ = ["Named", "named_among"]
 
 Recall: TypeAlias = Callable[..., Awaitable[list[Hit]]]
 _NAME = re.compile(r"(?<![.!?:;\s\"'“(\[])\s+[\"'“(\[]?([^\W\d_][^\W_]+)")
@@ -21,8 +22,21 @@ _MOST = 4
 """Names that are looked up."""
 
 
-async def unknown_share(recall: Recall, question: str, hits: Sequence[Hit], narrowing: Mapping[str, Any]) -> float:
-    """Return the share of the names in a question that no record and no speaker has, 0 to 1; 0 without names.
+@dataclass(frozen=True, slots=True)
+class Named:
+    """Whom a question names.
+
+    Attributes:
+        speaker: whether one of them speaks in the memory.
+        unknown: the share of the names that no record and no speaker has, 0 to 1; 0 without names.
+    """
+
+    speaker: bool = False
+    unknown: float = 0.0
+
+
+async def named_among(recall: Recall, question: str, hits: Sequence[Hit], narrowing: Mapping[str, Any]) -> Named:
+    """Return whom a question names.
 
     Args:
         recall: searches the memory, as `Memory.recall` does.
@@ -32,11 +46,12 @@ async def unknown_share(recall: Recall, question: str, hits: Sequence[Hit], narr
     """
     names = _names_in(question)
     speakers = {str(hit.record.payload["speaker"]) for hit in hits if hit.record.payload.get("speaker")}
-    held = {fold(spelling) for found in named_in(question, speakers).values() for spelling in found}
+    spoken = named_in(question, speakers)
+    held = {fold(spelling) for found in spoken.values() for spelling in found}
     held.update(word for hit in hits for word in hit.matched)
     missing = [name for name in names if fold(name) not in held and held.isdisjoint(words(name))][:_MOST]
     unknown = [name for name in missing if not await recall(name, mode="lexical", limit=1, **narrowing)]
-    return len(unknown) / len(names) if names else 0.0
+    return Named(bool(spoken), len(unknown) / len(names) if names else 0.0)
 
 
 def _names_in(question: str) -> list[str]:

@@ -12,7 +12,7 @@ from memorist.context.company import beside
 from memorist.context.confidence import MIN_CONFIDENCE, confidence_of
 from memorist.context.dates import dated, day_of
 from memorist.context.lines import Line, laid_out, line_of, ordered
-from memorist.context.naming import unknown_share
+from memorist.context.naming import named_among
 from memorist.context.reading import Reader
 from memorist.context.sentences import QuestionTerms, shortened
 from memorist.context.standing import asked_for, standing_among
@@ -78,12 +78,11 @@ async def tell(
     for line in await asked_for(reader, topics, pinned, shared=shared):
         chosen.add(line, share=STANDING_SHARE)
     hits, confidence = list[Hit](), 0.0
-    if query.strip():
+    if asked.terms:
         limit = min(max(tokens // _TOKENS_A_HIT, _FEWEST), _MOST) + min(len(known), _MOST)
         hits = await reader.recall(query, limit=limit, now=asked_at, shared=shared, explain=True, **narrowing)
-        unknown = await unknown_share(reader.recall, query, hits, {"shared": shared, **narrowing})
-        confidence = confidence_of(query, hits, unknown)
-    silent = bool(query.strip()) and confidence < min_confidence
+        confidence = confidence_of(hits, await named_among(reader.recall, query, hits, {"shared": shared, **narrowing}))
+    silent = bool(asked.terms) and confidence < min_confidence
     if standing:
         for line in await standing_among(reader, asked, conditional=not silent, shared=shared):
             chosen.add(line, share=STANDING_SHARE)

@@ -163,8 +163,8 @@ class Recaller:
         with part("fetch"):
             records = await self._store.fetch(wall, list({*best.numbers.tolist(), *wider.numbers.tolist()}))
         if notes is not None:
-            notes.ranked += _hits(index, wider, records, query)
-        return _hits(index, best, records, query)
+            notes.ranked += _hits(index, wider, records, query, vector)
+        return _hits(index, best, records, query, vector)
 
     async def _ranked(
         self, wall: Wall, known: WallIndex | Large, query: Query, question: Question, vector: Floats | None
@@ -312,10 +312,15 @@ def _read(query: Query, walls: Iterable[WallIndex | Large], moment: datetime) ->
     return read_question(query.words, speakers=speakers, now=moment, years=years)
 
 
-def _hits(index: WallIndex, best: Ranked, records: Mapping[int, Record], query: Query) -> list[Hit]:
+def _hits(
+    index: WallIndex, best: Ranked, records: Mapping[int, Record], query: Query, vector: Floats | None
+) -> list[Hit]:
     """Return the hits, for those whose records are still there."""
     asked = {term: word for word in words(query.words) for term in terms(word)}
     scores = best.scores(query)
+    signals = best.signals if query.explain else {}
+    if "meaning" in signals and vector is not None:
+        signals = {**signals, "background": best.scale.background(vector, index.vectors.take(best.rows))}
     hits = []
     for position, (row, number) in enumerate(zip(best.rows.tolist(), best.numbers.tolist(), strict=True)):
         if number not in records:
@@ -328,9 +333,7 @@ def _hits(index: WallIndex, best: Ranked, records: Mapping[int, Record], query: 
                 similarity=min(max(float(best.similarities[position]), 0.0), 1.0),
                 score=float(scores[position]),
                 matched=tuple(dict.fromkeys(word for term, word in asked.items() if term in held)),
-                signals={name: float(values[position]) for name, values in best.signals.items()}
-                if query.explain
-                else {},
+                signals={name: float(values[position]) for name, values in signals.items()},
             )
         )
     return hits
