@@ -5,6 +5,8 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -99,3 +101,62 @@ def test_a_token_that_makes_no_sense_is_refused(memorist: Command, arguments: tu
     result = memorist("token", "create", *arguments)
     assert result.code == 2 and result.err.startswith("error: ")
     assert memorist("token", "list", "--json").json == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sockets that are handed on")
+def test_workers_are_replaced_without_a_failed_request_and_one_that_dies_too(db: Path) -> None:
+    with serving("--workers", "2") as (url, process):
+        failed: list[BaseException] = []
+        done = [0]
+        ended = threading.Event()
+
+        def write(name: str) -> None:
+            try:
+                while not ended.is_set():
+                    with Memory.connect(url, user=name) as alice:
+                        alice.remember("Tea")
+                    done[0] += 1
+            except BaseException as error:
+                failed.append(error)
+
+        writers = [threading.Thread(target=write, args=(f"user {n}",)) for n in range(3)]
+        for writer in writers:
+            writer.start()
+        before = _workers(process.pid)
+        process.send_signal(signal.SIGHUP)
+        _until(lambda: not before & _workers(process.pid) and len(_workers(process.pid)) == 2)
+        count = done[0]
+        _until(lambda: done[0] > count)
+        ended.set()
+        for writer in writers:
+            writer.join()
+        assert not failed
+
+        victim = min(_workers(process.pid))
+        os.kill(victim, signal.SIGKILL)
+        _until(lambda: victim not in _workers(process.pid) and len(_workers(process.pid)) == 2)
+        with Memory.connect(url, user="alice") as alice:
+            assert alice.count() == 0
+        last = _workers(process.pid)
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=30)
+        assert process.returncode == 0 and "everything acknowledged is stored" in out
+        assert "ended by itself with -9" in err
+        assert not any(Path(f"/proc/{pid}").exists() for pid in last)
+    with Memory.open(db, embedder="hash") as memory:
+        assert memory.count(everyone=True) == done[0]
+
+
+def _workers(parent: int) -> set[int]:
+    return {int(each) for each in Path(f"/proc/{parent}/task/{parent}/children").read_text().split()}
+
+
+def _until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < end, "it did not come about within a minute"
+        time.sleep(0.05)
+
+
+def test_several_workers_need_a_file(memorist: Command) -> None:
+    assert "name a file" in memorist("--db", ":memory:", "serve", "--workers", "2").err

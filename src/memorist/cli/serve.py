@@ -1,8 +1,11 @@
 """The command that serves a memory to other programs."""
 
 import os
+import sys
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from socket import socket
 from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import click
@@ -55,6 +58,10 @@ def serve(
     log_names: Annotated[
         bool, Option("--log-names", help="Write tenants' and users' names to those lines too.")
     ] = False,
+    workers: Annotated[
+        int, Option(min=1, help="Processes that answer; more than one leave out the console. SIGHUP replaces each.")
+    ] = 1,
+    inherited: Annotated[int | None, Option("--socket", help="A parent's socket.", hidden=True)] = None,
 ) -> None:
     """Serve REST, the web console and, where the extra mcp is installed, MCP. Other machines need a token: see
     `memorist token`."""
@@ -67,43 +74,64 @@ def serve(
         from memorist.serve.observability import LogFormat, Observer, start_logging
         from memorist.serve.running import bind, check_open, url_of
         from memorist.serve.running import serve as answer
+        from memorist.serve.workers import READY, end_with_parent, supervise
 
         options: Options = context.obj
         if log_format not in (None, "text", "json"):
             raise InvalidInputError(f"--log-format is text or json, not {log_format!r}")
         start_logging(cast(LogFormat | None, log_format))
-        async with Memory.open(settings=options.settings()) as memory:
+        url = options.settings().url
+        alone = workers == 1 or inherited is not None
+        if not alone and url == ":memory:":
+            raise InvalidInputError("several workers cannot share a memory in one process; name a file with --db")
+        async with AsyncExitStack() as stack:
+            memory = await stack.enter_async_context(Memory.open(settings=options.settings()))
             open_here = check_open(host, tokens=bool(await Tokens(memory).list())) and not require_token
-            limits = Limits(
-                concurrency=concurrency, body_bytes=body_mib * MIB, load_bytes=load_mib * MIB, seconds=timeout
-            )
-            observer = Observer(names=log_names)
-            told = {
-                "Store": shown_url(options.settings().url),
-                "Embedder": shown_url(str(options.settings().embedder or "the one that comes with it")),
-                "Most requests at once": f"{concurrency:,}",
-                "Largest body": f"{body_mib:,} MiB",
-                "Largest import": f"{load_mib:,} MiB",
-                "Longest time": f"{timeout:g} seconds",
-            }
-            with bind(host, port) as listening:
-                async with _mcp(memory, observer, tools=tools, open_here=open_here) as routes:
-                    app = create_app(
-                        memory, open=open_here, limits=limits, observer=observer, more=routes, settings=told
-                    )
-                    url = url_of(host, listening)
-                    click.echo(f"Serving at {url} (Ctrl-C ends it)")
-                    if routes:
-                        click.echo(f"For MCP clients: {url}/mcp")
-                    with (
-                        announced(url, options.settings().url, default=_is_default(options))
-                        if open_here
-                        else nullcontext()
-                    ):
-                        await answer(app, listening, proxies=trust_proxy)
-        click.echo("Ended; everything acknowledged is stored")
+            listening = stack.enter_context(bind(host, port) if inherited is None else socket(fileno=inherited))
+            served = url_of(host, listening)
+            if inherited is None and open_here:
+                stack.enter_context(announced(served, url, default=_is_default(options)))
+            if not alone:
+                await memory.close()
+                command = [sys.executable, "-m", "memorist", *sys.argv[1:], "--socket"]
+                await supervise(command, listening, workers, lambda: _tell(served, mcp=False))
+            else:
+                limits = Limits(
+                    concurrency=concurrency, body_bytes=body_mib * MIB, load_bytes=load_mib * MIB, seconds=timeout
+                )
+                observer = Observer(names=log_names)
+                routes = await stack.enter_async_context(_mcp(memory, observer, tools=tools, open_here=open_here))
+                told = {
+                    "Store": shown_url(url),
+                    "Embedder": shown_url(str(options.settings().embedder or "the one that comes with it")),
+                    "Most requests at once": f"{concurrency:,}",
+                    "Largest body": f"{body_mib:,} MiB",
+                    "Largest import": f"{load_mib:,} MiB",
+                    "Longest time": f"{timeout:g} seconds",
+                }
+                app = create_app(
+                    memory,
+                    open=open_here,
+                    limits=limits,
+                    observer=observer,
+                    more=routes,
+                    settings=told,
+                    console=inherited is None,
+                )
+                if inherited is not None:
+                    end_with_parent()
+                tell = partial(_tell, served, mcp=bool(routes)) if inherited is None else partial(click.echo, READY)
+                await answer(app, listening, proxies=trust_proxy, answering=tell)
+        if inherited is None:
+            click.echo("Ended; everything acknowledged is stored")
 
     run(work)
+
+
+def _tell(url: str, *, mcp: bool) -> None:
+    click.echo(f"Serving at {url} (Ctrl-C ends it)")
+    if mcp:
+        click.echo(f"For MCP clients: {url}/mcp")
 
 
 def _is_default(options: Options) -> bool:

@@ -21,6 +21,7 @@ def create_app(
     observer: Observer | None = None,
     more: Iterable[BaseRoute] = (),
     settings: Mapping[str, str] | None = None,
+    console: bool = True,
 ) -> App:
     """Return the server as an ASGI app.
 
@@ -31,12 +32,14 @@ def create_app(
         observer: receives reports of its requests; by default a new one, with the program's OpenTelemetry.
         more: additional routes within the same limits; they check access themselves.
         settings: the settings that the console shows to an operator.
+        console: whether to serve the console too, whose sessions are this process's own.
 
     Raises:
         InvalidInputError: the memory is bound.
     """
     observer, limits = observer or Observer(), limits or Limits()
     app = create_api(memory, open=open, observer=observer, settings=settings)
-    add_console(app, limits)
+    if console:
+        add_console(app, limits)
     app.router.routes.extend(more)
     return guarded(app, limits, observer, streaming=(IMPORT,))

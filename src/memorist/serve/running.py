@@ -5,7 +5,7 @@ import errno
 import os
 import signal
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,6 +21,8 @@ except ImportError as error:
 __all__ = ["Server", "bind", "bracketed", "check_open", "serve", "url_of"]
 
 _GRACE = 10
+_PAUSE, _PAUSES = 0.01, 50
+"""Seconds, and how often, that the end of a server waits for the first request of a connection."""
 _HEAD_SECONDS = 10.0
 """Seconds that a connection may stay open without a complete request head."""
 
@@ -123,14 +125,15 @@ class _Punctual(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # one clas
 class Server(uvicorn.Server):
     """A server that stops on a signal without ending the process, so that the caller can clean up.
 
-    `answering` is set once it answers; setting `should_exit` stops it.
+    Setting `should_exit` stops it.
 
     Args:
         app: the app to serve.
         proxies: the addresses of proxies that are trusted for the client's address and for TLS.
+        answering: called once it answers.
     """
 
-    def __init__(self, app: Any, *, proxies: Sequence[str] = ()) -> None:
+    def __init__(self, app: Any, *, proxies: Sequence[str] = (), answering: Callable[[], None] = lambda: None) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
@@ -145,12 +148,22 @@ class Server(uvicorn.Server):
                 timeout_graceful_shutdown=_GRACE,
             )
         )
-        self.answering = asyncio.Event()
+        self._answering = answering
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start answering."""
         await super().startup(sockets)
-        self.answering.set()
+        self._answering()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Accept no more connections, answer the first request of those just accepted, and end."""
+        for server in self.servers:
+            server.close()
+        for _ in range(_PAUSES):
+            await asyncio.sleep(_PAUSE)
+            if all(getattr(each, "cycle", None) is not None for each in self.server_state.connections):
+                break
+        await super().shutdown(sockets)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -163,6 +176,19 @@ class Server(uvicorn.Server):
                 signal.signal(each, handler)
 
 
-async def serve(app: Any, listening: socket.socket, *, proxies: Sequence[str] = ()) -> None:
-    """Serve on a socket until the process receives a signal to stop; then finish pending requests."""
-    await Server(app, proxies=proxies).serve(sockets=[listening])
+async def serve(
+    app: Any,
+    listening: socket.socket,
+    *,
+    proxies: Sequence[str] = (),
+    answering: Callable[[], None] = lambda: None,
+) -> None:
+    """Serve on a socket until the process receives a signal to stop; then finish pending requests.
+
+    Args:
+        app: the app to serve.
+        listening: the socket.
+        proxies: as for `Server`.
+        answering: called once it answers.
+    """
+    await Server(app, proxies=proxies, answering=answering).serve(sockets=[listening])

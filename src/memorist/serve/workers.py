@@ -1,0 +1,142 @@
+"""Several processes that answer on one socket: started, watched, and replaced without a failed request.
+
+The parent holds the socket and answers nothing itself. A worker is told the socket's number, says `READY` on its
+standard output when it answers, and ends when its standard input does: so none outlives its parent.
+"""
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable, Sequence
+
+from memorist.errors import InvalidInputError, MemoristError
+
+__all__ = ["READY", "end_with_parent", "supervise"]
+
+READY = "ready"
+_PAUSE = 1.0
+"""Seconds before a worker that ended by itself is replaced."""
+
+log = logging.getLogger("memorist.serve")
+
+
+async def supervise(
+    command: Sequence[str], listening: socket.socket, count: int, answering: Callable[[], None]
+) -> None:
+    """Run `count` processes of a command, until this process receives SIGTERM or SIGINT.
+
+    On SIGHUP each is replaced in turn: the next one ends when its successor answers. One that dies is replaced.
+
+    Args:
+        command: the program and its arguments; the number of the socket is added at its end.
+        listening: the socket that all answer on.
+        count: how many.
+        answering: called once, when all answer.
+
+    Raises:
+        InvalidInputError: this system cannot hand a socket to another process.
+        MemoristError: one did not start; it has said why on standard error.
+    """
+    if os.name != "posix":
+        raise InvalidInputError("several workers need a POSIX system; here, run one server")
+    listening.set_inheritable(True)
+    command = [*command, str(listening.fileno())]
+    stop, replace = asyncio.Event(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number, event in ((signal.SIGINT, stop), (signal.SIGTERM, stop), (signal.SIGHUP, replace)):
+        loop.add_signal_handler(number, event.set)
+    workers: list[_Worker] = []
+    try:
+        async with asyncio.TaskGroup() as starting:
+            for _ in range(count):
+                starting.create_task(_start(command, listening, workers))
+        answering()
+        while not stop.is_set():
+            await _any(stop.wait(), replace.wait(), *(worker.process.wait() for worker in workers))
+            await _replace(command, listening, workers, [each for each in workers if each.ended], stop)
+            if replace.is_set():
+                replace.clear()
+                await _replace(command, listening, workers, list(workers), stop)
+    except* MemoristError as errors:
+        raise errors.exceptions[0] from None
+    finally:
+        await asyncio.gather(*(worker.end() for worker in workers))
+
+
+class _Worker:
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+
+    @property
+    def ended(self) -> bool:
+        return self.process.returncode is not None
+
+    async def end(self) -> None:
+        """Let it finish what it answers, for as long as a server takes for that at most."""
+        if not self.ended:
+            self.process.terminate()
+        await self.process.wait()
+
+
+async def _start(command: Sequence[str], listening: socket.socket, workers: list[_Worker]) -> _Worker:
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        pass_fds=(listening.fileno(),),
+        start_new_session=True,  # Ctrl-C is for the parent, which ends each of them in order
+    )
+    worker = _Worker(process)
+    workers.append(worker)
+    assert process.stdout is not None
+    if (await process.stdout.readline()).decode().strip() != READY:
+        await worker.end()
+        workers.remove(worker)
+        raise MemoristError("a worker of the server did not start; it said why before")
+    return worker
+
+
+async def _replace(
+    command: Sequence[str],
+    listening: socket.socket,
+    workers: list[_Worker],
+    old: Sequence[_Worker],
+    stop: asyncio.Event,
+) -> None:
+    """Start a successor for each of `old`, and end it when that answers; leave it where none starts."""
+    for worker in old:
+        if worker.ended:
+            log.error("a worker ended by itself with %s; another one starts", worker.process.returncode)
+            await _any(stop.wait(), asyncio.sleep(_PAUSE))
+        if stop.is_set():
+            return
+        try:
+            await _start(command, listening, workers)
+        except MemoristError as error:
+            log.error("%s", error)
+            continue
+        await worker.end()
+        workers.remove(worker)
+
+
+async def _any(*waited: "asyncio._CoroutineLike[object]") -> None:
+    tasks = [asyncio.ensure_future(each) for each in waited]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
+def end_with_parent() -> None:
+    """End this process as SIGTERM does when its standard input ends, which the parent holds."""
+
+    def wait() -> None:
+        while os.read(0, 1):
+            pass
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=wait, name="memorist-parent", daemon=True).start()
