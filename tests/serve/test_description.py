@@ -23,7 +23,7 @@ async def test_operations_have_the_names_of_verbs_and_the_errors_that_they_can_g
         path: {status for found in each.values() for status in found["responses"]} for path, each in paths.items()
     }
     assert errors["/health"] == {"200"}
-    assert errors["/v1/users"] == {"200", "401", "403", "422", "503"}
+    assert errors["/v1/users"] == {"200", "401", "403", "422", "429", "503"}
     assert "404" in errors["/v1/lookup"] and "415" in errors["/v1/recall"]
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from memorist.memory import Memory
     from memorist.serve.observability import Observer
+    from memorist.serve.quotas import Quotas
 
 __all__ = ["serve"]
 
@@ -58,6 +59,14 @@ def serve(
     log_names: Annotated[
         bool, Option("--log-names", help="Write tenants' and users' names to those lines too.")
     ] = False,
+    limit: Annotated[
+        tuple[str, ...],
+        Option(
+            metavar="LIMIT",
+            help="What each token may send that has no limit of its own: requests=600/min, records=10000/day or "
+            "bytes=10MiB/h. Repeatable.",
+        ),
+    ] = (),
     workers: Annotated[
         int, Option(min=1, help="Processes that answer; more than one leave out the console. SIGHUP replaces each.")
     ] = 1,
@@ -72,6 +81,7 @@ def serve(
         from memorist.serve.auth import Tokens
         from memorist.serve.limits import MIB
         from memorist.serve.observability import LogFormat, Observer, start_logging
+        from memorist.serve.quotas import Quotas, parse_limits
         from memorist.serve.running import bind, check_open, url_of
         from memorist.serve.running import serve as answer
         from memorist.serve.workers import READY, end_with_parent, supervise
@@ -80,7 +90,7 @@ def serve(
         if log_format not in (None, "text", "json"):
             raise InvalidInputError(f"--log-format is text or json, not {log_format!r}")
         start_logging(cast(LogFormat | None, log_format))
-        url = options.settings().url
+        url, quotas = options.settings().url, Quotas(parse_limits(limit))
         alone = workers == 1 or inherited is not None
         if not alone and url == ":memory:":
             raise InvalidInputError("several workers cannot share a memory in one process; name a file with --db")
@@ -100,7 +110,9 @@ def serve(
                     concurrency=concurrency, body_bytes=body_mib * MIB, load_bytes=load_mib * MIB, seconds=timeout
                 )
                 observer = Observer(names=log_names)
-                routes = await stack.enter_async_context(_mcp(memory, observer, tools=tools, open_here=open_here))
+                routes = await stack.enter_async_context(
+                    _mcp(memory, observer, quotas, tools=tools, open_here=open_here)
+                )
                 told = {
                     "Store": shown_url(url),
                     "Embedder": shown_url(str(options.settings().embedder or "the one that comes with it")),
@@ -114,6 +126,7 @@ def serve(
                     open=open_here,
                     limits=limits,
                     observer=observer,
+                    quotas=quotas,
                     more=routes,
                     settings=told,
                     console=inherited is None,
@@ -144,7 +157,7 @@ def _is_default(options: Options) -> bool:
 
 @asynccontextmanager
 async def _mcp(
-    memory: "Memory", observer: "Observer", *, tools: Literal["core", "all"], open_here: bool
+    memory: "Memory", observer: "Observer", quotas: "Quotas", *, tools: Literal["core", "all"], open_here: bool
 ) -> "AsyncIterator[Sequence[BaseRoute]]":
     """Run the MCP app, and yield its routes: none if the extra is not installed."""
     try:
@@ -152,6 +165,8 @@ async def _mcp(
     except MissingExtraError:
         yield ()
         return
-    app = create_app(Gate(memory=memory, open=open_here), tools=tools, hosts=None, ended=observer.metrics.verb)
+    app = create_app(
+        Gate(memory=memory, open=open_here, quotas=quotas), tools=tools, hosts=None, ended=observer.metrics.verb
+    )
     async with app.router.lifespan_context(app):
         yield app.routes

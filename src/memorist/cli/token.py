@@ -32,6 +32,10 @@ def create(
     all_tenants: Annotated[
         bool, Option("--all-tenants", help="For an operator: every tenant, and the store as a whole.")
     ] = False,
+    limits: Annotated[
+        tuple[str, ...],
+        Option("--limit", metavar="LIMIT", help="requests=600/min, records=10000/day or bytes=10MiB/h. Repeatable."),
+    ] = (),
     json: AsJson = False,
 ) -> None:
     """Make a token and print it, this once. It is of the tenant that `--tenant` before the command names."""
@@ -39,11 +43,14 @@ def create(
     async def work() -> None:
         from memorist.memory import Memory
         from memorist.serve.auth import Tokens
+        from memorist.serve.quotas import parse_limits
 
         options: Options = context.obj
         tenant = None if all_tenants else options.tenant
         async with Memory.open(settings=options.settings()) as memory:
-            secret, token = await Tokens(memory).create(name, tenant=tenant, user=user, right=right, expires_at=expires)
+            secret, token = await Tokens(memory).create(
+                name, tenant=tenant, user=user, right=right, expires_at=expires, limits=parse_limits(limits)
+            )
         if json:
             print_json({"token": secret, **token.to_dict()})
             return
@@ -71,7 +78,7 @@ def list_(context: click.Context, json: AsJson = False) -> None:
         if not tokens:
             click.echo("No tokens here.")
             return
-        shown = table("Name", "Right", "Tenant", "User", "Expires")
+        shown = table("Name", "Right", "Tenant", "User", "Limits", "Expires")
         for token in tokens:
             grant = token.grant
             until = "never" if token.expires_at is None else f"{token.expires_at:%Y-%m-%d %H:%M}"
@@ -80,6 +87,7 @@ def list_(context: click.Context, json: AsJson = False) -> None:
                 str(grant.right),
                 clean(grant.tenant or "all tenants"),
                 clean(grant.user or "all users"),
+                ", ".join(f"{what} {limit}" for what, limit in grant.limits.items()) or "none",
                 f"{until} (expired)" if token.expired(now) else until,
             )
         print_table(shown)

@@ -8,6 +8,7 @@ from memorist.memory import Memory
 from memorist.serve.console import IMPORT, add_console
 from memorist.serve.limits import App, Limits
 from memorist.serve.observability import Observer
+from memorist.serve.quotas import Quotas
 from memorist.serve.rest.app import create_api, guarded
 
 __all__ = ["Limits", "create_app"]
@@ -19,6 +20,7 @@ def create_app(
     open: bool = False,
     limits: Limits | None = None,
     observer: Observer | None = None,
+    quotas: Quotas | None = None,
     more: Iterable[BaseRoute] = (),
     settings: Mapping[str, str] | None = None,
     console: bool = True,
@@ -30,6 +32,7 @@ def create_app(
         open: admit callers on this machine without a token. Only for a server on a loopback address.
         limits: the limits of a request.
         observer: receives reports of its requests; by default a new one, with the program's OpenTelemetry.
+        quotas: what each token may send; by default only what was set for the token itself.
         more: additional routes within the same limits; they check access themselves.
         settings: the settings that the console shows to an operator.
         console: whether to serve the console too, whose sessions are this process's own.
@@ -38,7 +41,7 @@ def create_app(
         InvalidInputError: the memory is bound.
     """
     observer, limits = observer or Observer(), limits or Limits()
-    app = create_api(memory, open=open, observer=observer, settings=settings)
+    app = create_api(memory, open=open, observer=observer, quotas=quotas, settings=settings)
     if console:
         add_console(app, limits)
     app.router.routes.extend(more)

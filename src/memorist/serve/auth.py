@@ -10,7 +10,7 @@ import json
 import re
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -69,6 +69,7 @@ class Grant:
         tenant: its tenant; None for an operator, who names one with each request.
         user: its user; None for a caller that acts for all users of the tenant and names one with each request.
         right: its right.
+        limits: what it may send in a span of time, as `memorist.serve.quotas.parse_limits` returns it.
         token: the id of its token, if it has one.
     """
 
@@ -76,6 +77,7 @@ class Grant:
     tenant: str | None
     user: str | None
     right: Right
+    limits: Mapping[str, str] = field(default_factory=dict)
     token: str | None = None
 
     def check(self, right: Right) -> None:
@@ -135,6 +137,7 @@ class Token:
             "tenant": self.grant.tenant,
             "user": self.grant.user,
             "right": str(self.grant.right),
+            "limits": dict(self.grant.limits),
             "created_at": iso(self.created_at),
             "expires_at": None if self.expires_at is None else iso(self.expires_at),
         }
@@ -158,6 +161,7 @@ class Tokens:
         user: str | None = None,
         right: Right | str = Right.WRITE,
         expires_at: TimeLike | None = None,
+        limits: Mapping[str, str] | None = None,
     ) -> tuple[str, Token]:
         """Return a new token's secret, which is shown only once, and the token as it is stored.
 
@@ -167,12 +171,13 @@ class Tokens:
             user: its user; None for all users of the tenant.
             right: "read", "write" or "admin".
             expires_at: when it expires: a point in time, or seconds from now.
+            limits: what it may send in a span of time, as `memorist.serve.quotas.parse_limits` returns it.
 
         Raises:
             InvalidInputError: an argument is wrong.
             ConflictError: the name is taken.
         """
-        grant = Grant(name=name, tenant=tenant, user=user, right=_parse_right(right))
+        grant = Grant(name=name, tenant=tenant, user=user, right=_parse_right(right), limits=limits or {})
         if not isinstance(name, str) or not name.strip() or len(name) > 100:
             raise InvalidInputError("a token's name must be a text of 1 to 100 characters")
         if tenant is None and user is not None:
@@ -273,7 +278,13 @@ def _read(record: Record) -> Token:
     until = plain["expires_at"]
     return Token(
         id=plain["id"],
-        grant=Grant(name=plain["name"], tenant=plain["tenant"], user=plain["user"], right=Right(plain["right"])),
+        grant=Grant(
+            name=plain["name"],
+            tenant=plain["tenant"],
+            user=plain["user"],
+            right=Right(plain["right"]),
+            limits=plain.get("limits", {}),
+        ),
         created_at=parse_time(plain["created_at"]),
         expires_at=None if until is None else parse_time(until),
     )

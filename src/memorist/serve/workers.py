@@ -10,7 +10,8 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
 
 from memorist.errors import InvalidInputError, MemoristError
 
@@ -122,7 +123,7 @@ async def _replace(
         workers.remove(worker)
 
 
-async def _any(*waited: "asyncio._CoroutineLike[object]") -> None:
+async def _any(*waited: Coroutine[Any, Any, object]) -> None:
     tasks = [asyncio.ensure_future(each) for each in waited]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

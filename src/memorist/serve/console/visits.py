@@ -104,7 +104,7 @@ class Visit:
         """
         scope = self.grant.scope(tenant=self.value("tenant"), user=self.value("user"))
         self.request.scope[SCOPE] = scope
-        return self.server.memory.scoped(tenant=scope.tenant, user=scope.user)
+        return self.server.quotas.memory(self.server.memory, self.grant, scope)
 
     @property
     def may_see_all(self) -> bool:

@@ -1,11 +1,12 @@
 """The memory and the right of a request: set by the server or a token, never by an argument."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from memorist.errors import ScopeError
 from memorist.memory import Memory
 from memorist.serve.auth import LOCAL, NO_TOKEN, WRONG_HEADER, Grant, Right, Tokens, UnauthorizedError, is_near
+from memorist.serve.quotas import Quotas
 from memorist.serve.reading import USER_HEADER, header
 
 __all__ = ["Access", "Gate"]
@@ -44,6 +45,7 @@ class Gate:
         session: likewise.
         right: the highest right of any caller.
         open: whether callers on this machine need no token. Only for a server on a loopback address.
+        quotas: what each token may send.
     """
 
     memory: Memory
@@ -53,6 +55,7 @@ class Gate:
     session: str | None = None
     right: Right = Right.WRITE
     open: bool = False
+    quotas: Quotas = field(default_factory=Quotas)
 
     async def admit(self, headers: Sequence[tuple[bytes, bytes]], client: str | None) -> Access:
         """Return the access of a request with these headers.
@@ -70,7 +73,7 @@ class Gate:
         grant.check(Right.READ)
         bound = replace(grant, tenant=grant.tenant or self.tenant, user=grant.user or self.user)
         scope = bound.scope(user=header(headers, USER_HEADER), agent=self.agent, session=self.session)
-        memory = self.memory.scoped(tenant=scope.tenant, user=scope.user, agent=scope.agent, session=scope.session)
+        memory = self.quotas.memory(self.memory, grant, scope)
         return Access(memory, self.right if grant.right.includes(self.right) else grant.right, grant.token)
 
     async def _grant(self, headers: Sequence[tuple[bytes, bytes]], client: str | None) -> Grant:

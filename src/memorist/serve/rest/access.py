@@ -22,6 +22,7 @@ from memorist.serve.auth import (
     is_near,
 )
 from memorist.serve.observability.requests import GRANT, SCOPE
+from memorist.serve.quotas import Quotas
 from memorist.serve.reading import USER_HEADER, header
 from memorist.serve.rest.idempotency import Ledger, Outcome, Settle, fingerprint
 
@@ -45,6 +46,7 @@ class Server:
     ledger: Ledger
     open: bool
     settings: Mapping[str, str]
+    quotas: Quotas
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +142,7 @@ def _needing(right: Right) -> Callable[..., Awaitable[Access]]:
         named = header(request.scope["headers"], USER_HEADER)
         scope = grant.scope(tenant=tenant, user=_one(user, named), agent=agent, session=session)
         request.scope[SCOPE] = scope
-        memory = server.memory.scoped(tenant=scope.tenant, user=scope.user, agent=scope.agent, session=scope.session)
+        memory = server.quotas.memory(server.memory, grant, scope)
         return Access(grant, memory, server, None)
 
     return access

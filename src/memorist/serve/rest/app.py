@@ -16,6 +16,7 @@ from memorist.serve.auth import Tokens
 from memorist.serve.limits import App, Limiter, Limits
 from memorist.serve.observability import ObservedRequests, Observer
 from memorist.serve.observability.metrics import MEDIA_TYPE as METRICS_TYPE
+from memorist.serve.quotas import Quotas
 from memorist.serve.rest import caller, models, reading, records, whole
 from memorist.serve.rest.access import Prober, Server, server_of
 from memorist.serve.rest.idempotency import Ledger
@@ -34,6 +35,7 @@ def create_api(
     *,
     open: bool = False,
     observer: Observer | None = None,
+    quotas: Quotas | None = None,
     settings: Mapping[str, str] | None = None,
 ) -> FastAPI:
     """Return the routes alone, without the limits around them."""
@@ -54,7 +56,9 @@ def create_api(
         generate_unique_id_function=lambda route: route.name,
     )
     app.state.observer = observer = observer or Observer()
-    app.state.server = Server(observer.observed(memory), Tokens(memory), Ledger(memory), open, settings or {})
+    app.state.server = Server(
+        observer.observed(memory), Tokens(memory), Ledger(memory), open, settings or {}, quotas or Quotas()
+    )
     add_handlers(app)
     for subject in _SUBJECTS:  # not included, which would make each route anew for every app
         app.router.routes.extend(subject.router.routes)

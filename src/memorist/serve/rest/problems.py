@@ -13,6 +13,7 @@ from memorist import errors
 from memorist.serve.auth import UnauthorizedError
 from memorist.serve.limits import BodyTooLargeError, OverloadedError, RequestTimeoutError
 from memorist.serve.observability.requests import ERROR
+from memorist.serve.quotas import TooManyError
 from memorist.serve.rest import models
 from memorist.serve.rest.bodies import NotJsonError
 
@@ -39,6 +40,7 @@ STATUS: dict[type[Exception], int] = {
     errors.StoreError: 500,
     errors.StoreBusyError: 503,
     OverloadedError: 503,
+    TooManyError: 429,
     RequestTimeoutError: 504,
     errors.StoreFullError: 507,
     errors.StoreUnavailableError: 503,
@@ -50,7 +52,8 @@ STATUS: dict[type[Exception], int] = {
 }
 _TITLES = {
     400: "Malformed request", 401: "No valid token", 403: "Not allowed", 404: "Not found", 405: "Wrong method",
-    408: "Too slow", 409: "Conflict", 413: "Too large", 415: "Wrong media type", 422: "Invalid input", 500: "Failed",
+    408: "Too slow", 409: "Conflict", 413: "Too large", 415: "Wrong media type", 422: "Invalid input",
+    429: "Too many requests", 500: "Failed",
     501: "Not installed", 502: "Embedder failed", 503: "Not available now", 504: "Took too long", 507: "Disk full",
 }  # fmt: skip
 _OF_STATUS = {
@@ -73,11 +76,12 @@ _DESCRIPTIONS = {
     413: "The body is too large.",
     415: "The body is not sent as JSON.",
     422: "An argument is wrong.",
+    429: "The token has sent what it may for now; to be tried again after Retry-After.",
     503: "Busy; to be tried again.",
 }
 
 
-def problems(*statuses: int, common: tuple[int, ...] = (401, 403, 422, 503)) -> dict[int | str, dict[str, Any]]:
+def problems(*statuses: int, common: tuple[int, ...] = (401, 403, 422, 429, 503)) -> dict[int | str, dict[str, Any]]:
     """Return the OpenAPI responses for the errors of a route: those of every route, and these."""
     problem = {"model": models.Problem, "content": {MEDIA_TYPE: {}}}
     return {status: {**problem, "description": _DESCRIPTIONS[status]} for status in sorted({*common, *statuses})}
@@ -99,6 +103,8 @@ def problem_of(error: Exception) -> tuple[int, dict[str, str], dict[str, Any]]:
         headers["www-authenticate"] = "Bearer"
     if status == 503:
         headers["retry-after"] = "1"
+    if isinstance(error, TooManyError):
+        headers["retry-after"] = str(error.seconds)
     return status, headers, _body(status, str(error), name)
 
 

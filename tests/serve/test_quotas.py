@@ -1,0 +1,139 @@
+"""What a token may send in a span of time, at each door of a server."""
+
+from collections.abc import Mapping
+
+import httpx
+import pytest
+
+from memorist.errors import InvalidInputError, StoreBusyError
+from memorist.memory import Memory
+from memorist.scope import Scope
+from memorist.serve.app import create_app
+from memorist.serve.auth import LOCAL, Tokens
+from memorist.serve.mcp import Gate
+from memorist.serve.quotas import Quotas, parse_limits
+from servers import running
+
+pytestmark = pytest.mark.anyio
+
+
+class Seconds:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+async def token(everyone: Memory, *limits: str) -> str:
+    secret, _ = await Tokens(everyone).create("assistant", user="alice", limits=parse_limits(limits))
+    return secret
+
+
+def client(app: object, secret: str) -> httpx.AsyncClient:
+    transport = httpx.ASGITransport(app=app)  # type: ignore[arg-type]
+    return httpx.AsyncClient(
+        transport=transport, base_url="http://memory", headers={"Authorization": f"Bearer {secret}"}
+    )
+
+
+async def test_too_many_requests_are_told_when_to_come_again(everyone: Memory) -> None:
+    clock = Seconds()
+    app = create_app(everyone, quotas=Quotas(clock=clock))
+    async with client(app, await token(everyone, "requests=3/min")) as http:
+        for _ in range(3):
+            assert (await http.post("/v1/count", json={})).status_code == 200
+        refused = await http.post("/v1/count", json={})
+        assert (refused.status_code, refused.headers["retry-after"]) == (429, "20")
+        assert refused.json()["error"] == "StoreBusyError" and "3 requests in 60 seconds" in refused.json()["detail"]
+        clock.now = 19.9
+        assert (await http.post("/v1/count", json={})).status_code == 429
+        clock.now = 20
+        assert (await http.post("/v1/count", json={})).status_code == 200
+        assert (await http.post("/v1/count", json={})).status_code == 429
+
+
+@pytest.mark.parametrize(
+    ("limit", "fits", "too_much", "never"),
+    [("records=3/h", ["a", "b"], ["c", "d"], ["a"] * 4), ("bytes=10/h", ["ä" * 4], ["abc"], ["x" * 11])],
+)
+async def test_what_is_refused_is_not_stored_and_costs_nothing(
+    everyone: Memory, limit: str, fits: list[str], too_much: list[str], never: list[str]
+) -> None:
+    async with client(create_app(everyone), await token(everyone, limit)) as http:
+
+        async def send(texts: list[str]) -> httpx.Response:
+            return await http.post("/v1/records", json={"records": [{"content": text} for text in texts]})
+
+        assert (await send(fits)).status_code == 201
+        assert (await send(too_much)).status_code == 429
+        endless = await send(never)
+        assert endless.status_code == 422 and "send fewer" in endless.json()["detail"]
+        assert (await send(too_much[:1])).status_code == (201 if limit.startswith("records") else 429)
+        assert (await http.post("/v1/count", json={})).status_code == 200  # reading is not limited
+
+
+async def test_the_client_gets_the_error_at_once(everyone: Memory) -> None:
+    secret = await token(everyone, "requests=1/day")
+    async with running(create_app(everyone)) as url, Memory.connect(url, token=secret) as alice:
+        await alice.count()
+        with pytest.raises(StoreBusyError, match="try again in 86,400 seconds"):
+            await alice.count()
+
+
+async def test_the_limits_of_the_server_are_for_tokens_without_their_own(everyone: Memory) -> None:
+    quotas = Quotas(parse_limits(["requests=1/min", "records=1/min"]))
+    secret = await token(everyone, "requests=2/min")
+    async with client(create_app(everyone, quotas=quotas), secret) as http:
+        statuses = [(await http.post("/v1/count", json={})).status_code for _ in range(3)]
+    assert statuses == [200, 200, 429]
+    local = quotas.memory(everyone, LOCAL, Scope("default", "bob"))
+    with pytest.raises(InvalidInputError, match="send fewer"):
+        await local.remember(["a", "b"])
+    await local.scoped(session="a").remember("a")
+    with pytest.raises(StoreBusyError):
+        await local.conversation("b").append("b", role="user")
+
+
+async def test_rest_and_mcp_take_from_one_bucket(everyone: Memory) -> None:
+    quotas = Quotas()
+    secret = await token(everyone, "requests=2/min")
+    gate = Gate(memory=everyone, quotas=quotas)
+    access = await gate.admit([(b"authorization", f"Bearer {secret}".encode())], "10.0.0.1")
+    await access.memory.count()
+    async with client(create_app(everyone, quotas=quotas), secret) as http:
+        assert (await http.post("/v1/count", json={})).status_code == 200
+    with pytest.raises(StoreBusyError):
+        await access.memory.count()
+
+
+async def test_one_token_does_not_use_up_what_another_has(everyone: Memory) -> None:
+    app = create_app(everyone)
+    first = await token(everyone, "requests=1/day")
+    second, _ = await Tokens(everyone).create("other", limits=parse_limits(["requests=1/day"]))
+    for secret in (first, second):
+        async with client(app, secret) as http:
+            assert [(await http.post("/v1/count", json={})).status_code for _ in range(2)] == [200, 429]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "requests",
+        "requests=0/min",
+        "requests=1/week",
+        "requests=1MiB/min",
+        "calls=1/min",
+        "bytes=1.5/h",
+        "",
+        "requests=1/min requests=2/min",
+    ],
+)
+def test_a_limit_that_is_none(given: str) -> None:
+    with pytest.raises(InvalidInputError, match="requests=600/min"):
+        parse_limits(given.split() or [given])
+
+
+def test_limits_as_they_are_kept() -> None:
+    kept: Mapping[str, str] = parse_limits(["bytes=10MiB/h", "records=5/s"])
+    assert kept == {"bytes": "10MiB/h", "records": "5/s"}
