@@ -60,7 +60,7 @@ async def test_every_change_is_noted_with_its_verb_and_counts(path: Path) -> Non
         await alice.forget(kind="fact")
         await alice.remember("for a moment", expires_at=-1)
     async with audited(path) as memory:
-        assert await memory.scoped(user="alice").purge() == 2
+        assert (await memory.scoped(user="alice").purge()).purged == 2
         assert await said(memory, "verb", "door", "records") == [
             ("audit changes", "python", {}),
             ("remember", "python", {"remembered": {"note": 1}}),

@@ -418,10 +418,10 @@ async def test_purge_is_of_one_user(everyone: Memory, alice: Memory, bob: Memory
         await alice.purge(user="bob")
     with pytest.raises(ScopeError):
         await alice.scoped(session="s").purge()
-    assert await everyone.purge(user="alice") == 2
+    assert (await everyone.purge(user="alice")).purged == 2
     assert await everyone.users() == {"bob": 2, None: 2}
     assert await found(alice, "tea") == []
-    assert await everyone.purge(shared=True) == 2
+    assert (await everyone.purge(shared=True)).purged == 2
     assert await everyone.users() == {"bob": 2}
     assert len(await bob.recall("tea milk")) == 2
 

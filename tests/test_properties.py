@@ -252,7 +252,8 @@ class Agreement(RuleBasedStateMachine):
         if scope.session is not None:
             self.expect(ScopeError, self.memory(scope).purge(shared=scope.user is None))
         else:
-            assert self.run(self.memory(scope).purge(shared=scope.user is None)) == len(self.house(scope).records)
+            done = self.run(self.memory(scope).purge(shared=scope.user is None))
+            assert done.purged == len(self.house(scope).records)
             self.houses[scope.wall] = House()
 
     def expect(self, error: type[Exception], call: Awaitable[object]) -> None:

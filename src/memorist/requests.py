@@ -347,7 +347,7 @@ class Forget(Narrowed[int]):
 
 
 @_request
-class Purge(Request[int]):
+class Purge(Request[results.Receipt]):
     """Delete everything of a user; see `Memory.purge`."""
 
     verb = "purge"

@@ -1,5 +1,6 @@
-"""What the verbs `context` and `traces` return."""
+"""What the verbs `context`, `purge` and `traces` return."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
@@ -10,11 +11,48 @@ from memorist.records import Record
 from memorist.scope import Scope
 from memorist.times import iso, parse_time
 
-__all__ = ["Context", "ContextItem", "Trace", "TracePage", "TracedHit", "Why"]
+__all__ = ["RECEIPT", "Context", "ContextItem", "Receipt", "Trace", "TracePage", "TracedHit", "Why", "subject_hash"]
 
 Why: TypeAlias = Literal["topic", "pinned", "standing", "recalled", "asked", "earlier"]
 """Why a record stands in a context: its topic was asked for, it was pinned, it holds in every turn, it was
 recalled, it asks what a recalled message answers, or it held before a recalled fact."""
+
+
+RECEIPT = "memorist receipt"
+"""The type of a signed statement about a purge."""
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What a purge did. It holds no text of the user, and of the name only a salted hash.
+
+    Attributes:
+        statement: what is signed, as JSON has it; `memorist.signing.check` verifies it. "records" are the numbers by
+            kind, "searched" the places where the user's texts were searched for and how many were found, and "copies"
+            says what else holds or may hold them. "elsewhere" counts texts that records of others hold too.
+    """
+
+    statement: Mapping[str, Any]
+
+    @property
+    def purged(self) -> int:
+        """How many records are gone."""
+        return sum(self.statement["records"].values())
+
+    @property
+    def clean(self) -> bool:
+        """Whether none of the user's texts was found in any place that was searched."""
+        return not any(place["found"] for place in self.statement["searched"])
+
+    def is_of(self, user: str) -> bool:
+        """Return whether it is about this user."""
+        subject = self.statement["subject"]
+        return subject is not None and subject["hash"] == subject_hash(subject["salt"], user)
+
+
+def subject_hash(salt: str, user: str) -> str:
+    """Return the hash by which a receipt names a user."""
+    return hashlib.sha256(f"{salt}\n{user}".encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

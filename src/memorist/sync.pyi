@@ -18,7 +18,7 @@ from memorist.lines import LoadReport
 from memorist.origins import AuthorLike
 from memorist.records import Change, Draft, Fields, Hit, Kind, Order, Page, Record, Sources
 from memorist.requests import Id, IfExists, Mode, Narrowing, Request
-from memorist.results import Context, Derived, Provenance, TracePage
+from memorist.results import Context, Derived, Provenance, Receipt, TracePage
 from memorist.scope import Scope
 from memorist.times import Clock, TimeLike
 from memorist.verbs import T
@@ -684,7 +684,7 @@ class Memory:
         """
         ...
 
-    def purge(self, *, user: str | None = None, shared: bool = False) -> int:
+    def purge(self, *, user: str | None = None, shared: bool = False) -> Receipt:
         """Delete everything of a user, history, name and tokens included, and leave no byte of it in the store.
 
         Args:
@@ -692,12 +692,14 @@ class Memory:
             shared: delete the tenant's shared records instead, which belong to no user.
 
         Returns:
-            How many records are gone.
+            A receipt: how many records are gone, where the user's texts were searched for afterwards, and which copies
+            may still hold them; signed with the installation's key if the extra ``signed`` is installed.
 
         Raises:
             InvalidInputError: neither a user nor `shared` is given, or both are.
             ScopeError: another user than the scope's, or the scope has a label.
             StoreBusyError: the records are gone, but another process kept old pages in use; call again.
+            SignatureError: the installation's key cannot be read or made; nothing is gone.
         """
         ...
 

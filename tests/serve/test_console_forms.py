@@ -88,7 +88,7 @@ async def test_a_purge_takes_the_users_tokens_and_name_along(
     await tokens.create(f"{name}'s laptop", user=name)
     await tokens.create("of another", user="bob")
     http = await client()
-    assert (await http.post("/v1/purge", params={"user": name})).json() == {"purged": 1}
+    assert (await http.post("/v1/purge", params={"user": name})).json()["purged"] == 1
     assert [token.grant.name for token in await tokens.list()] == ["of another"]
     files = {each.name for each in tmp_path.rglob("*") if each.is_file() and name.encode() in each.read_bytes()}
     assert files == set()

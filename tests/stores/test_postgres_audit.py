@@ -33,7 +33,8 @@ async def test_servers_that_write_at_once_keep_one_unbroken_chain(server: "Serve
         await one.scoped(user="alice").recall("note", limit=3)
         await one.scoped(user="bob").remember("for a moment", expires_at=-1)
         checkpoint = await one.checkpoint()
-        assert await one.scoped(user="bob").purge() == 21
+        receipt = await one.scoped(user="bob").purge()
+        assert (receipt.purged, receipt.clean) == (21, True)
         assert await two.verify_audit(checkpoint) == []
         noted = [entry.said["records"] async for entry in one.audit_entries()]
         assert sum(said.get("remembered", {}).get("fact", 0) for said in noted) == 20
@@ -45,6 +46,11 @@ async def test_servers_that_write_at_once_keep_one_unbroken_chain(server: "Serve
         ]
         alice = {entry.said["wall"] for entry in await one.scoped(user="alice").audit()}
         assert len(alice) == 1
+
+        [first, *_] = receipt.statement["searched"]
+        assert first == {"where": f"table {parse_url(url).schema}.indexed", "found": 0, "elsewhere": 0}
+        assert receipt.statement["searched"][-1]["elsewhere"] > 0, "alice's notes say the same"
+        assert any("write-ahead log" in copy for copy in receipt.statement["copies"])
 
         copy = await one.backup(tmp_path / "copy.db")
         async with Memory.open(copy, embedder="hash") as restored:

@@ -152,7 +152,7 @@ async def test_a_role_needs_only_what_the_page_says(server: "Server") -> None:
         record = await alice.remember("Tea")
         await alice.revise(record.id, content="Green tea")
         assert [hit.record.content for hit in await alice.recall("tea")] == ["Green tea"]
-        assert await alice.purge() == 1
+        assert (await alice.purge()).purged == 1
 
 
 async def test_a_server_that_only_reads(server: "Server") -> None:

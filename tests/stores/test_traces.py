@@ -211,10 +211,10 @@ async def test_a_purge_takes_the_traces_along(reopen: Open) -> None:
         for user in (alice, bob):
             await user.remember("likes green tea")
             await user.context("tea?", shared=True)
-        assert await memory.purge(user="alice") == 1
+        assert (await memory.purge(user="alice")).purged == 1
         assert (await alice.traces()).traces == []
         assert len((await bob.traces()).traces) == 1
-        assert await memory.purge(shared=True) == 1
+        assert (await memory.purge(shared=True)).purged == 1
         assert (await bob.traces()).traces == [], "it may quote what was shared"
         assert await core_of(memory).store.tenants() == ["default"]
 

@@ -103,7 +103,7 @@ async def hold_open(path: str, user: str) -> None:
 
 async def purge_user(path: str, user: str) -> None:
     async with open_memory(path) as memory:
-        say(await memory.purge(user=user))
+        say((await memory.purge(user=user)).purged)
 
 
 async def reindex(path: str, dimensions: str) -> None:

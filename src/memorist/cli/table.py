@@ -34,6 +34,7 @@ _MODULES: Mapping[str, str] = {
     "token": "token",
     "key": "key",
     "audit": "audit",
+    "receipt": "receipt",
     "training": "mango",
 }
 _MODULE_OF = {name: f"memorist.cli.{module}" for module, names in _MODULES.items() for name in names.split()}

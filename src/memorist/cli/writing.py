@@ -1,5 +1,9 @@
 """Commands that change: remember, revise, rate, forget, purge."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from json import dumps
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import click
@@ -22,9 +26,10 @@ from memorist.cli.options import (
     Where,
 )
 from memorist.cli.progress import spinner
+from memorist.cli.receipt import describe
 from memorist.cli.running import confirm, given, opened, run, text_or_stdin
 from memorist.cli.showing import counted, print_json, print_records
-from memorist.errors import NotFoundError
+from memorist.errors import NotFoundError, path_taken
 from memorist.origins import Author
 from memorist.records import Kind
 from memorist.results import Derived
@@ -213,6 +218,7 @@ def purge(
     context: click.Context,
     user: Annotated[str | None, Option("--user", "-u", help="Whose memory to delete.")] = None,
     shared: Annotated[bool, Option("--shared", help="In the place of a user: what all users share.")] = False,
+    receipt: Annotated[str | None, Option(metavar="FILE", help="A new file for the signed receipt.")] = None,
     yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
     json: AsJson = False,
 ) -> None:
@@ -224,9 +230,31 @@ def purge(
         confirm(f"Delete everything that is remembered of {whose}, for good?")
 
     async def work() -> None:
-        async with opened(context, user) as memory:
-            with spinner("Deleting, and making sure that nothing is left"):
-                gone = await memory.purge(shared=shared)
-        print_json({"purged": gone}) if json else click.echo(f"Purged {counted(gone, 'record')} of {whose}")
+        with _new_file(receipt) as write:  # before anything is gone
+            async with opened(context, user) as memory:
+                with spinner("Deleting, and making sure that nothing is left"):
+                    done = await memory.purge(shared=shared)
+            write(f"{dumps(done.statement)}\n")
+        if json:
+            print_json({"purged": done.purged, "receipt": done.statement})
+            return
+        click.echo(f"Purged {counted(done.purged, 'record')} of {whose}")
+        describe(done)
 
     run(work)
+
+
+@contextmanager
+def _new_file(name: str | None) -> Iterator[Callable[[str], object]]:
+    """Make a new file and yield what writes to it; it goes again if what is done meanwhile fails."""
+    if name is None:
+        yield lambda text: None
+        return
+    if (path := Path(name)).exists():
+        raise path_taken(path)
+    with path.open("x", encoding="utf-8") as file:
+        try:
+            yield file.write
+        except BaseException:
+            path.unlink()
+            raise

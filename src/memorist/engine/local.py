@@ -10,7 +10,7 @@ from memorist import requests, results
 from memorist.audit import acting
 from memorist.config import Settings
 from memorist.embedders import OnnxEmbedder
-from memorist.engine import auditing, deriving, reading, upkeep, writing
+from memorist.engine import auditing, deriving, purging, reading, upkeep, writing
 from memorist.engine.base import Engine
 from memorist.engine.core import Core
 from memorist.engine.traces import Tracer, traces
@@ -29,7 +29,7 @@ _HANDLERS: Mapping[type[Request[Any]], Callable[[Core, Scope, Any], Awaitable[An
     requests.Revise: writing.revise,
     requests.Rate: writing.rate,
     requests.Forget: writing.forget,
-    requests.Purge: writing.purge,
+    requests.Purge: purging.purge,
     requests.Restore: writing.restore,
     requests.Recall: reading.recall,
     requests.Context: lambda core, scope, request: _context(core, scope, request),

@@ -23,7 +23,7 @@ from memorist.lines import BadLine, LoadReport
 from memorist.origins import Trust, TrustRules
 from memorist.records import Change, Hit, Kind, Page, Record
 from memorist.requests import Narrowed, Request
-from memorist.results import Context, Derived, Provenance, Source, Trace, TracePage
+from memorist.results import Context, Derived, Provenance, Receipt, Source, Trace, TracePage
 from memorist.scope import DEFAULT_TENANT, Scope
 from memorist.times import now
 
@@ -103,9 +103,9 @@ def _named(request: requests.Forget | requests.Derived, body: dict[str, Any]) ->
     return {**body, "kind": list(map(str, Kind))} if only_labels else body
 
 
-async def _purge(server: Connection, scope: Scope, request: requests.Purge) -> int:
+async def _purge(server: Connection, scope: Scope, request: requests.Purge) -> Receipt:
     params = params_of(request.wall_of(scope)) | ({"shared": True} if request.shared else {})
-    return cast(int, (await server.call("POST", "/v1/purge", params=params))["purged"])
+    return Receipt((await server.call("POST", "/v1/purge", params=params))["receipt"])
 
 
 async def _restore(server: Connection, scope: Scope, request: requests.Restore) -> LoadReport:

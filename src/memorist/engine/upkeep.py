@@ -8,6 +8,7 @@ import numpy as np
 
 from memorist import requests
 from memorist.engine.core import Core
+from memorist.engine.purging import note_backup
 from memorist.recall import embedded, marks_of, terms_of
 from memorist.scope import Scope
 from memorist.stores import open_store
@@ -21,6 +22,7 @@ _BATCH = 256
 async def backup(core: Core, scope: Scope, request: requests.Backup) -> Path:
     """Copy the store to a new file, and open the copy to verify it."""
     scope.reach(everyone=True)
+    await note_backup(core, request.target)
     await core.store.backup(request.target)
     copy = open_store(replace(core.settings, index=None).with_given(url=request.target))
     try:

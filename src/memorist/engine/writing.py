@@ -16,13 +16,13 @@ from memorist.filters import make_filter
 from memorist.lines import BadLine, LoadReport, store_each
 from memorist.observing import door
 from memorist.origins import NOBODY, Author
-from memorist.records import Action, Draft, Kind, Record
+from memorist.records import Action, Draft, Record
 from memorist.requests import IfExists
-from memorist.scope import SERVER_TENANT, Scope, Wall
+from memorist.scope import Scope, Wall
 from memorist.stores.base import Put, Remove, Vector, Write
 from memorist.times import parse_expiry
 
-__all__ = ["forget", "purge", "rate", "remember", "restore", "revise"]
+__all__ = ["forget", "rate", "remember", "restore", "revise"]
 
 _T = TypeVar("_T")
 _ATTEMPTS = 30
@@ -129,21 +129,6 @@ async def forget(core: Core, scope: Scope, request: requests.Forget) -> int:
     count = await core.store.remove(scope.wall, passing, at=core.clock(), source=request.source)
     await drop_quoting(core, scope.wall)
     return count
-
-
-async def purge(core: Core, scope: Scope, request: requests.Purge) -> int:
-    """Delete everything behind a wall, from the store and from this process's caches, and the user's tokens."""
-    wall = request.wall_of(scope).wall
-    if wall.user is not None:  # tokens first: what the purge erases includes their bytes, which hold the name
-        bound = requests.Forget(kind=Kind.TOPIC, where={"tenant": wall.tenant, "user": wall.user})
-        await forget(core, Scope(SERVER_TENANT), bound)
-    traces = [wall.traces]
-    if wall.user is None:  # any user's traces may quote what is shared
-        await core.store.sweep(core.clock())
-        traces = [Wall(wall.traces.tenant, user) for user in {None, *await core.store.users(wall.traces.tenant)}]
-    kinds = await core.store.purge(wall, *traces)
-    core.recaller.drop(wall)
-    return kinds.total()
 
 
 async def restore(core: Core, scope: Scope, request: requests.Restore) -> LoadReport:

@@ -54,6 +54,9 @@ class Index(ABC):
     name: str
     """The URL to show in errors and reports, without secrets."""
 
+    residue: str = ""
+    """What may be left of purged vectors on its disk, in words; "" if nothing is."""
+
     @abstractmethod
     def open(self) -> None:
         """Connect.
@@ -86,6 +89,10 @@ class Index(ABC):
     @abstractmethod
     def walls(self) -> dict[str, int]:
         """Return the number of stored points of each wall that has a position, by the wall's name."""
+
+    def count(self, wall: str) -> int:
+        """Return the number of stored points of a wall, whether it has a position or not."""
+        return self.walls().get(wall, 0)
 
     @abstractmethod
     def purge(self, wall: str) -> None:

@@ -24,6 +24,8 @@ class ChromaIndex(Index):
     Chroma's files may keep bytes of vectors that were deleted.
     """
 
+    residue = "its files may keep bytes of deleted vectors"
+
     def __init__(self, address: Address) -> None:
         self.name = f"chroma {address.shown}"
         self._address = address
@@ -115,6 +117,11 @@ class ChromaIndex(Index):
             collection = self._points()
             tokens = self._positions().get(include=[])["ids"]
             return {wall: 0 if collection is None else _count(collection, wall) for wall in tokens}
+
+    def count(self, wall: str) -> int:
+        with self._using():
+            collection = self._points()
+            return 0 if collection is None else _count(collection, wall)
 
     def purge(self, wall: str) -> None:
         with self._using():

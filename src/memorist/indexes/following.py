@@ -14,6 +14,7 @@ from memorist.filters import Filter
 from memorist.indexes.base import Index, Point, Position, token_of
 from memorist.scope import Wall
 from memorist.stores.base import Candidates, Outline, Store, Vector
+from memorist.stores.searching import Place, Search
 from memorist.stores.wrapped import WrappedStore
 
 __all__ = ["IndexedStore"]
@@ -82,6 +83,14 @@ class IndexedStore(WrappedStore):
                     f"the records are gone, but not their vectors in {self.index.name}: {error}; purge again"
                 ) from error
             return count
+
+    async def search(self, wall: Wall, texts: Sequence[str]) -> Search:
+        found = await self.store.search(wall, texts)
+        left = await self._ask(lambda: self.index.count(token_of(wall)))
+        found.places.append(Place(f"vectors in {self.index.name}", left))
+        if self.index.residue:
+            found.copies.append(f"{self.index.name}: {self.index.residue}")
+        return found
 
     async def check(self) -> list[str]:
         """Check the store, and compare the index with it; differing walls are removed from the index and filled

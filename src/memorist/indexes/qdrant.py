@@ -32,6 +32,9 @@ class QdrantIndex(Index):
 
     def __init__(self, address: Address) -> None:
         self.name = f"qdrant {address.shown}"
+        self.residue = (
+            "its segments keep deleted vectors until it optimises them" if isinstance(address.at, str) else ""
+        )
         self._address = address
         self._points, self._positions = address.collection, f"{address.collection}-positions"
         self._client: Any = None
@@ -163,15 +166,19 @@ class QdrantIndex(Index):
     def walls(self) -> dict[str, int]:
         found: dict[str, int] = {}
         with self._using() as client:
-            there = client.collection_exists(self._points)
             offset, more = None, True
             while more:
                 rows, offset = client.scroll(self._positions, limit=_AT_ONCE, offset=offset)
                 for row in rows:
                     wall = row.payload["wall"]
-                    found[wall] = client.count(self._points, count_filter=self._behind(wall)).count if there else 0
+                    found[wall] = self.count(wall)
                 more = offset is not None
         return found
+
+    def count(self, wall: str) -> int:
+        with self._using() as client:
+            there = client.collection_exists(self._points)
+            return int(client.count(self._points, count_filter=self._behind(wall)).count) if there else 0
 
     def purge(self, wall: str) -> None:
         with self._using() as client:

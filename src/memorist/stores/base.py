@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from memorist.filters import Filter
 from memorist.records import Action, Change, Kind, Order, Record
 from memorist.scope import Reach, Wall
+from memorist.stores.searching import Search
 
 if TYPE_CHECKING:
     from memorist.stores.audit import AuditLog
@@ -295,6 +296,10 @@ class Store(ABC):
         The history and the users' names are deleted too. Returns how many records of each kind were behind the first
         wall.
         """
+
+    async def search(self, wall: Wall, texts: Sequence[str]) -> Search:
+        """Search everything for texts of a purged user, and name the copies that cannot be searched."""
+        return Search(copies=[f"{self}: it has no search, so nothing was searched there"])
 
     @abstractmethod
     async def backup(self, target: Path) -> None:

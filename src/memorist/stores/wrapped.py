@@ -23,6 +23,7 @@ from memorist.stores.base import (
     Vector,
     Write,
 )
+from memorist.stores.searching import Search
 from memorist.stores.segments import Segments
 
 __all__ = ["WrappedStore"]
@@ -116,6 +117,9 @@ class WrappedStore(Store):
 
     async def purge(self, wall: Wall, *more: Wall) -> Counter[str]:
         return await self.store.purge(wall, *more)
+
+    async def search(self, wall: Wall, texts: Sequence[str]) -> Search:
+        return await self.store.search(wall, texts)
 
     async def backup(self, target: Path) -> None:
         return await self.store.backup(target)

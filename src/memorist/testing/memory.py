@@ -139,9 +139,9 @@ class MemoryContract(_Contract):
             await alice.purge(shared=True)
         with pytest.raises(ScopeError):
             await alice.purge(user="bob")
-        assert await memory.purge(user="alice") == 1
+        assert (await memory.purge(user="alice")).purged == 1
         assert await memory.users() == {None: 1}
-        assert await memory.purge(shared=True) == 1
+        assert (await memory.purge(shared=True)).purged == 1
         assert await memory.users() == {}
 
     # --- reading -----------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from doors.calls import Call
 from memorist import sync
 from memorist.memory import Memory
 from memorist.records import Change, Hit, Page, Record
+from memorist.results import Receipt
 from memorist.serve.app import create_app
 from memorist.testing import HashEmbedder
 from servers import running
@@ -22,6 +23,8 @@ def plain(answer: Any) -> Any:
         return answer.to_dict()
     if isinstance(answer, Hit):
         return answer.record.to_dict()
+    if isinstance(answer, Receipt):
+        return answer.purged
     if isinstance(answer, Page):
         return [record.to_dict() for record in answer.records]
     return [plain(each) for each in answer] if isinstance(answer, list) else answer

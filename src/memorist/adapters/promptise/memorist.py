@@ -74,7 +74,7 @@ class MemoristProvider:
         self._check_open()
         if self.scope != MemoryScope.PER_USER or not user_id:
             return 0
-        return await self._memory.unlabelled().scoped(user=owner_key(user_id, tenant_id)).purge()
+        return (await self._memory.unlabelled().scoped(user=owner_key(user_id, tenant_id)).purge()).purged
 
     async def close(self) -> None:
         """Refuse further calls. The memory stays open."""

@@ -1,8 +1,8 @@
 """Idempotency keys: a request that is retried because its answer was lost is carried out only once.
 
-A stored key holds no text and no name, only hashes, versions and numbers, so that nothing of a user is left after a
-purge; the answer is rebuilt from the records' history. A key is stored as a topic of the server's tenant, in the same
-store as the records, and expires after a day.
+A stored key holds no text and no name, only hashes, versions, numbers and receipts, so that nothing of a user is left
+after a purge; the answer is rebuilt from the records' history. A key is stored as a topic of the server's tenant, in
+the same store as the records, and expires after a day.
 
 `remember` leaves its mark in the records themselves: their ids are made from the key. So there is no moment at
 which a crash could leave records without a trace of the request that stored them.
@@ -31,7 +31,7 @@ _WORKED_ON = "the same request is being worked on; try again in a second"
 _REUSED = "the Idempotency-Key came before with another request; take a new one for each"
 _COMPARED = ("content", "kind", "cue", "key", "metadata", "payload", "happened_at")
 
-Outcome: TypeAlias = dict[str, int]
+Outcome: TypeAlias = dict[str, Any]
 Settle: TypeAlias = Callable[[datetime], Awaitable[Outcome | None]]
 
 

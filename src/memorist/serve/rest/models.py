@@ -210,10 +210,21 @@ class Forgotten(BaseModel):
     forgotten: int
 
 
+class Statement(BaseModel):
+    """A statement; `signature` covers its other fields, and is null where the server cannot sign."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: str
+    at: str
+    signature: dict[str, str] | None
+
+
 class Purged(BaseModel):
-    """How many records are gone, for good."""
+    """How many records are gone, for good, and the receipt."""
 
     purged: int
+    receipt: Statement
 
 
 class Embedded(BaseModel):
@@ -268,16 +279,6 @@ class AuditEntries(BaseModel):
     """Entries of the audit log, oldest first."""
 
     entries: list[AuditEntryBody]
-
-
-class Statement(BaseModel):
-    """A statement; `signature` covers its other fields, and is null where the server cannot sign."""
-
-    model_config = ConfigDict(extra="allow")
-
-    type: str
-    at: str
-    signature: dict[str, str] | None
 
 
 class Faults(BaseModel):

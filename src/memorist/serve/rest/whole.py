@@ -105,7 +105,8 @@ async def purge(access: KeyedAdmin, request: Request) -> JSONResponse:
     purge = asked_in_query(requests.Purge, request)
 
     async def work() -> Outcome:
-        return {"purged": await access.memory.ask(purge)}
+        receipt = await access.memory.ask(purge)
+        return {"purged": receipt.purged, "receipt": dict(receipt.statement)}
 
     outcome, _ = await access.once(("purge", purge.shared), work)
     return JSONResponse(outcome)

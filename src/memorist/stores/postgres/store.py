@@ -16,7 +16,7 @@ from memorist.records import Action, Change, Record
 from memorist.scope import Reach, Wall
 from memorist.stores.audit import AuditLog
 from memorist.stores.base import Candidates, Cursor, Entries, Order, Outline, Remove, Staged, Store, Vector, Write
-from memorist.stores.postgres import candidates, queries, reindexing, writes
+from memorist.stores.postgres import candidates, queries, reindexing, searching, writes
 from memorist.stores.postgres.auditing import PostgresAudit
 from memorist.stores.postgres.conditions import ALIVE, sql_of
 from memorist.stores.postgres.connections import EVERYTHING, Connections, Query, Rows, everyone_of, only
@@ -26,6 +26,7 @@ from memorist.stores.postgres.options import PostgresOptions
 from memorist.stores.postgres.rows import SELECTED, load_row, record_from, vector_from
 from memorist.stores.postgres.schema import index_vectors
 from memorist.stores.rules import history_of
+from memorist.stores.searching import Search
 from memorist.stores.sql import Sql
 from memorist.times import Clock, now, to_micros
 
@@ -156,6 +157,9 @@ class PostgresStore(Store):
             statements = await self._scrubbing(wall)
             await connections.run(lambda: connections.outside(*statements), whole=True)
         return count
+
+    async def search(self, wall: Wall, texts: Sequence[str]) -> Search:
+        return await self._upkeep(lambda connection: searching.search(connection, self.options, wall, texts))
 
     async def _scrubbing(self, wall: Wall) -> list[str]:
         """Return the statements that reclaim the space of deleted rows, in this tenant's parts of the tables."""

@@ -24,8 +24,9 @@ from memorist.stores.audit import AuditLog
 from memorist.stores.base import Candidates, Cursor, Entries, Order, Outline, Put, Staged, Store, Vector, Write
 from memorist.stores.keys import Key, read_key
 from memorist.stores.rules import history_of
+from memorist.stores.searching import Search
 from memorist.stores.segments import Segments
-from memorist.stores.sqlite import auditing, candidates, reindexing, writes
+from memorist.stores.sqlite import auditing, candidates, reindexing, searching, writes
 from memorist.stores.sqlite.conditions import sql_of
 from memorist.stores.sqlite.connections import Connections, TooLong, patiently
 from memorist.stores.sqlite.copying import copy_to, damage
@@ -375,6 +376,12 @@ class SQLiteStore(Store):
             self._outlines.pop(each, None)
         await self._write(self._scrub, alone=True)
         return count
+
+    async def search(self, wall: Wall, texts: Sequence[str]) -> Search:
+        encrypted = self._key is not None
+        return await self._read(
+            lambda connection: searching.search(connection, self.path, wall, texts, encrypted=encrypted)
+        )
 
     def _scrub(self, connection: apsw.Connection) -> None:
         """Remove every old page from the text index, the file and the log.

@@ -50,6 +50,7 @@ class IndexContract:
             assert index.position(MINE) is None
             assert index.nearest(MINE, vector_of("anything"), 5) == []
             assert index.walls() == {}
+            assert index.count(MINE) == 0
             index.purge(MINE)
 
     def test_the_nearest_come_first_with_id_and_cosine(self) -> None:

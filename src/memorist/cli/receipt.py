@@ -1,0 +1,64 @@
+"""Commands on receipts of purges: verify."""
+
+from pathlib import Path
+from typing import Annotated
+
+import click
+
+from memorist.cli.audit import Key, trusted_key
+from memorist.cli.declaring import Argument, Option, group
+from memorist.cli.options import AsJson
+from memorist.cli.running import fail, run
+from memorist.cli.showing import clean, counted, print_json
+from memorist.errors import FormatError
+from memorist.results import Receipt
+
+__all__ = ["describe", "receipt"]
+
+
+@group
+def receipt() -> None:
+    """Receipts of purges."""
+
+
+@receipt.subcommand()
+def verify(
+    context: click.Context,
+    file: Annotated[str, Argument(help="What `memorist purge --receipt` wrote.")],
+    user: Annotated[str | None, Option("--user", "-u", help="Whose receipt it should be.")] = None,
+    key: Key = None,
+    json: AsJson = False,
+) -> None:
+    """Check that a receipt is unchanged and signed with the right key, and tell what it says."""
+
+    async def work() -> None:
+        from memorist.lines import read_object
+        from memorist.results import RECEIPT
+        from memorist.signing import check
+
+        statement = read_object(Path(file).read_bytes())
+        check(statement, RECEIPT, key or trusted_key(context.obj))
+        found = Receipt(statement)
+        try:
+            if user is not None and not found.is_of(user):
+                raise fail(f"the receipt is unchanged, but it is not of {user!r}")
+            print_json(statement) if json else describe(found)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise FormatError(f"the receipt was made by another version: {error!r}") from error
+
+    run(work)
+
+
+def describe(found: Receipt) -> None:
+    """Print what a receipt says."""
+    said = found.statement
+    by = said["door"] if said["token"] is None else f"{said['door']}, token {said['token']}"
+    click.echo(f"Asked for at {said['at'][:19]} by {by}")
+    click.echo(f"Searched for {counted(said['texts'], 'text')} afterwards:")
+    for place in said["searched"]:
+        others = f"; {place['elsewhere']} in records of others" if place["elsewhere"] else ""
+        click.echo(f"  {clean(place['where'])}: {place['found']} found{others}")
+    for copy in said["copies"]:
+        click.echo(f"  not purged: {clean(copy)}")
+    if said["signature"] is None:
+        click.echo(f"Not signed: {said['unsigned']}")

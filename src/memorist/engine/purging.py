@@ -1,0 +1,111 @@
+"""Purging a user: everything in the store, the caches and the index, the search for what is left, and the receipt."""
+
+import json
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from memorist import requests
+from memorist.audit import current_act
+from memorist.engine.core import Core
+from memorist.engine.writing import forget
+from memorist.filters import make_filter
+from memorist.records import Action, Draft, Kind, Record
+from memorist.results import RECEIPT, Receipt, subject_hash
+from memorist.scope import SERVER_TENANT, Scope, Wall
+from memorist.signing import key_file, signed
+from memorist.stores.searching import found_in
+from memorist.times import iso, parse_expiry
+
+__all__ = ["note_backup", "purge"]
+
+_RECORDS = 100
+"""The records, newest first, whose texts are searched for after a purge."""
+_PIECE = 40
+_SHORTEST = 5
+"""Bytes of a text that is searched for; a shorter one is found by chance in gigabytes of vectors."""
+_BACKUPS = "backup/"
+_KEPT = 400 * 86_400.0
+"""Seconds for which a backup is remembered."""
+
+
+async def purge(core: Core, scope: Scope, request: requests.Purge) -> Receipt:
+    """Delete everything behind a wall, and the user's tokens; search for what is left, and return the receipt."""
+    wall, file = request.wall_of(scope).wall, key_file(core.settings.signing_key)
+    signed({}, file)  # what cannot be signed is told before anything is gone
+    texts = await _texts_of(core, wall)
+    if wall.user is not None:  # tokens first: what the purge erases includes their bytes, which hold the name
+        bound = requests.Forget(kind=Kind.TOPIC, where={"tenant": wall.tenant, "user": wall.user})
+        await forget(core, Scope(SERVER_TENANT), bound)
+    traces = [wall.traces]
+    if wall.user is None:  # any user's traces may quote what is shared
+        await core.store.sweep(core.clock())
+        traces = [Wall(wall.traces.tenant, user) for user in {None, *await core.store.users(wall.traces.tenant)}]
+    kinds = await core.store.purge(wall, *traces)
+    core.recaller.drop(wall)
+    found = await core.store.search(wall, texts)
+    backups = [copy async for copy in _backups(core, texts)]
+    log, act = core.store.audit, current_act()
+    last = None if log is None or await log.mode() == "off" else await log.last()
+    statement = {
+        "type": RECEIPT,
+        "at": iso(core.clock()),
+        "door": act.door,
+        "token": act.token,
+        "tenant": wall.tenant,
+        "subject": None if wall.user is None else _subject(wall.user),
+        "records": dict(sorted(kinds.items())),
+        "texts": len(texts),
+        "searched": [place._asdict() for place in found.places],
+        "copies": [*backups, *found.copies],
+        "audit": None if last is None else {"number": last.number, "hash": last.hash},
+    }
+    return Receipt(signed(statement, file))
+
+
+async def _texts_of(core: Core, wall: Wall) -> list[str]:
+    """Return texts that belong to a user: the name, ids, keys, and pieces of contents of the newest records."""
+    everything = make_filter(superseded=True)
+    records = await core.store.select(Scope(*wall).reach(), everything, order="newest", limit=_RECORDS)
+    texts = [wall.user or "", *(text for record in records for text in _texts_in(record))]
+    return list(dict.fromkeys(text for text in texts if len(text.encode()) >= _SHORTEST))
+
+
+def _texts_in(record: Record) -> Iterator[str]:
+    yield record.id
+    yield record.key or ""
+    yield record.content.strip()[:_PIECE]
+
+
+def _subject(user: str) -> dict[str, str]:
+    salt = secrets.token_hex(16)
+    return {"salt": salt, "hash": subject_hash(salt, user)}
+
+
+async def note_backup(core: Core, target: Path) -> None:
+    """Remember where a backup is made, before it is: a later receipt names it."""
+    now = core.clock()
+    draft = Draft(
+        content=json.dumps({"path": str(target), "at": iso(now)}),
+        kind=Kind.TOPIC,
+        key=f"{_BACKUPS}{secrets.token_hex(8)}",
+        expires_at=parse_expiry(_KEPT, now),
+    )
+    [record] = core.stamp([draft], Scope(SERVER_TENANT))
+    await core.store.write(Scope(SERVER_TENANT).wall, [core.put(record, Action.REMEMBERED, None)])
+
+
+async def _backups(core: Core, texts: list[str]) -> Any:
+    """Yield each backup that was made with this store, and whether it holds any of the texts still."""
+    noted = make_filter(kind=Kind.TOPIC, key_prefix=_BACKUPS)
+    for record in await core.store.select(Scope(SERVER_TENANT).reach(), noted, order="oldest", limit=10_000):
+        made = json.loads(record.content)
+        path = Path(made["path"])
+        if not path.exists():
+            held = "it is not there any more; whoever moved or downloaded it has what it held"
+        elif core.settings.key_from is not None:
+            held = "it is encrypted, so it was not searched"
+        else:
+            held = f"it holds {len(found_in(path, texts))} of the texts searched for"
+        yield f"backup of {made['at'][:16]} at {path}: {held}"

@@ -1,0 +1,43 @@
+"""The search for what a purge should have left nowhere: in the files, and in the tables."""
+
+from collections.abc import Collection
+from pathlib import Path
+
+import apsw
+
+from memorist.scope import Wall
+from memorist.stores.searching import Place, Search, found_in
+from memorist.stores.sqlite.rows import query_all
+from memorist.stores.sqlite.writes import find_wall
+
+__all__ = ["search"]
+
+_TABLES = ("walls", "records", "changes", "indexed", "staged", "meta", "audit")
+
+
+def search(
+    connection: apsw.Connection, path: Path | None, wall: Wall, texts: Collection[str], *, encrypted: bool
+) -> Search:
+    """Search the file, its log and its tables for texts; in the bytes of an encrypted file no text shows."""
+    done = Search()
+    files = [] if path is None or encrypted else [path.with_name(path.name + end) for end in ("", "-wal", "-shm")]
+    found = {file: found_in(file, texts) for file in files}
+    asked = set().union(*found.values()) if files else set(texts)
+    others = {text for text in asked if _is_in_tables(connection, text)}
+    for file, texts_there in found.items():
+        done.places.append(Place(f"file {file}", len(texts_there - others), len(texts_there & others)))
+    left = 0 if find_wall(connection, wall) is None else 1
+    done.places.append(Place(f"tables {', '.join(_TABLES)}", left, len(others)))
+    for copy in [] if path is None else sorted(path.parent.glob(f"{path.name}.v*.bak")):
+        held = "may hold them: it is encrypted" if encrypted else f"holds {len(found_in(copy, texts))} of the texts"
+        done.copies.append(f"copy {copy}, made before a migration, {held}")
+    return done
+
+
+def _is_in_tables(connection: apsw.Connection, text: str) -> bool:
+    for table in _TABLES:
+        columns = [name for _, name, kind, *_ in query_all(connection, f"PRAGMA table_info({table})") if kind == "TEXT"]
+        condition = " OR ".join(f"instr({name}, ?1)" for name in columns)
+        if connection.execute(f"SELECT EXISTS (SELECT 1 FROM {table} WHERE {condition})", (text,)).get:
+            return True
+    return False

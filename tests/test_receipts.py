@@ -1,0 +1,150 @@
+"""Receipts of purges: what they say, that they are signed, and that no copy is passed over."""
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from children import open_memory
+from inside import core_of
+from memorist.config import Settings
+from memorist.errors import ScopeError, SignatureError
+from memorist.memory import Memory
+from memorist.records import Draft
+from memorist.results import RECEIPT, Receipt
+from memorist.signing import check, public_key
+from memorist.testing import HashEmbedder
+
+pytestmark = pytest.mark.anyio
+
+NAME, MARK = "qvictimz", "qmarkz"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "memory.db"
+
+
+@pytest.fixture
+async def memory(path: Path) -> AsyncIterator[Memory]:
+    settings = Settings(url=str(path), embedder=HashEmbedder(), audit="changes", signing_key=path.with_name("key"))
+    async with Memory.open(settings=settings) as opened:
+        yield opened
+
+
+def found_at(receipt: Receipt) -> dict[str, tuple[int, int]]:
+    return {
+        Path(place["where"].split()[-1]).name: (place["found"], place["elsewhere"])
+        for place in receipt.statement["searched"]
+    }
+
+
+async def test_a_receipt_says_what_is_gone_and_where_it_was_searched_for(memory: Memory, path: Path) -> None:
+    victim = memory.scoped(user=NAME)
+    await victim.remember([f"{MARK} {n}" for n in range(3)])
+    await victim.remember(Draft(content=f"{MARK} is known", kind="fact", key=f"{MARK}-key", id=f"{MARK}-id"))
+    await memory.scoped(user="anna").remember("Tea")
+    receipt = await memory.purge(user=NAME)
+    check(receipt.statement, RECEIPT, public_key(path.with_name("key")))
+    said = receipt.statement
+    assert (receipt.purged, said["records"], said["tenant"]) == (4, {"fact": 1, "note": 3}, "default")
+    assert said["texts"] == 10, "the name, four ids and contents, and a key"
+    assert receipt.clean
+    assert found_at(receipt) == {
+        "memory.db": (0, 0),
+        "memory.db-wal": (0, 0),
+        "memory.db-shm": (0, 0),
+        "audit": (0, 0),
+    }
+    assert said["copies"] == []
+    last = (await memory.audit())[-1]
+    assert (said["audit"], last.said["verb"]) == ({"number": last.number, "hash": last.hash}, "purge")
+    assert receipt.is_of(NAME) and not receipt.is_of("anna")
+    written = json.dumps(said)
+    assert NAME not in written and MARK not in written
+
+
+async def test_what_others_say_too_is_told_apart_from_what_was_left(memory: Memory) -> None:
+    await memory.scoped(user=NAME).remember("The meeting is on Monday")
+    await memory.scoped(user="anna").remember(f"{NAME} says: The meeting is on Monday")
+    receipt = await memory.purge(user=NAME)
+    assert receipt.clean
+    assert found_at(receipt)["memory.db"] == (0, 2)
+
+
+async def test_what_a_purge_leaves_is_found(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    await memory.scoped(user=NAME).remember(MARK)
+    store: Any = core_of(memory).store
+    purge = type(store).purge
+    monkeypatch.setattr(type(store), "purge", lambda self, *walls: self_counted(self, purge, *walls))
+    receipt = await memory.purge(user=NAME)
+    assert not receipt.clean
+
+
+async def self_counted(store: Any, purge: Any, *walls: Any) -> Any:
+    """Purge another user, as a purge with a fault might."""
+    return await purge(store, walls[0]._replace(user="nobody"))
+
+
+async def test_backups_are_named_with_what_they_hold(memory: Memory, path: Path) -> None:
+    await memory.scoped(user=NAME).remember(MARK)
+    there, moved = path.with_name("there.db"), path.with_name("moved.db")
+    for target in (there, moved):
+        await memory.backup(target)
+    moved.rename(path.with_name("elsewhere.db"))
+    path.with_name("memory.db.v3.bak").write_bytes(there.read_bytes())
+    receipt = await memory.purge(user=NAME)
+    first, second, third = receipt.statement["copies"]
+    assert str(there) in first and "holds 3 of the texts" in first
+    assert str(moved) in second and "not there any more" in second
+    assert "made before a migration, holds 3 of the texts" in third
+    assert receipt.clean, "what was purged is gone from what was purged"
+
+
+async def test_a_purge_of_nobody_and_of_what_is_shared(memory: Memory) -> None:
+    assert (await memory.purge(user="nobody")).purged == 0
+    await memory.remember("Everybody knows")
+    receipt = await memory.purge(shared=True)
+    assert (receipt.purged, receipt.statement["subject"]) == (1, None)
+    assert not receipt.is_of("nobody")
+    with pytest.raises(ScopeError):
+        await memory.scoped(user="anna").purge(user="bert")
+
+
+async def test_nothing_is_purged_where_the_key_cannot_be_used(memory: Memory, path: Path) -> None:
+    await memory.scoped(user=NAME).remember(MARK)
+    path.with_name("key").write_text("no key")
+    with pytest.raises(SignatureError):
+        await memory.purge(user=NAME)
+    assert await memory.scoped(user=NAME).count() == 1
+
+
+async def test_without_the_extra_a_receipt_says_that_it_is_not_signed(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "cryptography.hazmat.primitives.asymmetric.ed25519", None)
+    await memory.scoped(user=NAME).remember(MARK)
+    receipt = await memory.purge(user=NAME)
+    assert receipt.purged == 1 and receipt.clean
+    assert receipt.statement["signature"] is None and "memorist[signed]" in receipt.statement["unsigned"]
+
+
+async def test_a_memory_in_this_process_has_tables_alone() -> None:
+    async with open_memory(":memory:") as memory:
+        await memory.scoped(user=NAME).remember(MARK)
+        assert list(found_at(await memory.purge(user=NAME))) == ["audit"]
+
+
+async def test_vectors_in_an_index_are_counted(tmp_path: Path) -> None:
+    pytest.importorskip("qdrant_client")
+    index = f"qdrant:{tmp_path / 'vectors'}"
+    settings = Settings(largest_index=0)
+    async with open_memory(tmp_path / "memory.db", index=index, settings=settings) as memory:
+        victim = memory.scoped(user=NAME)
+        await victim.remember([f"{MARK} {n}" for n in range(5)])
+        await victim.recall(MARK)
+        receipt = await victim.purge()
+        [vectors] = [place for place in receipt.statement["searched"] if "vectors in qdrant" in place["where"]]
+        assert vectors["found"] == 0 and receipt.clean
