@@ -224,7 +224,7 @@ async def test_what_is_not_there_is_a_page(browser: Browser, site: str, everyone
     page = await browser.new_page()
     answer = await page.goto(f"{site}/nowhere")
     assert answer is not None and answer.status == 404
-    await expect(page.get_by_role("alert")).to_contain_text("no such route")
+    await expect(page.get_by_role("alert")).to_contain_text("There is no such page")
     await expect(page.locator(".side nav a").first).to_be_visible()
     answer = await page.goto(f"{site}/forget")
     assert answer is not None and answer.status == 405
@@ -235,7 +235,7 @@ async def test_what_is_not_there_is_a_page(browser: Browser, site: str, everyone
     assert (await fetch(f"{site}/nowhere")).headers["content-type"] == "application/problem+json"
     async with running(create_app(everyone)) as closed:
         await page.goto(f"{closed}/nowhere")
-        await expect(page.get_by_role("alert")).to_contain_text("no such route")
+        await expect(page.get_by_role("alert")).to_contain_text("There is no such page")
         assert await page.locator("nav").count() == 0, "a stranger is shown no memory"
 
 
@@ -391,6 +391,7 @@ async def test_every_page_forbids_what_it_does_not_need(site: str) -> None:
         "/ask?q=tea",
         "/talks",
         "/map",
+        "/import",
         "/browse",
         "/topics",
         "/status",
@@ -442,6 +443,7 @@ async def test_it_fits_a_phone_and_the_dark(browser: Browser, site: str, alice: 
         "/status?user=alice",
         "/users",
         "/map?user=alice",
+        "/import?user=alice",
     ):
         await page.goto(f"{site}{path}")
         width = await page.evaluate("document.documentElement.scrollWidth")
@@ -456,7 +458,7 @@ async def test_every_control_has_a_name(page: Page, site: str, alice: Memory) ->
     nameless = """() => [...document.querySelectorAll("input:not([type=hidden]), select, textarea, button")]
         .filter(each => !(each.labels?.length || each.ariaLabel || each.textContent.trim()))
         .map(each => each.outerHTML)"""
-    for path in ("/", "/ask?q=tea", "/browse", "/topics", "/status", "/users", "/record?id=stay"):
+    for path in ("/", "/ask?q=tea", "/browse", "/topics", "/import", "/status", "/users", "/record?id=stay"):
         await page.goto(f"{site}{path}{'&' if '?' in path else '?'}user=alice")
         assert await page.evaluate(nameless) == []
         assert await page.locator("h1").count() == 1 and await page.locator("main").count() == 1

@@ -25,6 +25,8 @@ async def test_a_thread_has_speakers_days_and_times_of_the_zone(page: Page, site
     await alice.remember([message(number, "trip", minute=number * 30) for number in range(4)])
     await page.goto(f"{site}/talks?user=alice")
     await expect(page.locator(".talks li")).to_contain_text("4 messages")
+    name, dates = [await page.locator(f".talks {part}").bounding_box() for part in ("strong", ".dates")]
+    assert name is not None and dates is not None and name["x"] < dates["x"]
     await page.get_by_role("link", name="trip").click()
     await expect(page.locator(".day")).to_have_text(["Wednesday, 1 May 2024", "Thursday, 2 May 2024"])
     await expect(page.locator(".speaker")).to_have_text(["Assistant", "Maya", "Assistant", "Maya"])

@@ -64,7 +64,9 @@ def add_console(app: FastAPI, limits: Limits) -> None:
     async def missing(request: Request, error: HTTPException) -> Response:
         answer: Response = await told(request, error)  # type: ignore[misc]
         if "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/v1/"):
-            return await error_page(request, server, sessions, json.loads(bytes(answer.body)))
+            problem = json.loads(bytes(answer.body))
+            detail = "there is no such page" if answer.status_code == 404 else problem["detail"]
+            return await error_page(request, server, sessions, {**problem, "detail": detail})
         return answer
 
 

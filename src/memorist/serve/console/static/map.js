@@ -55,13 +55,16 @@ if (canvas) {
     pen.fillStyle = ink();
     pen.font = `600 ${12 * dense}px system-ui, sans-serif`;
     pen.textAlign = "center";
-    pen.lineWidth = 4 * dense;
-    pen.strokeStyle = getComputedStyle(canvas.parentElement).backgroundColor;
+    pen.textBaseline = "middle";
+    const card = getComputedStyle(canvas.parentElement).backgroundColor;
     for (const [left, top, name] of groups) {
       const half = pen.measureText(name).width / 2 + 4;
       const middle = Math.max(half, Math.min(canvas.width - half, (left * view.scale + view.left) * unit));
-      pen.strokeText(name, middle, (top * view.scale + view.top) * unit);
-      pen.fillText(name, middle, (top * view.scale + view.top) * unit);
+      const line = (top * view.scale + view.top) * unit;
+      [pen.fillStyle, pen.globalAlpha] = [card, 0.85];
+      pen.fillRect(middle - half, line - 9 * dense, 2 * half, 18 * dense);
+      [pen.fillStyle, pen.globalAlpha] = [ink(), 1];
+      pen.fillText(name, middle, line);
     }
   };
 
