@@ -105,4 +105,6 @@ def _value(settings: "Settings", name: str, said: Any) -> Any:
         return "the bundled model" if said is None else str(said)
     if name == "model":
         return None if said is None else str(said)
+    if name == "trust":
+        return ",".join(f"{author}={level}" for author, level in settings.trust.levels.items()) or None
     return getattr(settings, name, said)
