@@ -22,10 +22,13 @@ def servers() -> Iterator[dict[str, Any]]:
 
 
 LOCAL = [server for server in servers() if "command" in server]
+ONCE = {json.dumps([server["args"], server.get("env")]): server for server in LOCAL}.values()
+"""Several clients' files may say the same."""
 REMOTE = [server for server in servers() if "url" in server]
 
 
-@pytest.mark.parametrize("server", LOCAL, ids=lambda server: " ".join(server["args"]))
+@pytest.mark.slow
+@pytest.mark.parametrize("server", ONCE, ids=lambda server: " ".join(server["args"]))
 async def test_a_local_server_starts_and_remembers_for_its_user(
     by_stdio: Any, reopen: Any, value: Any, monkeypatch: pytest.MonkeyPatch, server: dict[str, Any]
 ) -> None:
@@ -39,6 +42,7 @@ async def test_a_local_server_starts_and_remembers_for_its_user(
         assert await memory.users() == {"alice": 1}
 
 
+@pytest.mark.slow
 async def test_a_remote_server_is_reached_with_its_headers(serve: Any, by_http: Any, reopen: Any, value: Any) -> None:
     from memorist.serve.auth import Tokens
 
