@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from memorist.audit import MODES, Mode
 from memorist.errors import InvalidInputError, shown
 from memorist.origins import TrustRules
+from memorist.places import config_file, default_url
 from memorist.times import Clock, now, parse_duration
 
 if TYPE_CHECKING:
@@ -33,13 +34,6 @@ __all__ = [
 _Number = TypeVar("_Number", int, float)
 
 MIB = 1024 * 1024
-
-
-def default_url() -> str:
-    """Return ``memorist.db`` in the folder where this system keeps a user's data."""
-    from platformdirs import user_data_path
-
-    return str(user_data_path("memorist", appauthor=False) / "memorist.db")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,15 +126,6 @@ class Settings:
         if key_from is not None:
             settings = replace(settings, key_from=key_from)
         return settings
-
-
-def config_file(env: Mapping[str, str] | None = None) -> Path:
-    """Return the TOML file of the command's settings, there or not: MEMORIST_CONFIG, else ``config.toml`` in the
-    folder where this system keeps a user's configuration."""
-    from platformdirs import user_config_path
-
-    named = _text(os.environ if env is None else env, "MEMORIST_CONFIG")
-    return Path(named).expanduser() if named else user_config_path("memorist", appauthor=False) / "config.toml"
 
 
 def from_environment(env: Mapping[str, str]) -> dict[str, Any]:

@@ -24,6 +24,8 @@ MemoristError
 └── MissingExtraError          an optional package is not installed; also an ImportError
 """
 
+from collections.abc import Mapping
+
 __all__ = [
     "BusError",
     "ClosedError",
@@ -49,6 +51,7 @@ __all__ = [
     "StoreUnavailableError",
     "UnknownArgumentError",
     "embedder_mismatch",
+    "error_of",
     "install_command",
     "missing_extra",
     "path_taken",
@@ -198,3 +201,10 @@ def shown(value: object) -> str:
     except (ValueError, RecursionError):  # a whole number of over 4,300 digits, or lists nested too deep
         return f"{type(value).__name__} too long to show"
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}… ({len(text):,} characters)"
+
+
+def error_of(problem: Mapping[str, object]) -> MemoristError:
+    """Return the error that a problem document of a server reports, in its own class."""
+    name, detail = problem.get("error"), str(problem.get("detail") or "the server answered with an error")
+    kind = globals().get(str(name)) if name in __all__ else None
+    return kind(detail) if isinstance(kind, type) and issubclass(kind, MemoristError) else MemoristError(detail)

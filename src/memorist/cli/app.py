@@ -85,12 +85,13 @@ def options(
     ] = None,
 ) -> None:
     """Long-term memory for LLM agents, on this machine."""
-    from memorist.cli.settings import file_options, options_of  # which the help does not need
+    context.obj = given = Options(db, DEFAULT_TENANT if tenant is None else tenant, embedder, config)
+    if given.file.is_file():
+        from memorist.cli.settings import file_options, options_of
 
-    given = Options(db, DEFAULT_TENANT if tenant is None else tenant, embedder, config)
-    said = file_options(given.file)
-    context.obj = given if tenant is not None else replace(given, tenant=said.get("tenant", given.tenant))
-    context.default_map = options_of(context, said)
+        said = file_options(given.file)
+        context.obj = given if tenant is not None else replace(given, tenant=said.get("tenant", given.tenant))
+        context.default_map = options_of(context, said)
 
 
 app = Root(

@@ -12,7 +12,7 @@ from memorist.cli.declaring import Argument, Option, group
 from memorist.cli.files import write_new
 from memorist.cli.options import AsJson, Limit, User
 from memorist.cli.running import Options, check_exists, fail, opened, run
-from memorist.cli.showing import clean, counted, print_json, print_table, table
+from memorist.cli.showing import Table, clean, counted, print_json, print_table
 from memorist.errors import FormatError
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def show(context: click.Context, user: User = None, limit: Limit = 20, json: AsJ
         elif not entries:
             click.echo("Nothing is logged here; `memorist audit on` begins.")
         else:
-            shown = table("No.", "At", "Verb", "By", "Tenant", "Wall", "Records")
+            shown = Table("No.", "At", "Verb", "By", "Tenant", "Wall", "Records")
             for entry in entries:
                 said = entry.said
                 by = said["door"] if said["token"] is None else f"{said['door']}, token {said['token']}"

@@ -13,7 +13,7 @@ from memorist.cli.declaring import command
 from memorist.cli.options import AsJson
 from memorist.cli.progress import spinner
 from memorist.cli.running import fail, opened, run
-from memorist.cli.showing import clean, counted, print_json, print_table, shown_url, table
+from memorist.cli.showing import Table, clean, counted, print_json, print_table, shown_url
 from memorist.errors import MemoristError
 from memorist.records import Kind
 from memorist.times import iso
@@ -41,7 +41,7 @@ def stats(context: click.Context, json: AsJson = False) -> None:
         if json:
             print_json(found)
             return
-        shown = table("What", "How much")
+        shown = Table("What", "How much")
         for name, value in ((name, value) for name, value in found.items() if value not in (None, {})):
             lines = [f"{key}: {each:,}" for key, each in value.items()] if isinstance(value, dict) else None
             text = "\n".join(lines) if lines is not None else f"{value:,}" if isinstance(value, int) else str(value)
@@ -103,7 +103,7 @@ def doctor(context: click.Context, json: AsJson = False) -> None:
     if json:
         print_json([check._asdict() for check in checks])
     else:
-        shown = table("Finding", "", "Found")
+        shown = Table("Finding", "", "Found")
         for each in checks:
             text = each.found if each.well or not each.mend else f"{each.found}\n→ {each.mend}"
             shown.add_row(each.name, "ok" if each.well else "broken", clean(text))

@@ -10,7 +10,7 @@ from memorist.cli.declaring import Argument, Option, command
 from memorist.cli.options import AsJson
 from memorist.cli.progress import records_bar
 from memorist.cli.running import confirm, fail, run
-from memorist.cli.showing import clean, counted, print_json, print_table, shown_url, table
+from memorist.cli.showing import Table, clean, counted, print_json, print_table, shown_url
 from memorist.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _show(source: str, target: str, sizes: "dict[Wall, int]", *, as_json: bool) 
     if as_json:
         print_json([{"tenant": wall.tenant, "user": wall.user, "records": size} for wall, size in sizes.items()])
         return
-    shown = table("Tenant", "User", "Records")
+    shown = Table("Tenant", "User", "Records")
     for wall, size in list(sizes.items())[:_MOST_SHOWN]:
         shown.add_row(clean(wall.tenant), clean(wall.user or "(shared)"), f"{size:,}")
     print_table(shown)

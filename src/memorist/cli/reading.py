@@ -1,6 +1,6 @@
 """Commands that read: recall, recent, browse, get, count, history, why."""
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import click
 
@@ -23,7 +23,7 @@ from memorist.cli.options import (
     Verified,
     Where,
 )
-from memorist.cli.running import given, opened, run, tell_of_others, text_or_stdin
+from memorist.cli.running import given, opened, run, served, tell_of_others, text_or_stdin
 from memorist.cli.showing import (
     counted,
     print_changes,
@@ -66,29 +66,13 @@ def recall(
     json: AsJson = False,
 ) -> None:
     """Find the memories that matter to a question, by meaning and by words."""
-    query = text_or_stdin(question)
-
-    async def work() -> None:
-        options = given(
-            kind=kind or None, session=session, agent=agent, where=where, since=since, until=until, as_of=as_of,
-            verified=verified, min_trust=min_trust, now=now,
-        )  # fmt: skip
-        async with opened(context, user, at_server=True) as memory:
-            hits = await memory.recall(
-                query,
-                limit=limit,
-                shared=shared,
-                min_score=min_score,
-                min_similarity=min_similarity,
-                mode=mode,
-                explain=explain,
-                **options,
-            )
-            if not hits:
-                await tell_of_others(memory)
-        print_hits(hits, as_json=json, explain=explain, whose=shared)
-
-    run(work)
+    body = given(
+        query=text_or_stdin(question), limit=limit, kind=kind or None, session=session, agent=agent, where=where,
+        since=since, until=until, as_of=as_of, verified=verified, min_trust=min_trust, shared=shared,
+        min_score=min_score, min_similarity=min_similarity, mode=mode, now=now, explain=explain,
+    )  # fmt: skip
+    found = _answered(context, "recall", user, body, filled="hits")
+    print_hits(found["hits"], as_json=json, explain=explain, whose=shared)
 
 
 @command()
@@ -112,27 +96,31 @@ def context(
     json: AsJson = False,
 ) -> None:
     """Print what an agent would be told for a question, within a budget of tokens."""
-    query = text_or_stdin(question)
+    body = given(
+        query=text_or_stdin(question), tokens=tokens, known=known or None, kind=kind or None, session=session,
+        agent=agent, where=where, since=since, until=until, as_of=as_of, verified=verified, min_trust=min_trust,
+        shared=shared,
+    )  # fmt: skip
+    print_context(_answered(context, "context", user, body, filled="items"), as_json=json, explain=explain)
 
-    async def work() -> None:
-        options = given(
-            kind=kind or None,
-            session=session,
-            agent=agent,
-            where=where,
-            since=since,
-            until=until,
-            as_of=as_of,
-            verified=verified,
-            min_trust=min_trust,
-        )
-        async with opened(context, user, at_server=True) as memory:
-            told = await memory.context(query, tokens=tokens, known=known, shared=shared, **options)
-            if not told.items:
+
+def _answered(context: click.Context, verb: str, user: str | None, body: dict[str, Any], *, filled: str) -> Any:
+    """Return the answer to a verb, in JSON: of a server of this machine, or of the memory that is opened here."""
+    if (found := served(context.obj, verb, user, body, filled=filled)) is not None:
+        return found
+
+    async def work() -> Any:
+        from memorist import requests
+
+        request = requests.Recall.of(body) if verb == "recall" else requests.Context.of(body)
+        async with opened(context, user) as memory:
+            answer: Any = await memory.ask(request)
+            plain = {"hits": [hit.to_dict() for hit in answer]} if verb == "recall" else answer.to_dict()
+            if not plain[filled]:
                 await tell_of_others(memory)
-        print_context(told, as_json=json, explain=explain)
+        return plain
 
-    run(work)
+    return run(work)
 
 
 @command()
@@ -160,7 +148,7 @@ def recent(
         if json:
             print_json([record.to_dict() for record in records])
         else:
-            print_records(records, whose=shared)
+            print_records([record.to_dict() for record in records], whose=shared)
 
     run(work)
 
@@ -208,7 +196,7 @@ def browse(
         if json:
             print_json({"records": [record.to_dict() for record in page.records], "next": page.next})
             return
-        print_records(page.records, whose=shared or everyone)
+        print_records([record.to_dict() for record in page.records], whose=shared or everyone)
         if page.next is not None:
             click.echo(f"More: --cursor {page.next}")
 
@@ -224,7 +212,7 @@ def get(context: click.Context, id: Id, user: User = None, json: AsJson = False)
             record = await memory.get(id)
         if record is None:
             raise NotFoundError(f"there is no record {id!r} {_whose(user)}")
-        print_json(record.to_dict()) if json else print_record(record)
+        print_json(record.to_dict()) if json else print_record(record.to_dict())
 
     run(work)
 
@@ -273,7 +261,7 @@ def history(context: click.Context, id: Id, user: User = None, json: AsJson = Fa
             changes = await memory.history(id)
         if not changes:
             raise NotFoundError(f"there was never a record {id!r} {_whose(user)}")
-        print_changes(changes, as_json=json)
+        print_changes([change.to_dict() for change in changes], as_json=json)
 
     run(work)
 

@@ -2,8 +2,8 @@
 
 import os
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,13 +24,25 @@ if TYPE_CHECKING:
     from memorist.config import Settings
     from memorist.memory import Memory
 
-__all__ = ["Options", "check_exists", "confirm", "fail", "given", "opened", "run", "tell_of_others", "text_or_stdin"]
+__all__ = [
+    "Options",
+    "check_exists",
+    "confirm",
+    "fail",
+    "given",
+    "opened",
+    "run",
+    "served",
+    "tell_of_others",
+    "text_or_stdin",
+]
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
 EXIT_BAD_LINES = 3
 EXIT_INTERRUPTED = 130
 
+_LONGEST_WAIT = 60.0
 _MOST_USERS = 5
 _T = TypeVar("_T")
 
@@ -47,7 +59,7 @@ class Options:
     @property
     def file(self) -> Path:
         """The file of settings, whether it exists or not."""
-        from memorist.config import config_file
+        from memorist.places import config_file
 
         return config_file() if self.config is None else Path(self.config).expanduser()
 
@@ -67,7 +79,6 @@ async def opened(
     *,
     new: bool = False,
     reindexing: bool = False,
-    at_server: bool = False,
 ) -> AsyncIterator["Memory"]:
     """Open the memory that the command line names: a database, or a server's memory by its URL.
 
@@ -76,8 +87,6 @@ async def opened(
         user: the user of the memory.
         new: create the database if it does not exist.
         reindexing: also open a database with another embedder's vectors.
-        at_server: where a server of this machine serves the same database, open its memory: it has the embedder and
-            the index in memory already. Not if an option names an embedder.
 
     Raises:
         NotFoundError: the file does not exist, and `new` is false.
@@ -91,30 +100,56 @@ async def opened(
         async with Memory.connect(settings.url, token=token, tenant=options.tenant, user=user) as memory:
             yield memory
         return
-    served = await _served(settings.url, options.tenant, user) if at_server and options.embedder is None else None
-    if served is not None:
-        try:
-            yield served
-        finally:
-            await served.close()
-        return
     if not new:
         check_exists(settings.url)
     async with Memory.open(tenant=options.tenant, user=user, settings=settings) as memory:
         yield memory
 
 
-async def _served(db: str, tenant: str, user: str | None) -> "Memory | None":
-    """Return the memory at a server of this machine that serves `db`; None where there is none that answers."""
+def served(
+    options: Options, verb: str, user: str | None, body: Mapping[str, Any], *, filled: str
+) -> dict[str, Any] | None:
+    """Return the answer of a server of this machine that serves the same database, in JSON.
+
+    The server has the embedder and the index in memory, and asking it needs none of the libraries.
+
+    Args:
+        options: those before the command.
+        verb: the request's.
+        user: whose records.
+        body: the other arguments.
+        filled: the field of the answer that is empty where nothing was found; why is told then.
+
+    Returns:
+        None where no server answers, or an option names an embedder or a file of settings.
+    """
     from memorist.cli.servers import running
+
+    if options.embedder is not None or options.config is not None:
+        return None
+    db = options.db or os.environ.get("MEMORIST_DB") or None
+    with _foreseen():
+        if (url := running(options.settings().url if db is None and options.file.is_file() else db)) is None:
+            return None
+        from memorist.cli.asking import ask
+
+        labels = {name: body.get(name) for name in ("agent", "session")}
+        rest = {name: value for name, value in body.items() if name not in labels}
+        try:
+            found = ask(url, verb, {"tenant": options.tenant, "user": user, **labels}, rest, seconds=_LONGEST_WAIT)
+        except OSError:  # it has just ended
+            return None
+    if not found[filled]:
+        run(lambda: _tell_of_others_at(url, options.tenant, user))
+    return found
+
+
+async def _tell_of_others_at(url: str, tenant: str, user: str | None) -> None:
     from memorist.memory import Memory
 
-    if (url := running(db)) is None:
-        return None
-    try:
-        return await Memory.connect(url, tenant=tenant, user=user)
-    except (StoreUnavailableError, MissingExtraError):  # it has just ended, or the client is not installed
-        return None
+    with suppress(MissingExtraError, StoreUnavailableError):
+        async with Memory.connect(url, tenant=tenant, user=user) as memory:
+            await tell_of_others(memory)
 
 
 def check_exists(url: str) -> None:

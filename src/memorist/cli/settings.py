@@ -10,7 +10,7 @@ import click
 from memorist.cli.declaring import command
 from memorist.cli.options import AsJson
 from memorist.cli.running import Options, run
-from memorist.cli.showing import clean, print_json, print_table, shown_url, table
+from memorist.cli.showing import Table, clean, print_json, print_table, shown_url
 from memorist.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def config(context: click.Context, json: AsJson = False) -> None:
         if json:
             print_json(rows)
             return
-        shown = table("Setting", "From", "Value")
+        shown = Table("Setting", "From", "Value")
         for row in rows:
             shown.add_row(row["setting"], row["from"], clean("" if row["value"] is None else str(row["value"])))
         print_table(shown)

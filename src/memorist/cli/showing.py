@@ -3,35 +3,36 @@
 import json
 import os
 import re
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
-from memorist.records import Change, Hit, Record
-from memorist.results import Context, Provenance
-
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+
+    from memorist.results import Provenance
 
 __all__ = [
+    "Table",
     "clean",
     "console",
     "counted",
-    "marked",
     "print_changes",
     "print_context",
     "print_hits",
     "print_json",
+    "print_provenance",
     "print_record",
     "print_records",
     "print_table",
     "shown_url",
-    "table",
 ]
 
+Cell: TypeAlias = str | list[tuple[str, str]]
+"""A text, or parts of one, each with its style."""
 _LONGEST = 600
 _UNFRAMED_WIDTH = 10_000
 _PASSWORD = re.compile(r"(://[^/?#]*?:)[^/?#]*(?=@)|([?&]\w*(?:password|key)=)[^&#]*")
@@ -48,17 +49,61 @@ def console(*, stderr: bool = False) -> "Console":
     return out
 
 
-def print_table(shown: "Table") -> None:
+class Table:
+    """Rows under titles.
+
+    Args:
+        columns: the titles.
+        right: how many columns, from the first, are aligned to the right.
+    """
+
+    def __init__(self, *columns: str, right: int = 0) -> None:
+        self.columns, self.right = columns, right
+        self.rows: list[tuple[Cell, ...]] = []
+
+    def add_row(self, *cells: Cell) -> None:
+        """Add a row below the others."""
+        self.rows.append(cells)
+
+
+def print_table(shown: Table) -> None:
     """Print a table: framed on a terminal, as bare columns of whatever width into a pipe or a file."""
-    out = console()
-    if out.is_terminal:
-        out.print(shown)
+    if sys.stdout.isatty() or os.environ.get("FORCE_COLOR"):
+        _print_framed(shown)
         return
-    shown.box, shown.show_lines = None, False
-    with out.capture() as captured:
-        out.print(shown)
-    for line in captured.get().splitlines():
-        click.echo(line.rstrip())
+    rows = [[_text(cell).split("\n") for cell in row] for row in (shown.columns, *shown.rows)]
+    widths = [max(len(line) for lines in column for line in lines) for column in zip(*rows, strict=True)]
+    for row in rows:
+        for line in zip_longest(*row, fillvalue=""):
+            aligned = (
+                text.rjust(width) if number < shown.right else text.ljust(width)
+                for number, (text, width) in enumerate(zip(line, widths, strict=True))
+            )
+            click.echo(f" {'  '.join(aligned)}".rstrip())
+
+
+def _print_framed(shown: Table) -> None:
+    from rich.box import ROUNDED
+    from rich.table import Table as Framed
+    from rich.text import Text
+
+    framed = Framed(box=ROUNDED, header_style="bold", border_style="dim", show_lines=True)
+    for number, title in enumerate(shown.columns):
+        last = number == len(shown.columns) - 1
+        framed.add_column(
+            title,
+            no_wrap=not last,
+            overflow="fold" if last else "ellipsis",
+            ratio=1 if last else None,
+            justify="right" if number < shown.right else "left",
+        )
+    for row in shown.rows:
+        framed.add_row(*(Text(cell) if isinstance(cell, str) else Text.assemble(*cell) for cell in row))
+    console().print(framed)
+
+
+def _text(cell: Cell) -> str:
+    return cell if isinstance(cell, str) else "".join(text for text, _ in cell)
 
 
 def print_json(value: Any) -> None:
@@ -66,107 +111,91 @@ def print_json(value: Any) -> None:
     click.echo(json.dumps(value, ensure_ascii=False, indent=2))
 
 
-def print_hits(hits: Sequence[Hit], *, as_json: bool, explain: bool, whose: bool) -> None:
-    """Print the hits of a recall; `whose` adds the owner of each."""
+def print_hits(hits: Sequence[Mapping[str, Any]], *, as_json: bool, explain: bool, whose: bool) -> None:
+    """Print the hits of a recall, in JSON; `whose` adds the owner of each."""
     if as_json:
-        print_json([hit.to_dict() for hit in hits])
+        print_json(hits)
         return
     if not hits:
         click.echo("Nothing found.")
         return
-    shown = table("Score", "Similarity", "When", "What")
-    shown.columns[0].justify = shown.columns[1].justify = "right"
+    shown = Table("Score", "Similarity", "When", "What", right=2)
     for hit in hits:
-        text = _described(hit.record, hit.matched, whose=whose)
+        text = _described(hit["record"], hit["matched"], whose=whose)
         if explain:
-            signals = ", ".join(f"{name} {value:.3g}" for name, value in hit.signals.items())
-            text.append(f"\n{signals}", style="cyan")
-        shown.add_row(f"{hit.score:.2f}", f"{hit.similarity:.2f}", _when(hit.record), text)
+            signals = ", ".join(f"{name} {value:.3g}" for name, value in hit["signals"].items())
+            text.append((f"\n{signals}", "cyan"))
+        shown.add_row(f"{hit['score']:.2f}", f"{hit['similarity']:.2f}", _when(hit["record"]), text)
     print_table(shown)
 
 
-def print_context(told: Context, *, as_json: bool, explain: bool) -> None:
-    """Print a context and, if asked for, the records that it is made of."""
+def print_context(told: Mapping[str, Any], *, as_json: bool, explain: bool) -> None:
+    """Print what an agent is told, in JSON, and below it, where asked for, of which records it is made."""
     if as_json:
-        print_json(told.to_dict())
+        print_json(told)
         return
-    click.echo(clean(told.text) or "Nothing to tell.")
+    click.echo(clean(told["text"]) or "Nothing to tell.")
     if explain:
-        click.echo(f"\n{told.tokens:,} tokens, confidence {told.confidence:.2f}")
-        shown = table("Why", "Score", "What")
-        for item in told.items:
-            shown.add_row(item.why, f"{item.score:.2f}", _described(item.record))
+        click.echo(f"\n{told['tokens']:,} tokens, confidence {told['confidence']:.2f}")
+        shown = Table("Why", "Score", "What")
+        for item in told["items"]:
+            shown.add_row(item["why"], f"{item['score']:.2f}", _described(item["record"]))
         print_table(shown)
 
 
-def print_records(records: Sequence[Record], *, whose: bool) -> None:
-    """Print records in the given order; `whose` adds the owner of each."""
+def print_records(records: Sequence[Mapping[str, Any]], *, whose: bool) -> None:
+    """Print records, in JSON, in the given order; `whose` adds the owner of each."""
     if not records:
         click.echo("Nothing here yet.")
         return
-    shown = table("When", "Kind", "What")
+    shown = Table("When", "Kind", "What")
     for record in records:
-        shown.add_row(_when(record), str(record.kind), _described(record, whose=whose))
+        shown.add_row(_when(record), record["kind"], _described(record, whose=whose))
     print_table(shown)
 
 
-def print_record(record: Record) -> None:
-    """Print one record, one field on each line."""
-    shown = table("Field", "Value")
-    for name, value in record.to_dict().items():
+def print_record(record: Mapping[str, Any]) -> None:
+    """Print one record, in JSON, one field on each line."""
+    shown = Table("Field", "Value")
+    for name, value in record.items():
         if value is not None and value != {}:
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
             shown.add_row(name, clean(text))
     print_table(shown)
 
 
-def print_changes(changes: Sequence[Change], *, as_json: bool) -> None:
-    """Print the history of a record, oldest change first."""
-    from rich.text import Text
-
+def print_changes(changes: Sequence[Mapping[str, Any]], *, as_json: bool) -> None:
+    """Print the history of a record, in JSON, oldest change first."""
     if as_json:
-        print_json([change.to_dict() for change in changes])
+        print_json(changes)
         return
-    shown = table("At", "What happened", "By", "The record after it")
+    shown = Table("At", "What happened", "By", "The record after it")
     for change in changes:
-        after = Text("gone", style="dim") if change.record is None else _described(change.record)
-        shown.add_row(f"{change.at:%Y-%m-%d %H:%M:%S}", str(change.action), clean(change.source or ""), after)
+        after: Cell = [("gone", "dim")] if change["record"] is None else _described(change["record"])
+        at = change["at"][:19].replace("T", " ")
+        shown.add_row(at, change["action"], clean(change["source"] or ""), after)
     print_table(shown)
 
 
-def print_provenance(found: Provenance) -> None:
+def print_provenance(found: "Provenance") -> None:
     """Print a record and what it was derived from, one level further in for each derivation."""
-    shown = table("Trust", "By", "Through", "What")
+    shown = Table("Trust", "By", "Through", "What")
     for source in found.sources:
-        origin, what = source.record.origin, _described(source.record)
-        what.pad_left(2 * source.depth)
-        shown.add_row(source.trust, ", ".join(origin.authors.names), clean(origin.door or ""), what)
+        origin, pad = source.record.origin, "  " * source.depth
+        what = [(text.replace("\n", f"\n{pad}"), style) for text, style in _described(source.record.to_dict())]
+        shown.add_row(source.trust, ", ".join(origin.authors.names), clean(origin.door or ""), [(pad, ""), *what])
     print_table(shown)
     if gone := len(found.missing) + sum(each.record.origin.lost for each in found.sources):
         click.echo(f"{counted(gone, 'source')} no longer there")
 
 
-def table(*columns: str) -> "Table":
-    """Return an empty table with the look of this program."""
-    from rich.box import ROUNDED
-    from rich.table import Table
-
-    empty = Table(box=ROUNDED, header_style="bold", border_style="dim", show_lines=True)
-    for number, title in enumerate(columns, start=1):
-        last = number == len(columns)
-        empty.add_column(title, no_wrap=not last, overflow="fold" if last else "ellipsis", ratio=1 if last else None)
-    return empty
-
-
-def marked(text: str, words: Iterable[str], style: str = "bold green") -> "Text":
-    """Return `text`, safe for a terminal, with `words` in another style."""
-    from rich.text import Text
-
+def _marked(text: str, words: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield the parts of `text`, safe for a terminal: those that begin with one of `words` in another style."""
     text = clean(text)
-    shown = Text(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")
-    for word in words:
-        shown.highlight_regex(rf"(?i)\b{re.escape(word)}\w*", style)
-    return shown
+    text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    said = "|".join(map(re.escape, words))
+    parts = re.split(rf"\b((?:{said})\w*)", text, flags=re.IGNORECASE) if said else [text]
+    yield from ((part, "bold green" if number % 2 else "") for number, part in enumerate(parts))
 
 
 def clean(text: str) -> str:
@@ -184,21 +213,19 @@ def shown_url(url: str) -> str:
     return _PASSWORD.sub(lambda found: f"{found[1] or found[2]}…", url)
 
 
-def _described(record: Record, words: Iterable[str] = (), *, whose: bool = False) -> "Text":
+def _described(record: Mapping[str, Any], words: Iterable[str] = (), *, whose: bool = False) -> list[tuple[str, str]]:
     """Return the speaker and the text, and below them the id, the conversation, and the owner if `whose` is set."""
-    shown = marked(record.content, words)
-    if record.cue is not None:
-        shown = marked(record.cue, words).append("\n→ ").append_text(marked(record.content, ()))
-    speaker = record.payload.get("speaker") or record.payload.get("role")
-    head = record.key or (speaker if isinstance(speaker, str) else None)
-    if head is not None:
-        shown = marked(head, (), "").append(": ").append_text(shown)
-        shown.stylize("bold", 0, len(clean(head)) + 1)
-    owner = (record.scope.user or "(shared)") if whose else None
-    parts = [record.id, owner, record.scope.session, "superseded" if not record.current else None]
-    shown.append(f"\n{clean(' · '.join(part for part in parts if part))}", style="dim")
-    return shown
+    speaker = record["payload"].get("speaker") or record["payload"].get("role")
+    head = record["key"] or (speaker if isinstance(speaker, str) else None)
+    shown = [] if head is None else [(f"{clean(head)}:", "bold"), (" ", "")]
+    if record["cue"] is not None:
+        shown += [*_marked(record["cue"], words), ("\n→ ", "")]
+        words = ()
+    shown += _marked(record["content"], words)
+    owner = (record["user"] or "(shared)") if whose else None
+    parts = [record["id"], owner, record["session"], None if record["superseded_at"] is None else "superseded"]
+    return [*shown, (f"\n{clean(' · '.join(part for part in parts if part))}", "dim")]
 
 
-def _when(record: Record) -> str:
-    return f"{record.at:%Y-%m-%d %H:%M}"
+def _when(record: Mapping[str, Any]) -> str:
+    return str(record["happened_at"] or record["created_at"])[:16].replace("T", " ")

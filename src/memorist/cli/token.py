@@ -7,7 +7,7 @@ import click
 from memorist.cli.declaring import Argument, Option, group
 from memorist.cli.options import AsJson
 from memorist.cli.running import Options, check_exists, run
-from memorist.cli.showing import clean, print_json, print_table, table
+from memorist.cli.showing import Table, clean, print_json, print_table
 
 __all__ = ["token"]
 
@@ -78,7 +78,7 @@ def list_(context: click.Context, json: AsJson = False) -> None:
         if not tokens:
             click.echo("No tokens here.")
             return
-        shown = table("Name", "Right", "Tenant", "User", "Limits", "Expires")
+        shown = Table("Name", "Right", "Tenant", "User", "Limits", "Expires")
         for token in tokens:
             grant = token.grant
             until = "never" if token.expires_at is None else f"{token.expires_at:%Y-%m-%d %H:%M}"

@@ -7,7 +7,7 @@ import click
 from memorist.cli.declaring import Argument, group
 from memorist.cli.options import AsJson, User
 from memorist.cli.running import opened, run, tell_of_others, text_or_stdin
-from memorist.cli.showing import clean, print_json, print_table, table
+from memorist.cli.showing import Table, clean, print_json, print_table
 from memorist.errors import NotFoundError
 
 __all__ = ["topics"]
@@ -37,7 +37,7 @@ def list_(
         if json:
             print_json(found)
             return
-        shown = table("Topic", "Value")
+        shown = Table("Topic", "Value")
         for name, value in found.items():
             shown.add_row(clean(name), clean(value))
         print_table(shown) if found else click.echo("No topics here.")

@@ -210,7 +210,7 @@ async def _tell_before(
     ):
         if records:
             click.echo(f"{title}:")
-            print_records(records, whose=False)
+            print_records([each.to_dict() for each in records], whose=False)
 
 
 @command()

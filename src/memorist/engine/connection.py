@@ -5,20 +5,19 @@ import json
 import re
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 from weakref import WeakKeyDictionary
 
-from memorist import errors
 from memorist.engine.wire import dumps, query_of
-from memorist.errors import ClosedError, InvalidInputError, MemoristError, StoreUnavailableError, missing_extra
+from memorist.errors import ClosedError, InvalidInputError, StoreUnavailableError, error_of, missing_extra
 
 if TYPE_CHECKING:
     import ssl
 
     import httpcore  # httpx's own transport; it takes half the time of httpx for a call
 
-__all__ = ["Connection", "error_of", "result_of"]
+__all__ = ["Connection", "result_of"]
 
 ATTEMPTS = 4
 _KEPT_SECONDS = 4.0
@@ -223,11 +222,3 @@ def result_of(answer: "httpcore.Response") -> Any:
     if 200 <= answer.status < 300:
         return found
     raise error_of(found if isinstance(found, dict) else {})
-
-
-def error_of(problem: Mapping[str, Any]) -> MemoristError:
-    """Return the error that a problem document reports, in its own class."""
-    name, detail = problem.get("error"), str(problem.get("detail") or "the server answered with an error")
-    if name in errors.__all__ and isinstance(kind := getattr(errors, str(name)), type):
-        return cast(MemoristError, kind(detail))
-    return MemoristError(detail)

@@ -16,9 +16,9 @@ from typing import Any, TypeVar, cast
 from memorist import lines, requests
 from memorist.audit import AuditEntry
 from memorist.engine.base import Engine
-from memorist.engine.connection import Connection, error_of, result_of
+from memorist.engine.connection import Connection, result_of
 from memorist.engine.wire import change_of, context_of, hit_of, params_of, part_of
-from memorist.errors import NotFoundError, StoreUnavailableError
+from memorist.errors import NotFoundError, StoreUnavailableError, error_of
 from memorist.lines import BadLine, LoadReport
 from memorist.origins import Trust, TrustRules
 from memorist.records import Change, Hit, Kind, Page, Record

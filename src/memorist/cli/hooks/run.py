@@ -9,9 +9,11 @@ import sys
 import time
 from typing import Any
 
+from memorist.cli.asking import ask
 from memorist.cli.hooks.caller import Ask, Caller
 from memorist.cli.hooks.events import EVENTS, answer_of
 from memorist.cli.servers import state_folder
+from memorist.errors import MemoristError
 
 __all__ = ["answer", "run"]
 
@@ -21,6 +23,7 @@ _MOST_OF_A_PROMPT = 4000
 _PROMPT_TOKENS = 600
 _START_TOKENS = 800
 _LARGEST_LOG = 1_000_000
+_LONGEST_WAIT = 5.0
 
 
 def run(arguments: list[str]) -> None:
@@ -68,7 +71,7 @@ def _told(caller: Caller, does: str, said: dict[str, Any]) -> str:
     if url := caller.server():
         try:
             return _read(_at_server(url, caller), caller, does, said)
-        except OSError as error:  # it has just ended: the store is here
+        except (OSError, MemoristError) as error:  # it has just ended, say: the store is here
             _log([does], error)
     from memorist.cli.hooks.memory import opened
 
@@ -120,30 +123,13 @@ def _prompt(ask: Ask, caller: Caller, prompt: str) -> str:
 
 
 def _at_server(url: str, caller: Caller) -> Ask:
-    """Return what asks a server, by one small request of HTTP: the libraries for it cost more than the answer."""
-    import socket
-    from urllib.parse import quote
+    """Return what asks a server."""
 
-    host, _, port = url.removeprefix("http://").rpartition(":")
+    def asked(verb: str, project: str | None, body: dict[str, Any]) -> dict[str, Any]:
+        scope = {"tenant": caller.tenant, "user": caller.user, "agent": project}
+        return ask(url, verb, scope, body, seconds=_LONGEST_WAIT)
 
-    def ask(verb: str, project: str | None, body: dict[str, Any]) -> dict[str, Any]:
-        names = {"tenant": caller.tenant, "user": caller.user, "agent": project}
-        query = "&".join(f"{name}={quote(value, safe='')}" for name, value in names.items() if value is not None)
-        sent = json.dumps(body).encode()
-        head = (
-            f"POST /v1/{verb}?{query} HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\n"
-            f"Content-Length: {len(sent)}\r\nConnection: close\r\n\r\n"
-        )
-        with socket.create_connection((host.strip("[]"), int(port)), timeout=5) as connection:
-            connection.sendall(head.encode() + sent)
-            received = b"".join(iter(lambda: connection.recv(65536), b""))
-        status, _, rest = received.partition(b"\r\n")
-        if status.split()[1:2] != [b"200"]:
-            raise OSError(f"the server at {url} answered {status.decode(errors='replace') or 'nothing'}")
-        found: dict[str, Any] = json.loads(rest.partition(b"\r\n\r\n")[2])
-        return found
-
-    return ask
+    return asked
 
 
 def _log(arguments: list[str], error: BaseException) -> None:

@@ -1,0 +1,51 @@
+"""Asking a server of this machine, by one small request of HTTP: the libraries for it cost more than the answer."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["ask"]
+
+
+def ask(
+    url: str, verb: str, scope: Mapping[str, str | None], body: Mapping[str, Any], *, seconds: float
+) -> dict[str, Any]:
+    """Return a server's answer to a request that is posted.
+
+    Args:
+        url: the server's, of plain HTTP, as it announced it.
+        verb: the request's.
+        scope: the tenant, the user and the labels.
+        body: the other arguments.
+        seconds: the longest wait.
+
+    Raises:
+        OSError: it does not answer, or is not a Memorist server.
+        MemoristError: the error that it answers.
+    """
+    import socket
+    from urllib.parse import quote
+
+    host, _, port = url.removeprefix("http://").rpartition(":")
+    query = "&".join(f"{name}={quote(value, safe='')}" for name, value in scope.items() if value is not None)
+    sent = json.dumps(body).encode()
+    head = (
+        f"POST /v1/{verb}?{query} HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\n"
+        f"Content-Length: {len(sent)}\r\nConnection: close\r\n\r\n"
+    )
+    with socket.create_connection((host.strip("[]"), int(port)), timeout=seconds) as connection:
+        connection.sendall(head.encode() + sent)
+        received = b"".join(iter(lambda: connection.recv(65536), b""))
+    answered, _, content = received.partition(b"\r\n\r\n")
+    status = answered.split()[1:2]
+    try:
+        found: dict[str, Any] = json.loads(content)
+        if status == [b"200"]:
+            return found
+        if "error" not in found:
+            raise ValueError
+    except (ValueError, TypeError):
+        raise OSError(f"the server at {url} answered with status {b''.join(status).decode() or 'none'}") from None
+    from memorist.errors import error_of
+
+    raise error_of(found)
