@@ -8,6 +8,7 @@ author, only ever falls.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Flag
+from functools import cache
 from typing import Any, Literal, TypeAlias, get_args
 
 from memorist.errors import InvalidInputError, ScopeError, shown
@@ -60,7 +61,12 @@ class Author(Flag):
     @property
     def names(self) -> list[str]:
         """The names of the authors, in lower case."""
-        return [str(each.name).lower() for each in self]
+        return list(_names_of(self))
+
+
+@cache
+def _names_of(authors: Author) -> tuple[str, ...]:
+    return tuple(str(each.name).lower() for each in authors)
 
 
 NOBODY = Author(0)

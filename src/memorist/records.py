@@ -102,16 +102,16 @@ class Record:
         plain: dict[str, Any] = {}
         for name in _RECORD_FIELDS:
             value = getattr(self, name)
-            if isinstance(value, Scope):
+            if value is None or isinstance(value, str | int | float):  # as most are
+                plain[name] = value
+            elif isinstance(value, Scope):
                 plain.update({label: getattr(value, label) for label in ("tenant", "user", "agent", "session")})
             elif isinstance(value, datetime):
                 plain[name] = iso(value)
-            elif isinstance(value, Mapping):
-                plain[name] = dict(value)
             elif isinstance(value, Origin):
                 plain[name] = value.to_dict()
             else:
-                plain[name] = value
+                plain[name] = dict(value)
         plain["kind"] = str(self.kind)
         return plain
 

@@ -126,7 +126,7 @@ def _needing(right: Right) -> Callable[..., Awaitable[Access]]:
 
     async def access(
         request: Request,
-        credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],  # for OpenAPI
+        credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)] = None,  # for OpenAPI
         user: Annotated[
             str | None,
             Query(description="Whose records: for a token that is not bound to a user. Without it, the shared ones."),
@@ -140,7 +140,13 @@ def _needing(right: Right) -> Callable[..., Awaitable[Access]]:
         grant.check(right)
         called_by(grant.token)
         named = header(request.scope["headers"], USER_HEADER)
-        scope = grant.scope(tenant=tenant, user=_one(user, named), agent=agent, session=session)
+        query = getattr(request.state, "query", {})  # of a strict route, whose parameters FastAPI does not read
+        scope = grant.scope(
+            tenant=query.get("tenant", tenant),
+            user=_one(query.get("user", user), named),
+            agent=query.get("agent", agent),
+            session=query.get("session", session),
+        )
         request.scope[SCOPE] = scope
         memory = server.quotas.memory(server.memory, grant, scope)
         return Access(grant, memory, server, None)

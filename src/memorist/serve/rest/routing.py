@@ -1,10 +1,12 @@
 """How paths and queries are read: ids may hold any character, and unknown parameters are errors."""
 
 from collections.abc import Callable, Coroutine, Iterator
+from copy import copy
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
+from fastapi.security.base import SecurityBase
 
 from memorist.observing import through
 from memorist.origins import REST
@@ -43,7 +45,9 @@ class StrictRoute(APIRoute):
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler of a request."""
+        whole, self.dependant = self.dependant, _unread(self.dependant)
         inner = super().get_route_handler()
+        self.dependant = whole  # OpenAPI tells it
         described = (self.openapi_extra or {}).get("parameters", ())
         known = [*(each["name"] for each in described), *_parameters_of(self.dependant)]
 
@@ -54,6 +58,14 @@ class StrictRoute(APIRoute):
                 return await inner(request)
 
         return handle
+
+
+def _unread(dependant: Any) -> Any:
+    """Return a copy without query and headers, which `access` reads: FastAPI would need as long as for all else."""
+    bare = copy(dependant)
+    bare.query_params, bare.header_params = [], []
+    bare.dependencies = [_unread(each) for each in dependant.dependencies if not isinstance(each.call, SecurityBase)]
+    return bare
 
 
 def _parameters_of(dependant: Any) -> Iterator[str]:
