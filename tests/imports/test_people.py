@@ -1,8 +1,11 @@
 """Chats between people: Telegram, Slack, Discord, Signal, iMessage, e-mail."""
 
 import json
+import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime, timedelta, timezone
 from email.message import EmailMessage
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -182,6 +185,95 @@ def test_signals_chat(write: Write) -> None:
     assert [(each.role, each.speaker, each.content, each.conversation) for each in found] == [
         ("user", "Me", "Hello", "Bob"),
         ("other", "Bob", "Hi", "Bob"),
+    ]
+
+
+SIGTOP = """\
+Conversation: Bob (+4712345678)
+
+From: You
+Type: outgoing
+Sent: Tue, 12 Mar 2024 09:00:00 +0100
+Reaction: 👍 from Bob
+
+Where do we meet?
+
+From: the station?
+
+From: Bob (+4712345678)
+Type: incoming
+Sent: Tue, 12 Mar 2024 09:01:00 +0100
+Received: Tue, 12 Mar 2024 09:01:02 +0100
+Attachment: plan (1).pdf (application/pdf, 1234 bytes)
+
+> From: Me (+4700000000)
+> Sent: Tue, 12 Mar 2024 09:00:00 +0100
+>
+> Where do we meet?
+
+At the station
+
+Type: group-v2-change
+Received: Tue, 12 Mar 2024 09:02:00 +0100
+
+From: Bob (+4712345678)
+Type: incoming
+Sent: Tue, 12 Mar 2024 09:03:00 +0100
+Received: Tue, 12 Mar 2024 09:03:02 +0100
+Edited: 2 versions
+
+| Version: 2
+| Sent: Tue, 12 Mar 2024 09:04:00 +0100
+|
+| At nine
+|
+| Version: 1
+| Sent: Tue, 12 Mar 2024 09:03:00 +0100
+|
+| At eight
+
+"""
+
+
+def test_signals_chat_by_sigtop_as_text(write: Write) -> None:
+    first, second, third = items(write("Bob (+4712345678).txt", SIGTOP))
+    assert (first.role, first.speaker, first.content) == ("user", "Me", "Where do we meet?\n\nFrom: the station?")
+    assert (second.role, second.speaker, second.content) == ("other", "Bob", "At the station")
+    assert (second.metadata, second.where) == ({"attachments": ["plan (1).pdf"]}, "line 12")
+    assert second.happened_at == datetime(2024, 3, 12, 8, 1, tzinfo=UTC)
+    assert (third.content, third.conversation) == ("At nine", "Bob (+4712345678)")
+
+
+def test_signals_chat_by_sigtop_as_json(write: Write) -> None:
+    common = {"conversationId": "c", "sent_at": 1710230400000, "attachments": [{"fileName": "a.jpg"}]}
+    given = [
+        {"id": "m1", "type": "outgoing", "body": "Hello", **common},
+        {"id": "m2", "type": "incoming", "body": "Hi", "source": "+47", **common},
+        {"id": "m3", "type": "call-history", "body": "x", **common},
+    ]
+    found = items(write("Bob (+47).json", json.dumps(given)))
+    assert [(each.id, each.role, each.speaker, each.content, each.conversation) for each in found] == [
+        ("m1", "user", "Me", "Hello", "Bob (+47)"),
+        ("m2", "other", "+47", "Hi", "Bob (+47)"),
+    ]
+    assert found[0].happened_at == datetime(2024, 3, 12, 8, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(("key", "source"), [("serviceId", "sourceServiceId"), ("uuid", "sourceUuid")])
+def test_signals_database_by_sigtop(tmp_path: Path, key: str, source: str) -> None:
+    path = tmp_path / "signal.db"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE sessions (id)")
+        connection.execute(f"CREATE TABLE conversations (id, name, profileFullName, profileName, e164, {key})")
+        connection.execute(f"CREATE TABLE messages (id, conversationId, type, body, sent_at, {source})")
+        connection.execute("INSERT INTO conversations VALUES ('c1', '', 'Bob', NULL, '+47', 's1')")
+        connection.executemany(
+            "INSERT INTO messages VALUES (?, 'c1', ?, ?, 1710230400000, ?)",
+            [("m1", "outgoing", "Hello", "s0"), ("m2", "incoming", "Hi", "s1"), ("m3", "keychange", None, None)],
+        )
+    assert [(each.id, each.speaker, each.content, each.conversation) for each in items(path)] == [
+        ("m1", "Me", "Hello", "Bob"),
+        ("m2", "Bob", "Hi", "Bob"),
     ]
 
 

@@ -21,6 +21,10 @@ SAMPLES: dict[str, tuple[str, Any]] = {
         "Bob/data.json",
         '{"date": "d", "sender": "Me", "body": "b", "quote": "", "sticker": "", "reactions": []}\n',
     ),
+    "sigtop": (
+        "Bob (+47).txt",
+        "Conversation: Bob (+47)\n\nFrom: You\nType: outgoing\nSent: Tue, 12 Mar 2024 09:00:00 +0100\n\nHi\n\n",
+    ),
     "imessage": ("+1555.txt", "Mar 12, 2024  9:00:00 AM\nMe\nHello\n"),
     "whatsapp": ("WhatsApp Chat with Bob.txt", LINE),
     "mbox": ("mail.mbox", "From x\nFrom: a@x\nSubject: s\n\nHello\n"),

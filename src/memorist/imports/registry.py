@@ -26,6 +26,7 @@ from memorist.imports.readers import (
     qdrant,
     sharegpt,
     signal,
+    sigtop,
     slack,
     table,
     telegram,
@@ -38,7 +39,7 @@ ENTRY_POINTS = "memorist.readers"
 
 _OWN = (
     chatgpt, claude, claude_code, codex, gemini,
-    telegram, slack, discord, signal, imessage, whatsapp, mail,
+    telegram, slack, discord, signal, sigtop, imessage, whatsapp, mail,
     mem0, mcp_memory, graphiti, letta, langgraph, chroma, qdrant,
     sharegpt, messages, own,
     markdown, table,
