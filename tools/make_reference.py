@@ -26,7 +26,10 @@ PAGES = {
     "memory": ("Memory", {"memorist.memory": "Memory", "memorist.requests": "Narrowing Bounds"}),
     "requests": ("Requests and engines", {"memorist.requests": "-", "memorist.engine.base": "Engine"}),
     "sync": ("The blocking twin", {"memorist.sync": "-"}),
-    "records": ("Records and scopes", {"memorist.records": "", "memorist.scope": "Scope"}),
+    "records": (
+        "Records and scopes",
+        {"memorist.records": "", "memorist.origins": "Author Origin TrustRules", "memorist.scope": "Scope"},
+    ),
     "kinds": ("Kinds of memory", {"memorist.kinds": ""}),
     "filters": ("Filters and times", {"memorist.filters": "parse_where", "memorist.times": "parse_time"}),
     "loading": (

@@ -290,3 +290,24 @@ def test_an_option_behind_the_command_that_goes_before_it_is_told_so(
 ) -> None:
     result = memorist(*command, "--db", "x.db")
     assert result.code == 2 and f"memorist --db … {command[0]}" in result.err
+
+
+def test_where_a_memory_comes_from_and_what_forgetting_it_would_take(memorist: Command) -> None:
+    memorist("remember", "Oslo is in Sweden", "--id", "page", "--author", "web")
+    memorist("remember", "We live in Oslo", "--id", "said")
+    memorist("remember", "Oslo lies in Sweden", "--id", "fact", "--derived-from", "page")
+    memorist("remember", "We live in Sweden", "--id", "both", "--derived-from", "page", "--derived-from", "said")
+
+    why = memorist("why", "both")
+    assert "operator" in why.out and "low" in why.out and "Oslo is in Sweden" in why.out
+    assert memorist("why", "none").code == 1
+    before = memorist("forget", "page", "--derived", "--dry-run")
+    assert "Would be forgotten:" in before.out and "also rests" not in before.out
+    assert "would be forgotten too" in before.out and "would be marked" in before.out
+    assert [memorist("get", id).code for id in ("page", "fact", "both")] == [0, 0, 0]
+    assert "Lives" not in memorist("recall", "Where is Oslo?", "--min-trust", "high").out
+    gone = memorist("forget", "page", "--derived")
+    assert "Forgot 2" in gone.out and "Marked 1 record" in gone.out
+    assert [memorist("get", id).code for id in ("page", "fact", "both")] == [1, 1, 0]
+    assert "1 source no longer there" in memorist("why", "both").out
+    assert memorist("remember", "x", "--author", "nobody").code == 2

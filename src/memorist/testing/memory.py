@@ -118,6 +118,24 @@ class MemoryContract(_Contract):
             await memory.rate(record.id, 2)
 
     @_scenario
+    async def test_what_a_record_was_derived_from_is_known_and_followed(self, memory: Memory) -> None:
+        page = await memory.remember("Oslo is in Sweden", author="web", session="s")
+        said, fact = await memory.remember(["We live in Oslo", Draft(content="We live in Sweden", derived_from=[page])])
+        both = await memory.remember("We live in Oslo, Sweden", derived_from=[said, page])
+        why = await memory.why(both)
+        assert [(each.record, each.depth) for each in why.sources] == [(both, 0), (said, 1), (page, 1)]
+        assert [each.trust for each in why.sources] == ["low", "high", "low"] and why.missing == ()
+        assert {each.record.content for each in await memory.recall("Where?", min_trust="high")} == {"We live in Oslo"}
+        found = await memory.scoped(session="s").derived(kind="note")
+        assert (found.alone, [each.id for each in found.partly]) == ((fact,), [both.id])
+        assert await memory.derived(page) == await memory.scoped(session="s").derived(session="s") == found
+        assert await memory.forget(page, derived=True) == 2
+        assert [(each.id, each.origin.lost) for each in await memory.find([fact, both])] == [(both.id, 1)]
+        assert (await memory.why("none")).sources == ()
+        with pytest.raises(NotFoundError):
+            await memory.remember("x", derived_from=["none"])
+
+    @_scenario
     async def test_ids_or_a_filter_choose_what_is_forgotten(self, memory: Memory) -> None:
         one, _, _ = await memory.remember(["one", Draft(content="two", metadata={"n": 2}), Draft(content="three")])
         assert await memory.forget(one, "unknown") == 1

@@ -8,6 +8,7 @@ from anthropic.lib.tools import ToolError
 
 from memorist.errors import ConflictError
 from memorist.memory import Memory
+from memorist.origins import Author
 from memorist.records import Draft, Kind, Record
 
 __all__ = ["MemoryFiles"]
@@ -49,7 +50,7 @@ class MemoryFiles:
         if await self._is_folder(at):
             raise ToolError(f"File {path} already exists")
         try:
-            await self._memory.remember(Draft(kind=Kind.NOTE, key=at, **_parts(at, text)))
+            await self._memory.remember(Draft(kind=Kind.NOTE, key=at, author=Author.ASSISTANT, **_parts(at, text)))
         except ConflictError as error:
             raise ToolError(f"File {path} already exists") from error
         return f"File created successfully at: {path}"
@@ -154,7 +155,7 @@ class MemoryFiles:
         return self._memory.iterate(kind=Kind.NOTE, key_prefix=at + "/", order="key", page=_PAGE)
 
     async def _change(self, record: Record, text: str) -> None:
-        await self._memory.revise(record.id, **_parts(str(record.key), text))
+        await self._memory.revise(record.id, author=Author.ASSISTANT, **_parts(str(record.key), text))
 
 
 def _parts(at: str, text: str) -> dict[str, Any]:

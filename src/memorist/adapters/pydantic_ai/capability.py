@@ -14,6 +14,7 @@ from pydantic_ai.run import AgentRunResult
 from pydantic_ai.toolsets import FunctionToolset
 
 from memorist.agents import ToolSchema, after_turn, before_turn, memory_tools
+from memorist.context import Context
 from memorist.errors import EmbedderError, InvalidInputError, StoreError
 from memorist.memory import Memory
 from memorist.twin import asynchronous
@@ -55,7 +56,7 @@ class MemoristCapability(AbstractCapability[Any]):
     keep: bool = field(default=True, kw_only=True)
     tools: bool | frozenset[str] = field(default=False, kw_only=True)
     options: dict[str, Any] = field(default_factory=dict, kw_only=True)
-    _told: str | None = field(default=None, init=False, repr=False, compare=False)
+    _told: Context | None = field(default=None, init=False, repr=False, compare=False)
 
     async def for_run(self, ctx: RunContext[Any]) -> "MemoristCapability":
         """Return this capability for one run."""
@@ -68,13 +69,12 @@ class MemoristCapability(AbstractCapability[Any]):
         messages = request_context.messages
         if self._told is None:
             said = _plain(messages)
-            told = await before_turn(self._scoped(ctx), said, tokens=self.tokens, **self.options)
-            self._told = told.text
+            self._told = await before_turn(self._scoped(ctx), said, tokens=self.tokens, **self.options)
         position = next((n for n in range(len(messages) - 1, -1, -1) if _is_prompt(messages[n])), None)
-        if not self._told or position is None:
+        if not self._told.text or position is None:
             return request_context
         prompt = messages[position]
-        part = UserPromptPart([TextContent(self._told)])
+        part = UserPromptPart([TextContent(self._told.text)])
         changed = replace(prompt, parts=[part, *prompt.parts])  # type: ignore[arg-type, unused-ignore]
         return replace(request_context, messages=[*messages[:position], changed, *messages[position + 1 :]])
 
@@ -83,7 +83,7 @@ class MemoristCapability(AbstractCapability[Any]):
         if self.keep:
             memory = self._scoped(ctx)
             try:
-                await after_turn(memory, _plain(result.all_messages()), session=ctx.conversation_id)
+                await after_turn(memory, _plain(result.all_messages()), session=ctx.conversation_id, told=self._told)
             except (StoreError, EmbedderError) as error:
                 log.warning("what was said in this run is not kept: %s", error)
         return result
