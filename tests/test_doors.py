@@ -40,6 +40,7 @@ def portal() -> Iterator[BlockingPortal]:
         for variable in [name for name in os.environ if name.startswith("MEMORIST_")]:
             patch.delenv(variable)
         patch.setenv("MEMORIST_EMBEDDER", "hash")
+        patch.setenv("MEMORIST_KEEP_TRACES", "1d")
         yield portal
 
 

@@ -147,6 +147,16 @@ class Context:
     tokens: int = 0
     error: str | None = None
 
+    def places(self) -> list[tuple[int, int] | None]:
+        """Return where in the text the words of each item begin and end; None where they are not found as they are."""
+        found, last = list[tuple[int, int] | None](), 0
+        for item in self.items:
+            words = " ".join(item.text.split())
+            begin = self.text.find(words, last) if words else -1
+            found.append(None if begin < 0 else (begin, begin + len(words)))
+            last = last if begin < 0 else begin + len(words)
+        return found
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
         return {
@@ -167,12 +177,14 @@ class TracedHit:
         score: as of a `Hit`, or a `ContextItem`.
         why: as of a `ContextItem`; "recalled" of a hit.
         shared: whether the record is one of the tenant's shared ones.
+        place: where in the trace's text its words begin and end.
     """
 
     id: str
     score: float
     why: Why = "recalled"
     shared: bool = False
+    place: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,8 +235,12 @@ class Trace:
     def from_dict(cls, plain: Mapping[str, Any]) -> "Trace":
         """Return the trace that `to_dict` made `plain` of."""
         values = {**plain, "at": parse_time(plain["at"])}
-        values |= {name: tuple(TracedHit(**each) for each in plain[name]) for name in ("hits", "missed")}
+        values |= {name: tuple(_traced_hit(**each) for each in plain[name]) for name in ("hits", "missed")}
         return cls(scope=Scope(*(values.pop(label) for label in ("tenant", "user", "agent", "session"))), **values)
+
+
+def _traced_hit(place: Sequence[int] | None, **plain: Any) -> TracedHit:
+    return TracedHit(**plain, place=None if place is None else (place[0], place[1]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,13 @@ def serve(
     * 1024,
     timeout: Annotated[float, Option(min=0.1, help="Longest time of a request, in seconds.")] = 60.0,
     tools: Tools = "core",
+    keep_traces: Annotated[
+        str | None,
+        Option(
+            metavar="DURATION",
+            help="Keep a trace of each recall and context for so long, as 7d: what was asked, given and missed.",
+        ),
+    ] = None,
     trust_proxy: Annotated[
         tuple[str, ...],
         Option(
@@ -90,12 +97,13 @@ def serve(
         if log_format not in (None, "text", "json"):
             raise InvalidInputError(f"--log-format is text or json, not {log_format!r}")
         start_logging(cast(LogFormat | None, log_format))
-        url, quotas = options.settings().url, Quotas(parse_limits(limit))
+        settings = options.settings().with_given(keep_traces=keep_traces)
+        url, quotas = settings.url, Quotas(parse_limits(limit))
         alone = workers == 1 or inherited is not None
         if not alone and url == ":memory:":
             raise InvalidInputError("several workers cannot share a memory in one process; name a file with --db")
         async with AsyncExitStack() as stack:
-            memory = await stack.enter_async_context(Memory.open(settings=options.settings()))
+            memory = await stack.enter_async_context(Memory.open(settings=settings))
             open_here = check_open(host, tokens=bool(await Tokens(memory).list())) and not require_token
             listening = stack.enter_context(bind(host, port) if inherited is None else socket(fileno=inherited))
             served = url_of(host, listening)
@@ -115,7 +123,8 @@ def serve(
                 )
                 told = {
                     "Store": shown_url(url),
-                    "Embedder": shown_url(str(options.settings().embedder or "the one that comes with it")),
+                    "Embedder": shown_url(str(settings.embedder or "the one that comes with it")),
+                    "Traces are kept for": f"{settings.keep_traces:g} seconds",
                     "Most requests at once": f"{concurrency:,}",
                     "Largest body": f"{body_mib:,} MiB",
                     "Largest import": f"{load_mib:,} MiB",

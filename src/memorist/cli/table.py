@@ -24,6 +24,7 @@ _MODULES: Mapping[str, str] = {
     "upkeep": "backup reindex",
     "checking": "stats doctor",
     "eval": "eval",
+    "traces": "traces",
     "settings": "config",
     "migration": "migrate",
     "bus": "local2",

@@ -8,7 +8,7 @@ come upon one. Those that quote a record go with it; see `drop_quoting`.
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Collection, Iterable
+from collections.abc import Awaitable, Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
@@ -106,7 +106,8 @@ class Tracer:
 def _draft_of(call: _Call, until: datetime) -> Draft:
     """Return the record of a trace. Of the records that it tells about only what a context quotes of them is in it."""
     given = call.given
-    shown: Iterable[Hit | ContextItem] = given or () if not isinstance(given, Context) else given.items
+    shown: Sequence[Hit | ContextItem] = given or () if not isinstance(given, Context) else given.items
+    places = given.places() if isinstance(given, Context) else [None] * len(shown)
     told = {(each.record.scope.user, each.record.id) for each in shown}
     ranked = sorted(call.notes.ranked, key=lambda hit: (-hit.score, -hit.similarity))
     missed = [hit for hit in ranked if (hit.record.scope.user, hit.record.id) not in told][:BEYOND]
@@ -117,7 +118,7 @@ def _draft_of(call: _Call, until: datetime) -> Draft:
         "door": call.door,
         "question": call.request.query[:_LONGEST],
         "asked": {name: value for name, value in call.request.given().items() if _is_told(call.request, name, value)},
-        "hits": [asdict(_traced(each)) for each in shown],
+        "hits": [asdict(_traced(*each)) for each in zip(shown, places, strict=True)],
         "missed": [asdict(_traced(each)) for each in missed],
         "empty": not told,
         "seconds": call.seconds,
@@ -144,9 +145,9 @@ def _is_told(request: requests.Request[Any], name: str, value: Any) -> bool:
     return name not in _UNTOLD and value != type(request).__dataclass_fields__[name].default
 
 
-def _traced(each: Hit | ContextItem) -> TracedHit:
+def _traced(each: Hit | ContextItem, place: tuple[int, int] | None = None) -> TracedHit:
     why = each.why if isinstance(each, ContextItem) else "recalled"
-    return TracedHit(each.record.id, each.score, why, shared=each.record.scope.user is None)
+    return TracedHit(each.record.id, each.score, why, each.record.scope.user is None, place)
 
 
 def _quotes_of(wall: Wall) -> str:

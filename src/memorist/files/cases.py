@@ -9,22 +9,34 @@ from memorist.content import folded
 from memorist.errors import FormatError
 from memorist.memory import Memory
 from memorist.observing import door, through
-from memorist.records import Record
+from memorist.records import Kind, Record
+from memorist.results import Trace
+from memorist.scope import Scope
 
-__all__ = ["Case", "Outcome", "Report", "evaluate", "read_cases", "report_of"]
+__all__ = ["Case", "KeptCases", "Outcome", "Report", "evaluate", "read_cases", "report_of"]
 
 PLACES = (1, 5, 10)
+MOST = 500
+_KEY = "case:"
 _DEEPEST = 10
-_FIELDS = ("question", "find", "user")
+_FIELDS = ("question", "find", "user", "shared")
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A question, and what should be found: any of these ids, or of these texts as a part of what is found."""
+    """A question, and what should be found: any of these ids, or of these texts as a part of what is found.
+
+    `shared` asks the tenant's shared records too.
+    """
 
     question: str
     find: tuple[str, ...]
     user: str | None = None
+    shared: bool = False
+
+    def line(self) -> str:
+        """Return the case as a line that `read_cases` reads."""
+        return json.dumps({name: value for name, value in asdict(self).items() if value}, ensure_ascii=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +105,7 @@ def _rank(outcome: Outcome) -> tuple[int, bool]:
 
 
 def read_cases(data: bytes) -> list[Case]:
-    """Return the cases of JSON lines, in UTF-8: `question`, `find` (a text or a list of them), and maybe `user`.
+    """Return the cases of JSON lines in UTF-8: `question`, `find` (a text or several), maybe `user` and `shared`.
 
     Raises:
         FormatError: a line is no case; the error names the line. Or there is none at all.
@@ -115,8 +127,8 @@ def _case(number: int, line: str) -> Case:
         raise FormatError(f"line {number} is not JSON") from error
     if not isinstance(plain, dict) or (unknown := set(plain) - set(_FIELDS)):
         wrong = f"has an unknown field {min(unknown)!r}" if isinstance(plain, dict) else "is no JSON object"
-        raise FormatError(f"line {number} {wrong}; a case has question, find and maybe user")
-    question, find, user = (plain.get(name) for name in _FIELDS)
+        raise FormatError(f"line {number} {wrong}; a case has question, find and maybe user or shared")
+    question, find, user, shared = (plain.get(name) for name in _FIELDS)
     find = [find] if isinstance(find, str) else find
     if not isinstance(question, str) or not question.strip():
         raise FormatError(f"line {number} has no question")
@@ -124,7 +136,44 @@ def _case(number: int, line: str) -> Case:
         raise FormatError(f"line {number} has nothing to find: give ids or texts")
     if user is not None and not isinstance(user, str):
         raise FormatError(f"line {number}: user must be a string")
-    return Case(question, tuple(find), user)
+    if not isinstance(shared, bool | None):
+        raise FormatError(f"line {number}: shared must be true or false")
+    return Case(question, tuple(find), user, bool(shared))
+
+
+class KeptCases:
+    """The cases that were made of traces, kept beside them, and longer: until they are removed, or the user purged.
+
+    Args:
+        memory: any memory of the store that is bound to no tenant or user.
+        scope: whose; without a user, those of calls about the shared records.
+        everyone: those of all users of the tenant.
+    """
+
+    def __init__(self, memory: Memory, scope: Scope, *, everyone: bool = False) -> None:
+        self._memory = memory.scoped(tenant=scope.wall.traces.tenant, user=scope.user)
+        self._everyone = everyone
+
+    async def add(self, trace: Trace, find: str) -> None:
+        """Keep what a trace should have found, in the place of what was said of it before."""
+        payload = {"find": [find], "shared": bool(trace.asked.get("shared"))}
+        await self._memory.remember(
+            trace.question, kind=Kind.TOPIC, key=_KEY + trace.id, payload=payload, if_exists="replace"
+        )
+
+    async def list(self) -> "dict[str, Case]":
+        """Return the cases by the id of their trace, the newest first."""
+        found = await self._memory.browse(key_prefix=_KEY, everyone=self._everyone, limit=MOST)
+        return {
+            (each.key or "").removeprefix(_KEY): Case(
+                each.content, tuple(each.payload["find"]), each.scope.user, each.payload["shared"]
+            )
+            for each in found.records
+        }
+
+    async def remove(self, trace: str) -> int:
+        """Remove the case that was made of a trace; return how many are gone."""
+        return await self._memory.forget(key=_KEY + trace)
 
 
 async def evaluate(memory: Memory, cases: Iterable[Case], *, tokens: int = 600) -> Report:
@@ -144,9 +193,9 @@ async def evaluate(memory: Memory, cases: Iterable[Case], *, tokens: int = 600) 
 
 async def _outcome(memory: Memory, case: Case, tokens: int) -> Outcome:
     asked = memory if case.user is None else memory.scoped(user=case.user)
-    hits = await asked.recall(case.question, limit=_DEEPEST)
+    hits = await asked.recall(case.question, limit=_DEEPEST, shared=case.shared)
     places = (place for place, hit in enumerate(hits, 1) if _is_right(hit.record, case))
-    context = await asked.context(case.question, tokens=tokens)
+    context = await asked.context(case.question, tokens=tokens, shared=case.shared)
     held = folded(context.text)
     told = any(_is_right(item.record, case) for item in context.items) or any(
         folded(each) in held for each in case.find

@@ -43,6 +43,11 @@ def refusing(verb: str) -> Iterator[None]:
         raise Refused("InvalidInputError") from error
 
 
+def traced(plain: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return traces as JSON in the form of records: what was asked, and how many hits were given."""
+    return [{"id": each["verb"], "content": each["question"], "version": len(each["hits"])} for each in plain]
+
+
 class Door:
     """One way in, to a database of its own."""
 

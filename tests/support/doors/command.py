@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import anyio.to_thread
 
-from doors.base import Door, Refused
+from doors.base import Door, Refused, traced
 from doors.calls import Call
 from memorist.memory import Memory
 from memorist.testing import HashEmbedder
@@ -18,15 +18,16 @@ from memorist.testing import HashEmbedder
 class CommandLine(Door):
     """The command `memorist`."""
 
-    verbs = ("remember", "get", "recall", "recent", "browse", "count", "forget", "history")
+    verbs = ("remember", "get", "recall", "recent", "browse", "count", "forget", "history", "traces")
     options: ClassVar[Mapping[str, str]] = {"happened_at": "at", "key_prefix": "key-prefix", "min_trust": "min-trust"}
 
     def takes(self, call: Call) -> bool:
         given = call.arguments
         if call.verb not in self.verbs or (call.verb == "count" and call.user is None) or "-" in given.values():
             return False
-        flags = [given.get(name, True) for name in ("shared", "superseded", "verified")]
-        rest = {name: value for name, value in given.items() if name not in ("shared", "superseded", "verified")}
+        switches = ("shared", "superseded", "verified", "empty")
+        flags = [given.get(name, True) for name in switches]
+        rest = {name: value for name, value in given.items() if name not in switches}
         texts = {name: value for name, value in rest.items() if name not in ("where", "metadata", "limit")}
         objects = [rest.get(name, {}) for name in ("where", "metadata")]
         numbers = isinstance(rest.get("limit", 1), int) and not isinstance(rest.get("limit"), bool)
@@ -70,6 +71,8 @@ class CommandLine(Door):
             failed = "ConflictError" if call.verb == "remember" else "NotFoundError"  # both exit with 1
             raise Refused("InvalidInputError" if code == 2 else failed)
         told = json.loads(out)
+        if call.verb == "traces":
+            return traced(told["traces"])
         if call.verb == "recall":
             return [hit["record"] for hit in told]
         return told["forgotten"] if call.verb == "forget" else told["records"] if call.verb == "browse" else told

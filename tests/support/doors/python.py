@@ -6,12 +6,12 @@ from typing import Any
 
 import anyio.to_thread
 
-from doors.base import Door, Refused, refusing
+from doors.base import Door, Refused, refusing, traced
 from doors.calls import Call
 from memorist import sync
 from memorist.memory import Memory
 from memorist.records import Change, Hit, Page, Record
-from memorist.results import Receipt
+from memorist.results import Receipt, TracePage
 from memorist.serve.app import create_app
 from memorist.testing import HashEmbedder
 from servers import running
@@ -27,6 +27,8 @@ def plain(answer: Any) -> Any:
         return answer.purged
     if isinstance(answer, Page):
         return [record.to_dict() for record in answer.records]
+    if isinstance(answer, TracePage):
+        return traced([each.to_dict() for each in answer.traces])
     return [plain(each) for each in answer] if isinstance(answer, list) else answer
 
 

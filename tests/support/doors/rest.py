@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import httpx
 
-from doors.base import Door, Refused, family_of
+from doors.base import Door, Refused, family_of, traced
 from doors.calls import Call
 from memorist.serve.app import create_app
 
@@ -16,7 +16,7 @@ from memorist.serve.app import create_app
 class Rest(Door):
     """REST, the user in the query."""
 
-    bodies = ("remember", "forget", "revise", "rate", "recall", "recent", "count")
+    bodies = ("remember", "forget", "revise", "rate", "recall", "recent", "count", "traces")
 
     def takes(self, call: Call) -> bool:
         """Whether texts can stand for what goes into the query, as they do for no other value."""
@@ -68,6 +68,8 @@ class Rest(Door):
             return told["records"][0]
         if call.verb == "recall":
             return [hit["record"] for hit in told["hits"]]
+        if call.verb == "traces":
+            return traced(told["traces"])
         for name in ("records", "changes", "count", "forgotten", "purged"):
             if name in told:
                 return told[name]

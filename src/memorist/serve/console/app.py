@@ -13,7 +13,7 @@ from starlette.staticfiles import StaticFiles
 
 from memorist.errors import MemoristError
 from memorist.serve.auth import Right
-from memorist.serve.console import asking, cases, changes, home, map, pages, talks, timeline
+from memorist.serve.console import asking, cases, changes, home, map, pages, talks, timeline, traces
 from memorist.serve.console.importing import COLUMNS, Importing
 from memorist.serve.console.rendering import render
 from memorist.serve.console.sessions import COOKIE, Sessions
@@ -39,7 +39,10 @@ _LOOKS: Mapping[str, tuple[Handler, Sequence[str]]] = {
     "/topics": (pages.topics, ()),
     "/time": (timeline.timeline, timeline.PARAMETERS),
     "/map": (map.draw, ("colour", "q", "everyone")),
+    "/traces": (traces.traces, ("since", "until", "session", "door", "empty", "everyone", "cursor")),
+    "/trace": (traces.trace, ("id", "q")),
     "/cases": (cases.cases, ()),
+    "/cases.jsonl": (cases.download, ()),
     "/status": (pages.status, ()),
     "/export": (pages.export, ()),
 }
@@ -50,6 +53,8 @@ _CHANGES: Mapping[str, tuple[Handler, Sequence[str]]] = {
     "/forget": (changes.forget, ("id",)),
     "/undo": (changes.undo, ()),
     "/topic": (changes.set_topic, ("topic", "value")),
+    "/case": (cases.keep, ("id", "right")),
+    "/uncase": (cases.remove, ("id",)),
 }
 """Each page's handler and its parameters."""
 
@@ -84,7 +89,7 @@ def _routes(server: Server, sessions: Sessions, importing: Importing) -> list[Ba
     return [
         *routes,
         Route("/zone", answered(changes.set_zone, server, sessions, Right.READ, ("zone", "csrf")), methods=["POST"]),
-        Route("/cases", answered(cases.run, server, sessions, Right.READ, ("csrf",)), methods=["POST"]),
+        Route("/cases", answered(cases.run, server, sessions, Right.READ, ("csrf", "kept")), methods=["POST"]),
         Route("/login", _login(server, sessions), methods=["GET", "POST"]),
         Route("/logout", _logout(sessions), methods=["POST"]),
         Route("/docs", _docs, methods=["GET"]),

@@ -1,7 +1,8 @@
 """The page that asks: what is found, and beside it what an agent would be told."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from starlette.responses import Response
 
@@ -11,7 +12,9 @@ from memorist.results import Context, ContextItem
 from memorist.serve.console.visits import Visit
 from memorist.serve.reading import number_of
 
-__all__ = ["PARAMETERS", "ask", "linked"]
+__all__ = ["PARAMETERS", "ask", "linked", "pieces_of"]
+
+T = TypeVar("T")
 
 _HITS = 10
 _TOKENS = 600
@@ -64,14 +67,17 @@ async def ask(visit: Visit) -> Response:
 
 def linked(told: Context) -> list[tuple[str, ContextItem | None]]:
     """Return a context's text in pieces, and with each piece the item whose words it is."""
-    pieces, last = list[tuple[str, ContextItem | None]](), 0
-    for item in told.items:
-        words = " ".join(item.text.split())
-        at = told.text.find(words, last) if words else -1
-        if at >= 0:
-            pieces += [(told.text[last:at], None), (words, item)]
-            last = at + len(words)
-    return [*pieces, (told.text[last:], None)]
+    return pieces_of(told.text, zip(told.places(), told.items, strict=True))
+
+
+def pieces_of(text: str, placed: Iterable[tuple[tuple[int, int] | None, T]]) -> list[tuple[str, T | None]]:
+    """Return a text in pieces, and with each piece what stands there."""
+    pieces, last = list[tuple[str, T | None]](), 0
+    for place, what in placed:
+        if place is not None:
+            pieces += [(text[last : place[0]], None), (text[slice(*place)], what)]
+            last = place[1]
+    return [*pieces, (text[last:], None)]
 
 
 def _chips(visit: Visit, question: str, query: dict[str, Any]) -> list[Chip]:

@@ -6,40 +6,77 @@ from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
 from memorist.errors import FormatError, InvalidInputError
-from memorist.files.cases import PLACES, Outcome, Report, evaluate, read_cases
+from memorist.files.cases import MOST, PLACES, KeptCases, Outcome, Report, evaluate, read_cases
+from memorist.serve.console.traces import records_of, traced
 from memorist.serve.console.visits import Visit
 
-__all__ = ["cases", "run"]
-
-_MOST = 500
+__all__ = ["cases", "download", "keep", "remove", "run"]
 
 
 async def cases(visit: Visit) -> Response:
-    """Show where a file of cases is given."""
-    return visit.page("cases.html", title="Cases", report=None)
+    """Show the cases that were made of traces, and where a file of cases is given."""
+    return await _page(visit, None)
 
 
 async def run(visit: Visit) -> Response:
-    """Ask the questions of a file, and show what came of each."""
+    """Ask the questions of a file, or those that were made of traces, and show what came of each."""
     [file, *_] = visit.values.get("files") or [None]
-    if not isinstance(file, UploadFile) or not file.filename:
+    if visit.flag("kept"):
+        asked = list((await _kept(visit).list()).values())
+    elif isinstance(file, UploadFile) and file.filename:
+        asked = read_cases(await file.read())
+    else:
         raise FormatError("choose a file of cases")
-    asked = read_cases(await file.read())
-    if len(asked) > _MOST:
-        raise InvalidInputError(f"these are {len(asked):,} cases, the most here is {_MOST}; use memorist eval FILE")
+    if len(asked) > MOST:
+        raise InvalidInputError(f"these are {len(asked):,} cases, the most here is {MOST}; use memorist eval FILE")
     before = visit.session.evaluated
     report = visit.session.evaluated = await evaluate(visit.memory, asked)
     worse, better = report.changed(before) if before is not None else ([], [])
-    return visit.page(
-        "cases.html",
-        title="Cases",
-        report=report,
+    return await _page(
+        visit,
+        report,
         rates=_rates(report, before),
         tokens=report.tokens - before.tokens if before is not None else None,
         worse=worse,
         better=better,
         outcomes=sorted(report.outcomes, key=_hardest),
     )
+
+
+async def keep(visit: Visit) -> Response:
+    """Make a case of a trace: this record was the right one."""
+    trace, right = await traced(visit), visit.value("right")
+    if right is None:
+        raise InvalidInputError("name the right record")
+    await KeptCases(visit.server.memory, trace.scope).add(trace, right)
+    return visit.redirect("/trace", "Kept as a case; the page Cases runs it.", id=trace.id)
+
+
+async def remove(visit: Visit) -> Response:
+    """Remove a case that was made of a trace."""
+    await _kept(visit, everyone=False).remove(visit.value("id") or "")
+    return visit.redirect("/cases", "Removed.")
+
+
+async def download(visit: Visit) -> Response:
+    """Return the cases that were made of traces as a file for `memorist eval`."""
+    lines = "".join(f"{each.line()}\n" for each in (await _kept(visit).list()).values())
+    headers = {"content-disposition": 'attachment; filename="cases.jsonl"'}
+    return Response(lines, media_type="application/x-ndjson", headers=headers)
+
+
+def _kept(visit: Visit, *, everyone: bool = True) -> KeptCases:
+    scope = visit.memory.scope
+    everyone = everyone and visit.may_see_all and scope.user is None
+    return KeptCases(visit.server.memory, scope, everyone=everyone)
+
+
+async def _page(visit: Visit, report: Report | None, **values: Any) -> Response:
+    kept, scope = await _kept(visit).list(), visit.memory.scope
+    ids = [id for case in kept.values() for id in case.find]
+    found = await records_of(visit, ids, everyone=visit.may_see_all and scope.user is None) if ids else []
+    records = {(each.scope.user, each.id): each for each in found}
+    return visit.page("cases.html", title="Cases", report=report, kept=kept, records=records, **values)
 
 
 def _hardest(outcome: Outcome) -> tuple[Any, ...]:

@@ -42,8 +42,8 @@ _SIGNALS = {
 
 
 def link(path: str, **query: Any) -> str:
-    """Return a path with the parameters that are not None, False or empty."""
-    given = {name: value for name, value in query.items() if value not in (None, "", False)}
+    """Return a path with the parameters that are not None, False or empty; True is sent as a ticked box is."""
+    given = {name: "1" if value is True else value for name, value in query.items() if value not in (None, "", False)}
     return f"{path}?{urlencode(given)}" if given else path
 
 

@@ -36,12 +36,13 @@ PAGES = (
     ("/topics", "Topics"),
     ("/time", "Time"),
     ("/map", "Map"),
+    ("/traces", "Traces"),
     ("/cases", "Cases"),
     ("/import", "Import"),
     ("/status", "Status"),
 )
 """The pages that the navigation leads to: path and name."""
-_SECTIONS = {"/record": "/browse", "/talk": "/talks"}
+_SECTIONS = {"/record": "/browse", "/talk": "/talks", "/trace": "/traces"}
 """The pages below others."""
 
 

@@ -144,6 +144,7 @@ class TracedHitBody(BaseModel):
     score: float
     why: str
     shared: bool
+    place: list[int] | None
 
 
 class TraceBody(BaseModel):

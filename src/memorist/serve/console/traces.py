@@ -1,0 +1,146 @@
+"""Traces: the calls that agents made, and one of them with what it gave, what it missed, and how long it took."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.responses import Response
+
+from memorist.errors import InvalidInputError, NotFoundError, shown
+from memorist.files.cases import KeptCases
+from memorist.records import Record
+from memorist.results import Trace, TracedHit
+from memorist.serve.auth import Right
+from memorist.serve.console.asking import pieces_of
+from memorist.serve.console.visits import Visit
+
+__all__ = ["records_of", "trace", "traced", "traces"]
+
+_PAGE = 25
+_FOUND = 5
+_DOORS = {"python": "Python", "rest": "REST", "mcp": "MCP", "cli": "the command"}
+_PARTS = {
+    "index": "taking in what is new",
+    "embedding": "embedding the question",
+    "signals": "ranking",
+    "fetch": "fetching records",
+    "choosing": "choosing what is told",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a call: its milliseconds, its share in percent, and where its piece of the bar begins."""
+
+    name: str
+    milliseconds: float
+    share: float
+    start: float
+    colour: int
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A record of a trace as it is now, None where it is gone; `right` if it is the one to be found."""
+
+    hit: TracedHit
+    record: Record | None
+    right: bool
+
+
+async def traces(visit: Visit) -> Response:
+    """List the calls that pass a filter, newest first."""
+    chosen = {name: visit.value(name) for name in ("since", "until", "session", "door")}
+    narrowing: dict[str, Any] = {name: chosen[name] for name in ("since", "until", "door")}
+    empty, everyone = visit.flag("empty"), visit.flag("everyone") and visit.memory.scope.user is None
+    if everyone:
+        visit.grant.check(Right.ADMIN)
+    page = await visit.memory.scoped(session=chosen["session"]).traces(
+        **narrowing, empty=empty or None, everyone=everyone, limit=_PAGE, cursor=visit.value("cursor")
+    )
+    flags = {"empty": empty or None, "everyone": everyone or None}
+    return visit.page(
+        "traces.html",
+        title="Traces",
+        traces=[(each, parts_of(each)) for each in page.traces],
+        longest=max((each.seconds for each in page.traces), default=0.0),
+        more=None if page.next is None else visit.link("/traces", **chosen, **flags, cursor=page.next),
+        doors=_DOORS,
+        label=chosen["session"],
+        narrowed=any((*chosen.values(), empty)),
+        since=chosen["since"],
+        until=chosen["until"],
+        door=chosen["door"],
+        empty=empty,
+        everyone=everyone,
+    )
+
+
+async def trace(visit: Visit) -> Response:
+    """Show one call, and let the visitor say which record was the right one; `q` searches for it."""
+    found, wanted = await traced(visit), visit.value("q")
+    case = (await KeptCases(visit.server.memory, found.scope).list()).get(found.id)
+    right = set() if case is None else set(case.find)
+    others = [] if wanted is None else await visit.memory.recall(wanted, limit=_FOUND, shared=True)
+    ids = [hit.id for hit in (*found.hits, *found.missed)]
+    known = {(each.scope.user is None, each.id): each for each in await records_of(visit, ids)}
+    return visit.page(
+        "trace.html",
+        title="Trace",
+        trace=found,
+        given=_rows(found.hits, known, right),
+        missed=_rows(found.missed, known, right),
+        others=[Row(TracedHit(each.record.id, each.score), each.record, each.record.id in right) for each in others],
+        wanted=wanted,
+        right=right,
+        parts=parts_of(found),
+        text=pieces_of(found.text, [(hit.place, (hit, known.get((hit.shared, hit.id)))) for hit in found.hits]),
+        door=_DOORS.get(found.door, found.door),
+        again=_again(visit, found),
+    )
+
+
+async def traced(visit: Visit) -> Trace:
+    """Return the trace that is asked for.
+
+    Raises:
+        NotFoundError: there is none, or none any more.
+    """
+    if (id := visit.value("id")) is None:
+        raise InvalidInputError("name a trace: /trace?id=…")
+    for each in (await visit.memory.traces(id)).traces:
+        return each
+    raise NotFoundError(f"there is no trace {shown(id)} in this scope; it may have expired")
+
+
+def parts_of(trace: Trace) -> list[Part]:
+    """Return the parts of a call in the order in which they happen; what is below half a percent is left out."""
+    whole, parts, start = sum(trace.parts.values()) or 1.0, list[Part](), 0.0
+    for number, (name, title) in enumerate(_PARTS.items(), 1):
+        seconds = trace.parts.get(name, 0.0)
+        if (share := 100 * seconds / whole) >= 0.5:
+            parts.append(Part(title, 1000 * seconds, share, start, number))
+            start += share
+    return parts
+
+
+def _rows(hits: Iterable[TracedHit], known: Mapping[tuple[bool, str], Record], right: set[str]) -> list[Row]:
+    return [Row(hit, known.get((hit.shared, hit.id)), hit.id in right) for hit in hits]
+
+
+async def records_of(visit: Visit, ids: Sequence[str], *, everyone: bool = False) -> list[Record]:
+    """Return the records with these ids, the tenant's shared ones too, which any of its users may be told."""
+    found = await visit.memory.find(ids, everyone=everyone)
+    if (scope := visit.memory.scope).user is not None:
+        found += await visit.server.memory.scoped(tenant=scope.tenant).find(ids)
+    return found
+
+
+def _again(visit: Visit, trace: Trace) -> str:
+    """Return the address of the same question on the page Ask."""
+    names: Sequence[str] = ("since", "until", "session", "as_of", "tokens", "limit")
+    asked = {name: value for name in names if isinstance(value := trace.asked.get(name), str | int)}
+    kind = trace.asked.get("kind")
+    if isinstance(kind, list) and len(kind) == 1:
+        asked["kind"] = kind[0]
+    return visit.link("/ask", q=trace.question, **asked, shared="1" if trace.asked.get("shared") else None)
