@@ -150,9 +150,8 @@ async def test_a_cancelled_write_is_whole_or_absent_when_the_caller_hears_of_it(
         task = asyncio.create_task(session.add_items(ITEMS))
         for _ in range(pause):
             await asyncio.sleep(0)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
+        task.cancel()  # which may come too late
+        await asyncio.wait({task})
         assert await session.get_items() == (ITEMS if pause else [])
 
 
