@@ -10,6 +10,7 @@ from random import Random
 from typing import Any, Literal, TypeAlias, TypedDict
 
 from memorist.errors import InvalidInputError, shown
+from memorist.kind import Kind
 from memorist.origins import MAX_SOURCES, NOBODY, PYTHON, Author, AuthorLike, Door, Origin, author_of_role
 from memorist.scope import Scope
 from memorist.times import TimeLike, iso, parse_expiry, parse_time
@@ -22,24 +23,6 @@ MAX_CONTENT = 10_000_000
 MAX_ID = 512
 MAX_DEPTH = 200
 """Deepest nesting of metadata and payload: databases read no more than a thousand levels."""
-
-
-class Kind(StrEnum):
-    """What sort of memory a record is."""
-
-    MESSAGE = "message"
-    NOTE = "note"
-    TOPIC = "topic"
-    EPISODE = "episode"
-    FACT = "fact"
-    EXPERIENCE = "experience"
-    TOOL_USE = "tool_use"
-    TOOL_GUIDELINE = "tool_guideline"
-
-    @property
-    def recallable(self) -> bool:
-        """Whether `recall` finds it. Topics and guidelines are found by their exact key alone."""
-        return self not in (Kind.TOPIC, Kind.TOOL_GUIDELINE)
 
 
 class Action(StrEnum):

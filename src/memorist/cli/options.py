@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 import click
 
 from memorist.cli.declaring import Argument, Option
+from memorist.kind import Kind
 from memorist.origins import Trust
-from memorist.records import Kind
 
 __all__ = [
     "Agent",

@@ -30,8 +30,8 @@ from memorist.cli.receipt import describe
 from memorist.cli.running import confirm, given, opened, run, text_or_stdin
 from memorist.cli.showing import counted, print_json, print_records
 from memorist.errors import NotFoundError, path_taken
+from memorist.kind import Kind
 from memorist.origins import Author
-from memorist.records import Kind
 from memorist.results import Derived
 
 if TYPE_CHECKING:

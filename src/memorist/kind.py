@@ -1,0 +1,23 @@
+"""What sort of memory a record is, in a module of its own that loads nothing else."""
+
+from enum import StrEnum
+
+__all__ = ["Kind"]
+
+
+class Kind(StrEnum):
+    """What sort of memory a record is."""
+
+    MESSAGE = "message"
+    NOTE = "note"
+    TOPIC = "topic"
+    EPISODE = "episode"
+    FACT = "fact"
+    EXPERIENCE = "experience"
+    TOOL_USE = "tool_use"
+    TOOL_GUIDELINE = "tool_guideline"
+
+    @property
+    def recallable(self) -> bool:
+        """Whether `recall` finds it. Topics and guidelines are found by their exact key alone."""
+        return self not in (Kind.TOPIC, Kind.TOOL_GUIDELINE)
