@@ -38,6 +38,7 @@ from memorist.filters import Filter, compares, make_filter, parse_condition
 from memorist.lines import LoadReport
 from memorist.origins import Author, AuthorLike, Trust, TrustRules
 from memorist.records import Action, Change, Draft, Hit, Kind, Order, Page, Record
+from memorist.retention import RetentionReport, Rule
 from memorist.scope import Scope
 from memorist.times import TimeLike, iso
 
@@ -70,7 +71,10 @@ __all__ = [
     "Remember",
     "Request",
     "Restore",
+    "Retain",
+    "Retention",
     "Revise",
+    "Sweep",
     "Traces",
     "Users",
     "Vectors",
@@ -575,6 +579,31 @@ class Audit(Request[list[AuditEntry]]):
     verb = "audit"
     after: Annotated[int, read.position] = 0
     limit: Annotated[int, read.limit] = 1000
+
+
+@_request
+class Retain(Request[list[Rule]]):
+    """Set how long records are kept; see `Memory.retain`."""
+
+    verb = "retain"
+    writes = True
+    rules: Annotated[tuple[Rule, ...], read.rules]
+
+
+@_request
+class Retention(Request[RetentionReport]):
+    """Return how long records are kept, and how many are too old; see `Memory.retention`."""
+
+    verb = "retention"
+    rules: Annotated[tuple[Rule, ...] | None, read.rules] = None
+
+
+@_request
+class Sweep(Request[int]):
+    """Delete what has expired or is too old; see `Memory.sweep`."""
+
+    verb = "sweep"
+    writes = True
 
 
 @_request

@@ -19,6 +19,7 @@ from memorist.origins import AuthorLike
 from memorist.records import Change, Draft, Fields, Hit, Kind, Order, Page, Record, Sources
 from memorist.requests import Id, IfExists, Mode, Narrowing, Request
 from memorist.results import Context, Derived, Provenance, Receipt, TracePage
+from memorist.retention import RetentionReport, Rule, RuleLike
 from memorist.scope import Scope
 from memorist.times import Clock, TimeLike
 from memorist.verbs import T
@@ -1041,6 +1042,41 @@ class Memory:
 
     def audit_entries(self) -> Iterator[AuditEntry]:
         """Yield the entries of `audit`, all of them."""
+        ...
+
+    def retain(self, rules: Iterable[RuleLike]) -> list[Rule]:
+        """Set how long the tenant's records are kept, in place of the rules before, and return the rules.
+
+        The rules are kept in the store. Every process that writes deletes what is too old, when it opens the store and
+        then once an hour. A rule with "forever" is not overridden by any other.
+
+        Args:
+            rules: each a `Rule`, or a mapping such as ``{"kind": "message", "keep": "90d"}``; none keep everything.
+
+        Raises:
+            InvalidInputError: a rule is wrong.
+            ScopeError: behind a user's wall.
+        """
+        ...
+
+    def retention(self, rules: Iterable[RuleLike] | None = None) -> RetentionReport:
+        """Return the tenant's rules and how many records of each kind are too old by them now. Nothing is deleted.
+
+        Args:
+            rules: try these; by default those that are set.
+
+        Raises:
+            InvalidInputError: a rule is wrong.
+            ScopeError: behind a user's wall.
+        """
+        ...
+
+    def sweep(self) -> int:
+        """Delete at once what has expired and what is too old by the tenant's rules, and return how many records.
+
+        Raises:
+            ScopeError: behind a user's wall.
+        """
         ...
 
     def check(self) -> list[str]:

@@ -14,6 +14,7 @@ from memorist.origins import AuthorLike
 from memorist.records import Change, Draft, Fields, Hit, Kind, Order, Page, Record
 from memorist.requests import Id, IfExists, Mode, Narrowing, Request
 from memorist.results import Context, Derived, Provenance, Receipt, TracePage
+from memorist.retention import RetentionReport, Rule, RuleLike
 from memorist.scope import Scope
 from memorist.times import Clock, TimeLike
 
@@ -615,6 +616,41 @@ class Verbs:
             for entry in page:
                 yield entry
             after = page[-1].number
+
+    async def retain(self, rules: Iterable[RuleLike]) -> list[Rule]:
+        """Set how long the tenant's records are kept, in place of the rules before, and return the rules.
+
+        The rules are kept in the store. Every process that writes deletes what is too old, when it opens the store and
+        then once an hour. A rule with "forever" is not overridden by any other.
+
+        Args:
+            rules: each a `Rule`, or a mapping such as ``{"kind": "message", "keep": "90d"}``; none keep everything.
+
+        Raises:
+            InvalidInputError: a rule is wrong.
+            ScopeError: behind a user's wall.
+        """
+        return await self.ask(requests.Retain.of({"rules": rules}))
+
+    async def retention(self, rules: Iterable[RuleLike] | None = None) -> RetentionReport:
+        """Return the tenant's rules and how many records of each kind are too old by them now. Nothing is deleted.
+
+        Args:
+            rules: try these; by default those that are set.
+
+        Raises:
+            InvalidInputError: a rule is wrong.
+            ScopeError: behind a user's wall.
+        """
+        return await self.ask(requests.Retention.of({"rules": rules}))
+
+    async def sweep(self) -> int:
+        """Delete at once what has expired and what is too old by the tenant's rules, and return how many records.
+
+        Raises:
+            ScopeError: behind a user's wall.
+        """
+        return await self.ask(requests.Sweep())
 
     async def check(self) -> list[str]:
         """Read the whole store and return what is damaged, in sentences; [] where all is sound.

@@ -36,6 +36,7 @@ _MODULES: Mapping[str, str] = {
     "key": "key",
     "audit": "audit",
     "receipt": "receipt",
+    "retention": "retention",
     "training": "mango",
 }
 _MODULE_OF = {name: f"memorist.cli.{module}" for module, names in _MODULES.items() for name in names.split()}

@@ -10,7 +10,7 @@ from memorist import requests, results
 from memorist.audit import acting
 from memorist.config import Settings
 from memorist.embedders import OnnxEmbedder
-from memorist.engine import auditing, deriving, purging, reading, upkeep, writing
+from memorist.engine import auditing, deriving, purging, reading, retaining, upkeep, writing
 from memorist.engine.base import Engine
 from memorist.engine.core import Core
 from memorist.engine.traces import Tracer, traces
@@ -24,6 +24,7 @@ __all__ = ["LocalEngine"]
 
 T = TypeVar("T")
 _SWEEP_EVERY = timedelta(minutes=1)
+_ENFORCE_EVERY = timedelta(hours=1)
 _HANDLERS: Mapping[type[Request[Any]], Callable[[Core, Scope, Any], Awaitable[Any]]] = {
     requests.Remember: writing.remember,
     requests.Revise: writing.revise,
@@ -49,6 +50,9 @@ _HANDLERS: Mapping[type[Request[Any]], Callable[[Core, Scope, Any], Awaitable[An
     requests.Check: upkeep.check,
     requests.Reindex: upkeep.reindex,
     requests.Audit: auditing.entries,
+    requests.Retain: retaining.retain,
+    requests.Retention: retaining.retention,
+    requests.Sweep: retaining.sweep,
     requests.Checkpoint: auditing.checkpoint,
 }
 
@@ -77,6 +81,7 @@ class LocalEngine(Engine):
         self._tracer = Tracer(self._core) if settings.keep_traces else None
         self._is_open = False
         self._swept = settings.clock()
+        self._enforced: datetime | None = None
         self._reads = auditing.Reads(self._core)
 
     @property
@@ -122,7 +127,7 @@ class LocalEngine(Engine):
         if not self._is_open:
             raise ClosedError("the memory is not open; open it with `Memory.open(...)` in a `with` or `async with`")
         with acting(request.verb, door().name):
-            if request.writes:
+            if request.writes and not isinstance(request, requests.Sweep):
                 await self._sweep_if_due()
             answer = _answer(self._core, scope, request)
             if self._tracer is not None:
@@ -145,3 +150,7 @@ class LocalEngine(Engine):
     async def _sweep(self, moment: datetime) -> None:
         with acting("sweep", door().name):
             await self._core.store.sweep(moment)
+        if self._enforced is None or moment - self._enforced >= _ENFORCE_EVERY:
+            self._enforced = moment
+            with acting("retention", door().name):
+                await retaining.enforce(self._core)

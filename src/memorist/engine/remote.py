@@ -24,6 +24,7 @@ from memorist.origins import Trust, TrustRules
 from memorist.records import Change, Hit, Kind, Page, Record
 from memorist.requests import Narrowed, Request
 from memorist.results import Context, Derived, Provenance, Receipt, Source, Trace, TracePage
+from memorist.retention import RetentionReport, Rule, parse_rules
 from memorist.scope import DEFAULT_TENANT, Scope
 from memorist.times import now
 
@@ -240,6 +241,24 @@ async def _audit(server: Connection, scope: Scope, request: requests.Audit) -> l
     return [AuditEntry.from_dict(each) for each in found["entries"]]
 
 
+async def _retain(server: Connection, scope: Scope, request: requests.Retain) -> list[Rule]:
+    scope.reach(everyone=True)
+    body = {"rules": [rule.to_dict() for rule in request.rules]}
+    found = await server.call("PUT", "/v1/retention", params=params_of(scope), body=body, repeat=True)
+    return list(parse_rules("rules", found["rules"]))
+
+
+async def _retention(server: Connection, scope: Scope, request: requests.Retention) -> RetentionReport:
+    scope.reach(everyone=True)
+    body = {} if request.rules is None else {"rules": [rule.to_dict() for rule in request.rules]}
+    return RetentionReport.from_dict(await _post(server, "/v1/retention", scope, body, repeat=True))
+
+
+async def _sweep(server: Connection, scope: Scope, request: requests.Sweep) -> int:
+    scope.reach(everyone=True)
+    return cast(int, (await server.call("POST", "/v1/sweep", params=params_of(scope), repeat=True))["swept"])
+
+
 async def _checkpoint(server: Connection, scope: Scope, request: requests.Checkpoint) -> dict[str, Any]:
     scope.reach(everyone=True)
     found = await server.call("GET", "/v1/audit/checkpoint", params=params_of(scope), repeat=True)
@@ -288,6 +307,9 @@ _CALLS: Mapping[type[Request[Any]], Callable[[Connection, Scope, Any], Awaitable
     requests.Check: _check,
     requests.Reindex: _reindex,
     requests.Audit: _audit,
+    requests.Retain: _retain,
+    requests.Retention: _retention,
+    requests.Sweep: _sweep,
     requests.Checkpoint: _checkpoint,
 }
 

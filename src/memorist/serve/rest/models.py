@@ -282,6 +282,33 @@ class AuditEntries(BaseModel):
     entries: list[AuditEntryBody]
 
 
+class RetentionRule(BaseModel):
+    """How long records are kept: an age as "90d", or "forever"."""
+
+    keep: str
+    kind: str | list[str] | None = None
+    session: str | None = None
+    where: dict[str, Any] | None = None
+
+
+class RetentionRules(BaseModel):
+    """The rules of a tenant."""
+
+    rules: list[RetentionRule]
+
+
+class RetentionReportBody(RetentionRules):
+    """The rules, and how many records of each kind are too old by them."""
+
+    due: dict[str, int]
+
+
+class Swept(BaseModel):
+    """How many records were deleted."""
+
+    swept: int
+
+
 class Faults(BaseModel):
     """What is wrong with the store; empty where nothing is."""
 

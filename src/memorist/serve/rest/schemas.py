@@ -13,6 +13,7 @@ from memorist.agents.docstrings import read_docstring
 from memorist.agents.parameters import schema_of
 from memorist.origins import Author, AuthorLike
 from memorist.records import Draft, Kind, Sources
+from memorist.retention import Rule
 from memorist.times import TimeLike
 from memorist.verbs import Verbs
 
@@ -22,6 +23,17 @@ _ELSEWHERE = ("id", "agent", "session", "count_tokens")
 """Arguments that are in the path or in the query, or of Python alone."""
 _KIND = {"type": "string", "enum": [str(kind) for kind in Kind]}
 _AUTHOR = {"type": "string", "enum": Author(~0).names}
+_RULE = {
+    "type": "object",
+    "properties": {
+        "keep": {"type": "string"},
+        "kind": {"anyOf": [_KIND, {"type": "array", "items": _KIND}]},
+        "session": {"type": "string"},
+        "where": {"type": "object"},
+    },
+    "required": ["keep"],
+    "additionalProperties": False,
+}
 _SPECIAL: Mapping[frozenset[Any], dict[str, Any]] = {
     frozenset(get_args(requests.Kinds)): {"anyOf": [_KIND, {"type": "array", "items": _KIND}]},
     frozenset(get_args(Kind | str)): _KIND,
@@ -29,6 +41,7 @@ _SPECIAL: Mapping[frozenset[Any], dict[str, Any]] = {
     frozenset((Sources,)): {"type": "array", "items": {"type": "string"}},
     frozenset(get_args(TimeLike)): {"type": ["string", "number"]},
     frozenset((requests.Where,)): {"type": "object"},
+    frozenset((tuple[Rule, ...],)): {"type": "array", "items": _RULE},
     frozenset((tuple[str, ...],)): {"type": "array", "items": {"type": "string"}},
     frozenset((Any,)): {"anyOf": [{"type": "array", "items": {"type": "number"}}, {"type": "null"}]},
 }

@@ -16,17 +16,26 @@ from memorist import requests
 from memorist.errors import FormatError, MemoristError, ScopeError
 from memorist.serve.rest import models
 from memorist.serve.rest.access import Access, Admin, KeyedAdmin, Reader, Writer
-from memorist.serve.rest.bodies import asked_in_query
+from memorist.serve.rest.bodies import Body, asked, asked_in_query
 from memorist.serve.rest.idempotency import Outcome
-from memorist.serve.rest.problems import problem_of, problems
+from memorist.serve.rest.problems import BODY, problem_of, problems
 from memorist.serve.rest.routing import router_of
-from memorist.serve.rest.schemas import takes_in_query
+from memorist.serve.rest.schemas import takes, takes_in_query
 
 __all__ = ["STREAMING", "check_operator", "router"]
 
 router = router_of("the whole")
 
-STREAMING = ("/v1/export", "/v1/load", "/v1/backup", "/v1/check", "/v1/reindex", "/v1/purge")
+STREAMING = (
+    "/v1/export",
+    "/v1/load",
+    "/v1/backup",
+    "/v1/check",
+    "/v1/reindex",
+    "/v1/purge",
+    "/v1/retention",
+    "/v1/sweep",
+)
 """What may take as long as it takes."""
 LINES = "application/x-ndjson"
 _LONGEST_LINE = 64 * 1024 * 1024
@@ -152,6 +161,31 @@ async def audit(access: Admin, request: Request) -> JSONResponse:
         check_operator(access)
     found = await access.memory.ask(asked_in_query(requests.Audit, request))
     return JSONResponse({"entries": [entry.to_dict() for entry in found]})
+
+
+@router.put(
+    "/retention", response_model=models.RetentionRules, responses={**BODY, **problems()},
+    openapi_extra=takes(requests.Retain),
+)  # fmt: skip
+async def retain(access: Admin, body: Body) -> JSONResponse:
+    """Set how long the tenant's records are kept, in place of the rules before."""
+    rules = await access.memory.ask(asked(requests.Retain, body))
+    return JSONResponse({"rules": [rule.to_dict() for rule in rules]})
+
+
+@router.post(
+    "/retention", response_model=models.RetentionReportBody, responses={**BODY, **problems()},
+    openapi_extra=takes(requests.Retention),
+)  # fmt: skip
+async def retention(access: Admin, body: Body) -> JSONResponse:
+    """Return the rules, or those given, and how many records are too old by them; nothing is deleted."""
+    return JSONResponse((await access.memory.ask(asked(requests.Retention, body))).to_dict())
+
+
+@router.post("/sweep", response_model=models.Swept, responses=problems())
+async def sweep(access: Admin) -> JSONResponse:
+    """Delete at once what has expired and what is too old by the tenant's rules."""
+    return JSONResponse({"swept": await access.memory.sweep()})
 
 
 @router.get("/audit/checkpoint", response_model=models.Statement, responses=problems())

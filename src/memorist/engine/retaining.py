@@ -1,0 +1,84 @@
+"""Handlers of the requests about retention. The rules of a tenant are a topic of the server's tenant, in the store."""
+
+import json
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable
+
+from memorist import requests
+from memorist.engine.core import Core
+from memorist.engine.traces import drop_quoting
+from memorist.engine.writing import remember
+from memorist.filters import make_filter
+from memorist.records import Action, Draft, Kind, Record
+from memorist.retention import FOREVER, RetentionReport, Rule, parse_rules
+from memorist.scope import SERVER_TENANT, Reach, Scope, Wall
+from memorist.stores.base import Remove
+
+__all__ = ["enforce", "retain", "retention", "sweep"]
+
+_KEY = "retention/"
+
+
+async def retain(core: Core, scope: Scope, request: requests.Retain) -> list[Rule]:
+    """Store the tenant's rules in place of those before."""
+    scope.reach(everyone=True)
+    content = json.dumps([rule.to_dict() for rule in request.rules])
+    draft = Draft(content=content, kind=Kind.TOPIC, key=_KEY + scope.tenant)
+    await remember(core, Scope(SERVER_TENANT), requests.Remember(records=(draft,), if_exists="replace"))
+    return list(request.rules)
+
+
+async def retention(core: Core, scope: Scope, request: requests.Retention) -> RetentionReport:
+    """Return the tenant's rules, or those proposed, and how many records are too old by them."""
+    scope.reach(everyone=True)
+    rules = request.rules
+    if rules is None:
+        rules = (await _rules(core, _KEY + scope.tenant)).get(scope.tenant, ())
+    due: Counter[str] = Counter()
+    seen = set[tuple[Wall, str]]()
+    async for wall, records in _overdue(core, scope.tenant, rules):
+        due.update(str(record.kind) for record in records if (wall, record.id) not in seen)
+        seen.update((wall, record.id) for record in records)
+    return RetentionReport(rules, dict(sorted(due.items())))
+
+
+async def sweep(core: Core, scope: Scope, request: requests.Sweep) -> int:
+    """Delete what has expired, and what is too old by the tenant's rules."""
+    scope.reach(everyone=True)
+    expired = await core.store.sweep(core.clock())
+    return expired + await enforce(core, _KEY + scope.tenant)
+
+
+async def enforce(core: Core, key: str = _KEY) -> int:
+    """Delete what is too old by the rules of the tenants whose keys begin so; return how many records."""
+    gone = 0
+    for tenant, rules in (await _rules(core, key)).items():
+        async for wall, records in _overdue(core, tenant, rules):
+            moment = core.clock()
+            done = await core.store.write(wall, [Remove(record.id, Action.EXPIRED, moment) for record in records])
+            gone += sum(done)
+            await drop_quoting(core, wall)
+    return gone
+
+
+async def _rules(core: Core, key: str) -> dict[str, tuple[Rule, ...]]:
+    """Return the rules by tenant."""
+    stored = make_filter(kind=Kind.TOPIC, key_prefix=key)
+    found = await core.store.select(Reach(SERVER_TENANT, (None,)), stored, order="key", limit=10_000)
+    return {(each.key or "").removeprefix(_KEY): parse_rules("rules", json.loads(each.content)) for each in found}
+
+
+async def _overdue(core: Core, tenant: str, rules: Iterable[Rule]) -> AsyncIterator[tuple[Wall, list[Record]]]:
+    """Yield the records of a tenant that are too old, wall by wall."""
+    now = core.clock()
+    kept = [rule.filter(None) for rule in rules if rule.keep == FOREVER]
+    for rule in rules:
+        if rule.keep == FOREVER:
+            continue
+        async for page in core.pages(Reach(tenant, None), rule.filter(now)):
+            walls: dict[Wall, list[Record]] = {}
+            for record in page:
+                if not any(filter.matches(record, now) for filter in kept):
+                    walls.setdefault(record.scope.wall, []).append(record)
+            for wall, records in walls.items():
+                yield wall, records

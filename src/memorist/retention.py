@@ -1,0 +1,93 @@
+"""Rules for how long records are kept: an age for some, for ever for others."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, TypeAlias
+
+from memorist.errors import InvalidInputError, shown
+from memorist.filters import Filter, make_filter
+from memorist.times import parse_duration
+
+__all__ = ["FOREVER", "RetentionReport", "Rule", "RuleLike", "parse_rules"]
+
+FOREVER = "forever"
+_FIELDS = ("keep", "kind", "session", "where")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """How long records that pass a filter are kept.
+
+    Args:
+        keep: an age as "90d" or "12h", counted from `Record.at`; or "forever", which no other rule overrides.
+        kind: only of this kind, or these kinds.
+        session: only with this label.
+        where: only with such metadata.
+
+    Raises:
+        InvalidInputError: an argument is wrong, or `keep` is not longer than nothing.
+    """
+
+    keep: str
+    kind: str | tuple[str, ...] | None = None
+    session: str | None = None
+    where: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        if self.keep != FOREVER and not (isinstance(self.keep, str) and parse_duration(self.keep)):
+            raise InvalidInputError(f"keep must be an age such as '90d', or {FOREVER!r}, not {shown(self.keep)}")
+        if self.session is not None and not isinstance(self.session, str):
+            raise InvalidInputError(f"session must be a text, not {shown(self.session)}")
+        self.filter(None)
+
+    def filter(self, now: datetime | None) -> Filter:
+        """Return which records the rule is about; with a time, those that are too old by then."""
+        age = None if now is None or self.keep == FOREVER else timedelta(seconds=parse_duration(self.keep) or 0)
+        chosen: dict[str, Any] = {"kind": self.kind, "session": self.session, "where": self.where}
+        return make_filter(**chosen, until=None if age is None or now is None else now - age, superseded=True)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        values = {name: getattr(self, name) for name in _FIELDS}
+        return {name: value for name, value in values.items() if value is not None}
+
+
+RuleLike: TypeAlias = Rule | Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RetentionReport:
+    """The rules, and how many records of each kind are too old by them now."""
+
+    rules: tuple[Rule, ...]
+    due: Mapping[str, int]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {"rules": [rule.to_dict() for rule in self.rules], "due": dict(self.due)}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> "RetentionReport":
+        """Return the report that `to_dict` serialised."""
+        return cls(parse_rules("rules", plain["rules"]), plain["due"])
+
+
+def parse_rules(name: str, value: Any) -> tuple[Rule, ...]:
+    """Return rules, given as such or as mappings of their fields.
+
+    Raises:
+        InvalidInputError: one is wrong; the text says which.
+    """
+    if isinstance(value, str | Mapping | Rule) or not isinstance(value, Iterable):
+        raise InvalidInputError(f"{name} must be a list of rules, not {type(value).__name__}")
+    return tuple(_rule(name, each) for each in value)
+
+
+def _rule(name: str, value: Any) -> Rule:
+    if isinstance(value, Rule):
+        return value
+    if not isinstance(value, Mapping) or "keep" not in value or not set(value) <= set(_FIELDS):
+        raise InvalidInputError(f"each of {name} has keep, and may have {', '.join(_FIELDS[1:])}; not {shown(value)}")
+    kind = value.get("kind")
+    return Rule(**{**value, "kind": tuple(kind) if isinstance(kind, list) else kind})

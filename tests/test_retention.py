@@ -1,0 +1,131 @@
+"""Retention: rules in the store say how long records are kept, and the sweep obeys them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from clocks import MovedClock
+from inside import core_of
+from memorist.errors import InvalidInputError, ScopeError
+from memorist.memory import Memory
+from memorist.records import Draft
+from memorist.retention import Rule, RuleLike
+from memorist.serve.app import create_app
+from servers import running
+
+pytestmark = pytest.mark.anyio
+DAY = 86_400
+RULES: list[RuleLike] = [
+    {"kind": "message", "keep": "90d"},
+    {"keep": "30d", "where": {"trial": True}},
+    Rule("forever", kind="topic"),
+]
+
+
+async def filled(memory: Memory) -> None:
+    for user in ("alice", "bob"):
+        scoped = memory.scoped(user=user)
+        await scoped.remember([Draft(content="said", kind="message"), Draft(content="noted")])
+        await scoped.remember(["on trial"], metadata={"trial": True})
+        await scoped.remember(Draft(content="Elixir", kind="topic", key="language", metadata={"trial": True}))
+
+
+async def kinds(memory: Memory) -> list[str]:
+    return sorted(str(record.kind) for record in (await memory.browse(everyone=True)).records)
+
+
+async def test_what_is_too_old_is_told_first_and_deleted_then(everyone: Memory, clock: MovedClock) -> None:
+    await filled(everyone)
+    assert [rule.to_dict() for rule in await everyone.retain(RULES)] == [
+        {"kind": "message", "keep": "90d"},
+        {"keep": "30d", "where": {"trial": True}},
+        {"keep": "forever", "kind": "topic"},
+    ]
+    assert (await everyone.retention()).due == {}
+    clock.advance(31 * DAY)
+    assert (await everyone.retention()).due == {"note": 2}
+    clock.advance(60 * DAY)
+    report = await everyone.retention()
+    assert (len(report.rules), report.due) == (3, {"message": 2, "note": 2})
+    assert (await everyone.retention([{"keep": "1d"}])).due == {"message": 2, "note": 4, "topic": 2}
+    assert len(await kinds(everyone)) == 8, "nothing was deleted by telling"
+    assert await everyone.sweep() == 4
+    assert await kinds(everyone) == ["note", "note", "topic", "topic"]
+
+
+async def test_every_process_obeys_the_rules_when_it_opens_and_when_it_writes(
+    everyone: Memory, reopen: Callable[..., Memory], clock: MovedClock
+) -> None:
+    await filled(everyone)
+    await everyone.retain([{"kind": "message", "keep": "90d"}])
+    clock.advance(91 * DAY)
+    async with reopen():
+        pass
+    assert await everyone.count(everyone=True, kind="message") == 0
+    await everyone.remember(Draft(content="imported", kind="message", happened_at="2001-01-01"))
+    await everyone.remember("within the hour")
+    assert await everyone.count(kind="message") == 1
+    clock.advance(1 * 3600)
+    await everyone.remember("a write later")
+    assert await everyone.count(kind="message") == 0
+
+
+async def test_rules_are_of_a_tenant_and_deletions_are_in_the_audit(everyone: Memory, clock: MovedClock) -> None:
+    log = core_of(everyone).store.audit
+    assert log is not None
+    other = everyone.scoped(tenant="other")
+    for memory in (everyone, other):
+        await memory.remember(Draft(content="said", kind="message", session="s"))
+    await everyone.retain([{"kind": ["message"], "session": "s", "keep": "1h"}])
+    assert (await other.retention()).rules == ()
+    clock.advance(2 * 3600)
+    await log.switch("changes")
+    await everyone.remember("a write")
+    assert (await everyone.count(kind="message"), await other.count(kind="message")) == (0, 1)
+    [entry] = [each for each in await everyone.audit() if each.said["verb"] == "retention"]
+    assert (entry.said["records"], entry.said["tenant"]) == ({"expired": {"message": 1}}, "default")
+    assert await everyone.retain([]) == []
+    assert (await everyone.retention()).rules == ()
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        "90d", {"keep": "90d"}, [{"kind": "message"}], [{"keep": "soon"}], [{"keep": "0d"}], [{"keep": 90}],
+        [{"keep": "90d", "kind": "massage"}], [{"keep": "90d", "session": 5}],
+        [{"keep": "90d", "where": {"a": {"$x": 1}}}],
+        [{"keep": "90d", "colour": "red"}], [5],
+    ],
+)  # fmt: skip
+async def test_wrong_rules_are_refused_and_the_old_ones_stay(everyone: Memory, rules: Any) -> None:
+    await everyone.retain([{"keep": "1d"}])
+    with pytest.raises(InvalidInputError):
+        await everyone.retain(rules)
+    assert (await everyone.retention()).rules == (Rule("1d"),)
+
+
+async def test_behind_a_users_wall_there_are_no_rules(alice: Memory) -> None:
+    for refused in (alice.retain([]), alice.retention(), alice.sweep()):
+        with pytest.raises(ScopeError):
+            await refused
+
+
+async def test_a_server_answers_alike(everyone: Memory, clock: MovedClock) -> None:
+    await filled(everyone)
+    async with running(create_app(everyone, open=True)) as url, Memory.connect(url) as remote:
+        assert await remote.retain(RULES) == list((await everyone.retention()).rules)
+        with pytest.raises(InvalidInputError, match="keep"):
+            await remote.ask(_unchecked("soon"))
+        clock.advance(91 * DAY)
+        assert await remote.retention() == await everyone.retention()
+        assert (await remote.retention([Rule("1d")])).due == {"message": 2, "note": 4, "topic": 2}
+        assert await remote.sweep() == 4
+
+
+def _unchecked(keep: str) -> Any:
+    from memorist import requests
+
+    request = requests.Retain(rules=(Rule("1d"),))
+    object.__setattr__(request.rules[0], "keep", keep)
+    return request
