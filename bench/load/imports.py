@@ -1,16 +1,18 @@
 """A million messages imported: how long, and how much memory.
 
-    python bench/load/imports.py [--messages 1000000] [--out FILE.json]
+    python bench/load/imports.py [--messages 1000000] [--folder FOLDER] [--out FILE.json]
 
 A chat of Telegram's with so many messages is made in a temporary folder, read, and imported into an SQLite file. The
 embedder is a hash of the words (`HashEmbedder`, 64 dimensions), so that reading and storing are measured and no model:
-add its milliseconds for each message (bench/embedders).
+add its milliseconds for each message (bench/embedders). Every 60,000 messages a line on stderr tells how far it is.
+With `--folder`, a run that was interrupted goes on where it was.
 """
 
 import asyncio
 import json
 import random
 import resource
+import sys
 import tempfile
 import time
 from argparse import ArgumentParser
@@ -37,6 +39,12 @@ def make(path: Path, messages: int) -> None:
         stream.write("]}")
 
 
+def told(number: int) -> None:
+    """Tell how far it is, every 60,000 messages."""
+    if number and number % 60_000 == 0:
+        print(f"{number:,}: {time.process_time():.0f} s of processor time, {peak()} MiB", file=sys.stderr, flush=True)
+
+
 def peak() -> int:
     """Return the most memory that this process ever had, in MiB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
@@ -45,31 +53,34 @@ def peak() -> int:
 async def measure(folder: Path, messages: int) -> dict[str, Any]:
     """Import so many messages, and once more; return what that took."""
     path = folder / "result.json"
-    make(path, messages)
+    if not path.exists():
+        make(path, messages)
     before = peak()
     begun = time.perf_counter()
-    told = survey(path)
+    found = survey(path, progress=told)
     figures: dict[str, Any] = {
-        "messages": told.messages, "file_mib": path.stat().st_size >> 20, "survey_s": time.perf_counter() - begun,
+        "messages": found.messages, "file_mib": path.stat().st_size >> 20, "survey_s": time.perf_counter() - begun,
         "survey_mib": peak() - before,
     }  # fmt: skip
     async with Memory.open(folder / "memory.db", embedder=HashEmbedder(64)) as memory:
         for name in ("import", "again"):
-            begun = time.perf_counter()
-            report = await load(memory, path)
-            took = time.perf_counter() - begun
-            assert (report.added, report.existing) == ((messages, 0) if name == "import" else (0, messages))
-            figures |= {f"{name}_s": took, f"{name}_per_s": messages / took, f"{name}_mib": peak() - before}
+            begun, busy, there = time.perf_counter(), time.process_time(), await memory.count()
+            report = await load(memory, path, progress=told)
+            took, used = time.perf_counter() - begun, time.process_time() - busy
+            assert (report.added, report.existing) == (messages - there, there)
+            figures |= {f"{name}_there": there, f"{name}_s": took, f"{name}_processor_s": used,
+                        f"{name}_mib": peak() - before}  # fmt: skip
     return {name: round(value, 1) if isinstance(value, float) else value for name, value in figures.items()}
 
 
 def main() -> None:
     parser = ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--messages", type=int, default=1_000_000)
+    parser.add_argument("--folder", type=Path, help="where the chat and the memory stay")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        figures = asyncio.run(measure(Path(folder), given.messages))
+        figures = asyncio.run(measure(given.folder or Path(folder), given.messages))
     print(json.dumps(figures, indent=2))
     if given.out is not None:
         given.out.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")

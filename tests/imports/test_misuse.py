@@ -65,6 +65,12 @@ def test_the_first_bad_parts_are_told_before_anything_is_stored(write: Write) ->
     assert "'some day' is not a point in time" in told.first_bad[0].reason
 
 
+async def test_of_many_bad_parts_the_first_are_told(memory: Memory, write: Write) -> None:
+    report = await load(memory, write("a.csv", "text,time\n" + "Hello,some day\n" * 1200))
+    assert (report.added, report.failed, len(report.bad)) == (0, 1200, 1000)
+    assert report.bad[-1].where == "line 1001"
+
+
 def test_the_delimiter_that_excel_writes_above_a_table(write: Write) -> None:
     [item] = items(write("a.csv", "sep=;\ntext;tag\nHello, you;x\n"))
     assert (item.content, item.metadata, item.where) == ("Hello, you", {"tag": "x"}, "line 3")

@@ -121,7 +121,7 @@ def _import(
     if not json:
         _say(report, time.perf_counter() - begun)
     bad = [{"file": each.file, "where": each.where, "reason": each.reason} for each in report.bad]
-    counts = {"added": report.added, "revised": report.revised, "existing": report.existing}
+    counts = {name: getattr(report, name) for name in ("added", "revised", "existing", "failed")}
     return {"found": _plain(found), **counts, "bad": bad}
 
 
@@ -171,7 +171,7 @@ def _plain(found: "Survey") -> Mapping[str, Any]:
 
 def _say(report: "ImportReport", seconds: float) -> None:
     """Print what came of an import."""
-    bad = len(report.bad)
+    bad = report.failed
     revised = f"{report.revised:,} revised, " if report.revised else ""
     counts = f"{report.added:,} added, {revised}{report.existing:,} there already, {counted(bad, 'bad part')}"
     click.echo(f"{counts} ({seconds:.1f} s)")

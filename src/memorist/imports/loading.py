@@ -35,21 +35,29 @@ __all__ = ["ImportReport", "load"]
 
 _T = TypeVar("_T")
 _BATCH = 300
+_MOST_BAD = 1000
 _REMEMBERED = 200_000
 """How many different messages without an id are counted at once; the same words further apart count as one."""
 
 
 @dataclass(slots=True)
 class ImportReport:
-    """What came of an import: how many records were added, revised, and there before, and the bad parts.
+    """What came of an import: how many records were added, revised, and there before, and how many parts failed.
 
-    Revised are those whose text changed in the source since it was last imported.
+    Revised are those whose text changed in the source since it was last imported. `bad` are the first 1,000 parts that
+    failed.
     """
 
     added: int = 0
     revised: int = 0
     existing: int = 0
+    failed: int = 0
     bad: list[BadPart] = field(default_factory=list)
+
+    def fail(self, *parts: BadPart) -> None:
+        """Note parts that could not be stored."""
+        self.failed += len(parts)
+        self.bad += parts[: _MOST_BAD - len(self.bad)]
 
 
 async def load(
@@ -99,7 +107,7 @@ async def load(
         try:
             while (batch := await following) is not None:
                 following = asyncio.ensure_future(off(lambda: next(batches, None)))
-                report.bad += batch.bad
+                report.fail(*batch.bad)
                 await _store(batch.entries, report)
                 told(batch.number)
         finally:
@@ -121,7 +129,7 @@ async def _load_own(memory: Memory, part: Part, report: ImportReport, told: Call
         loaded = await load_lines(memory, counted(lines), part.name)
     report.added += loaded.added
     report.existing += loaded.existing
-    report.bad += [BadPart(part.name, f"line {each.number}", each.reason) for each in loaded.bad]
+    report.fail(*(BadPart(part.name, f"line {each.number}", each.reason) for each in loaded.bad))
 
 
 @dataclass(slots=True)
@@ -261,7 +269,7 @@ async def _store(batch: Sequence[_Entry], report: ImportReport) -> None:
             outcomes = await store_new(memory, [entry.draft for entry in entries])
         for entry, (outcome, new) in zip(entries, outcomes, strict=True):
             if isinstance(outcome, MemoristError):
-                report.bad.append(BadPart(entry.file, entry.where, str(outcome)))
+                report.fail(BadPart(entry.file, entry.where, str(outcome)))
             elif new:
                 report.added += 1
             elif _is_edited(outcome, entry.draft):
@@ -293,4 +301,4 @@ async def _revise(memory: Memory, entry: _Entry, record: Record, report: ImportR
         )
         report.revised += 1
     except InvalidInputError as error:
-        report.bad.append(BadPart(entry.file, entry.where, str(error)))
+        report.fail(BadPart(entry.file, entry.where, str(error)))
