@@ -16,6 +16,13 @@ def test_an_empty_environment_gives_the_defaults() -> None:
     assert settings.url == default_url() and Path(settings.url).name == "memorist.db"
     assert (settings.embedder, settings.busy_timeout, settings.cache_bytes) == (None, 30.0, 512 * 1024 * 1024)
     assert settings.largest_index == 250_000
+    assert settings.keep_traces == 0
+
+
+@pytest.mark.parametrize(("said", "seconds"), [("7d", 604_800), ("12 hours", 43_200), ("90", 90), (90.5, 90.5), (0, 0)])
+def test_how_long_traces_are_kept_is_said_in_words_or_seconds(said: str | float, seconds: float) -> None:
+    assert Settings(keep_traces=said).keep_traces == seconds
+    assert Settings.load({"MEMORIST_KEEP_TRACES": str(said)}).keep_traces == seconds
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="where the data folder is depends on the system")
@@ -52,6 +59,10 @@ def test_a_blank_variable_is_as_good_as_none() -> None:
 @pytest.mark.parametrize(
     ("variable", "value"),
     [
+        ("MEMORIST_KEEP_TRACES", "2024-05-01"),
+        ("MEMORIST_KEEP_TRACES", "7d ago"),
+        ("MEMORIST_KEEP_TRACES", "-1"),
+        ("MEMORIST_KEEP_TRACES", "1e15"),
         ("MEMORIST_BUSY_TIMEOUT", "soon"),
         ("MEMORIST_BUSY_TIMEOUT", "-1"),
         ("MEMORIST_BUSY_TIMEOUT", "nan"),

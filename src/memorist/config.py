@@ -224,9 +224,8 @@ def _seconds(name: str, value: object) -> float:
 
 def _duration(name: str, value: object) -> float:
     """Return a length of time in seconds: a number of them, or a text such as "7d"."""
-    is_word = isinstance(value, str) and not value.strip().isdecimal()
-    seconds = parse_duration(value if isinstance(value, str) and is_word else _seconds(name, value))
-    if seconds is None:
+    worded = isinstance(value, str) and any(map(str.isalpha, value))
+    if (seconds := parse_duration(value if worded else _seconds(name, value))) is None:  # type: ignore[arg-type]
         raise InvalidInputError(f"{name} must be a duration such as 7d or 12h, or seconds, not {shown(value)}")
     return seconds
 
