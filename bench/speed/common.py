@@ -6,7 +6,7 @@ import os
 import platform
 import time
 from argparse import ArgumentParser
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +123,33 @@ def report(rows: Sequence[Mapping[str, Any]], out: Path | None) -> None:
     if out is not None:
         machine = {"python": platform.python_version(), "cpus": os.cpu_count(), "machine": platform.machine()}
         out.write_text(json.dumps({"machine": machine, "rows": list(rows)}, indent=1) + "\n")
+
+
+def draw(lines: Iterable[tuple[Any, Mapping[str, Any]]], image: Path, *, title: str, x: str, y: str) -> None:
+    """Draw lines of points on logarithmic axes; each comes with its look, as Matplotlib's `plot` takes it."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(8, 5), dpi=150)
+    for points, look in lines:
+        if points:
+            axes.plot(*zip(*sorted(points), strict=True), **look)
+    axes.set(xscale="log", yscale="log", xlabel=x, ylabel=y)
+    axes.set_title(title, loc="left")
+    axes.grid(True, which="major", alpha=0.3)
+    axes.legend(fontsize=8, frameon=False, loc="upper left")
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    figure.tight_layout()
+    image.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(image)
+
+
+def look(label: str, color: str, linestyle: str, marker: str) -> dict[str, Any]:
+    """How a line is drawn."""
+    return {"label": label, "color": color, "linestyle": linestyle, "marker": marker}
 
 
 def _shown(value: Any) -> str:

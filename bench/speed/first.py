@@ -116,24 +116,11 @@ def measure(rows: int, runs: int, chroma: bool) -> dict[str, Any]:
 
 
 def draw(rows: list[dict[str, Any]], image: Path) -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(8, 5), dpi=150)
-    for column, label, colour, style, marker in LINES:
-        points = sorted((row["rows"], row[column]) for row in rows if column in row)
-        if points:
-            axes.plot(*zip(*points, strict=True), label=label, color=colour, linestyle=style, marker=marker)
-    axes.set(xscale="log", yscale="log", xlabel="rows behind one wall", ylabel="processor time, ms (median)")
-    axes.set_title("The first answer of a process, and those after it", loc="left")
-    axes.grid(True, which="major", alpha=0.3)
-    axes.legend(fontsize=8, frameon=False, loc="upper left")
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    figure.tight_layout()
-    figure.savefig(image)
+    lines = [
+        ([(row["rows"], row[column]) for row in rows if column in row], common.look(*look)) for column, *look in LINES
+    ]
+    title = "The first answer of a process, and those after it"
+    common.draw(lines, image, title=title, x="rows behind one wall", y="processor time, ms (median)")
 
 
 def main() -> None:

@@ -8,10 +8,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
+import common
 
 LINES = (
     ("Qdrant local", "one", "Qdrant local mode, one user's 1 %", "#b07aa1", "--", "v"),
@@ -29,20 +26,15 @@ def main() -> None:
     parser.add_argument("--image", type=Path, default=Path(__file__).parents[2] / "docs/images/recall-latency.png")
     given = parser.parse_args()
     rows: list[dict[str, Any]] = [row for file in given.results for row in json.loads(file.read_text())["rows"]]
-    figure, axes = plt.subplots(figsize=(8, 5), dpi=150)
-    for engine, scope, label, colour, style, marker in LINES:
-        points = sorted((row["rows"], row[f"{scope} p50_ms"]) for row in rows if row["engine"] == engine)
-        if points:
-            axes.plot(*zip(*points, strict=True), label=label, color=colour, linestyle=style, marker=marker)
-    axes.set(xscale="log", yscale="log", xlabel="rows in the store", ylabel="median latency, ms")
-    axes.set_title("Vector recall of ten records with their texts, 384 dimensions", loc="left")
-    axes.grid(True, which="major", alpha=0.3)
-    axes.legend(fontsize=8, frameon=False, loc="upper left")
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    figure.tight_layout()
-    given.image.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(given.image)
+    lines = [
+        (
+            [(row["rows"], row[f"{scope} p50_ms"]) for row in rows if row["engine"] == engine],
+            common.look(*look),
+        )
+        for engine, scope, *look in LINES
+    ]
+    title = "Vector recall of ten records with their texts, 384 dimensions"
+    common.draw(lines, given.image, title=title, x="rows in the store", y="median latency, ms")
 
 
 if __name__ == "__main__":
