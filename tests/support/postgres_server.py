@@ -16,7 +16,7 @@ from typing import Any
 
 import psycopg
 
-__all__ = ["PASSWORD", "Server", "has_server", "running_server"]
+__all__ = ["PASSWORD", "Server", "has_server", "running_server", "running_standby"]
 
 PASSWORD = "s3cret word"
 _USER = "nobody"
@@ -90,6 +90,25 @@ class Server:
         with self.connect("postgres", "postgres") as connection:
             connection.execute("CREATE DATABASE memory OWNER app")
 
+    def follow(self, primary: "Server") -> None:
+        """Become a standby of another server, which waits from now on with each commit until it is here too."""
+        if self._as_other:
+            shutil.chown(self.folder, _USER)
+        shutil.rmtree(self.data, ignore_errors=True)
+        source = ("-h", "127.0.0.1", "-p", str(primary.port), "-U", "postgres")
+        self.run("pg_basebackup", "-D", str(self.data), "-R", "-X", "stream", "-c", "fast", "--no-sync", *source,
+                 env={"PGPASSWORD": PASSWORD})  # fmt: skip
+        self.start()
+        with primary.connect() as connection:
+            connection.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
+            connection.execute("SELECT pg_reload_conf()")
+
+    def promote(self) -> None:
+        """Make a standby the primary."""
+        with self.connect() as connection:
+            connection.execute("ALTER SYSTEM RESET synchronous_standby_names")
+            connection.execute("SELECT pg_promote()")
+
     def start(self) -> None:
         """Start, and wait until it answers."""
         (self.data / "postmaster.pid").unlink(missing_ok=True)
@@ -158,10 +177,24 @@ def _free_port() -> int:
 @contextmanager
 def running_server(*settings: str) -> Iterator[Server]:
     """Run a server, and leave nothing of it."""
+    with _new_server(*settings) as server:
+        server.create()
+        yield server
+
+
+@contextmanager
+def running_standby(primary: Server) -> Iterator[Server]:
+    """Run a synchronous standby of a server, and leave nothing of it."""
+    with _new_server() as server:
+        server.follow(primary)
+        yield server
+
+
+@contextmanager
+def _new_server(*settings: str) -> Iterator[Server]:
     folder = Path(tempfile.mkdtemp(prefix="memorist-pg-", dir="/tmp" if os.name == "posix" else None))
     server = Server(folder, settings)
     try:
-        server.create()
         yield server
     finally:
         server.stop()
