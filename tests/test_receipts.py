@@ -94,12 +94,16 @@ async def test_backups_are_named_with_what_they_hold(memory: Memory, path: Path)
     for target in (there, moved):
         await memory.backup(target)
     moved.rename(path.with_name("elsewhere.db"))
+    await memory.backup(path.with_name("replaced.db"))
+    path.with_name("replaced.db").unlink()
+    path.with_name("replaced.db").mkdir()
     path.with_name("memory.db.v3.bak").write_bytes(there.read_bytes())
     receipt = await memory.purge(user=NAME)
-    first, second, third = receipt.statement["copies"]
+    first, second, unreadable, third = receipt.statement["copies"]
+    assert "cannot be read, so it was not searched" in unreadable
     assert str(there) in first and "holds 3 of the texts" in first
     assert str(moved) in second and "not there any more" in second
-    assert "made before a migration, holds 3 of the texts" in third
+    assert "made before a migration: it holds 3 of the texts" in third
     assert receipt.clean, "what was purged is gone from what was purged"
 
 

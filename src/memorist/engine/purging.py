@@ -15,7 +15,7 @@ from memorist.records import Action, Draft, Kind, Record
 from memorist.results import RECEIPT, Receipt, subject_hash
 from memorist.scope import SERVER_TENANT, Scope, Wall
 from memorist.signing import key_file, signed
-from memorist.stores.searching import found_in
+from memorist.stores.searching import held_by
 from memorist.times import iso, parse_expiry
 
 __all__ = ["note_backup", "purge"]
@@ -102,10 +102,7 @@ async def _backups(core: Core, texts: list[str]) -> Any:
     for record in await core.store.select(Scope(SERVER_TENANT).reach(), noted, order="oldest", limit=10_000):
         made = json.loads(record.content)
         path = Path(made["path"])
+        held = held_by(path, texts, encrypted=core.settings.key_from is not None)
         if not path.exists():
             held = "it is not there any more; whoever moved or downloaded it has what it held"
-        elif core.settings.key_from is not None:
-            held = "it is encrypted, so it was not searched"
-        else:
-            held = f"it holds {len(found_in(path, texts))} of the texts searched for"
         yield f"backup of {made['at'][:16]} at {path}: {held}"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Place", "Search", "found_in"]
+__all__ = ["Place", "Search", "found_in", "held_by"]
 
 
 class Place(NamedTuple):
@@ -38,3 +38,13 @@ def found_in(path: Path, texts: Collection[str]) -> set[str]:
                 return {text for text in texts if held.find(text.encode()) >= 0}
     except FileNotFoundError:
         return set()
+
+
+def held_by(copy: Path, texts: Collection[str], *, encrypted: bool) -> str:
+    """Return what a copy holds of the texts, in words."""
+    if encrypted:
+        return "it is encrypted, so it was not searched"
+    try:
+        return f"it holds {len(found_in(copy, texts))} of the texts"
+    except OSError as error:
+        return f"it cannot be read, so it was not searched ({error.strerror})"

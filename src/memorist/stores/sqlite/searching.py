@@ -6,7 +6,7 @@ from pathlib import Path
 import apsw
 
 from memorist.scope import Wall
-from memorist.stores.searching import Place, Search, found_in
+from memorist.stores.searching import Place, Search, found_in, held_by
 from memorist.stores.sqlite.rows import query_all
 from memorist.stores.sqlite.writes import find_wall
 
@@ -29,8 +29,7 @@ def search(
     left = 0 if find_wall(connection, wall) is None else 1
     done.places.append(Place(f"tables {', '.join(_TABLES)}", left, len(others)))
     for copy in [] if path is None else sorted(path.parent.glob(f"{path.name}.v*.bak")):
-        held = "may hold them: it is encrypted" if encrypted else f"holds {len(found_in(copy, texts))} of the texts"
-        done.copies.append(f"copy {copy}, made before a migration, {held}")
+        done.copies.append(f"copy {copy}, made before a migration: {held_by(copy, texts, encrypted=encrypted)}")
     return done
 
 
