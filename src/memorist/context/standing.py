@@ -20,6 +20,7 @@ _CONDITIONAL = re.compile(
 """What an instruction says that holds for some questions only; and preferences, which are about something."""
 _LONGEST = 400
 _LOOKED_AT = 16
+"""Records read where those for some questions only are left out; else twice as many as are shown."""
 _MOST = 3
 
 
@@ -47,7 +48,8 @@ async def standing_among(reader: Reader, asked: QuestionTerms, *, conditional: b
     Without `conditional`, only those that hold whatever is asked: "Always answer in French", but neither "Always name
     your sources when I ask about history" nor "I prefer window seats".
     """
-    found = [record for record in await reader.standing(asked.terms, _LOOKED_AT, shared=shared) if _is_standing(record)]
+    read = await reader.standing(asked.terms, 2 * _MOST if conditional else _LOOKED_AT, shared=shared)
+    found = [record for record in read if _is_standing(record)]
     if not conditional:
         found = [record for record in found if not _CONDITIONAL.search(record.content)]
     found.sort(key=lambda record: (asked.shares(record.content), record.at), reverse=True)

@@ -17,6 +17,8 @@ Answerer = Callable[[Request[Any]], Awaitable[Any]]
 """Answers a request in one scope."""
 Standing = Callable[..., Awaitable[list[Record] | None]]
 _STANDING_WORDS = "always never prefer preference remember instruction future rather vegetarian allergic"
+_BY_WORDS = 16
+"""Records read where only their words tell that they are standing."""
 
 
 class _Reader:
@@ -45,7 +47,7 @@ class _Reader:
     async def standing(self, wanted: Set[str], limit: int, *, shared: bool) -> list[Record]:
         found = None if self._standing is None else await self._standing(wanted, limit, shared=shared)
         if found is None:
-            hits = await self.recall(_STANDING_WORDS, mode="lexical", limit=limit, shared=shared, min_trust="high")
+            hits = await self.recall(_STANDING_WORDS, mode="lexical", limit=_BY_WORDS, shared=shared, min_trust="high")
             found = [hit.record for hit in hits]
         return found
 

@@ -376,11 +376,11 @@ class WallIndex:
         return mask
 
     def standing(self, filter: Filter, now: int, wanted: Set[str], limit: int) -> list[int]:
-        """Return the numbers of short records with the mark `standing` that the user or nobody says.
+        """Return the numbers of short records with the mark `standing` that the user or nobody says; of no facts.
 
         Those that hold most of the `wanted` terms come first, then the newest.
         """
-        short = self.column(STANDING) & (self.column("length") <= _SHORT)
+        short = self.column(STANDING) & (self.column("length") <= _SHORT) & (self.column("kind") != KINDS[Kind.FACT])
         rows = np.flatnonzero(short & np.isin(self.column("speaker"), (-1, self.speakers.get("user", -1))))
         rows = rows[self.allowed(filter, now)[rows]] if len(rows) else rows
         shared = [-len(wanted & set(self.terms(row).split())) for row in rows.tolist()]
