@@ -148,7 +148,9 @@ async def test_a_role_needs_only_what_the_page_says(server: "Server") -> None:
         connection.execute(f"GRANT USAGE ON SCHEMA {name} TO worker")
         connection.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {name} TO worker")
         connection.execute(f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA {name} TO worker")
-    async with Memory.open(url.replace("app:", "worker:"), user="alice", embedder="hash") as alice:
+        connection.execute(f"REVOKE UPDATE, DELETE ON {name}.audit FROM worker")
+    settings = Settings(url=url.replace("app:", "worker:"), embedder="hash", audit="reads")
+    async with Memory.open(user="alice", settings=settings) as alice:
         record = await alice.remember("Tea")
         await alice.revise(record.id, content="Green tea")
         assert [hit.record.content for hit in await alice.recall("tea")] == ["Green tea"]
