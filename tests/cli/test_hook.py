@@ -242,7 +242,7 @@ from memorist.cli import main
 try:
     main()
 finally:
-    print({"apsw", "onnxruntime", "numpy"} & {*sys.modules})
+    print({"apsw", "asyncio", "numpy", "rich", "memorist.config", "memorist.records"} & {*sys.modules})
 """
     for command, told in (("recall", "Prefers homestays"), ("context", "")):
         words = [sys.executable, "-c", code, command, "where does she like to stay?", "-u", "alice"]
