@@ -112,8 +112,8 @@ async def test_edit_rate_and_the_history_as_a_timeline(page: Page, site: str, al
     await page.get_by_role("button", name="Save").click()
     await expect(page.get_by_role("status")).to_contain_text("Saved")
     await page.get_by_role("button", name="Good").click()
-    await expect(page.locator(".timeline > li")).to_have_count(3)
-    await expect(page.locator(".timeline")).to_contain_text("Lives in Lisbon")
+    await expect(page.locator(".timeline:last-of-type > li")).to_have_count(3)
+    await expect(page.locator(".timeline:last-of-type")).to_contain_text("Lives in Lisbon")
     record = await alice.get("home")
     assert record is not None and (record.content, record.rating) == ("Lives in Porto", 1.0)
 

@@ -59,7 +59,7 @@ def sql_of(filter: Filter, now: datetime) -> Sql:
     if filter.without:
         add("authors & %s = 0", filter.without.value)
     if filter.derived_from is not None:
-        among = "EXISTS (SELECT 1 FROM json_array_elements_text(derived_from::json) AS source WHERE source = ANY(%s))"
+        among = "EXISTS (SELECT 1 FROM json_array_elements_text(derived_from::json) AS ids(id) WHERE ids.id = ANY(%s))"
         add(f"derived_from IS NOT NULL AND {among}", [id for id in filter.derived_from if "\0" not in id])
     if filter.as_of is not None:
         moment = to_micros(filter.as_of)
