@@ -1,6 +1,7 @@
 """What is asked for by its key is found by its index, however many records there are."""
 
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -27,3 +28,23 @@ async def test_a_key_of_a_kind_is_found_by_its_index(tmp_path: Path, name: dict[
     [first, *_] = [row[-1] for row in connection.execute(f"EXPLAIN QUERY PLAN {query}", bindings)]
     connection.close()
     assert "INDEX records_by_key (wall=? AND kind=? AND key" in first
+
+
+async def test_records_are_found_by_their_ids_and_not_by_reading_the_wall(tmp_path: Path) -> None:
+    store = store_at(tmp_path / "memory.db")
+    await store.open()
+    await store.write(ALICE, [put(make_record(f"r{number}")) for number in range(2000)])
+    plans: list[str] = []
+
+    def explain(cursor: apsw.Cursor, query: str, bindings: Any) -> bool:
+        if query.startswith("SELECT") and " records" in query:
+            plans.extend(str(row[-1]) for row in cursor.connection.execute(f"EXPLAIN QUERY PLAN {query}", bindings))
+        return True
+
+    def work(connection: apsw.Connection) -> None:
+        connection.exec_trace = explain
+
+    await store._read(work, brief=True)
+    assert len(await store.get(ALICE, [f"r{number}" for number in range(10)])) == 10
+    await store.close()
+    assert plans and all("records_by_id (wall=? AND id=?)" in plan for plan in plans)
