@@ -992,12 +992,22 @@ class Memory:
         """
         ...
 
-    def backup(self, target: str | PathLike[str]) -> Path:
+    def backup(self, target: str | PathLike[str], *, keep: int | None = None) -> Path:
         """Copy the whole store, consistently and while in use, and open the copy to verify it.
 
+        Args:
+            target: a new file, or a folder: the copy is then named after the time in UTC, as in
+                ``memorist-20260131T020000Z.db``.
+            keep: with a folder: how many copies with such names to keep in it, the new one included. Older ones are
+                removed after the new one is verified. By default all are kept.
+
+        Returns:
+            The path of the copy.
+
         Raises:
-            InvalidInputError: the target exists.
+            InvalidInputError: the target exists, or `keep` is below 1 or given without a folder.
             ScopeError: behind a user's wall: a backup holds everyone's records.
+            StoreUnavailableError: the copy cannot be written, or an older one cannot be removed.
         """
         ...
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, cast, overload
 from memorist import lines, requests
 from memorist.arguments import draft_of
 from memorist.audit import AuditEntry, verify
+from memorist.backups import placed, prune
 from memorist.engine.base import Engine
 from memorist.lines import LoadReport
 from memorist.origins import AuthorLike
@@ -560,14 +561,27 @@ class Verbs:
         """
         return await load_lines(self, lines)
 
-    async def backup(self, target: str | PathLike[str]) -> Path:
+    async def backup(self, target: str | PathLike[str], *, keep: int | None = None) -> Path:
         """Copy the whole store, consistently and while in use, and open the copy to verify it.
 
+        Args:
+            target: a new file, or a folder: the copy is then named after the time in UTC, as in
+                ``memorist-20260131T020000Z.db``.
+            keep: with a folder: how many copies with such names to keep in it, the new one included. Older ones are
+                removed after the new one is verified. By default all are kept.
+
+        Returns:
+            The path of the copy.
+
         Raises:
-            InvalidInputError: the target exists.
+            InvalidInputError: the target exists, or `keep` is below 1 or given without a folder.
             ScopeError: behind a user's wall: a backup holds everyone's records.
+            StoreUnavailableError: the copy cannot be written, or an older one cannot be removed.
         """
-        return await self.ask(requests.Backup(target=cast(Any, target)))
+        copy = await self.ask(requests.Backup(target=placed(target, keep, self.clock())))
+        if keep is not None:
+            prune(copy, keep)
+        return copy
 
     async def audit(self, *, after: int = 0, limit: int = 1000) -> list[AuditEntry]:
         """Return entries of the audit log, oldest first: those about this memory's user, or all of the store.

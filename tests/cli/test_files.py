@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -114,6 +115,34 @@ def test_a_backup_is_a_database_of_its_own(memorist: Command, chat: Path, tmp_pa
     assert str(target) in memorist("backup", target).out
     assert memorist("--db", target, "count", "--json").out == "3\n"
     assert memorist("backup", target).code == 2
+
+
+def test_backups_in_a_folder_are_dated_and_the_oldest_go(memorist: Command, tmp_path: Path) -> None:
+    memorist("remember", "tea")
+    folder = tmp_path / "copies"
+    folder.mkdir()
+    old = [folder / f"memorist-2020010{day}T020000Z.db" for day in range(1, 5)]
+    others = [folder / name for name in ("monday.db", "memorist-20200101.db", "memorist-20200101T020000Z.db.txt")]
+    for each in (*old, *others):
+        each.write_text("older")
+    later = folder / "memorist-29990101T020000Z.db"
+    later.mkdir()  # no file
+    copy = Path(memorist("backup", folder, "--keep", "3", "--json").json["path"])
+    assert re.fullmatch(r"memorist-\d{8}T\d{6}Z\.db", copy.name)
+    assert sorted(folder.iterdir()) == sorted([copy, *old[2:], *others, later])
+    assert memorist("--db", copy, "count", "--json").out == "1\n"
+
+
+def test_no_backup_goes_unless_a_new_one_is_there(memorist: Command, tmp_path: Path, db: Path) -> None:
+    memorist("remember", "tea")
+    old = tmp_path / "memorist-20200101T020000Z.db"
+    old.write_text("older")
+    for given in ((tmp_path / "new.db", "--keep", "1"), (tmp_path / "none", "--keep", "1"), (tmp_path, "--keep", "0")):
+        result = memorist("backup", *given)
+        assert result.code == 2 and "keep" in result.err, given
+    db.write_bytes(b"no database" * 1000)
+    assert memorist("backup", tmp_path, "--keep", "1").code == 1
+    assert sorted(each.name for each in tmp_path.glob("*.db")) == sorted([old.name, db.name])
 
 
 def test_another_embedder_is_refused_until_reindex(

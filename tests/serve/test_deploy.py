@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import quote
 
 import httpx
@@ -37,11 +37,11 @@ def options_of(command: str) -> tuple[set[str], set[str]]:
     return names, {name for each in variables for name in ([each] if isinstance(each, str) else each)}
 
 
-def check_command(words: list[str]) -> None:
+def check_command(words: list[str], expected: str = "serve") -> None:
     """Assert that a command line is one of ours."""
     command, *given = words
     unknown = {word for word in given if word.startswith("--")} - options_of(command)[0]
-    assert command == "serve" and unknown == set()
+    assert command == expected and unknown == set()
 
 
 def instructions(path: Path) -> list[tuple[str, str]]:
@@ -163,12 +163,19 @@ async def test_the_script_makes_a_role_that_the_second_wall_holds_for(compose: A
 # --- the systemd unit ------------------------------------------------------------------------------------
 
 
+Unit: TypeAlias = dict[str, dict[str, list[str]]]
+
+
 @pytest.fixture
-def unit() -> dict[str, dict[str, list[str]]]:
-    """The unit's sections: every directive with all of its values."""
-    parsed: dict[str, dict[str, list[str]]] = {}
+def unit() -> Unit:
+    return unit_of("memorist.service")
+
+
+def unit_of(name: str) -> Unit:
+    """Return a unit's sections: every directive with all of its values."""
+    parsed: Unit = {}
     section: dict[str, list[str]] = {}
-    for line in (DEPLOY / "memorist.service").read_text(encoding="utf-8").splitlines():
+    for line in (DEPLOY / name).read_text(encoding="utf-8").splitlines():
         if line.startswith("["):
             section = parsed.setdefault(line.strip("[]"), {})
         elif line and not line.startswith("#"):
@@ -187,6 +194,14 @@ def test_the_unit_runs_our_command_which_asks_for_tokens(unit: Any) -> None:
     assert values["MEMORIST_DB"].startswith(f"%S/{unit['Service']['StateDirectory'][0]}/")
 
 
+def test_the_backup_s_unit_runs_our_command_into_a_folder_of_its_own() -> None:
+    service = unit_of("memorist-backup.service")["Service"]
+    program, *words = shlex.split(service["ExecStart"][0])
+    check_command(words, "backup")
+    assert program.endswith("/memorist") and words[1] == f"%S/{service['StateDirectory'][0].split()[1]}"
+    assert service["Environment"] == ["MEMORIST_DB=%S/memorist/memorist.db"] and service["UMask"] == ["0077"]
+
+
 @pytest.mark.parametrize(
     ("directive", "value"),
     [
@@ -200,17 +215,17 @@ def test_the_unit_gives_away_what_it_does_not_need(unit: Any, directive: str, va
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd-analyze")
-def test_systemd_finds_nothing_wrong_with_the_unit_but_that_it_is_not_installed(tmp_path: Path) -> None:
+def test_systemd_finds_nothing_wrong_with_the_units_but_that_they_are_not_installed(tmp_path: Path) -> None:
     program = tmp_path / "memorist"
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
-    text = (DEPLOY / "memorist.service").read_text(encoding="utf-8").replace("/opt/memorist/bin/memorist", str(program))
-    (tmp_path / "memorist.service").write_text(text, encoding="utf-8")
-    done = subprocess.run(
-        ["systemd-analyze", "verify", "--man=no", tmp_path / "memorist.service"], capture_output=True, text=True
-    )
-    ours = [line for line in done.stderr.splitlines() if "memorist.service" in line]
-    assert ours == []
+    units = [tmp_path / each.name for each in (*DEPLOY.glob("*.service"), *DEPLOY.glob("*.timer"))]
+    for each in units:
+        text = (DEPLOY / each.name).read_text(encoding="utf-8").replace("/opt/memorist/bin/memorist", str(program))
+        each.write_text(text, encoding="utf-8")
+    done = subprocess.run(["systemd-analyze", "verify", "--man=no", *units], capture_output=True, text=True)
+    ours = [line for line in done.stderr.splitlines() if "memorist" in line]
+    assert len(units) == 3 and ours == []
 
 
 # --- behind a proxy --------------------------------------------------------------------------------------

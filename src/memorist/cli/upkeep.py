@@ -4,7 +4,7 @@ from typing import Annotated
 
 import click
 
-from memorist.cli.declaring import Argument, command
+from memorist.cli.declaring import Argument, Option, command
 from memorist.cli.options import AsJson
 from memorist.cli.progress import records_bar, spinner
 from memorist.cli.running import opened, run
@@ -16,7 +16,11 @@ __all__ = ["backup", "reindex"]
 @command()
 def backup(
     context: click.Context,
-    target: Annotated[str, Argument(metavar="TARGET", help="A new file.")],
+    target: Annotated[str, Argument(metavar="TARGET", help="A new file, or a folder for a file named after the time.")],
+    keep: Annotated[
+        int | None,
+        Option(metavar="N", help="With a folder: keep the N latest copies; older ones go when the new one is checked."),
+    ] = None,
     json: AsJson = False,
 ) -> None:
     """Copy the whole database while it is in use, and check the copy."""
@@ -24,7 +28,7 @@ def backup(
     async def work() -> None:
         async with opened(context) as memory:
             with spinner("Copying"):
-                copy = await memory.backup(target)
+                copy = await memory.backup(target, keep=keep)
         print_json({"path": str(copy)}) if json else click.echo(f"Copied to {copy}")
 
     run(work)
