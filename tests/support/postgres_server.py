@@ -16,7 +16,7 @@ from typing import Any
 
 import psycopg
 
-__all__ = ["PASSWORD", "Server", "has_server", "running_server", "running_standby"]
+__all__ = ["PASSWORD", "Server", "free_port", "has_server", "running_server", "running_standby"]
 
 PASSWORD = "s3cret word"
 _USER = "nobody"
@@ -44,7 +44,7 @@ class Server:
     def __init__(self, folder: Path, settings: tuple[str, ...] = ()) -> None:
         self.folder = folder
         self.data = folder / "data"
-        self.port = _free_port()
+        self.port = free_port()
         self._settings = settings
         self._as_other: dict[str, Any] = {"user": _USER, "extra_groups": []} if os.geteuid() == 0 else {}
         self._programs = self._readable() / "bin"
@@ -168,7 +168,7 @@ class Server:
         )  # fmt: skip
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

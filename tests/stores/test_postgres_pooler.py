@@ -1,0 +1,114 @@
+"""Behind a real PgBouncer in transaction mode, which gives each transaction whichever connection is free."""
+
+import asyncio
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+import pytest
+
+from memorist.memory import Memory
+from memorist.records import Draft
+from memorist.stores import Store
+from memorist.stores.postgres import PostgresStore, parse_url
+from memorist.testing.contract.writing import WritingContract
+from postgres_server import PASSWORD, free_port
+
+if TYPE_CHECKING:
+    from postgres_server import Server
+
+PGBOUNCER = shutil.which("pgbouncer") or shutil.which("/usr/sbin/pgbouncer")
+pytestmark = [
+    pytest.mark.postgres,
+    pytest.mark.slow,
+    pytest.mark.skipif(PGBOUNCER is None, reason="pgbouncer is not installed: apt-get install pgbouncer"),
+]
+
+
+@pytest.fixture(scope="module")
+def pooler(server: "Server", tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """The port of a pooler with three connections to the server."""
+    folder, port = tmp_path_factory.mktemp("pooler"), free_port()
+    (folder / "users").write_text(f'"app" "{PASSWORD}"\n')
+    (folder / "pgbouncer.ini").write_text(
+        f"[databases]\nmemory = host=127.0.0.1 port={server.port} dbname=memory\n"
+        f"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\nauth_type = plain\n"
+        f"auth_file = {folder / 'users'}\npool_mode = transaction\ndefault_pool_size = 3\n"
+    )
+    who: dict[str, Any] = {}
+    if os.geteuid() == 0:  # as which PgBouncer does not run
+        who = {"user": "nobody", "extra_groups": []}
+        open_to_all(folder)
+    assert PGBOUNCER is not None
+    process = subprocess.Popen(
+        [PGBOUNCER, "-q", folder / "pgbouncer.ini"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **who
+    )
+    try:
+        for _ in range(200):
+            try:
+                psycopg.connect(through(server.url(), port)).close()
+                break
+            except psycopg.OperationalError:
+                assert process.poll() is None, "the pooler did not start"
+                time.sleep(0.05)
+        yield port
+    finally:
+        process.kill()
+        process.wait(30)
+
+
+def open_to_all(folder: Path) -> None:
+    """Let every user read what is in a folder."""
+    for each in (folder, *folder.parents):
+        if each != Path("/") and not each.stat().st_mode & 1:
+            each.chmod(each.stat().st_mode | 0o11)
+    for each in folder.iterdir():
+        each.chmod(0o644)
+
+
+def through(url: str, port: int) -> str:
+    """Return the URL by way of the pooler."""
+    before, _, after = url.partition("@")
+    return f"{before}@127.0.0.1:{port}/{after.partition('/')[2]}"
+
+
+class TestContract(WritingContract):
+    """All is prepared at once: an old PgBouncer loses that, and the store goes on without."""
+
+    @pytest.fixture(autouse=True)
+    def place(self, server: "Server", pooler: int) -> None:
+        self.options = parse_url(through(server.new_url(pool_size=4, prepare_threshold=0), pooler))
+
+    async def make_store(self) -> Store:
+        return PostgresStore(self.options)
+
+    async def another(self, store: Store) -> Store:
+        return PostgresStore(self.options)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("prepare", ["1", "off"])
+async def test_many_users_at_once_share_the_connections_and_see_their_own(
+    server: "Server", pooler: int, prepare: str
+) -> None:
+    url = through(server.new_url(hnsw="on", purge="full", prepare_threshold=prepare), pooler)
+    async with Memory.open(url, embedder="hash") as one, Memory.open(url, embedder="hash") as other:
+
+        async def live(number: int) -> None:
+            user = f"u{number}"
+            mine, again = one.scoped(user=user), other.scoped(user=user)
+            for turn in range(5):
+                await mine.remember([Draft(content=f"tea {user} {turn} {part}") for part in range(4)])
+                hits = await again.recall("tea", limit=50)
+                assert len(hits) == 4 * (turn + 1) and all(user in hit.record.content.split() for hit in hits)
+            if number % 2:
+                await mine.purge()
+                assert await again.count() == 0 and await again.recall("tea") == []
+
+        await asyncio.gather(*(live(number) for number in range(12)))
+        assert await one.users() == {f"u{number}": 20 for number in range(0, 12, 2)}
