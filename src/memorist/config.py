@@ -63,9 +63,9 @@ class Settings:
         InvalidInputError: a number is out of range, or the url is blank.
     """
 
-    url: str = field(default_factory=default_url)
-    index: str | Index | None = None
-    embedder: EmbedderSpec = None
+    url: str = field(default_factory=default_url, repr=False)  # these three may hold a password
+    index: str | Index | None = field(default=None, repr=False)
+    embedder: EmbedderSpec = field(default=None, repr=False)
     key_from: str | None = None
     busy_timeout: float = 30.0
     cache_bytes: int = 512 * MIB

@@ -35,7 +35,7 @@ Cell: TypeAlias = str | list[tuple[str, str]]
 """A text, or parts of one, each with its style."""
 _LONGEST = 600
 _UNFRAMED_WIDTH = 10_000
-_PASSWORD = re.compile(r"(://[^/?#]*?:)[^/?#]*(?=@)|([?&]\w*(?:password|key)=)[^&#]*")
+_PASSWORD = re.compile(r"(://[^/?#@:]*:).*(?=@)|([?&]\w*(?:password|key)=)[^&#]*")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 

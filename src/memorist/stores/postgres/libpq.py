@@ -20,7 +20,7 @@ from memorist.errors import (
 if TYPE_CHECKING:
     import psycopg
 
-__all__ = ["check_conninfo", "is_lost", "is_unprepared", "may_come_back", "raise_ours", "translated"]
+__all__ = ["check_conninfo", "is_lost", "is_unprepared", "may_come_back", "not_a_url", "raise_ours", "translated"]
 
 _BUSY = {
     "53300": "the server has no connection left for this role or database; lower pool_size, raise max_connections, "
@@ -33,6 +33,7 @@ _BUSY = {
 _TOO_LONG = "54000"
 _LOST = ("57P01", "57P02", "57P03", "08000", "08003", "08006")
 _REFUSED = r"authentication failed|no password|pg_hba.conf|does not exist|SSL|certificate|translate host name"
+_UNKNOWN = re.compile(r'invalid URI query parameter: "\w+"')
 _UNPREPARED = ("26000", "42P05", "0A000")
 _REASONS = (
     (r"too many (clients|connections)|remaining connection slots", "53300"),
@@ -64,9 +65,16 @@ def check_conninfo(conninfo: str) -> None:
     try:
         conninfo_to_dict(conninfo)
     except psycopg.Error as error:
-        raise InvalidInputError(
-            f"not a PostgreSQL URL ({error}); it looks like postgresql://USER:PASSWORD@HOST:5432/DATABASE"
-        ) from error
+        unknown = _UNKNOWN.match(str(error))  # other messages may quote the password, in a traceback too
+        raise not_a_url(unknown[0] if unknown else "libpq cannot read it") from None
+
+
+def not_a_url(why: str) -> InvalidInputError:
+    """Return the error for a URL that cannot be read; `why` quotes nothing of it, since that may be the password."""
+    return InvalidInputError(
+        f"not a URL of PostgreSQL ({why}); it looks like postgresql://USER:PASSWORD@HOST:5432/DATABASE, with @, /, :, "
+        "?, # and % in the password written as %40, %2F, %3A, %3F, %23 and %25"
+    )
 
 
 def is_lost(error: BaseException) -> bool:

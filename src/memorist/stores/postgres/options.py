@@ -56,17 +56,17 @@ def parse_url(url: str, busy_timeout: float = 30.0) -> PostgresOptions:
         InvalidInputError: libpq does not accept the URL, or a parameter is unknown or wrong.
         MissingExtraError: psycopg is not installed.
     """
-    from memorist.stores.postgres.libpq import check_conninfo
+    from memorist.stores.postgres.libpq import check_conninfo, not_a_url
 
     try:
         parts = urlsplit(url)
         query = parse_qsl(parts.query, keep_blank_values=True)
         if "," not in parts.netloc:  # libpq handles several hosts
             _ = parts.port
-    except ValueError as error:
-        raise InvalidInputError(
-            f"not a URL ({error}); it looks like postgresql://USER:PASSWORD@HOST:5432/DATABASE"
-        ) from error
+    except ValueError:
+        raise not_a_url("its host or port cannot be read") from None
+    if parts.fragment or "@" in parts.path or parts.netloc.count("@") > 1:
+        raise not_a_url("it is ambiguous where its password ends")
     given: dict[str, Any] = {}
     rest = []
     for name, value in query:
