@@ -117,7 +117,7 @@ async def test_a_page_takes_no_parameter_that_it_does_not_have(browser: Browser,
 @pytest.mark.parametrize("shared", ["false", "0", "on"])
 async def test_a_box_is_ticked_by_its_own_value_alone(browser: Browser, shared: str) -> None:
     answer = await browser.http.get(path_of("/ask", q="tea", shared=shared))
-    assert (answer.status_code, "shared is 1 or left out" in answer.text) == (422, True)
+    assert (answer.status_code, "Shared is 1 or left out" in answer.text) == (422, True)
 
 
 async def test_a_form_with_an_unknown_field_stores_nothing(browser: Browser, everyone: Memory) -> None:
