@@ -102,6 +102,13 @@ async def test_who_or_where_is_wrong(server: "Server") -> None:
         assert says in str(error)
 
 
+async def test_a_server_without_tls_is_refused_where_the_url_requires_it(server: "Server") -> None:
+    for mode in ("require", "verify-full"):
+        error = await opening(server.url(sslmode=mode))
+        assert isinstance(error, StoreUnavailableError)
+        assert "check sslmode and the certificates" in str(error)
+
+
 async def test_no_connection_is_left(server: "Server") -> None:
     with server.connect() as connection:
         connection.execute("CREATE ROLE narrow LOGIN PASSWORD 's3cret word' CONNECTION LIMIT 0")

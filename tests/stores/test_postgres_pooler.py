@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 import pytest
 
+from memorist.errors import StoreUnavailableError
 from memorist.memory import Memory
 from memorist.records import Draft
 from memorist.stores import Store
@@ -31,14 +32,36 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def pooler(server: "Server", tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    """The port of a pooler with three connections to the server."""
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made_certificate(tmp_path_factory.mktemp("tls"))
+
+
+def made_certificate(folder: Path) -> Path:
+    """Make a certificate for 127.0.0.1, with its key beside it."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not installed")
+    made = folder / "server.crt"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1",
+         "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", made.with_suffix(".key"), "-out", made],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    return made
+
+
+@pytest.fixture(scope="module")
+def pooler(server: "Server", certificate: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """The port of a pooler with three connections to the server, and TLS for clients that ask for it."""
     folder, port = tmp_path_factory.mktemp("pooler"), free_port()
+    for each in (certificate, certificate.with_suffix(".key")):
+        shutil.copy(each, folder)
     (folder / "users").write_text(f'"app" "{PASSWORD}"\n')
     (folder / "pgbouncer.ini").write_text(
         f"[databases]\nmemory = host=127.0.0.1 port={server.port} dbname=memory\n"
         f"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\nauth_type = plain\n"
         f"auth_file = {folder / 'users'}\npool_mode = transaction\ndefault_pool_size = 3\n"
+        f"client_tls_sslmode = allow\nclient_tls_cert_file = {folder / 'server.crt'}\n"
+        f"client_tls_key_file = {folder / 'server.key'}\n"
     )
     who: dict[str, Any] = {}
     if os.geteuid() == 0:  # as which PgBouncer does not run
@@ -112,3 +135,18 @@ async def test_many_users_at_once_share_the_connections_and_see_their_own(
 
         await asyncio.gather(*(live(number) for number in range(12)))
         assert await one.users() == {f"u{number}": 20 for number in range(0, 12, 2)}
+
+
+@pytest.mark.anyio
+async def test_tls_can_be_required_and_the_certificate_checked(
+    server: "Server", pooler: int, certificate: Path, tmp_path: Path
+) -> None:
+    for given in ({"sslmode": "require"}, {"sslmode": "verify-full", "sslrootcert": certificate}):
+        async with Memory.open(through(server.new_url(**given), pooler), embedder="hash") as memory:
+            await memory.remember("tea")
+    url = through(server.url(sslmode="verify-full", sslrootcert=certificate), pooler)
+    another = made_certificate(tmp_path)
+    for wrong in (url.replace("@127.0.0.1", "@localhost"), url.replace(str(certificate), str(another))):
+        with pytest.raises(StoreUnavailableError, match="check sslmode and the certificates"):
+            async with Memory.open(wrong, embedder="hash"):
+                pass
