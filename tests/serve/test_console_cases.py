@@ -39,7 +39,7 @@ async def test_what_is_no_case_and_whose_is_another_is_refused(
     await bob.remember("bob's secret")
     page = await browser.new_page()
     for line, told in (
-        ("{}", "line 1 has no question"),
+        ("{}", "Line 1 has no question"),
         ('{"question": "secret", "find": "secret", "user": "bob"}', ""),
     ):
         file = tmp_path / "cases.jsonl"

@@ -32,11 +32,10 @@ async def test_the_setup_the_rights_and_the_second_wall(server: "Server") -> Non
     import psycopg
 
     def statements(words: str) -> list[str]:
-        lines = [line.split("  --")[0] for line in block(words).splitlines() if not line.startswith(("--", "\\"))]
+        lines = [line.partition(" --")[0] for line in block(words).splitlines() if not line.startswith(("--", "\\"))]
         return [each for each in " ".join(lines).replace("app", "page_app").split(";") if each.strip()]
 
     with server.connect(database="postgres") as connection:
-        connection.execute("CREATE ROLE worker_of_page LOGIN PASSWORD 's3cret word'")
         for each in statements("CREATE DATABASE memory")[:2]:
             connection.execute(
                 each.replace("choose one", "s3cret word").replace("DATABASE memory", "DATABASE page").encode()
@@ -47,9 +46,10 @@ async def test_the_setup_the_rights_and_the_second_wall(server: "Server") -> Non
     async with Memory.open(url, embedder="hash") as memory:
         await memory.scoped(user="alice").remember(["Tea", "Milk"])
         await memory.scoped(user="bob").remember("Coffee")
+    with server.connect(database="page") as connection:
+        for each in statements("CREATE ROLE worker"):
+            connection.execute(each.replace("worker", "worker_of_page").replace("choose one", "s3cret word").encode())
     with server.connect("page_app", "page") as connection:
-        for each in statements("GRANT USAGE ON SCHEMA"):
-            connection.execute(each.replace("worker", "worker_of_page").encode())
         seen = []
         for each in statements("SELECT count(*) FROM memorist.records"):
             cursor = connection.execute(each.encode())
