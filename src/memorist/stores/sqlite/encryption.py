@@ -42,11 +42,16 @@ def key_mismatch(path: Path | None, key: Key | None) -> StoreKeyError | StoreCor
             f"{path} is damaged, no SQLite database, or encrypted; restore a backup, choose another path, or say "
             "where its key is kept: MEMORIST_KEY_FROM"
         )
-    if path is not None and path.read_bytes()[: len(_PLAIN)] == _PLAIN:
+    if path is not None and _is_plain(path):
         return StoreKeyError(
             f"{path} is not encrypted; open it without a key, or encrypt it: memorist key rotate --to SOURCE"
         )
     return StoreKeyError(f"{key.origin} does not hold the key of {path}, or the file is damaged")
+
+
+def _is_plain(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(_PLAIN)) == _PLAIN
 
 
 def rotate(path: Path, old: Key | None, new: Key | None, *, busy_timeout: float = 30.0) -> bool:

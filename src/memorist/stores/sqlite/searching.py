@@ -23,7 +23,8 @@ def search(
     files = [] if path is None or encrypted else [path.with_name(path.name + end) for end in ("", "-wal", "-shm")]
     found = {file: found_in(file, texts) for file in files}
     asked = set().union(*found.values()) if files else set(texts)
-    others = {text for text in asked if _is_in_tables(connection, text)}
+    queries = [_query(connection, table) for table in _TABLES]
+    others = {text for text in asked if any(connection.execute(query, (text,)).get for query in queries)}
     for file, texts_there in found.items():
         done.places.append(Place(f"file {file}", len(texts_there - others), len(texts_there & others)))
     left = 0 if find_wall(connection, wall) is None else 1
@@ -33,10 +34,8 @@ def search(
     return done
 
 
-def _is_in_tables(connection: apsw.Connection, text: str) -> bool:
-    for table in _TABLES:
-        columns = [name for _, name, kind, *_ in query_all(connection, f"PRAGMA table_info({table})") if kind == "TEXT"]
-        condition = " OR ".join(f"instr({name}, ?1)" for name in columns)
-        if connection.execute(f"SELECT EXISTS (SELECT 1 FROM {table} WHERE {condition})", (text,)).get:
-            return True
-    return False
+def _query(connection: apsw.Connection, table: str) -> str:
+    """Return the query whether a text is in a table."""
+    columns = [name for _, name, kind, *_ in query_all(connection, f"PRAGMA table_info({table})") if kind == "TEXT"]
+    condition = " OR ".join(f"instr({name}, ?1)" for name in columns)
+    return f"SELECT EXISTS (SELECT 1 FROM {table} WHERE {condition})"
