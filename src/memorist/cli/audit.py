@@ -1,7 +1,8 @@
 """Commands on the audit log: on, off, show, export, verify, key."""
 
 import json as json_
-from collections.abc import AsyncIterator
+from collections import deque
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from memorist.audit import AuditEntry, Mode
     from memorist.memory import Memory
 
-__all__ = ["Key", "audit", "trusted_key"]
+__all__ = ["Key", "audit", "caller_of", "trusted_key"]
 
 Key = Annotated[
     str | None,
@@ -63,7 +64,9 @@ def show(context: click.Context, user: User = None, limit: Limit = 20, json: AsJ
 
     async def work() -> None:
         async with opened(context, user) as memory:
-            entries = [entry async for entry in memory.audit_entries()][-limit:]
+            entries = deque["AuditEntry"](maxlen=limit)
+            async for entry in memory.audit_entries():
+                entries.append(entry)
         if json:
             print_json([entry.to_dict() for entry in entries])
         elif not entries:
@@ -72,13 +75,19 @@ def show(context: click.Context, user: User = None, limit: Limit = 20, json: AsJ
             shown = Table("No.", "At", "Verb", "By", "Tenant", "Wall", "Records")
             for entry in entries:
                 said = entry.said
-                by = said["door"] if said["token"] is None else f"{said['door']}, token {said['token']}"
                 wall = "" if said["wall"] is None else str(said["wall"])
                 at = said["at"][:19].replace("T", " ")
-                shown.add_row(str(entry.number), at, said["verb"], by, clean(said["tenant"]), wall, _counts(entry))
+                shown.add_row(
+                    str(entry.number), at, said["verb"], caller_of(said), clean(said["tenant"]), wall, _counts(entry)
+                )
             print_table(shown)
 
     run(work)
+
+
+def caller_of(said: Mapping[str, Any]) -> str:
+    """Return the door, and the token if there is one, in words."""
+    return str(said["door"]) if said["token"] is None else f"{said['door']}, token {said['token']}"
 
 
 def _counts(entry: "AuditEntry") -> str:

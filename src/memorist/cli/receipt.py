@@ -5,7 +5,7 @@ from typing import Annotated
 
 import click
 
-from memorist.cli.audit import Key, trusted_key
+from memorist.cli.audit import Key, caller_of, trusted_key
 from memorist.cli.declaring import Argument, Option, group
 from memorist.cli.options import AsJson
 from memorist.cli.running import fail, run
@@ -52,8 +52,7 @@ def verify(
 def describe(found: Receipt) -> None:
     """Print what a receipt says."""
     said = found.statement
-    by = said["door"] if said["token"] is None else f"{said['door']}, token {said['token']}"
-    click.echo(f"Asked for at {said['at'][:19]} by {by}")
+    click.echo(f"Asked for at {said['at'][:19]} by {caller_of(said)}")
     click.echo(f"Searched for {counted(said['texts'], 'text')} afterwards:")
     for place in said["searched"]:
         others = f"; {place['elsewhere']} in records of others" if place["elsewhere"] else ""

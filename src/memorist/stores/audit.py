@@ -1,11 +1,13 @@
 """The audit log of a store, written in the transactions of the changes that it notes."""
 
+import json
 from abc import ABC, abstractmethod
+from typing import Any
 
 from memorist.audit import AuditEntry, Counts, Mode
 from memorist.scope import Wall
 
-__all__ = ["AuditLog"]
+__all__ = ["AuditLog", "entry_of"]
 
 
 class AuditLog(ABC):
@@ -30,3 +32,8 @@ class AuditLog(ABC):
     @abstractmethod
     async def last(self) -> AuditEntry | None:
         """Return the last entry; None if there is none."""
+
+
+def entry_of(row: tuple[Any, ...]) -> AuditEntry:
+    """Return the entry made of (number, entry, hash), as tables hold it."""
+    return AuditEntry(row[0], json.loads(row[1]), row[2])

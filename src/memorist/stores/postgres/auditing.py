@@ -4,13 +4,12 @@ The chain's lock is the last one that a transaction takes, so that no deadlock i
 commit. The server computes the hash, so that an entry costs no round trip of its own.
 """
 
-import json
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from memorist.audit import Act, AuditEntry, Counts, Mode, current_act, text_of
 from memorist.scope import Wall
-from memorist.stores.audit import AuditLog
+from memorist.stores.audit import AuditLog, entry_of
 from memorist.stores.postgres.schema import lock_key
 from memorist.times import Clock
 
@@ -107,11 +106,11 @@ class PostgresAudit(AuditLog):
             behind, ours = ("", ()) if wall is None else (only, (wall.tenant, wall.user or ""))
             return await (await connection.execute(query.format(behind).encode(), (after, *ours, limit))).fetchall()
 
-        return [_entry(row) for row in await self._run(work)]
+        return [entry_of(row) for row in await self._run(work)]
 
     async def last(self) -> AuditEntry | None:
         rows = await self._rows(f"SELECT number, entry, hash FROM {self._schema}.audit ORDER BY number DESC LIMIT 1")
-        return _entry(rows[0]) if rows else None
+        return entry_of(rows[0]) if rows else None
 
     async def _rows(self, query: str) -> list[tuple[Any, ...]]:
         async def work(connection: "Connection") -> list[tuple[Any, ...]]:
@@ -119,7 +118,3 @@ class PostgresAudit(AuditLog):
 
         rows: list[tuple[Any, ...]] = await self._run(work)
         return rows
-
-
-def _entry(row: tuple[Any, ...]) -> AuditEntry:
-    return AuditEntry(row[0], json.loads(row[1]), row[2])

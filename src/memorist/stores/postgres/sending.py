@@ -1,6 +1,6 @@
 """Sending the changes of a wall's records in few statements, with whole columns as arrays."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from memorist.stores.postgres.batch import Batch
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     Connection: TypeAlias = AsyncConnection[tuple[Any, ...]]
 
-__all__ = ["send"]
+__all__ = ["columns_of", "send"]
 
 _T = TypeVar("_T")
 _NAMES = [name.strip() for name in COLUMNS.split(",")]
@@ -28,7 +28,7 @@ async def send(connection: "Connection", schema: str, batches: Sequence[Batch]) 
         await cursor.execute(
             f"UPDATE {schema}.changes SET before = NULL WHERE tenant = %s"
             " AND (user_name, id) IN (SELECT * FROM unnest(%s::text[], %s::text[])) AND before IS NOT NULL".encode(),
-            (tenant, *_columns(blanked)),
+            (tenant, *columns_of(blanked)),
         )
     steps = [(step, (name[batch.wall], *row)) for batch in batches for step, row in batch.steps]
     for step, rows in _together(steps):
@@ -103,13 +103,13 @@ def _bulk(
         f"INSERT INTO {schema}.{table} (tenant, {', '.join(sent)})"
         f" SELECT %s, {cast} FROM unnest({given}) AS given ({', '.join(sent)}){then}"
     )
-    return query.encode(), [tenant, *_columns(rows)]
+    return query.encode(), [tenant, *columns_of(rows)]
 
 
 def _removal(schema: str, table: str, tenant: str, rows: Sequence[tuple[str, int]]) -> tuple[bytes, list[Any]]:
     """Return the statement that deletes rows by (user's name, number), and its values."""
     among = "(user_name, number) IN (SELECT * FROM unnest(%s::text[], %s::bigint[]))"
-    return f"DELETE FROM {schema}.{table} WHERE tenant = %s AND {among}".encode(), [tenant, *_columns(rows)]
+    return f"DELETE FROM {schema}.{table} WHERE tenant = %s AND {among}".encode(), [tenant, *columns_of(rows)]
 
 
 def _outlines(schema: str, tenant: str, batches: Sequence[Batch]) -> tuple[bytes, list[Any]]:
@@ -133,10 +133,11 @@ def _outlines(schema: str, tenant: str, batches: Sequence[Batch]) -> tuple[bytes
         " ON CONFLICT (tenant, user_name) DO UPDATE SET epoch = excluded.epoch,"
         " entries = walls.entries + excluded.entries, length = walls.length + excluded.length"
     )
-    return query.encode(), [tenant, *_columns(walls), tenant, *(_columns(touched) or [[], []])]
+    return query.encode(), [tenant, *columns_of(walls), tenant, *(columns_of(touched) or [[], []])]
 
 
-def _columns(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
+def columns_of(rows: Iterable[Sequence[Any]]) -> list[list[Any]]:
+    """Return the columns of rows, each as one array for the server."""
     return [list(column) for column in zip(*rows, strict=True)]
 
 

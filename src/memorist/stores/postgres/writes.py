@@ -6,7 +6,7 @@ assigned under that lock. So they grow in the order of the commits, and a reader
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -21,7 +21,7 @@ from memorist.stores.postgres.batch import Batch, ChangeRow, Held
 from memorist.stores.postgres.grouping import Call, Outcome
 from memorist.stores.postgres.rows import SELECTED
 from memorist.stores.postgres.schema import lock_key
-from memorist.stores.postgres.sending import send
+from memorist.stores.postgres.sending import columns_of, send
 from memorist.stores.sql import Sql
 from memorist.times import Clock
 
@@ -136,11 +136,13 @@ async def _locked(connection: "Connection", schema: str, calls: Sequence[Call], 
     found = []
     if ids:
         among = "(user_name, id) IN (SELECT * FROM unnest(%s::text[], %s::text[]))"
-        found.append(await connection.execute((query + among).encode(), (tenant, *_columns(ids))))
+        found.append(await connection.execute((query + among).encode(), (tenant, *columns_of(ids))))
     if handles:
         among = "(user_name, kind, key) IN (SELECT * FROM unnest(%s::text[], %s::text[], %s::text[]))"
         found.append(
-            await connection.execute(f"{query}{among} AND superseded_at IS NULL".encode(), (tenant, *_columns(handles)))
+            await connection.execute(
+                f"{query}{among} AND superseded_at IS NULL".encode(), (tenant, *columns_of(handles))
+            )
         )
     drawn = await _draw(connection, schema, _MOST_EPOCHS * sum(len(call.writes) for call in calls) + len(walls))
     held: dict[str, dict[str, Held]] = defaultdict(dict)
@@ -150,10 +152,6 @@ async def _locked(connection: "Connection", schema: str, calls: Sequence[Call], 
         walls = [walls[place - 1] for (place,) in await locked.fetchall()]
     epochs = iter(sorted(row[0] for row in await drawn.fetchall()))
     return {wall: Batch(wall, moment, held[wall.user or ""], epochs, next(epochs)) for wall in walls}
-
-
-def _columns(rows: Iterable[tuple[str, ...]]) -> list[list[str]]:
-    return [list(column) for column in zip(*rows, strict=True)]
 
 
 async def _draw(connection: "Connection", schema: str, count: int) -> "AsyncCursor[tuple[Any, ...]]":

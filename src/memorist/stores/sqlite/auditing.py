@@ -1,6 +1,5 @@
 """The audit log in the file: one row for each entry, appended in the transaction of the change."""
 
-import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -8,7 +7,7 @@ import apsw
 
 from memorist.audit import Act, AuditEntry, Counts, Mode, current_act, hash_of, text_of
 from memorist.scope import Wall
-from memorist.stores.audit import AuditLog
+from memorist.stores.audit import AuditLog, entry_of
 from memorist.stores.base import Put, Write
 from memorist.stores.sqlite.rows import query_all, query_one
 from memorist.stores.sqlite.writes import find_wall
@@ -85,9 +84,9 @@ class SQLiteAudit(AuditLog):
 
         def work(connection: apsw.Connection) -> list[AuditEntry]:
             if wall is None:
-                return [_entry(row) for row in query_all(connection, query.format(""), (after, limit))]
+                return [entry_of(row) for row in query_all(connection, query.format(""), (after, limit))]
             ours = query.format(" AND entry ->> '$.wall' = ?")
-            return [_entry(row) for row in query_all(connection, ours, (after, find_wall(connection, wall), limit))]
+            return [entry_of(row) for row in query_all(connection, ours, (after, find_wall(connection, wall), limit))]
 
         found: list[AuditEntry] = await self._read(work)
         return found
@@ -95,11 +94,7 @@ class SQLiteAudit(AuditLog):
     async def last(self) -> AuditEntry | None:
         def work(connection: apsw.Connection) -> AuditEntry | None:
             row = query_one(connection, _LAST, ())
-            return None if row is None else _entry(row)
+            return None if row is None else entry_of(row)
 
         found: AuditEntry | None = await self._read(work)
         return found
-
-
-def _entry(row: tuple[Any, ...]) -> AuditEntry:
-    return AuditEntry(row[0], json.loads(row[1]), row[2])

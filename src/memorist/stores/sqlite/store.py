@@ -173,10 +173,19 @@ class SQLiteStore(Store):
         return await self._write(work)
 
     def _note(
-        self, connection: apsw.Connection, act: Act, tenant: str, wall_id: int | None, what: str, kinds: Counter[str]
+        self,
+        connection: apsw.Connection,
+        act: Act,
+        tenant: str,
+        wall_id: int | None,
+        what: str,
+        kinds: Counter[str],
+        *,
+        named: bool = False,
     ) -> None:
+        """Append what happened behind a wall to the audit log; of a wall that was `named`, even if nothing did."""
         counts = Counts({(str(what), kind): count for kind, count in kinds.items()})
-        auditing.append(connection, act, self._clock, tenant, wall_id, counts)
+        auditing.append(connection, act, self._clock, tenant, wall_id, (counts or None) if named else counts)
 
     async def get(self, wall: Wall, ids: Sequence[str]) -> list[Record]:
         def work(connection: apsw.Connection) -> list[Record]:
@@ -363,9 +372,7 @@ class SQLiteStore(Store):
         def purged(connection: apsw.Connection, each: Wall) -> Counter[str]:
             wall_id = writes.find_wall(connection, each)
             removed = writes.purge(connection, each)
-            counts = Counts({("purged", kind): count for kind, count in removed.items()})
-            noted = (counts or None) if each is wall else counts  # the wall that was named even where nothing was there
-            auditing.append(connection, act, self._clock, each.tenant, wall_id, noted)
+            self._note(connection, act, each.tenant, wall_id, "purged", removed, named=each is wall)
             return removed
 
         def work(connection: apsw.Connection) -> Counter[str]:
