@@ -114,18 +114,9 @@ class Settings:
         key_from: str | None = None,
     ) -> Settings:
         """Return these settings with the values given (not None) in place of their own."""
-        settings = self
-        if url is not None:
-            settings = replace(settings, url=_expanded(url))
-        if embedder is not None:
-            settings = replace(settings, embedder=embedder)
-        if index is not None:
-            settings = replace(settings, index=index)
-        if keep_traces is not None:
-            settings = replace(settings, keep_traces=keep_traces)
-        if key_from is not None:
-            settings = replace(settings, key_from=key_from)
-        return settings
+        given = {"embedder": embedder, "index": index, "keep_traces": keep_traces, "key_from": key_from}
+        given["url"] = None if url is None else _expanded(url)
+        return replace(self, **{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
 
 
 def from_environment(env: Mapping[str, str]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from enum import StrEnum
 from random import Random
-from typing import Any, Literal, TypeAlias, TypedDict
+from typing import Any, Literal, TypeAlias, TypedDict, cast
 
 from memorist.errors import InvalidInputError, shown
 from memorist.kind import Kind
@@ -232,7 +232,9 @@ class Draft:
             updated_at=created_at,
             happened_at=None if self.happened_at is None else parse_time(self.happened_at),
             expires_at=None if self.expires_at is None else parse_expiry(self.expires_at, created_at),
-            origin=Origin(authors=self._authors(door), door=door.name, derived_from=_ids(self.derived_from)),
+            origin=Origin(
+                authors=self._authors(door), door=door.name, derived_from=cast(tuple[str, ...], self.derived_from)
+            ),
         )
         return replace(record, **check_fields(record))
 

@@ -25,6 +25,16 @@ __all__ = ["LocalEngine"]
 T = TypeVar("T")
 _SWEEP_EVERY = timedelta(minutes=1)
 _ENFORCE_EVERY = timedelta(hours=1)
+
+
+async def _context(core: Core, scope: Scope, request: requests.Context) -> results.Context:
+    from memorist.engine.telling import told  # here, because a recall needs nothing of it
+
+    return await told(
+        partial(_answer, core, scope), request, core.clock, core.trust(scope), partial(reading.standing, core, scope)
+    )
+
+
 _HANDLERS: Mapping[type[Request[Any]], Callable[[Core, Scope, Any], Awaitable[Any]]] = {
     requests.Remember: writing.remember,
     requests.Revise: writing.revise,
@@ -33,7 +43,7 @@ _HANDLERS: Mapping[type[Request[Any]], Callable[[Core, Scope, Any], Awaitable[An
     requests.Purge: purging.purge,
     requests.Restore: writing.restore,
     requests.Recall: reading.recall,
-    requests.Context: lambda core, scope, request: _context(core, scope, request),
+    requests.Context: _context,
     requests.Recent: reading.recent,
     requests.Lookup: reading.lookup,
     requests.Get: reading.get,
@@ -55,14 +65,6 @@ _HANDLERS: Mapping[type[Request[Any]], Callable[[Core, Scope, Any], Awaitable[An
     requests.Sweep: retaining.sweep,
     requests.Checkpoint: auditing.checkpoint,
 }
-
-
-async def _context(core: Core, scope: Scope, request: requests.Context) -> results.Context:
-    from memorist.engine.telling import told  # here, because a recall needs nothing of it
-
-    return await told(
-        partial(_answer, core, scope), request, core.clock, core.trust(scope), partial(reading.standing, core, scope)
-    )
 
 
 def _answer(core: Core, scope: Scope, request: Request[Any]) -> Awaitable[Any]:

@@ -2,9 +2,8 @@
 
 import json
 import secrets
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import Any
 
 from memorist import requests
 from memorist.audit import current_act
@@ -96,13 +95,13 @@ async def note_backup(core: Core, target: Path) -> None:
     await core.store.write(Scope(SERVER_TENANT).wall, [core.put(record, Action.REMEMBERED, None)])
 
 
-async def _backups(core: Core, texts: list[str]) -> Any:
+async def _backups(core: Core, texts: list[str]) -> AsyncIterator[str]:
     """Yield each backup that was made with this store, and whether it holds any of the texts still."""
     noted = make_filter(kind=Kind.TOPIC, key_prefix=_BACKUPS)
     for record in await core.store.select(Scope(SERVER_TENANT).reach(), noted, order="oldest", limit=10_000):
         made = json.loads(record.content)
         path = Path(made["path"])
-        held = held_by(path, texts, encrypted=core.settings.key_from is not None)
-        if not path.exists():
-            held = "it is not there any more; whoever moved or downloaded it has what it held"
+        held = "it is not there any more; whoever moved or downloaded it has what it held"
+        if path.exists():
+            held = held_by(path, texts, encrypted=core.settings.key_from is not None)
         yield f"backup of {made['at'][:16]} at {path}: {held}"

@@ -137,7 +137,8 @@ async def _context(server: Connection, scope: Scope, request: requests.Context) 
 
 def _trusted(scope: Scope) -> Callable[[Record], Trust]:
     """Return what tells the trust in a record, by the default rules: which ones the server has it does not tell."""
-    return lambda record: TrustRules().of(record.origin.authors, scope.user)
+    rules = TrustRules()
+    return lambda record: rules.of(record.origin.authors, scope.user)
 
 
 async def _recent(server: Connection, scope: Scope, request: requests.Recent) -> list[Record]:

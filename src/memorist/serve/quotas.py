@@ -9,6 +9,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeVar
 
 from memorist.engine.base import Engine
@@ -60,6 +61,7 @@ def parse_limits(given: Iterable[str]) -> dict[str, str]:
     return limits
 
 
+@cache
 def _rate(what: str, limit: str) -> _Rate:
     found = _FORM.fullmatch(f"{what}={limit}")
     assert found is not None

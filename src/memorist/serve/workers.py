@@ -43,7 +43,6 @@ async def supervise(
     """
     if os.name != "posix":
         raise InvalidInputError("several workers need a POSIX system; here, run one server")
-    listening.set_inheritable(True)
     command = [*command, str(listening.fileno())]
     stop, replace = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
