@@ -105,6 +105,8 @@ def test_a_place_where_nothing_is(tmp_path: Path) -> None:
     with pytest.raises(StoreKeyError, match="exit code 3") as caught:
         read_key(f"command:{sys.executable} -c 'raise SystemExit(3) # f00d'")
     assert "f00d" not in str(caught.value)
+    with pytest.raises(InvalidInputError, match="cannot be read: No closing quotation"):
+        read_key("command:pass 'memory")
 
 
 def test_a_key_does_not_show_itself() -> None:

@@ -79,7 +79,10 @@ def _from_environment(name: str) -> Key:
 
 
 def _from_command(command: str) -> Key:
-    words = shlex.split(command)
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise InvalidInputError(f"the command that should print the key cannot be read: {error}") from None
     try:
         done = subprocess.run(words, stdout=subprocess.PIPE, text=True, errors="replace", check=True, timeout=_PATIENCE)
     except (OSError, subprocess.SubprocessError) as error:

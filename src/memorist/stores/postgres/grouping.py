@@ -123,7 +123,8 @@ class Grouping:
         try:
             return await self._run(calls)
         except BaseException as error:
-            if len(calls) == 1 or isinstance(error, MemoristError) or is_lost(error):
+            by_itself = isinstance(error, Exception) and not isinstance(error, MemoristError) and not is_lost(error)
+            if len(calls) == 1 or not by_itself:
                 return [error] * len(calls)
         # One of them holds what the database does not take; it must not harm the others.
         return [outcome for call in calls for outcome in await self._outcomes([call])]
