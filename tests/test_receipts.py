@@ -10,10 +10,11 @@ import pytest
 from children import open_memory
 from inside import core_of
 from memorist.config import Settings
-from memorist.errors import ScopeError, SignatureError
+from memorist.errors import FormatError, ScopeError, SignatureError
 from memorist.memory import Memory
 from memorist.records import Draft
 from memorist.results import RECEIPT, Receipt
+from memorist.serve.auth import Tokens
 from memorist.signing import check, public_key
 from memorist.testing import HashEmbedder
 
@@ -64,6 +65,30 @@ async def test_a_receipt_says_what_is_gone_and_where_it_was_searched_for(memory:
     assert receipt.is_of(NAME) and not receipt.is_of("anna")
     written = json.dumps(said)
     assert NAME not in written and MARK not in written
+
+
+async def test_a_dry_run_says_what_would_go_and_deletes_nothing(memory: Memory, path: Path) -> None:
+    victim = memory.scoped(user=NAME)
+    await victim.remember([f"{MARK} {n}" for n in range(2)])
+    await victim.facts.add(f"{MARK} is known")
+    await Tokens(memory).create("laptop", user=NAME)
+    await memory.backup(path.with_name("copy.db"))
+    told = await victim.purge(dry_run=True)
+    assert (told.dry_run, told.purged, told.clean) == (True, 3, False)
+    assert told.statement["records"] == {"fact": 1, "note": 2} and told.statement["tokens"] == 1
+    assert [set(place) for place in told.statement["searched"]] == [{"where"}] * 4
+    [copy] = told.statement["copies"]
+    assert "copy.db: it holds" in copy
+    assert not path.with_name("key").exists(), "a dry run needs no key"
+    with pytest.raises(FormatError):
+        check(told.statement, RECEIPT, public_key(path.with_name("key")))
+    done = await victim.purge()
+    names = ("records", "tokens", "traces", "texts", "copies")
+    assert [done.statement[name] for name in names] == [told.statement[name] for name in names]
+    assert not done.dry_run and done.clean
+    assert [place["where"] for place in done.statement["searched"]] == [
+        place["where"] for place in told.statement["searched"]
+    ]
 
 
 async def test_what_others_say_too_is_told_apart_from_what_was_left(memory: Memory) -> None:

@@ -358,6 +358,7 @@ class Purge(Request[results.Receipt]):
     writes = True
     user: Annotated[str | None, read.text] = None
     shared: Annotated[bool, read.flag] = False
+    dry_run: Annotated[bool, read.flag] = False
 
     def wall_of(self, scope: Scope) -> Scope:
         """Return the scope to purge.

@@ -11,7 +11,18 @@ from memorist.records import Record
 from memorist.scope import Scope
 from memorist.times import iso, parse_time
 
-__all__ = ["RECEIPT", "Context", "ContextItem", "Receipt", "Trace", "TracePage", "TracedHit", "Why", "subject_hash"]
+__all__ = [
+    "DRY_RUN",
+    "RECEIPT",
+    "Context",
+    "ContextItem",
+    "Receipt",
+    "Trace",
+    "TracePage",
+    "TracedHit",
+    "Why",
+    "subject_hash",
+]
 
 Why: TypeAlias = Literal["topic", "pinned", "standing", "recalled", "asked", "earlier"]
 """Why a record stands in a context: its topic was asked for, it was pinned, it holds in every turn, it was
@@ -20,6 +31,8 @@ recalled, it asks what a recalled message answers, or it held before a recalled 
 
 RECEIPT = "memorist receipt"
 """The type of a signed statement about a purge."""
+DRY_RUN = "memorist purge dry run"
+"""The type of a statement about a purge that was not carried out. It is never signed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,21 +41,27 @@ class Receipt:
 
     Attributes:
         statement: what is signed, as JSON has it; `memorist.signing.check` verifies it. "records" are the numbers by
-            kind, "searched" the places where the user's texts were searched for and how many were found, and "copies"
-            says what else holds or may hold them. "elsewhere" counts texts that records of others hold too.
+            kind, "tokens" and "traces" how many of these there were, "searched" the places where the user's texts were
+            searched for and how many were found, and "copies" says what else holds or may hold them. "elsewhere"
+            counts texts that records of others hold too.
     """
 
     statement: Mapping[str, Any]
 
     @property
     def purged(self) -> int:
-        """How many records are gone."""
+        """How many records are gone; of a dry run, how many would be."""
         return sum(self.statement["records"].values())
 
     @property
+    def dry_run(self) -> bool:
+        """Whether nothing was deleted, and it only says what would be."""
+        return bool(self.statement["type"] == DRY_RUN)
+
+    @property
     def clean(self) -> bool:
-        """Whether none of the user's texts was found in any place that was searched."""
-        return not any(place["found"] for place in self.statement["searched"])
+        """Whether none of the user's texts was found in any place that was searched; never of a dry run."""
+        return not self.dry_run and not any(place["found"] for place in self.statement["searched"])
 
     def is_of(self, user: str) -> bool:
         """Return whether it is about this user."""

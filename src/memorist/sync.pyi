@@ -685,12 +685,13 @@ class Memory:
         """
         ...
 
-    def purge(self, *, user: str | None = None, shared: bool = False) -> Receipt:
+    def purge(self, *, user: str | None = None, shared: bool = False, dry_run: bool = False) -> Receipt:
         """Delete everything of a user, history, name and tokens included, and leave no byte of it in the store.
 
         Args:
             user: whose; by default the scope's own user.
             shared: delete the tenant's shared records instead, which belong to no user.
+            dry_run: delete nothing, and return what would be deleted and searched, and which copies hold it now.
 
         Returns:
             A receipt: how many records are gone, where the user's texts were searched for afterwards, and which copies

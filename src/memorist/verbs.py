@@ -213,12 +213,13 @@ class Verbs:
         """
         return await self.ask(requests.Forget.of({"ids": ids, "source": source, "derived": derived, **narrowing}))
 
-    async def purge(self, *, user: str | None = None, shared: bool = False) -> Receipt:
+    async def purge(self, *, user: str | None = None, shared: bool = False, dry_run: bool = False) -> Receipt:
         """Delete everything of a user, history, name and tokens included, and leave no byte of it in the store.
 
         Args:
             user: whose; by default the scope's own user.
             shared: delete the tenant's shared records instead, which belong to no user.
+            dry_run: delete nothing, and return what would be deleted and searched, and which copies hold it now.
 
         Returns:
             A receipt: how many records are gone, where the user's texts were searched for afterwards, and which copies
@@ -230,7 +231,7 @@ class Verbs:
             StoreBusyError: the records are gone, but another process kept old pages in use; call again.
             SignatureError: the installation's key cannot be read or made; nothing is gone.
         """
-        return await self.ask(requests.Purge(user=user, shared=shared))
+        return await self.ask(requests.Purge(user=user, shared=shared, dry_run=dry_run))
 
     async def restore(self, records: Iterable[Record]) -> LoadReport:
         """Store whole records as they are, each under its own user; records whose id is there are left alone.

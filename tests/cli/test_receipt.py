@@ -11,6 +11,8 @@ Command: TypeAlias = Callable[..., Any]
 def test_a_receipt_is_written_and_verified(memorist: Command, tmp_path: Path) -> None:
     file = tmp_path / "receipt.json"
     memorist("remember", "Likes homestays", "--user", "alice")
+    told = memorist("purge", "--user", "alice", "--dry-run")
+    assert "Would purge 1 record of 'alice'" in told.out and "Would be searched for" in told.out
     told = memorist("purge", "--user", "alice", "--yes", "--receipt", file)
     assert told.code == 0
     assert "Purged 1 record of 'alice'" in told.out and "memory.db: 0 found" in told.out

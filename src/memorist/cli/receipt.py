@@ -53,11 +53,15 @@ def describe(found: Receipt) -> None:
     """Print what a receipt says."""
     said = found.statement
     click.echo(f"Asked for at {said['at'][:19]} by {caller_of(said)}")
-    click.echo(f"Searched for {counted(said['texts'], 'text')} afterwards:")
+    for what, count in (*said["records"].items(), ("token", said["tokens"]), ("trace", said["traces"])):
+        if count:
+            click.echo(f"  {counted(count, what)}")
+    searched = "Would be searched" if found.dry_run else "Searched"
+    click.echo(f"{searched} for {counted(said['texts'], 'text')} afterwards:")
     for place in said["searched"]:
-        others = f"; {place['elsewhere']} in records of others" if place["elsewhere"] else ""
-        click.echo(f"  {clean(place['where'])}: {place['found']} found{others}")
+        others = f"; {place['elsewhere']} in records of others" if place.get("elsewhere") else ""
+        click.echo(f"  {clean(place['where'])}" + ("" if found.dry_run else f": {place['found']} found{others}"))
     for copy in said["copies"]:
         click.echo(f"  not purged: {clean(copy)}")
-    if said["signature"] is None:
+    if said["signature"] is None and not found.dry_run:
         click.echo(f"Not signed: {said['unsigned']}")

@@ -219,6 +219,7 @@ def purge(
     user: Annotated[str | None, Option("--user", "-u", help="Whose memory to delete.")] = None,
     shared: Annotated[bool, Option("--shared", help="In the place of a user: what all users share.")] = False,
     receipt: Annotated[str | None, Option(metavar="FILE", help="A new file for the signed receipt.")] = None,
+    dry_run: Annotated[bool, Option("--dry-run", help="Show what would go, and change nothing.")] = False,
     yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
     json: AsJson = False,
 ) -> None:
@@ -226,19 +227,19 @@ def purge(
     if (user is None) != shared:
         raise click.BadParameter("say whose: --user NAME, or --shared", param_hint="--user")
     whose = "what all users share" if user is None else f"{user!r}"
-    if not yes:
+    if not yes and not dry_run:
         confirm(f"Delete everything that is remembered of {whose}, for good?")
 
     async def work() -> None:
         with _new_file(receipt) as write:  # before anything is gone
             async with opened(context, user) as memory:
-                with spinner("Deleting, and making sure that nothing is left"):
-                    done = await memory.purge(shared=shared)
+                with spinner("Looking" if dry_run else "Deleting, and making sure that nothing is left"):
+                    done = await memory.purge(shared=shared, dry_run=dry_run)
             write(f"{dumps(done.statement)}\n")
         if json:
             print_json({"purged": done.purged, "receipt": done.statement})
             return
-        click.echo(f"Purged {counted(done.purged, 'record')} of {whose}")
+        click.echo(f"{'Would purge' if dry_run else 'Purged'} {counted(done.purged, 'record')} of {whose}")
         describe(done)
 
     run(work)

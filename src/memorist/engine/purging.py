@@ -2,6 +2,7 @@
 
 import json
 import secrets
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -11,14 +12,15 @@ from memorist.engine.core import Core
 from memorist.engine.writing import forget
 from memorist.filters import make_filter
 from memorist.records import Action, Draft, Kind, Record
-from memorist.results import RECEIPT, Receipt, subject_hash
-from memorist.scope import SERVER_TENANT, Scope, Wall
+from memorist.results import DRY_RUN, RECEIPT, Receipt, subject_hash
+from memorist.scope import SERVER_TENANT, Reach, Scope, Wall
 from memorist.signing import key_file, signed
 from memorist.stores.searching import held_by
 from memorist.times import iso, parse_expiry
 
 __all__ = ["note_backup", "purge"]
 
+_SERVER = Scope(SERVER_TENANT)
 _RECORDS = 100
 """The records, newest first, whose texts are searched for after a purge."""
 _PIECE = 40
@@ -30,37 +32,64 @@ _KEPT = 400 * 86_400.0
 
 
 async def purge(core: Core, scope: Scope, request: requests.Purge) -> Receipt:
-    """Delete everything behind a wall, and the user's tokens; search for what is left, and return the receipt."""
-    wall, file = request.wall_of(scope).wall, key_file(core.settings.signing_key)
-    signed({}, file)  # what cannot be signed is told before anything is gone
+    """Delete everything behind a wall, and the user's tokens; search for what is left, and return the receipt.
+
+    Of a dry run the receipt says what would be deleted, and where it would be searched for.
+    """
+    wall, file, dry_run = request.wall_of(scope).wall, key_file(core.settings.signing_key), request.dry_run
+    if not dry_run:
+        signed({}, file)  # what cannot be signed is told before anything is gone
     texts = await _texts_of(core, wall)
-    if wall.user is not None:  # tokens first: what the purge erases includes their bytes, which hold the name
-        bound = requests.Forget(kind=Kind.TOPIC, where={"tenant": wall.tenant, "user": wall.user})
-        await forget(core, Scope(SERVER_TENANT), bound)
-    traces = [wall.traces]
-    if wall.user is None:  # any user's traces may quote what is shared
-        await core.store.sweep(core.clock())
-        traces = [Wall(wall.traces.tenant, user) for user in {None, *await core.store.users(wall.traces.tenant)}]
-    kinds = await core.store.purge(wall, *traces)
-    core.recaller.drop(wall)
+    tokens = 0 if wall.user is None else await core.store.count(_SERVER.reach(), core.filter(_tokens(wall), _SERVER))
+    quoting = Reach(wall.traces.tenant, None if wall.user is None else (wall.user,))  # any may quote what is shared
+    traces = await core.store.count(quoting, make_filter(superseded=True))
+    kinds = await (_counted if dry_run else _deleted)(core, wall)
     found = await core.store.search(wall, texts)
     backups = [copy async for copy in _backups(core, texts)]
     log, act = core.store.audit, current_act()
     last = None if log is None or await log.mode() == "off" else await log.last()
     statement = {
-        "type": RECEIPT,
+        "type": DRY_RUN if dry_run else RECEIPT,
         "at": iso(core.clock()),
         "door": act.door,
         "token": act.token,
         "tenant": wall.tenant,
         "subject": None if wall.user is None else _subject(wall.user),
         "records": dict(sorted(kinds.items())),
+        "tokens": tokens,
+        "traces": traces,
         "texts": len(texts),
-        "searched": [place._asdict() for place in found.places],
+        "searched": [{"where": place.where} if dry_run else place._asdict() for place in found.places],
         "copies": [*backups, *found.copies],
         "audit": None if last is None else {"number": last.number, "hash": last.hash},
     }
-    return Receipt(signed(statement, file))
+    unsigned = {"signature": None, "unsigned": "it is a dry run, and nothing was deleted"}
+    return Receipt(statement | unsigned if dry_run else signed(statement, file))
+
+
+def _tokens(wall: Wall) -> requests.Forget:
+    return requests.Forget(kind=Kind.TOPIC, where={"tenant": wall.tenant, "user": wall.user})
+
+
+async def _counted(core: Core, wall: Wall) -> Counter[str]:
+    """Return how many records of each kind are behind a wall."""
+    reach, found = Reach(wall.tenant, (wall.user,)), Counter[str]()
+    for kind in Kind:
+        found[str(kind)] = await core.store.count(reach, make_filter(kind=kind, superseded=True))
+    return +found
+
+
+async def _deleted(core: Core, wall: Wall) -> Counter[str]:
+    """Delete everything behind a wall, and return how many records of each kind are gone."""
+    if wall.user is not None:  # tokens first: what the purge erases includes their bytes, which hold the name
+        await forget(core, _SERVER, _tokens(wall))
+    traces = [wall.traces]
+    if wall.user is None:  # any user's traces may quote what is shared
+        await core.store.sweep(core.clock())
+        traces = [Wall(wall.traces.tenant, user) for user in {None, *await core.store.users(wall.traces.tenant)}]
+    kinds = await core.store.purge(wall, *traces)
+    core.recaller.drop(wall)
+    return kinds
 
 
 async def _texts_of(core: Core, wall: Wall) -> list[str]:
@@ -91,14 +120,14 @@ async def note_backup(core: Core, target: Path) -> None:
         key=f"{_BACKUPS}{secrets.token_hex(8)}",
         expires_at=parse_expiry(_KEPT, now),
     )
-    [record] = core.stamp([draft], Scope(SERVER_TENANT))
-    await core.store.write(Scope(SERVER_TENANT).wall, [core.put(record, Action.REMEMBERED, None)])
+    [record] = core.stamp([draft], _SERVER)
+    await core.store.write(_SERVER.wall, [core.put(record, Action.REMEMBERED, None)])
 
 
 async def _backups(core: Core, texts: list[str]) -> AsyncIterator[str]:
     """Yield each backup that was made with this store, and whether it holds any of the texts still."""
     noted = make_filter(kind=Kind.TOPIC, key_prefix=_BACKUPS)
-    for record in await core.store.select(Scope(SERVER_TENANT).reach(), noted, order="oldest", limit=10_000):
+    for record in await core.store.select(_SERVER.reach(), noted, order="oldest", limit=10_000):
         made = json.loads(record.content)
         path = Path(made["path"])
         held = "it is not there any more; whoever moved or downloaded it has what it held"

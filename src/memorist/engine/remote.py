@@ -105,7 +105,8 @@ def _named(request: requests.Forget | requests.Derived, body: dict[str, Any]) ->
 
 
 async def _purge(server: Connection, scope: Scope, request: requests.Purge) -> Receipt:
-    params = params_of(request.wall_of(scope)) | ({"shared": True} if request.shared else {})
+    flags = {name: flag for name, flag in request.given().items() if name != "user"}
+    params = params_of(request.wall_of(scope)) | flags
     return Receipt((await server.call("POST", "/v1/purge", params=params))["receipt"])
 
 

@@ -103,7 +103,7 @@ VERBS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
                     "key_prefix": st.sampled_from(["x", "", 5])}),
     "count": ({}, {**_narrowing, "superseded": _flags}),
     "traces": ({}, {"since": _times, "until": _times, "empty": _flags, "limit": _listing["limit"]}),
-    "purge": ({}, {"shared": st.sampled_from([True, False])}),
+    "purge": ({}, {"shared": st.sampled_from([True, False]), "dry_run": st.sampled_from([True, False])}),
 }  # fmt: skip
 
 

@@ -222,7 +222,7 @@ class Statement(BaseModel):
 
 
 class Purged(BaseModel):
-    """How many records are gone, for good, and the receipt."""
+    """How many records are gone, for good, or of a dry run would be, and the receipt."""
 
     purged: int
     receipt: Statement

@@ -107,7 +107,7 @@ async def _lines_of(request: Request) -> AsyncIterator[bytes]:
     "/purge",
     response_model=models.Purged,
     responses=problems(409),
-    openapi_extra=takes_in_query(requests.Purge, "shared"),
+    openapi_extra=takes_in_query(requests.Purge, "shared", "dry_run"),
 )
 async def purge(access: KeyedAdmin, request: Request) -> JSONResponse:
     """Delete everything of a user, history, name and tokens included, and leave no byte of it in the store."""
@@ -117,7 +117,7 @@ async def purge(access: KeyedAdmin, request: Request) -> JSONResponse:
         receipt = await access.memory.ask(purge)
         return {"purged": receipt.purged, "receipt": dict(receipt.statement)}
 
-    outcome, _ = await access.once(("purge", purge.shared), work)
+    outcome, _ = await access.once(("purge", purge.shared, purge.dry_run), work)
     return JSONResponse(outcome)
 
 
