@@ -47,7 +47,7 @@ class Server:
         self.port = free_port()
         self._settings = settings
         self._as_other: dict[str, Any] = {"user": _USER, "extra_groups": []} if os.geteuid() == 0 else {}
-        self._programs = self._readable() / "bin"
+        self.programs = self._readable() / "bin"
         self._process: subprocess.Popen[bytes] | None = None
 
     def _readable(self) -> Path:
@@ -65,7 +65,7 @@ class Server:
     def run(self, program: str, *arguments: str, env: dict[str, str] | None = None) -> str:
         """Run one of PostgreSQL's programs and return what it prints."""
         done: subprocess.CompletedProcess[str] = subprocess.run(
-            [self._programs / program, *arguments], capture_output=True, text=True, cwd=self.folder,
+            [self.programs / program, *arguments], capture_output=True, text=True, cwd=self.folder,
             env={**os.environ, **(env or {})}, **self._as_other,
         )  # fmt: skip
         assert done.returncode == 0, f"{program}: {done.stderr}"
@@ -116,18 +116,20 @@ class Server:
             f"-c{name}"
             for name in ("listen_addresses=127.0.0.1", f"unix_socket_directories={self.folder}", *self._settings)
         ]
-        self._process = subprocess.Popen(
-            [self._programs / "postgres", "-D", self.data, "-p", str(self.port), *options],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            **self._as_other,
-        )
+        log = self.folder / "log"
+        with log.open("ab") as output:
+            self._process = subprocess.Popen(
+                [self.programs / "postgres", "-D", self.data, "-p", str(self.port), *options],
+                stdout=output,
+                stderr=output,
+                **self._as_other,
+            )
         for _ in range(600):
             try:
                 self.connect("postgres", "postgres").close()
                 return
             except psycopg.OperationalError:
-                assert self._process.poll() is None, "the server did not start"
+                assert self._process.poll() is None, f"the server did not start: {log.read_text()[-2000:]}"
                 time.sleep(0.05)
         raise AssertionError("the server does not answer")
 
