@@ -236,7 +236,9 @@ class Draft:
                 authors=self._authors(door), door=door.name, derived_from=cast(tuple[str, ...], self.derived_from)
             ),
         )
-        return replace(record, **check_fields(record))
+        for name, value in check_fields(record).items():
+            object.__setattr__(record, name, value)  # nobody else has it yet, and `replace` makes all of it anew
+        return record
 
     def _authors(self, door: Door) -> Author:
         if self.author is not None:

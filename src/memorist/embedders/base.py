@@ -100,7 +100,7 @@ def unit_rows(rows: ArrayLike, count: int, dimensions: int, name: str) -> Vector
     if matrix.shape[1] == 0 or (dimensions and matrix.shape[1] != dimensions):
         raise EmbedderError(f"{name} returned vectors of {matrix.shape[1]} dimensions, expected {dimensions or 'some'}")
     squares = np.einsum("ij,ij->i", matrix, matrix)
-    if np.abs(squares - 1).max() < _UNIT_TOLERANCE:
+    if all(abs(square - 1) < _UNIT_TOLERANCE for square in squares.tolist()):  # for one row, quicker than NumPy
         return np.asarray(matrix, dtype=np.float32)  # to the bit what it was, however often it is checked
     finite = np.isfinite(matrix).all(axis=1)
     if not finite.all():

@@ -94,8 +94,11 @@ def _parts(token: str) -> list[str]:
 def words(text: str) -> list[str]:
     """Folded words in order, stop words included, unstemmed."""
     out: list[str] = []
-    for match in _WORD.finditer(_THOUSANDS.sub("", text)):
-        for part in _parts(match.group()):
+    for token in _WORD.findall(_THOUSANDS.sub("", text) if "," in text else text):
+        if token.isascii() and token.islower() and "'" not in token:  # most are
+            out.append(token)
+            continue
+        for part in _parts(token):
             folded = fold(part)
             if not folded.isascii() and _CJK.search(folded):
                 for run in _CJK.findall(folded):

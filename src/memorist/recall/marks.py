@@ -37,21 +37,17 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _TIME = re.compile(
     r"\b(?:yesterday|today|tonight|tomorrow|ago|last|next|weeks?|weekend|months?|years?|(?:mon|tues|wednes|thurs|fri|"
     r"satur|sun)day|january|february|march|april|june|july|august|september|october|november|december|recently|"
-    r"morning|since|just)\b",
-    re.IGNORECASE,
+    r"morning|since|just)\b"
 )
-_STANDING = re.compile(
+_STANDING = re.compile(  # for text in lower case: with IGNORECASE, each alternative is tried at each letter
     r"(?:^|[.!?:;,\n]\s*|\b(?:and|but|please|to|should|must|you|also)\s+)(?:always|never)\s+"
     r"(?!been\b|had\b|seen\b)[a-z]"
-    r"|\bfrom now on\b|\bgoing forward\b|\bin (?:the )?future (?:answers|replies|responses|messages|conversations)\b"
-    r"|\b(?:whenever|every time|each time|any time|anytime) (?:i|we|you)\b"
-    r"|\bi(?:'d|'ll| would| will| do| always| usually| generally| really| strongly| much| still)* prefer\b"
-    r"|\bmy (?:\w+ )?preferences? (?:is|are|for)\b|\bi(?:'d| would) rather\b"
-    r"|\bi(?:'m| am) (?:allergic to|vegan|vegetarian)\b"
-    r"|\bi (?:don't|do not|never) want you to\b"
-    r"|\bi (?:like|love|hate|want|need) (?:it when you|you to (?:always|never))\b"
-    r"|\b(?:do not|don't) ever\b|\b(?:call|address) me\b",
-    re.IGNORECASE,
+    r"|\b(?:from now on|going forward|in (?:the )?future (?:answers|replies|responses|messages|conversations)"
+    r"|(?:whenever|every time|each time|any time|anytime) (?:i|we|you)"
+    r"|i(?:(?:'d|'ll| would| will| do| always| usually| generally| really| strongly| much| still)* prefer"
+    r"|(?:'d| would) rather|(?:'m| am) (?:allergic to|vegan|vegetarian)| (?:don't|do not|never) want you to"
+    r"| (?:like|love|hate|want|need) (?:it when you|you to (?:always|never)))"
+    r"|my (?:\w+ )?preferences? (?:is|are|for)|(?:do not|don't) ever|(?:call|address) me)\b"
 )
 ASSISTANTS = frozenset({"assistant", "ai", "bot", "agent", "model"})
 """Speakers, in lower case, that are no person: their long answers repeat what was asked."""
@@ -73,7 +69,7 @@ def marks_of(record: Record) -> frozenset[str]:
     if is_standing(text) and speaker_of(record) not in _NOT_THE_USER:
         marks.add(STANDING)
     if record.kind is Kind.MESSAGE:
-        found = ((ASKS, _only_asks(text)), (TELLS, FIRST_PERSON.search(text)), (TIMED, _TIME.search(text)))
+        found = ((ASKS, _only_asks(text)), (TELLS, FIRST_PERSON.search(text)), (TIMED, _TIME.search(text.lower())))
         marks.update(mark for mark, holds in found if holds)
         days = dict.fromkeys(_days(text[:_READ], record.at))
         marks.update(f"{_POINTS_AT}{day}" for day in list(days)[:_MOST_DAYS])
@@ -82,7 +78,7 @@ def marks_of(record: Record) -> frozenset[str]:
 
 def is_standing(text: str) -> bool:
     """Return whether a text holds an instruction or preference that is meant to hold from now on."""
-    return bool(_STANDING.search(text.replace("’", "'")))
+    return bool(_STANDING.search(text.replace("’", "'").lower()))
 
 
 def days_in(marks: Iterable[str]) -> list[int]:

@@ -24,7 +24,7 @@ def append(
     connection: apsw.Connection, act: Act, clock: Clock, tenant: str, wall_id: int | None, counts: Counts | None
 ) -> None:
     """Append an entry to the chain, unless nothing is logged, or nothing happened (`counts` is empty, not None)."""
-    if (counts is not None and not +counts) or connection.execute(_MODE).get == "off":
+    if (counts is not None and not any(counts.values())) or connection.execute(_MODE).get == "off":
         return
     number, _, before = query_one(connection, _LAST, ()) or (0, "", "")
     text = text_of(act, clock(), tenant, wall_id, counts or Counts())
