@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 
 from memorist.cli.declaring import Argument, Option, group
-from memorist.cli.files import write_new
+from memorist.cli.files import print_lines, write_new
 from memorist.cli.options import AsJson, Limit, User
-from memorist.cli.running import Options, check_exists, fail, opened, run
+from memorist.cli.running import Options, check_exists, fail, opened
 from memorist.cli.showing import Table, clean, counted, print_json, print_table
 from memorist.errors import FormatError
 
@@ -34,55 +34,50 @@ def audit() -> None:
 
 
 @audit.subcommand()
-def on(context: click.Context, reads: Annotated[bool, Option("--reads", help="Note every read too.")] = False) -> None:
+async def on(
+    context: click.Context, reads: Annotated[bool, Option("--reads", help="Note every read too.")] = False
+) -> None:
     """Log every change from now on, whichever program makes it."""
-    _switch(context, "reads" if reads else "changes")
+    await _switch(context, "reads" if reads else "changes")
 
 
 @audit.subcommand()
-def off(context: click.Context) -> None:
+async def off(context: click.Context) -> None:
     """Log nothing from now on; what was logged stays."""
-    _switch(context, "off")
+    await _switch(context, "off")
 
 
-def _switch(context: click.Context, mode: "Mode") -> None:
-    async def work() -> None:
-        from memorist.memory import Memory
+async def _switch(context: click.Context, mode: "Mode") -> None:
+    from memorist.memory import Memory
 
-        settings = replace(context.obj.settings(), audit=mode)
-        check_exists(settings.url)
-        async with Memory.open(settings=settings):
-            pass
-        click.echo(f"Logged from now on: {'nothing' if mode == 'off' else mode}")
-
-    run(work)
+    settings = replace(context.obj.settings(), audit=mode)
+    check_exists(settings.url)
+    async with Memory.open(settings=settings):
+        pass
+    click.echo(f"Logged from now on: {'nothing' if mode == 'off' else mode}")
 
 
 @audit.subcommand()
-def show(context: click.Context, user: User = None, limit: Limit = 20, json: AsJson = False) -> None:
+async def show(context: click.Context, user: User = None, limit: Limit = 20, json: AsJson = False) -> None:
     """Show the newest entries: all, or those about one user."""
-
-    async def work() -> None:
-        async with opened(context, user) as memory:
-            entries = deque["AuditEntry"](maxlen=limit)
-            async for entry in memory.audit_entries():
-                entries.append(entry)
-        if json:
-            print_json([entry.to_dict() for entry in entries])
-        elif not entries:
-            click.echo("Nothing is logged here; `memorist audit on` begins.")
-        else:
-            shown = Table("No.", "At", "Verb", "By", "Tenant", "Wall", "Records")
-            for entry in entries:
-                said = entry.said
-                wall = "" if said["wall"] is None else str(said["wall"])
-                at = said["at"][:19].replace("T", " ")
-                shown.add_row(
-                    str(entry.number), at, said["verb"], caller_of(said), clean(said["tenant"]), wall, _counts(entry)
-                )
-            print_table(shown)
-
-    run(work)
+    async with opened(context, user) as memory:
+        entries = deque["AuditEntry"](maxlen=limit)
+        async for entry in memory.audit_entries():
+            entries.append(entry)
+    if json:
+        print_json([entry.to_dict() for entry in entries])
+    elif not entries:
+        click.echo("Nothing is logged here; `memorist audit on` begins.")
+    else:
+        shown = Table("No.", "At", "Verb", "By", "Tenant", "Wall", "Records")
+        for entry in entries:
+            said = entry.said
+            wall = "" if said["wall"] is None else str(said["wall"])
+            at = said["at"][:19].replace("T", " ")
+            shown.add_row(
+                str(entry.number), at, said["verb"], caller_of(said), clean(said["tenant"]), wall, _counts(entry)
+            )
+        print_table(shown)
 
 
 def caller_of(said: Mapping[str, Any]) -> str:
@@ -99,7 +94,7 @@ def _counts(entry: "AuditEntry") -> str:
 
 
 @audit.subcommand()
-def export(
+async def export(
     context: click.Context,
     file: Annotated[str, Argument(metavar="[FILE]", help="A new file; by default the standard output.")] = "-",
     checkpoint: Annotated[
@@ -107,18 +102,12 @@ def export(
     ] = False,
 ) -> None:
     """Write the log as lines of JSON, and in the last line a signed checkpoint."""
-
-    async def work() -> None:
-        async with opened(context) as memory:
-            lines = _lines(memory, all=not checkpoint)
-            if file == "-":
-                async for line in lines:
-                    click.echo(line)
-                return
-            entries = await write_new(Path(file), lines)  # the number of lines but one
-        click.echo(f"Wrote {counted(entries, 'entry', 'entries')} and a checkpoint to {file}")
-
-    run(work)
+    async with opened(context) as memory:
+        lines = _lines(memory, all=not checkpoint)
+        if file == "-":
+            return await print_lines(lines)
+        entries = await write_new(Path(file), lines)  # the number of lines but one
+    click.echo(f"Wrote {counted(entries, 'entry', 'entries')} and a checkpoint to {file}")
 
 
 async def _lines(memory: "Memory", *, all: bool) -> AsyncIterator[str]:
@@ -131,7 +120,7 @@ async def _lines(memory: "Memory", *, all: bool) -> AsyncIterator[str]:
 
 
 @audit.subcommand()
-def verify(
+async def verify(
     context: click.Context,
     files: Annotated[
         tuple[str, ...], Argument(metavar="FILE", help="Exports or checkpoints of this log, older ones too.")
@@ -141,43 +130,35 @@ def verify(
     json: AsJson = False,
 ) -> None:
     """Check that no entry was changed, added or removed; a cut tail shows against a checkpoint."""
+    from memorist.audit import CHECKPOINT, verify
+    from memorist.signing import check
 
-    async def work() -> None:
-        from memorist.audit import CHECKPOINT, verify
-        from memorist.signing import check
-
-        faults, checkpoints, number = list[str](), list[dict[str, Any]](), 0
-        for file in files:
-            *entries, checkpoint = _read(file)
-            check(checkpoint, CHECKPOINT, key or trusted_key(context.obj))
-            checkpoints.append(checkpoint)
-            if entries:
-                number, found = await verify(_each(entries), [checkpoint])
-                faults += [f"{file}: {fault}" for fault in found]
-        if not only_files:
-            async with opened(context) as memory:
-                number, found = await verify(memory.audit_entries(), checkpoints)
-                faults += found
-        if json:
-            print_json({"entries": number, "faults": faults})
-        elif not faults:
-            click.echo(f"The chain of {counted(number, 'entry', 'entries')} is unbroken")
-        for fault in () if json else faults:
-            click.echo(fault)
-        if faults:
-            raise fail(f"the audit log has {counted(len(faults), 'fault')}")
-
-    run(work)
+    faults, checkpoints, number = list[str](), list[dict[str, Any]](), 0
+    for file in files:
+        *entries, checkpoint = _read(file)
+        check(checkpoint, CHECKPOINT, key or trusted_key(context.obj))
+        checkpoints.append(checkpoint)
+        if entries:
+            number, found = await verify(_each(entries), [checkpoint])
+            faults += [f"{file}: {fault}" for fault in found]
+    if not only_files:
+        async with opened(context) as memory:
+            number, found = await verify(memory.audit_entries(), checkpoints)
+            faults += found
+    if json:
+        print_json({"entries": number, "faults": faults})
+    elif not faults:
+        click.echo(f"The chain of {counted(number, 'entry', 'entries')} is unbroken")
+    for fault in () if json else faults:
+        click.echo(fault)
+    if faults:
+        raise fail(f"the audit log has {counted(len(faults), 'fault')}")
 
 
 @audit.subcommand("key")
-def key_(context: click.Context) -> None:
+async def key_(context: click.Context) -> None:
     """Print the public key by which others check what this installation signs."""
-
-    async def work() -> None:
-        click.echo(trusted_key(context.obj))
-
-    run(work)
+    click.echo(trusted_key(context.obj))
 
 
 def trusted_key(options: Options) -> str:

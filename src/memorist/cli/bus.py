@@ -3,23 +3,20 @@
 import contextlib
 import signal
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import click
 
 from memorist.cli.declaring import Option, command
 from memorist.cli.options import User
-from memorist.cli.running import Options, given, run
+from memorist.cli.running import Options, given
 from memorist.scope import DEFAULT_TENANT
-
-if TYPE_CHECKING:
-    from memorist.adapters.local2 import MemoryConfig
 
 __all__ = ["local2"]
 
 
 @command()
-def local2(
+async def local2(
     context: click.Context,
     config: Annotated[
         Path | None, Option(metavar="FILE", help="A memory.yaml; without it, its settings' defaults.")
@@ -36,6 +33,11 @@ def local2(
 
     What is given before the command goes before the file: --db, --embedder, and --tenant for the collection.
     """
+    import asyncio
+
+    from memorist.adapters.local2 import MemoryConfig, MemoryService, run_local
+    from memorist.bus import NatsBus
+
     options: Options = context.obj
     overrides = given(
         store=options.db,
@@ -43,30 +45,16 @@ def local2(
         collection=None if options.tenant == DEFAULT_TENANT else options.tenant,
         user=user,
     )
-    run(lambda: _serve(config, overrides, bus, dual_mode))
-
-
-def _settings(config: Path | None, overrides: dict[str, Any]) -> "MemoryConfig":
-    from memorist.adapters.local2 import MemoryConfig
-
-    return MemoryConfig.of(overrides) if config is None else MemoryConfig.load(config, **overrides)
-
-
-async def _serve(config: Path | None, overrides: dict[str, Any], url: str, dual_mode: bool) -> None:
-    import asyncio
-
-    from memorist.adapters.local2 import MemoryService, run_local
-    from memorist.bus import NatsBus
-
+    settings = MemoryConfig.of(overrides) if config is None else MemoryConfig.load(config, **overrides)
     stopped = asyncio.Event()
     for each in (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(NotImplementedError):  # on Windows, Ctrl-C interrupts
             asyncio.get_running_loop().add_signal_handler(each, stopped.set)
-    service = await asyncio.to_thread(MemoryService, _settings(config, overrides))
+    service = await asyncio.to_thread(MemoryService, settings)
     try:
-        async with NatsBus(url, name="memorist local2") as bus:
-            names = await run_local(service, bus, dual_mode=dual_mode)
-            click.echo(f"On {bus}: {', '.join(names)}. Ctrl-C stops them.")
+        async with NatsBus(bus, name="memorist local2") as connected:
+            names = await run_local(service, connected, dual_mode=dual_mode)
+            click.echo(f"On {connected}: {', '.join(names)}. Ctrl-C stops them.")
             await stopped.wait()
     finally:
         await asyncio.to_thread(service.close)

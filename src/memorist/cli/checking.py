@@ -12,7 +12,7 @@ import click
 from memorist.cli.declaring import command
 from memorist.cli.options import AsJson
 from memorist.cli.progress import spinner
-from memorist.cli.running import fail, opened, run
+from memorist.cli.running import fail, opened
 from memorist.cli.showing import Table, clean, counted, print_json, print_table, shown_url
 from memorist.errors import MemoristError
 from memorist.records import Kind
@@ -32,23 +32,19 @@ _TITLES = {"most": "who has most"}
 
 
 @command()
-def stats(context: click.Context, json: AsJson = False) -> None:
+async def stats(context: click.Context, json: AsJson = False) -> None:
     """Tell what is stored: how much, of what kind, whose, from when to when."""
-
-    async def work() -> None:
-        async with opened(context) as memory:
-            found = await _stats(memory)
-        if json:
-            print_json(found)
-            return
-        shown = Table("What", "How much")
-        for name, value in ((name, value) for name, value in found.items() if value not in (None, {})):
-            lines = [f"{key}: {each:,}" for key, each in value.items()] if isinstance(value, dict) else None
-            text = "\n".join(lines) if lines is not None else f"{value:,}" if isinstance(value, int) else str(value)
-            shown.add_row(_TITLES.get(name, name), clean(text or "none"))
-        print_table(shown)
-
-    run(work)
+    async with opened(context) as memory:
+        found = await _stats(memory)
+    if json:
+        print_json(found)
+        return
+    shown = Table("What", "How much")
+    for name, value in ((name, value) for name, value in found.items() if value not in (None, {})):
+        lines = [f"{key}: {each:,}" for key, each in value.items()] if isinstance(value, dict) else None
+        text = "\n".join(lines) if lines is not None else f"{value:,}" if isinstance(value, int) else str(value)
+        shown.add_row(_TITLES.get(name, name), clean(text or "none"))
+    print_table(shown)
 
 
 async def _stats(memory: "Memory") -> dict[str, Any]:
@@ -81,7 +77,7 @@ class Finding(NamedTuple):
 
 
 @command()
-def doctor(context: click.Context, json: AsJson = False) -> None:
+async def doctor(context: click.Context, json: AsJson = False) -> None:
     """Check the settings, the database, the embedder and the extras, and say how to mend what is broken.
 
     Exits with 1 where something is broken.
@@ -97,8 +93,8 @@ def doctor(context: click.Context, json: AsJson = False) -> None:
         if file is not None and not file.exists():
             checks.append(Finding("database", True, "not there yet; the first write makes it"))
         else:
-            checks += run(lambda: _store(context))
-        checks.append(run(lambda: _embedder(settings)))
+            checks += await _store(context)
+        checks.append(await _embedder(settings))
     checks.append(_extras())
     if json:
         print_json([check._asdict() for check in checks])

@@ -3,16 +3,21 @@
 Click alone is imported here: a library that reads annotations by itself takes longer to load than most commands work.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from enum import Enum
+from functools import wraps
+from inspect import iscoroutinefunction
 from pathlib import Path
 from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, TypeAlias, Union, Unpack, get_args, get_origin
 
 import click
 
+from memorist.cli.running import run
+
 __all__ = ["Argument", "Option", "command", "group"]
 
+Function: TypeAlias = Callable[..., None] | Callable[..., Awaitable[None]]
 _TYPES: dict[type, Any] = {str: str, int: int, float: float, bool: bool, Path: click.Path(path_type=Path)}
 _RANGES: dict[type, Any] = {int: click.IntRange, float: click.FloatRange}
 
@@ -123,15 +128,17 @@ class Command(click.Command):
         super().format_options(ctx, formatter)
 
 
-def command(name: str | None = None, **settings: Any) -> Callable[[Callable[..., None]], click.Command]:
-    """Return what makes a command of a function; its docstring is the help.
+def command(name: str | None = None, **settings: Any) -> Callable[[Function], click.Command]:
+    """Return what makes a command of a function, which is run to its end if it is asynchronous; see `running.run`.
+
+    The function's docstring is the help.
 
     Args:
         name: by default the function's.
         settings: any of `click.Command`.
     """
     return lambda function: Command(
-        name or function.__name__, callback=_passing(function), params=parameters(function), help=function.__doc__,
+        name or function.__name__, callback=_callback(function), params=parameters(function), help=function.__doc__,
         **settings,
     )  # fmt: skip
 
@@ -139,10 +146,10 @@ def command(name: str | None = None, **settings: Any) -> Callable[[Callable[...,
 class Group(click.Group):
     """A command of commands."""
 
-    def subcommand(self, name: str | None = None) -> Callable[[Callable[..., None]], click.Command]:
+    def subcommand(self, name: str | None = None) -> Callable[[Function], click.Command]:
         """Return what adds a command; see `command`."""
 
-        def add(function: Callable[..., None]) -> click.Command:
+        def add(function: Function) -> click.Command:
             made = command(name)(function)
             self.add_command(made)
             return made
@@ -155,13 +162,19 @@ def group(function: Callable[[], None]) -> Group:
     return Group(function.__name__, help=function.__doc__, no_args_is_help=True)
 
 
-def parameters(function: Callable[..., None]) -> list[click.Parameter]:
+def parameters(function: Function) -> list[click.Parameter]:
     """Return the parameters of a function for Click, without the first one if that takes the context."""
-    hints = function.__annotations__
-    names = [name for name, hint in hints.items() if hasattr(hint, "__metadata__")]
-    values = function.__defaults__ or ()
-    defaults = dict(zip(names[len(names) - len(values) :], values, strict=True))
-    return [_parameter(name, hints[name], **{"default": defaults[name]} if name in defaults else {}) for name in names]
+    hints = {name: hint for name, hint in function.__annotations__.items() if hasattr(hint, "__metadata__")}
+    names, values = list(hints), getattr(function, "__defaults__", None) or ()
+    defaults = {name: {"default": value} for name, value in zip(names[len(names) - len(values) :], values, strict=True)}
+    made = [_parameter(name, hint, **defaults.get(name, {})) for name, hint in hints.items()]
+    return made + [_parameter(name, hint, default=None) for name, hint in _spread(function).items()]
+
+
+def _spread(function: Function) -> dict[str, Any]:
+    """Return the hints of the options that a function takes as ``**options: Unpack[Options]``, of those given."""
+    spread = (hint for hint in function.__annotations__.values() if getattr(hint, "__origin__", None) is Unpack)
+    return {name: each for hint in spread for name, each in hint.__args__[0].__annotations__.items()}
 
 
 def _parameter(name: str, hint: Any, **default: Any) -> click.Parameter:
@@ -175,5 +188,15 @@ def _parameter(name: str, hint: Any, **default: Any) -> click.Parameter:
     return made
 
 
-def _passing(function: Callable[..., None]) -> Callable[..., None]:
-    return click.pass_context(function) if click.Context in function.__annotations__.values() else function
+def _callback(function: Function) -> Function:
+    spread = _spread(function)
+
+    @wraps(function)
+    def called(*args: Any, **kwargs: Any) -> None:
+        given = {name: value for name, value in kwargs.items() if name not in spread or value not in (None, ())}
+        if iscoroutinefunction(function):
+            run(lambda: function(*args, **given))
+        else:
+            function(*args, **given)
+
+    return click.pass_context(called) if click.Context in function.__annotations__.values() else called

@@ -9,7 +9,7 @@ import click
 from memorist.cli.declaring import Option, command
 from memorist.cli.options import AsJson, Everyone, User
 from memorist.cli.progress import records_bar
-from memorist.cli.running import EXIT_FAILED, opened, run
+from memorist.cli.running import EXIT_FAILED, opened
 from memorist.cli.showing import clean, print_json
 from memorist.errors import InvalidInputError
 
@@ -21,7 +21,7 @@ __all__ = ["digest"]
 
 
 @command()
-def digest(
+async def digest(
     context: click.Context,
     model: Annotated[
         str | None,
@@ -54,44 +54,39 @@ def digest(
     that are there. An interrupted run is gone on with by the next. Where the model cannot be reached nothing is
     lost, and the exit code is 1.
     """
+    from memorist.language import Digest, DigestReport, Prices, Prompts, open_chat_model
 
-    async def work() -> "DigestReport":
-        from memorist.language import Digest, DigestReport, Prices, Prompts, open_chat_model
-
-        if model is None or not model.strip():
-            raise InvalidInputError("name a chat model with --model or MEMORIST_CHAT_MODEL")
-        if everyone and user is not None:
-            raise InvalidInputError("--everyone and --user exclude each other")
-        priced = prompt_price or completion_price
-        chat: Any = open_chat_model(
-            model.strip(),
-            api_key=os.environ.get("MEMORIST_CHAT_KEY", "").strip() or None,
-            prices=Prices(prompt=prompt_price, completion=completion_price) if priced else None,
-            concurrency=concurrency,
-            timeout=timeout,
-        )
-        report = DigestReport()
-        try:
-            async with opened(context, user) as memory:
-                with records_bar("Digesting") as progress:
-                    for each in await _scopes(memory, everyone):
-                        raw = Digest(
-                            each,
-                            chat,
-                            prompts=Prompts(folder=prompts, language=language),
-                            batch=batch,
-                            concurrency=concurrency,
-                            again=again,
-                        )
-                        if report.problem is not None and report.problem.temporary:  # an outage concerns all users
-                            report += DigestReport(left=await raw.pending())
-                        else:
-                            report += await raw.run(progress)
-        finally:
-            await chat.close()
-        return report
-
-    report = run(work)
+    if model is None or not model.strip():
+        raise InvalidInputError("name a chat model with --model or MEMORIST_CHAT_MODEL")
+    if everyone and user is not None:
+        raise InvalidInputError("--everyone and --user exclude each other")
+    priced = prompt_price or completion_price
+    chat: Any = open_chat_model(
+        model.strip(),
+        api_key=os.environ.get("MEMORIST_CHAT_KEY", "").strip() or None,
+        prices=Prices(prompt=prompt_price, completion=completion_price) if priced else None,
+        concurrency=concurrency,
+        timeout=timeout,
+    )
+    report = DigestReport()
+    try:
+        async with opened(context, user) as memory:
+            with records_bar("Digesting") as progress:
+                for each in await _scopes(memory, everyone):
+                    raw = Digest(
+                        each,
+                        chat,
+                        prompts=Prompts(folder=prompts, language=language),
+                        batch=batch,
+                        concurrency=concurrency,
+                        again=again,
+                    )
+                    if report.problem is not None and report.problem.temporary:  # an outage concerns all users
+                        report += DigestReport(left=await raw.pending())
+                    else:
+                        report += await raw.run(progress)
+    finally:
+        await chat.close()
     print_json(_plain(report)) if json else _print(report)
     if report.left:
         raise click.exceptions.Exit(EXIT_FAILED)

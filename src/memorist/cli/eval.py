@@ -8,7 +8,7 @@ import click
 
 from memorist.cli.declaring import Argument, Option, command
 from memorist.cli.options import AsJson, User
-from memorist.cli.running import opened, run
+from memorist.cli.running import opened
 from memorist.cli.showing import clean, counted, print_json
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ __all__ = ["eval_"]
 
 
 @command("eval")
-def eval_(
+async def eval_(
     context: click.Context,
     cases: Annotated[Path, Argument(metavar="FILE", help='Lines of {"question": …, "find": [ids or texts]}.')],
     user: User = None,
@@ -29,20 +29,15 @@ def eval_(
 
     The run is kept beside the file, as FILE.last.json.
     """
+    from memorist.files.cases import evaluate as ask
+    from memorist.files.cases import read_cases, report_of
+
     kept = cases.with_name(f"{cases.name}.last.json")
-
-    async def work() -> tuple["Report", "Report | None"]:
-        from memorist.files.cases import evaluate as ask
-        from memorist.files.cases import read_cases, report_of
-
-        asked = read_cases(cases.read_bytes())
-        before = report_of(kept.read_bytes()) if kept.exists() else None
-        async with opened(context, user) as memory:
-            report = await ask(memory, asked, tokens=tokens)
-        kept.write_text(jsons.dumps(report.to_dict(), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-        return report, before
-
-    report, before = run(work)
+    asked = read_cases(cases.read_bytes())
+    before = report_of(kept.read_bytes()) if kept.exists() else None
+    async with opened(context, user) as memory:
+        report = await ask(memory, asked, tokens=tokens)
+    kept.write_text(jsons.dumps(report.to_dict(), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     worse, better = report.changed(before) if before is not None else ([], [])
     if json:
         changed = {"worse": [two.question for _, two in worse], "better": [two.question for _, two in better]}

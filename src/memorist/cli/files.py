@@ -6,28 +6,24 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import click
 
 from memorist.cli.declaring import Argument, Option, command
 from memorist.cli.options import AsJson
 from memorist.cli.progress import bytes_bar, records_bar
-from memorist.cli.running import EXIT_BAD_LINES, opened, run
-from memorist.cli.showing import clean, counted, print_json
+from memorist.cli.running import EXIT_BAD_LINES, opened
+from memorist.cli.showing import clean, counted, print_bad, print_json
 from memorist.errors import path_taken
 
-if TYPE_CHECKING:
-    from memorist.lines import LoadReport
+__all__ = ["export", "load", "print_lines", "write_new"]
 
-__all__ = ["export", "load", "write_new"]
-
-_MOST_SHOWN = 20
 _REFRESH = 100
 
 
 @command()
-def load(
+async def load(
     context: click.Context,
     file: Annotated[str, Argument(metavar="PATH", help="The file; - reads the standard input.")],
     user: Annotated[
@@ -44,59 +40,46 @@ def load(
 
     What other programs export is read by `memorist import`.
     """
-
-    async def work() -> "LoadReport":
-        async with opened(context, user, new=True) as memory:
-            from memorist.files.chats import load_file
-
-            with bytes_bar(f"Loading {clean(file)}") as progress:
-                return await load_file(memory, file, progress=progress)
+    from memorist.files.chats import load_file
 
     begun = time.perf_counter()
-    report = run(work)
+    async with opened(context, user, new=True) as memory:
+        with bytes_bar(f"Loading {clean(file)}") as progress:
+            report = await load_file(memory, file, progress=progress)
     if json:
         bad = [{"number": each.number, "reason": each.reason} for each in report.bad]
         print_json({"added": report.added, "existing": report.existing, "bad": bad})
     else:
-        _say(report, time.perf_counter() - begun)
+        counts = f"{report.added:,} added, {report.existing:,} there already"
+        click.echo(f"{counts}, {counted(len(report.bad), 'bad line')} ({time.perf_counter() - begun:.1f} s)")
+        print_bad((f"line {each.number}: {each.reason}" for each in report.bad), len(report.bad))
     if report.bad:
         raise click.exceptions.Exit(EXIT_BAD_LINES)
 
 
-def _say(report: "LoadReport", seconds: float) -> None:
-    """Print the report of a load."""
-    bad = len(report.bad)
-    counts = f"{report.added:,} added, {report.existing:,} there already, {counted(bad, 'bad line')}"
-    click.echo(f"{counts} ({seconds:.1f} s)")
-    for each in report.bad[:_MOST_SHOWN]:
-        click.echo(f"line {each.number}: {clean(each.reason)}", err=True)
-    if bad > _MOST_SHOWN:
-        click.echo(f"… and {bad - _MOST_SHOWN:,} more", err=True)
-
-
 @command()
-def export(
+async def export(
     context: click.Context,
     file: Annotated[str, Argument(metavar="[FILE]", help="A new file; by default the standard output.")] = "-",
     user: Annotated[str | None, Option("--user", "-u", help="Whose; without it, of all users.")] = None,
 ) -> None:
     """Write every memory, superseded ones too, as lines of JSON that `memorist load` reads."""
+    async with opened(context, user) as memory:
+        lines = memory.export(everyone=user is None)
+        if file == "-":
+            return await print_lines(lines)
+        with records_bar(f"Writing {clean(file)}") as bar:
+            total = 0 if bar is None else await memory.count(everyone=user is None, superseded=True)
+            show = None if bar is None else lambda done: bar(done, total)
+            number = await write_new(Path(file).expanduser(), lines, show)
+    click.echo(f"{counted(number, 'record')} written to {file}")
 
-    async def work() -> None:
-        async with opened(context, user) as memory:
-            lines = memory.export(everyone=user is None)
-            if file == "-":
-                async for line in lines:
-                    sys.stdout.buffer.write(f"{line}\n".encode())
-                sys.stdout.buffer.flush()
-                return
-            with records_bar(f"Writing {clean(file)}") as bar:
-                total = 0 if bar is None else await memory.count(everyone=user is None, superseded=True)
-                show = None if bar is None else lambda done: bar(done, total)
-                number = await write_new(Path(file).expanduser(), lines, show)
-        click.echo(f"{counted(number, 'record')} written to {file}")
 
-    run(work)
+async def print_lines(lines: AsyncIterator[str]) -> None:
+    """Write the lines to the standard output, in UTF-8 whatever the terminal's encoding."""
+    async for line in lines:
+        sys.stdout.buffer.write(f"{line}\n".encode())
+    sys.stdout.buffer.flush()
 
 
 async def write_new(target: Path, lines: AsyncIterator[str], show: Callable[[int], None] | None = None) -> int:

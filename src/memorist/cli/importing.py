@@ -14,14 +14,13 @@ from memorist.cli.declaring import Argument, Option, command
 from memorist.cli.options import AsJson, User
 from memorist.cli.progress import records_bar, spinner
 from memorist.cli.running import EXIT_BAD_LINES, confirm, opened, run
-from memorist.cli.showing import clean, counted, print_json
+from memorist.cli.showing import clean, counted, print_bad, print_json
 
 if TYPE_CHECKING:
     from memorist.imports import ImportReport, Options, Source, Survey
 
 __all__ = ["import_"]
 
-_MOST_SHOWN = 20
 _MOST_SPEAKERS = 8
 
 Column = Annotated[str | None, Option(metavar="COLUMN", help="A table's column.")]
@@ -171,11 +170,7 @@ def _plain(found: "Survey") -> Mapping[str, Any]:
 
 def _say(report: "ImportReport", seconds: float) -> None:
     """Print what came of an import."""
-    bad = report.failed
     revised = f"{report.revised:,} revised, " if report.revised else ""
-    counts = f"{report.added:,} added, {revised}{report.existing:,} there already, {counted(bad, 'bad part')}"
+    counts = f"{report.added:,} added, {revised}{report.existing:,} there already, {counted(report.failed, 'bad part')}"
     click.echo(f"{counts} ({seconds:.1f} s)")
-    for each in report.bad[:_MOST_SHOWN]:
-        click.echo(clean(str(each)), err=True)
-    if bad > _MOST_SHOWN:
-        click.echo(f"… and {bad - _MOST_SHOWN:,} more", err=True)
+    print_bad(map(str, report.bad), report.failed)

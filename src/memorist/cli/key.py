@@ -8,7 +8,7 @@ from typing import Annotated
 import click
 
 from memorist.cli.declaring import Argument, Option, group
-from memorist.cli.running import check_exists, run
+from memorist.cli.running import check_exists
 from memorist.errors import InvalidInputError, StoreUnavailableError, path_taken
 
 __all__ = ["key"]
@@ -22,31 +22,27 @@ def key() -> None:
 
 
 @key.subcommand()
-def new(
+async def new(
     file: Annotated[Path | None, Argument(help="A new file for it, which only you can read.")] = None,
 ) -> None:
     """Make a random key: print it, or write it to a file. Keep a copy elsewhere: what it encrypts is lost with it."""
+    from memorist.stores.keys import new_key
 
-    async def work() -> None:
-        from memorist.stores.keys import new_key
-
-        if file is None:
-            click.echo(new_key())
-            return
-        try:
-            with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as target:
-                target.write(f"{new_key()}\n")
-        except FileExistsError as error:
-            raise path_taken(file) from error
-        except OSError as error:
-            raise StoreUnavailableError(f"the key's file cannot be made: {error}") from error
-        click.echo(f"Use it with: MEMORIST_KEY_FROM=file:{file.absolute()}")
-
-    run(work)
+    if file is None:
+        click.echo(new_key())
+        return
+    try:
+        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as target:
+            target.write(f"{new_key()}\n")
+    except FileExistsError as error:
+        raise path_taken(file) from error
+    except OSError as error:
+        raise StoreUnavailableError(f"the key's file cannot be made: {error}") from error
+    click.echo(f"Use it with: MEMORIST_KEY_FROM=file:{file.absolute()}")
 
 
 @key.subcommand()
-def rotate(
+async def rotate(
     context: click.Context,
     to: Annotated[
         str,
@@ -60,21 +56,17 @@ def rotate(
 
     MEMORIST_KEY_FROM says where the present key is kept. No other process may have the file open.
     """
+    from memorist.stores import file_of
+    from memorist.stores.keys import read_key
+    from memorist.stores.sqlite.encryption import rotate
 
-    async def work() -> None:
-        from memorist.stores import file_of
-        from memorist.stores.keys import read_key
-        from memorist.stores.sqlite.encryption import rotate
-
-        settings = context.obj.settings()
-        path = file_of(settings.url)
-        if path is None:
-            raise InvalidInputError("only a SQLite file is encrypted by Memorist; name one with --db")
-        old = None if settings.key_from is None else read_key(settings.key_from)
-        new = None if to == _PLAIN else read_key(to)
-        check_exists(settings.url)
-        changed = await asyncio.to_thread(rotate, path, old, new, busy_timeout=settings.busy_timeout)
-        done = "is not encrypted" if new is None else f"has the key from {new.origin}"
-        click.echo(f"{path} {done}{'' if changed else ' already'}. Backups keep the key that they were made with.")
-
-    run(work)
+    settings = context.obj.settings()
+    path = file_of(settings.url)
+    if path is None:
+        raise InvalidInputError("only a SQLite file is encrypted by Memorist; name one with --db")
+    old = None if settings.key_from is None else read_key(settings.key_from)
+    new = None if to == _PLAIN else read_key(to)
+    check_exists(settings.url)
+    changed = await asyncio.to_thread(rotate, path, old, new, busy_timeout=settings.busy_timeout)
+    done = "is not encrypted" if new is None else f"has the key from {new.origin}"
+    click.echo(f"{path} {done}{'' if changed else ' already'}. Backups keep the key that they were made with.")

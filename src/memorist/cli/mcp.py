@@ -6,13 +6,13 @@ import click
 
 from memorist.cli.declaring import Option, command
 from memorist.cli.options import Tools
-from memorist.cli.running import Options, run
+from memorist.cli.running import Options
 
 __all__ = ["mcp"]
 
 
 @command()
-def mcp(
+async def mcp(
     context: click.Context,
     user: Annotated[
         str | None,
@@ -53,34 +53,30 @@ def mcp(
         from memorist.files.projects import project_of
 
         user, agent = user or whose(), agent or project_of(project)
+    from memorist.errors import InvalidInputError
+    from memorist.memory import Memory
+    from memorist.serve.auth import Right
+    from memorist.serve.mcp import Access, Gate, serve_http, serve_stdio
 
-    async def work() -> None:
-        from memorist.errors import InvalidInputError
-        from memorist.memory import Memory
-        from memorist.serve.auth import Right
-        from memorist.serve.mcp import Access, Gate, serve_http, serve_stdio
-
-        if tools == "core" and session is not None:
-            raise InvalidInputError("--session goes with --tools all; the core tools work across sessions")
-        right = Right.READ if read_only else Right.WRITE
-        if not http:
-            scope = {"tenant": options.tenant, "user": user, "agent": agent, "session": session}
-            async with Memory.open(settings=options.settings(), **scope) as memory:  # type: ignore[arg-type]
-                await serve_stdio(Access(memory, right), tools=tools)
-            return
-        async with Memory.open(settings=options.settings()) as memory:
-            gate = Gate(
-                memory=memory,
-                tenant=options.tenant,
-                user=user,
-                agent=agent,
-                session=session,
-                right=right,
-                open=not require_token,
-            )
-            await serve_http(gate, tools=tools, host=host, port=port, hosts=allow_host, ready=_announce)
-
-    run(work)
+    if tools == "core" and session is not None:
+        raise InvalidInputError("--session goes with --tools all; the core tools work across sessions")
+    right = Right.READ if read_only else Right.WRITE
+    if not http:
+        scope = {"tenant": options.tenant, "user": user, "agent": agent, "session": session}
+        async with Memory.open(settings=options.settings(), **scope) as memory:  # type: ignore[arg-type]
+            await serve_stdio(Access(memory, right), tools=tools)
+        return
+    async with Memory.open(settings=options.settings()) as memory:
+        gate = Gate(
+            memory=memory,
+            tenant=options.tenant,
+            user=user,
+            agent=agent,
+            session=session,
+            right=right,
+            open=not require_token,
+        )
+        await serve_http(gate, tools=tools, host=host, port=port, hosts=allow_host, ready=_announce)
 
 
 def _announce(url: str) -> None:

@@ -1,7 +1,7 @@
 """Options that several commands share, and filters of reads."""
 
 import json
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, TypedDict
 
 import click
 
@@ -10,17 +10,15 @@ from memorist.kind import Kind
 from memorist.origins import Trust
 
 __all__ = [
-    "Agent",
     "AsJson",
     "AsOf",
     "Cue",
     "Everyone",
     "Expires",
     "Id",
-    "Kinds",
     "Limit",
     "Metadata",
-    "MinTrust",
+    "Narrowing",
     "OneKind",
     "Session",
     "Shared",
@@ -30,8 +28,6 @@ __all__ = [
     "Tools",
     "Until",
     "User",
-    "Verified",
-    "Where",
 ]
 
 
@@ -67,23 +63,31 @@ User: TypeAlias = Annotated[
 ]
 
 # What narrows.
-Agent: TypeAlias = Annotated[str | None, Option(help="Only what this agent stored.")]
 AsOf: TypeAlias = Annotated[str | None, Option(help="As of this time: the facts that held then.")]
 Everyone: TypeAlias = Annotated[bool, Option("--everyone", help="All users of the tenant.")]
-Kinds: TypeAlias = Annotated[tuple[Kind, ...], Option("--kind", "-k", help="Only this kind. May be repeated.")]
 OneKind: TypeAlias = Annotated[Kind, Option("--kind", "-k", help="What it is.")]
 Session: TypeAlias = Annotated[str | None, Option("--session", "-s", help="Only this conversation.")]
 Shared: TypeAlias = Annotated[bool, Option("--shared", help="Also what all users share.")]
 Since: TypeAlias = Annotated[str | None, Option(help="Only from this time on: 2024-05-01, 7d or '7 days ago'.")]
 Superseded: TypeAlias = Annotated[bool, Option("--superseded", help="Also those whose place another took.")]
 Until: TypeAlias = Annotated[str | None, Option(help="Only before this time, likewise.")]
-Verified: TypeAlias = Annotated[
-    bool | None, Option("--verified/--unverified", help="Only what someone has checked, or has not.")
-]
-MinTrust: TypeAlias = Annotated[
-    Trust | None, Option("--min-trust", help="Only what is trusted so far, by the rules of the settings.")
-]
-Where: TypeAlias = Annotated[
-    dict[str, Any] | None,
-    Option(parser=json_object, metavar="JSON", help='Only with such metadata: {"nights": {"$gte": 3}}.'),
-]
+
+
+class Narrowing(TypedDict, total=False):
+    """The options that narrow which records a verb is about: those of `memorist.requests.Narrowing` for people."""
+
+    kind: Annotated[tuple[Kind, ...], Option("--kind", "-k", help="Only this kind. May be repeated.")]
+    session: Session
+    agent: Annotated[str | None, Option(help="Only what this agent stored.")]
+    where: Annotated[
+        dict[str, Any] | None,
+        Option(parser=json_object, metavar="JSON", help='Only with such metadata: {"nights": {"$gte": 3}}.'),
+    ]
+    since: Since
+    until: Until
+    verified: Annotated[
+        bool | None, Option("--verified/--unverified", help="Only what someone has checked, or has not.")
+    ]
+    min_trust: Annotated[
+        Trust | None, Option("--min-trust", help="Only what is trusted so far, by the rules of the settings.")
+    ]

@@ -1,28 +1,11 @@
 """Commands that read: recall, recent, browse, get, count, history, why."""
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, Unpack
 
 import click
 
 from memorist.cli.declaring import Argument, Option, command
-from memorist.cli.options import (
-    Agent,
-    AsJson,
-    AsOf,
-    Everyone,
-    Id,
-    Kinds,
-    Limit,
-    MinTrust,
-    Session,
-    Shared,
-    Since,
-    Superseded,
-    Until,
-    User,
-    Verified,
-    Where,
-)
+from memorist.cli.options import AsJson, AsOf, Everyone, Id, Limit, Narrowing, Shared, Superseded, User
 from memorist.cli.running import given, opened, run, served, tell_of_others, text_or_stdin
 from memorist.cli.showing import (
     counted,
@@ -45,18 +28,12 @@ Order: TypeAlias = Literal["newest", "oldest", "key"]
 @command()
 def recall(
     context: click.Context,
-    question: Annotated[str, Argument(help="A question, or any text; - reads the standard input.")],
+    question: Annotated[
+        str, Argument(parser=text_or_stdin, help="A question, or any text; - reads the standard input.")
+    ],
     user: User = None,
     limit: Limit = 5,
-    kind: Kinds = (),
-    session: Session = None,
-    agent: Agent = None,
-    where: Where = None,
-    since: Since = None,
-    until: Until = None,
     as_of: AsOf = None,
-    verified: Verified = None,
-    min_trust: MinTrust = None,
     shared: Shared = False,
     min_score: Annotated[float, Option(min=0, max=1, help="Leave out what scores less.")] = 0.0,
     min_similarity: Annotated[float, Option(min=0, max=1, help="Leave out what is less similar.")] = 0.0,
@@ -64,12 +41,12 @@ def recall(
     now: Annotated[str | None, Option(help="When it is asked: what “last week” in it counts from.")] = None,
     explain: Annotated[bool, Option("--explain", help="Show what each part of the ranking gave.")] = False,
     json: AsJson = False,
+    **narrowing: Unpack[Narrowing],
 ) -> None:
     """Find the memories that matter to a question, by meaning and by words."""
     body = given(
-        query=text_or_stdin(question), limit=limit, kind=kind or None, session=session, agent=agent, where=where,
-        since=since, until=until, as_of=as_of, verified=verified, min_trust=min_trust, shared=shared,
-        min_score=min_score, min_similarity=min_similarity, mode=mode, now=now, explain=explain,
+        query=question, limit=limit, as_of=as_of, shared=shared, min_score=min_score, min_similarity=min_similarity,
+        mode=mode, now=now, explain=explain, **narrowing,
     )  # fmt: skip
     found = _answered(context, "recall", user, body, filled="hits")
     print_hits(found["hits"], as_json=json, explain=explain, whose=shared)
@@ -78,29 +55,18 @@ def recall(
 @command()
 def context(
     context: click.Context,
-    question: Annotated[str, Argument(help="A question or a task; - reads the standard input.")],
+    question: Annotated[str, Argument(parser=text_or_stdin, help="A question or a task; - reads the standard input.")],
     user: User = None,
     tokens: Annotated[int, Option(min=32, help="The most that the text may take.")] = 600,
     known: Annotated[tuple[str, ...], Option(help="An id or a text to leave out, known already; several times.")] = (),
-    kind: Kinds = (),
-    session: Session = None,
-    agent: Agent = None,
-    where: Where = None,
-    since: Since = None,
-    until: Until = None,
     as_of: AsOf = None,
-    verified: Verified = None,
-    min_trust: MinTrust = None,
     shared: Shared = False,
     explain: Annotated[bool, Option("--explain", help="Show which memories it tells, and why.")] = False,
     json: AsJson = False,
+    **narrowing: Unpack[Narrowing],
 ) -> None:
     """Print what an agent would be told for a question, within a budget of tokens."""
-    body = given(
-        query=text_or_stdin(question), tokens=tokens, known=known or None, kind=kind or None, session=session,
-        agent=agent, where=where, since=since, until=until, as_of=as_of, verified=verified, min_trust=min_trust,
-        shared=shared,
-    )  # fmt: skip
+    body = given(query=question, tokens=tokens, known=known or None, as_of=as_of, shared=shared, **narrowing)
     print_context(_answered(context, "context", user, body, filled="items"), as_json=json, explain=explain)
 
 
@@ -124,160 +90,98 @@ def _answered(context: click.Context, verb: str, user: str | None, body: dict[st
 
 
 @command()
-def recent(
+async def recent(
     context: click.Context,
     user: User = None,
     limit: Limit = 10,
-    kind: Kinds = (),
-    session: Session = None,
-    agent: Agent = None,
-    where: Where = None,
-    since: Since = None,
-    until: Until = None,
     shared: Shared = False,
     json: AsJson = False,
+    **narrowing: Unpack[Narrowing],
 ) -> None:
     """Show the newest memories, newest first."""
-
-    async def work() -> None:
-        options = given(kind=kind or None, session=session, agent=agent, where=where, since=since, until=until)
-        async with opened(context, user) as memory:
-            records = await memory.recent(limit, shared=shared, **options)
-            if not records:
-                await tell_of_others(memory)
-        if json:
-            print_json([record.to_dict() for record in records])
-        else:
-            print_records([record.to_dict() for record in records], whose=shared)
-
-    run(work)
+    async with opened(context, user) as memory:
+        records = await memory.recent(limit, shared=shared, **narrowing)
+        if not records:
+            await tell_of_others(memory)
+    plain = [record.to_dict() for record in records]
+    print_json(plain) if json else print_records(plain, whose=shared)
 
 
 @command()
-def browse(
+async def browse(
     context: click.Context,
     user: User = None,
     limit: Annotated[int, Option("--limit", "-n", min=1, help="How many on a page.")] = 20,
     order: Annotated[Order, Option(help="What comes first.")] = "newest",
     cursor: Annotated[str | None, Option(help="Where the page before ended, as it said.")] = None,
-    kind: Kinds = (),
-    session: Session = None,
-    agent: Agent = None,
-    where: Where = None,
-    since: Since = None,
-    until: Until = None,
     as_of: AsOf = None,
-    verified: Verified = None,
-    min_trust: MinTrust = None,
     key_prefix: Annotated[str | None, Option(help="Only keys, such as topics' names, that begin so.")] = None,
     superseded: Superseded = False,
     shared: Shared = False,
     everyone: Everyone = False,
     json: AsJson = False,
+    **narrowing: Unpack[Narrowing],
 ) -> None:
     """Page through the memories that pass a filter."""
-
-    async def work() -> None:
-        options = given(
-            kind=kind or None, session=session, agent=agent, where=where, since=since, until=until, as_of=as_of,
-            verified=verified, min_trust=min_trust, key_prefix=key_prefix, cursor=cursor,
+    async with opened(context, user) as memory:
+        page = await memory.browse(
+            as_of=as_of, superseded=superseded, order=order, limit=limit, cursor=cursor, shared=shared,
+            everyone=everyone, key_prefix=key_prefix, **narrowing,
         )  # fmt: skip
-        async with opened(context, user) as memory:
-            page = await memory.browse(
-                order=order,
-                limit=limit,
-                superseded=superseded,
-                shared=shared,
-                everyone=everyone,
-                **options,
-            )
-            if not page.records:
-                await tell_of_others(memory)
-        if json:
-            print_json({"records": [record.to_dict() for record in page.records], "next": page.next})
-            return
-        print_records([record.to_dict() for record in page.records], whose=shared or everyone)
-        if page.next is not None:
-            click.echo(f"More: --cursor {page.next}")
-
-    run(work)
+        if not page.records:
+            await tell_of_others(memory)
+    plain = [record.to_dict() for record in page.records]
+    if json:
+        print_json({"records": plain, "next": page.next})
+        return
+    print_records(plain, whose=shared or everyone)
+    if page.next is not None:
+        click.echo(f"More: --cursor {page.next}")
 
 
 @command()
-def get(context: click.Context, id: Id, user: User = None, json: AsJson = False) -> None:
+async def get(context: click.Context, id: Id, user: User = None, json: AsJson = False) -> None:
     """Show one memory with all its fields."""
-
-    async def work() -> None:
-        async with opened(context, user) as memory:
-            record = await memory.get(id)
-        if record is None:
-            raise NotFoundError(f"there is no record {id!r} {_whose(user)}")
-        print_json(record.to_dict()) if json else print_record(record.to_dict())
-
-    run(work)
+    async with opened(context, user) as memory:
+        record = await memory.get(id)
+    if record is None:
+        raise NotFoundError(f"there is no record {id!r} {_whose(user)}")
+    print_json(record.to_dict()) if json else print_record(record.to_dict())
 
 
 @command()
-def count(
+async def count(
     context: click.Context,
     user: Annotated[str | None, Option("--user", "-u", help="Whose; without it, of all users.")] = None,
-    kind: Kinds = (),
-    session: Session = None,
-    agent: Agent = None,
-    where: Where = None,
-    since: Since = None,
-    until: Until = None,
     as_of: AsOf = None,
-    verified: Verified = None,
     superseded: Superseded = False,
     json: AsJson = False,
+    **narrowing: Unpack[Narrowing],
 ) -> None:
     """Tell how many memories there are."""
-
-    async def work() -> None:
-        options = given(
-            kind=kind or None,
-            session=session,
-            agent=agent,
-            where=where,
-            since=since,
-            until=until,
-            as_of=as_of,
-            verified=verified,
-        )
-        async with opened(context, user) as memory:
-            number = await memory.count(everyone=user is None, superseded=superseded, **options)
-        print_json(number) if json else click.echo(counted(number, "record"))
-
-    run(work)
+    async with opened(context, user) as memory:
+        number = await memory.count(everyone=user is None, as_of=as_of, superseded=superseded, **narrowing)
+    print_json(number) if json else click.echo(counted(number, "record"))
 
 
 @command()
-def history(context: click.Context, id: Id, user: User = None, json: AsJson = False) -> None:
+async def history(context: click.Context, id: Id, user: User = None, json: AsJson = False) -> None:
     """Show every change of a memory: what, when and by whom."""
-
-    async def work() -> None:
-        async with opened(context, user) as memory:
-            changes = await memory.history(id)
-        if not changes:
-            raise NotFoundError(f"there was never a record {id!r} {_whose(user)}")
-        print_changes([change.to_dict() for change in changes], as_json=json)
-
-    run(work)
+    async with opened(context, user) as memory:
+        changes = await memory.history(id)
+    if not changes:
+        raise NotFoundError(f"there was never a record {id!r} {_whose(user)}")
+    print_changes([change.to_dict() for change in changes], as_json=json)
 
 
 @command()
-def why(context: click.Context, id: Id, user: User = None, json: AsJson = False) -> None:
+async def why(context: click.Context, id: Id, user: User = None, json: AsJson = False) -> None:
     """Show where a memory comes from: what it was derived from, down to the first message."""
-
-    async def work() -> None:
-        async with opened(context, user) as memory:
-            found = await memory.why(id)
-        if not found.sources:
-            raise NotFoundError(f"there is no record {id!r} {_whose(user)}")
-        print_json(found.to_dict()) if json else print_provenance(found)
-
-    run(work)
+    async with opened(context, user) as memory:
+        found = await memory.why(id)
+    if not found.sources:
+        raise NotFoundError(f"there is no record {id!r} {_whose(user)}")
+    print_json(found.to_dict()) if json else print_provenance(found)
 
 
 def _whose(user: str | None) -> str:

@@ -8,7 +8,7 @@ import click
 from memorist.cli.audit import Key, caller_of, trusted_key
 from memorist.cli.declaring import Argument, Option, group
 from memorist.cli.options import AsJson
-from memorist.cli.running import fail, run
+from memorist.cli.running import fail
 from memorist.cli.showing import clean, counted, print_json
 from memorist.errors import FormatError
 from memorist.results import Receipt
@@ -22,7 +22,7 @@ def receipt() -> None:
 
 
 @receipt.subcommand()
-def verify(
+async def verify(
     context: click.Context,
     file: Annotated[str, Argument(help="What `memorist purge --receipt` wrote.")],
     user: Annotated[str | None, Option("--user", "-u", help="Whose receipt it should be.")] = None,
@@ -30,23 +30,19 @@ def verify(
     json: AsJson = False,
 ) -> None:
     """Check that a receipt is unchanged and signed with the right key, and tell what it says."""
+    from memorist.lines import read_object
+    from memorist.results import RECEIPT
+    from memorist.signing import check
 
-    async def work() -> None:
-        from memorist.lines import read_object
-        from memorist.results import RECEIPT
-        from memorist.signing import check
-
-        statement = read_object(Path(file).read_bytes())
-        check(statement, RECEIPT, key or trusted_key(context.obj))
-        found = Receipt(statement)
-        try:
-            if user is not None and not found.is_of(user):
-                raise fail(f"the receipt is unchanged, but it is not of {user!r}")
-            print_json(statement) if json else describe(found)
-        except (KeyError, TypeError, AttributeError) as error:
-            raise FormatError(f"the receipt was made by another version: {error!r}") from error
-
-    run(work)
+    statement = read_object(Path(file).read_bytes())
+    check(statement, RECEIPT, key or trusted_key(context.obj))
+    found = Receipt(statement)
+    try:
+        if user is not None and not found.is_of(user):
+            raise fail(f"the receipt is unchanged, but it is not of {user!r}")
+        print_json(statement) if json else describe(found)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise FormatError(f"the receipt was made by another version: {error!r}") from error
 
 
 def describe(found: Receipt) -> None:

@@ -7,7 +7,7 @@ import click
 
 from memorist.cli.declaring import Argument, group
 from memorist.cli.options import AsJson
-from memorist.cli.running import opened, run
+from memorist.cli.running import opened
 from memorist.cli.showing import counted, print_json
 from memorist.errors import InvalidInputError
 
@@ -25,57 +25,46 @@ def retention() -> None:
 
 
 @retention.subcommand("set")
-def set_(context: click.Context, rules: Rules = ()) -> None:
+async def set_(context: click.Context, rules: Rules = ()) -> None:
     """Set the tenant's rules, in place of those before; without any, everything is kept."""
-
-    async def work() -> None:
-        async with opened(context) as memory:
-            found = await memory.retain([_rule(text) for text in rules])
-        click.echo(f"{counted(len(found), 'rule')} set")
-
-    run(work)
+    async with opened(context) as memory:
+        found = await memory.retain([_rule(text) for text in rules])
+    click.echo(f"{counted(len(found), 'rule')} set")
 
 
 @retention.subcommand()
-def show(context: click.Context, json: AsJson = False) -> None:
+async def show(context: click.Context, json: AsJson = False) -> None:
     """Show the rules, and how many records are too old by them now."""
-    _report(context, (), json)
+    await _report(context, (), json)
 
 
 @retention.subcommand("dry-run")
-def dry_run(context: click.Context, rules: Rules = (), json: AsJson = False) -> None:
+async def dry_run(context: click.Context, rules: Rules = (), json: AsJson = False) -> None:
     """Show how many records rules would delete, without setting them; by default the ones that are set."""
-    _report(context, rules, json)
+    await _report(context, rules, json)
 
 
-def _report(context: click.Context, rules: tuple[str, ...], json: bool) -> None:
-    async def work() -> None:
-        async with opened(context) as memory:
-            report = await memory.retention([_rule(text) for text in rules] or None)
-        if json:
-            print_json(report.to_dict())
-            return
-        for rule in report.rules:
-            others = {name: value for name, value in rule.to_dict().items() if name != "keep"}
-            click.echo(f"keep {rule.keep}: {', '.join(f'{name} {value}' for name, value in others.items()) or 'all'}")
-        if not report.rules:
-            click.echo("There are no rules; everything is kept.")
-        for kind, count in report.due.items():
-            click.echo(f"too old: {counted(count, kind)}")
-
-    run(work)
+async def _report(context: click.Context, rules: tuple[str, ...], json: bool) -> None:
+    async with opened(context) as memory:
+        report = await memory.retention([_rule(text) for text in rules] or None)
+    if json:
+        print_json(report.to_dict())
+        return
+    for rule in report.rules:
+        others = {name: value for name, value in rule.to_dict().items() if name != "keep"}
+        click.echo(f"keep {rule.keep}: {', '.join(f'{name} {value}' for name, value in others.items()) or 'all'}")
+    if not report.rules:
+        click.echo("There are no rules; everything is kept.")
+    for kind, count in report.due.items():
+        click.echo(f"too old: {counted(count, kind)}")
 
 
 @retention.subcommand()
-def apply(context: click.Context, json: AsJson = False) -> None:
+async def apply(context: click.Context, json: AsJson = False) -> None:
     """Delete at once what is too old, and what has expired."""
-
-    async def work() -> None:
-        async with opened(context) as memory:
-            gone = await memory.sweep()
-        print_json({"swept": gone}) if json else click.echo(f"Deleted {counted(gone, 'record')}")
-
-    run(work)
+    async with opened(context) as memory:
+        gone = await memory.sweep()
+    print_json({"swept": gone}) if json else click.echo(f"Deleted {counted(gone, 'record')}")
 
 
 def _rule(text: str) -> dict[str, Any]:

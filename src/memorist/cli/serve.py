@@ -12,7 +12,7 @@ import click
 
 from memorist.cli.declaring import Option, command
 from memorist.cli.options import Tools
-from memorist.cli.running import Options, run
+from memorist.cli.running import Options
 from memorist.cli.servers import announced
 from memorist.cli.showing import shown_url
 from memorist.errors import InvalidInputError, MissingExtraError
@@ -28,7 +28,7 @@ __all__ = ["serve"]
 
 
 @command()
-def serve(
+async def serve(
     context: click.Context,
     host: Annotated[str, Option(envvar="MEMORIST_HOST", help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, Option(envvar="MEMORIST_PORT", min=0, max=65535, help="0 takes a free one.")] = 8765,
@@ -81,73 +81,67 @@ def serve(
 ) -> None:
     """Serve REST, the web console and, where the extra mcp is installed, MCP. Other machines need a token: see
     `memorist token`."""
+    from memorist.memory import Memory
+    from memorist.serve.app import Limits, create_app
+    from memorist.serve.auth import Tokens
+    from memorist.serve.limits import MIB
+    from memorist.serve.observability import LogFormat, Observer, start_logging
+    from memorist.serve.quotas import Quotas, parse_limits
+    from memorist.serve.running import bind, check_open, url_of
+    from memorist.serve.running import serve as answer
+    from memorist.serve.workers import READY, end_with_parent, supervise
 
-    async def work() -> None:
-        from memorist.memory import Memory
-        from memorist.serve.app import Limits, create_app
-        from memorist.serve.auth import Tokens
-        from memorist.serve.limits import MIB
-        from memorist.serve.observability import LogFormat, Observer, start_logging
-        from memorist.serve.quotas import Quotas, parse_limits
-        from memorist.serve.running import bind, check_open, url_of
-        from memorist.serve.running import serve as answer
-        from memorist.serve.workers import READY, end_with_parent, supervise
-
-        options: Options = context.obj
-        if log_format not in (None, "text", "json"):
-            raise InvalidInputError(f"--log-format is text or json, not {log_format!r}")
-        start_logging(cast(LogFormat | None, log_format))
-        settings = options.settings().with_given(keep_traces=keep_traces)
-        url, quotas = settings.url, Quotas(parse_limits(limit))
-        alone = workers == 1 or inherited is not None
-        if not alone and url == ":memory:":
-            raise InvalidInputError("several workers cannot share a memory in one process; name a file with --db")
-        async with AsyncExitStack() as stack:
-            memory = await stack.enter_async_context(Memory.open(settings=settings))
-            open_here = check_open(host, tokens=bool(await Tokens(memory).list())) and not require_token
-            listening = stack.enter_context(bind(host, port) if inherited is None else socket(fileno=inherited))
-            served = url_of(host, listening)
-            if inherited is None and open_here:
-                stack.enter_context(announced(served, url, default=_is_default(options)))
-            if not alone:
-                await memory.close()
-                command = [sys.executable, "-m", "memorist", *sys.argv[1:], "--socket"]
-                await supervise(command, listening, workers, lambda: _tell(served, mcp=False))
-            else:
-                limits = Limits(
-                    concurrency=concurrency, body_bytes=body_mib * MIB, load_bytes=load_mib * MIB, seconds=timeout
-                )
-                observer = Observer(names=log_names)
-                routes = await stack.enter_async_context(
-                    _mcp(memory, observer, quotas, tools=tools, open_here=open_here)
-                )
-                told = {
-                    "Store": shown_url(url),
-                    "Embedder": shown_url(str(settings.embedder or "the one that comes with it")),
-                    "Traces are kept for": f"{settings.keep_traces:g} seconds",
-                    "Most requests at once": f"{concurrency:,}",
-                    "Largest body": f"{body_mib:,} MiB",
-                    "Largest import": f"{load_mib:,} MiB",
-                    "Longest time": f"{timeout:g} seconds",
-                }
-                app = create_app(
-                    memory,
-                    open=open_here,
-                    limits=limits,
-                    observer=observer,
-                    quotas=quotas,
-                    more=routes,
-                    settings=told,
-                    console=inherited is None,
-                )
-                if inherited is not None:
-                    end_with_parent()
-                tell = partial(_tell, served, mcp=bool(routes)) if inherited is None else partial(click.echo, READY)
-                await answer(app, listening, proxies=trust_proxy, answering=tell)
-        if inherited is None:
-            click.echo("Ended; everything acknowledged is stored")
-
-    run(work)
+    options: Options = context.obj
+    if log_format not in (None, "text", "json"):
+        raise InvalidInputError(f"--log-format is text or json, not {log_format!r}")
+    start_logging(cast(LogFormat | None, log_format))
+    settings = options.settings().with_given(keep_traces=keep_traces)
+    url, quotas = settings.url, Quotas(parse_limits(limit))
+    alone = workers == 1 or inherited is not None
+    if not alone and url == ":memory:":
+        raise InvalidInputError("several workers cannot share a memory in one process; name a file with --db")
+    async with AsyncExitStack() as stack:
+        memory = await stack.enter_async_context(Memory.open(settings=settings))
+        open_here = check_open(host, tokens=bool(await Tokens(memory).list())) and not require_token
+        listening = stack.enter_context(bind(host, port) if inherited is None else socket(fileno=inherited))
+        served = url_of(host, listening)
+        if inherited is None and open_here:
+            stack.enter_context(announced(served, url, default=_is_default(options)))
+        if not alone:
+            await memory.close()
+            command = [sys.executable, "-m", "memorist", *sys.argv[1:], "--socket"]
+            await supervise(command, listening, workers, lambda: _tell(served, mcp=False))
+        else:
+            limits = Limits(
+                concurrency=concurrency, body_bytes=body_mib * MIB, load_bytes=load_mib * MIB, seconds=timeout
+            )
+            observer = Observer(names=log_names)
+            routes = await stack.enter_async_context(_mcp(memory, observer, quotas, tools=tools, open_here=open_here))
+            told = {
+                "Store": shown_url(url),
+                "Embedder": shown_url(str(settings.embedder or "the one that comes with it")),
+                "Traces are kept for": f"{settings.keep_traces:g} seconds",
+                "Most requests at once": f"{concurrency:,}",
+                "Largest body": f"{body_mib:,} MiB",
+                "Largest import": f"{load_mib:,} MiB",
+                "Longest time": f"{timeout:g} seconds",
+            }
+            app = create_app(
+                memory,
+                open=open_here,
+                limits=limits,
+                observer=observer,
+                quotas=quotas,
+                more=routes,
+                settings=told,
+                console=inherited is None,
+            )
+            if inherited is not None:
+                end_with_parent()
+            tell = partial(_tell, served, mcp=bool(routes)) if inherited is None else partial(click.echo, READY)
+            await answer(app, listening, proxies=trust_proxy, answering=tell)
+    if inherited is None:
+        click.echo("Ended; everything acknowledged is stored")
 
 
 def _tell(url: str, *, mcp: bool) -> None:

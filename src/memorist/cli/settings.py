@@ -9,7 +9,7 @@ import click
 
 from memorist.cli.declaring import command
 from memorist.cli.options import AsJson
-from memorist.cli.running import Options, run
+from memorist.cli.running import Options
 from memorist.cli.showing import Table, clean, print_json, print_table, shown_url
 from memorist.errors import InvalidInputError
 
@@ -56,22 +56,18 @@ def _variables(command: Any) -> Iterator[tuple[str, Any]]:
 
 
 @command()
-def config(context: click.Context, json: AsJson = False) -> None:
+async def config(context: click.Context, json: AsJson = False) -> None:
     """Show every setting, and whether a flag, the environment, the file or the default says so."""
-
-    async def work() -> None:
-        options: Options = context.obj
-        rows = [{"setting": name, "value": value, "from": source} for name, value, source in _layers(context, options)]
-        if json:
-            print_json(rows)
-            return
-        shown = Table("Setting", "From", "Value")
-        for row in rows:
-            shown.add_row(row["setting"], row["from"], clean("" if row["value"] is None else str(row["value"])))
-        print_table(shown)
-        click.echo(f"File: {options.file}" + ("" if options.file.is_file() else " (not there)"))
-
-    run(work)
+    options: Options = context.obj
+    rows = [{"setting": name, "value": value, "from": source} for name, value, source in _layers(context, options)]
+    if json:
+        print_json(rows)
+        return
+    shown = Table("Setting", "From", "Value")
+    for row in rows:
+        shown.add_row(row["setting"], row["from"], clean("" if row["value"] is None else str(row["value"])))
+    print_table(shown)
+    click.echo(f"File: {options.file}" + ("" if options.file.is_file() else " (not there)"))
 
 
 def _layers(context: click.Context, options: Options) -> Iterator[tuple[str, Any, str]]:

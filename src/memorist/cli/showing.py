@@ -5,7 +5,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
@@ -20,6 +20,7 @@ __all__ = [
     "clean",
     "console",
     "counted",
+    "print_bad",
     "print_changes",
     "print_context",
     "print_hits",
@@ -34,6 +35,7 @@ __all__ = [
 Cell: TypeAlias = str | list[tuple[str, str]]
 """A text, or parts of one, each with its style."""
 _LONGEST = 600
+_MOST_BAD = 20
 _UNFRAMED_WIDTH = 10_000
 _PASSWORD = re.compile(r"(://[^/?#@:]*:).*(?=@)|([?&]\w*(?:password|key)=)[^&#]*")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -109,6 +111,14 @@ def _text(cell: Cell) -> str:
 def print_json(value: Any) -> None:
     """Print a value as JSON."""
     click.echo(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def print_bad(told: Iterable[str], total: int) -> None:
+    """Print on stderr what could not be read, the first of many."""
+    for text in islice(told, _MOST_BAD):
+        click.echo(clean(text), err=True)
+    if total > _MOST_BAD:
+        click.echo(f"… and {total - _MOST_BAD:,} more", err=True)
 
 
 def print_hits(hits: Sequence[Mapping[str, Any]], *, as_json: bool, explain: bool, whose: bool) -> None:

@@ -6,7 +6,7 @@ import click
 
 from memorist.cli.declaring import Argument, Option, group
 from memorist.cli.options import AsJson
-from memorist.cli.running import Options, check_exists, run
+from memorist.cli.running import Options, check_exists
 from memorist.cli.showing import Table, clean, print_json, print_table
 
 __all__ = ["token"]
@@ -18,7 +18,7 @@ def token() -> None:
 
 
 @token.subcommand()
-def create(
+async def create(
     context: click.Context,
     name: Annotated[str, Argument(help="A name for it, to revoke it by.")],
     user: Annotated[
@@ -39,74 +39,62 @@ def create(
     json: AsJson = False,
 ) -> None:
     """Make a token and print it, this once. It is of the tenant that `--tenant` before the command names."""
+    from memorist.memory import Memory
+    from memorist.serve.auth import Tokens
+    from memorist.serve.quotas import parse_limits
 
-    async def work() -> None:
-        from memorist.memory import Memory
-        from memorist.serve.auth import Tokens
-        from memorist.serve.quotas import parse_limits
-
-        options: Options = context.obj
-        tenant = None if all_tenants else options.tenant
-        async with Memory.open(settings=options.settings()) as memory:
-            secret, token = await Tokens(memory).create(
-                name, tenant=tenant, user=user, right=right, expires_at=expires, limits=parse_limits(limits)
-            )
-        if json:
-            print_json({"token": secret, **token.to_dict()})
-            return
-        click.echo(secret)
-        click.echo("This is shown once; only its hash is kept.", err=True)
-
-    run(work)
+    options: Options = context.obj
+    tenant = None if all_tenants else options.tenant
+    async with Memory.open(settings=options.settings()) as memory:
+        secret, token = await Tokens(memory).create(
+            name, tenant=tenant, user=user, right=right, expires_at=expires, limits=parse_limits(limits)
+        )
+    if json:
+        print_json({"token": secret, **token.to_dict()})
+        return
+    click.echo(secret)
+    click.echo("This is shown once; only its hash is kept.", err=True)
 
 
 @token.subcommand("list")
-def list_(context: click.Context, json: AsJson = False) -> None:
+async def list_(context: click.Context, json: AsJson = False) -> None:
     """Show the tokens of this database, without what is secret."""
+    from memorist.memory import Memory
+    from memorist.serve.auth import Tokens
 
-    async def work() -> None:
-        from memorist.memory import Memory
-        from memorist.serve.auth import Tokens
-
-        settings = context.obj.settings()
-        check_exists(settings.url)
-        async with Memory.open(settings=settings) as memory:
-            tokens, now = await Tokens(memory).list(), memory.clock()
-        if json:
-            print_json([token.to_dict() for token in tokens])
-            return
-        if not tokens:
-            click.echo("No tokens here.")
-            return
-        shown = Table("Name", "Right", "Tenant", "User", "Limits", "Expires")
-        for token in tokens:
-            grant = token.grant
-            until = "never" if token.expires_at is None else f"{token.expires_at:%Y-%m-%d %H:%M}"
-            shown.add_row(
-                clean(grant.name),
-                str(grant.right),
-                clean(grant.tenant or "all tenants"),
-                clean(grant.user or "all users"),
-                ", ".join(f"{what} {limit}" for what, limit in grant.limits.items()) or "none",
-                f"{until} (expired)" if token.expired(now) else until,
-            )
-        print_table(shown)
-
-    run(work)
+    settings = context.obj.settings()
+    check_exists(settings.url)
+    async with Memory.open(settings=settings) as memory:
+        tokens, now = await Tokens(memory).list(), memory.clock()
+    if json:
+        print_json([token.to_dict() for token in tokens])
+        return
+    if not tokens:
+        click.echo("No tokens here.")
+        return
+    shown = Table("Name", "Right", "Tenant", "User", "Limits", "Expires")
+    for token in tokens:
+        grant = token.grant
+        until = "never" if token.expires_at is None else f"{token.expires_at:%Y-%m-%d %H:%M}"
+        shown.add_row(
+            clean(grant.name),
+            str(grant.right),
+            clean(grant.tenant or "all tenants"),
+            clean(grant.user or "all users"),
+            ", ".join(f"{what} {limit}" for what, limit in grant.limits.items()) or "none",
+            f"{until} (expired)" if token.expired(now) else until,
+        )
+    print_table(shown)
 
 
 @token.subcommand()
-def revoke(context: click.Context, name: Annotated[str, Argument(help="The token's name, or its id.")]) -> None:
+async def revoke(context: click.Context, name: Annotated[str, Argument(help="The token's name, or its id.")]) -> None:
     """Make a token worthless, at once."""
+    from memorist.memory import Memory
+    from memorist.serve.auth import Tokens
 
-    async def work() -> None:
-        from memorist.memory import Memory
-        from memorist.serve.auth import Tokens
-
-        settings = context.obj.settings()
-        check_exists(settings.url)
-        async with Memory.open(settings=settings) as memory:
-            token = await Tokens(memory).revoke(name)
-        click.echo(f"Revoked {token.grant.name}")
-
-    run(work)
+    settings = context.obj.settings()
+    check_exists(settings.url)
+    async with Memory.open(settings=settings) as memory:
+        token = await Tokens(memory).revoke(name)
+    click.echo(f"Revoked {token.grant.name}")

@@ -6,7 +6,7 @@ import click
 
 from memorist.cli.declaring import Argument, group
 from memorist.cli.options import AsJson, User
-from memorist.cli.running import opened, run, tell_of_others, text_or_stdin
+from memorist.cli.running import opened, tell_of_others, text_or_stdin
 from memorist.cli.showing import Table, clean, print_json, print_table
 from memorist.errors import NotFoundError
 
@@ -21,71 +21,54 @@ def topics() -> None:
 
 
 @topics.subcommand("list")
-def list_(
+async def list_(
     context: click.Context,
     prefix: Annotated[str, Argument(help="Only names that begin so.")] = "",
     user: User = None,
     json: AsJson = False,
 ) -> None:
     """Show topics and their values, by name."""
-
-    async def work() -> None:
-        async with opened(context, user) as memory:
-            found = await memory.topics.list(prefix)
-            if not found:
-                await tell_of_others(memory)
-        if json:
-            print_json(found)
-            return
-        shown = Table("Topic", "Value")
-        for name, value in found.items():
-            shown.add_row(clean(name), clean(value))
-        print_table(shown) if found else click.echo("No topics here.")
-
-    run(work)
+    async with opened(context, user) as memory:
+        found = await memory.topics.list(prefix)
+        if not found:
+            await tell_of_others(memory)
+    if json:
+        print_json(found)
+        return
+    shown = Table("Topic", "Value")
+    for name, value in found.items():
+        shown.add_row(clean(name), clean(value))
+    print_table(shown) if found else click.echo("No topics here.")
 
 
 @topics.subcommand()
-def get(context: click.Context, topic: Topic, user: User = None, json: AsJson = False) -> None:
+async def get(context: click.Context, topic: Topic, user: User = None, json: AsJson = False) -> None:
     """Print the value of a topic."""
-
-    async def work() -> None:
-        async with opened(context, user) as memory:
-            record = await memory.topics.record(topic)
-        if record is None:
-            raise NotFoundError(f"there is no topic {topic!r} here")
-        print_json(record.to_dict()) if json else click.echo(record.content)
-
-    run(work)
+    async with opened(context, user) as memory:
+        record = await memory.topics.record(topic)
+    if record is None:
+        raise NotFoundError(f"there is no topic {topic!r} here")
+    print_json(record.to_dict()) if json else click.echo(record.content)
 
 
 @topics.subcommand("set")
-def set_(
+async def set_(
     context: click.Context,
     topic: Topic,
-    value: Annotated[str, Argument(help="Its value; - reads the standard input.")],
+    value: Annotated[str, Argument(parser=text_or_stdin, help="Its value; - reads the standard input.")],
     user: User = None,
     json: AsJson = False,
 ) -> None:
     """Give a topic its value; the old one stays in its history."""
-    text = text_or_stdin(value)
-
-    async def work() -> None:
-        async with opened(context, user, new=True) as memory:
-            record = await memory.topics.set(topic, text)
-        print_json(record.to_dict()) if json else click.echo(f"Set, as {record.id}")
-
-    run(work)
+    async with opened(context, user, new=True) as memory:
+        record = await memory.topics.set(topic, value)
+    print_json(record.to_dict()) if json else click.echo(f"Set, as {record.id}")
 
 
 @topics.subcommand()
-def delete(context: click.Context, topic: Topic, user: User = None) -> None:
+async def delete(context: click.Context, topic: Topic, user: User = None) -> None:
     """Forget a topic."""
-
-    async def work() -> None:
-        async with opened(context, user) as memory:
-            if not await memory.topics.delete(topic):
-                raise NotFoundError(f"there is no topic {topic!r} here")
-        click.echo("Deleted")
-
-    run(work)
+    async with opened(context, user) as memory:
+        if not await memory.topics.delete(topic):
+            raise NotFoundError(f"there is no topic {topic!r} here")
+    click.echo("Deleted")

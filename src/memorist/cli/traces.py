@@ -6,14 +6,14 @@ import click
 
 from memorist.cli.declaring import Argument, Option, command
 from memorist.cli.options import AsJson, Everyone, Limit, Session, Since, Until, User
-from memorist.cli.running import opened, run
+from memorist.cli.running import opened
 from memorist.cli.showing import Table, clean, print_json, print_table
 
 __all__ = ["traces"]
 
 
 @command()
-def traces(
+async def traces(
     context: click.Context,
     ids: Annotated[tuple[str, ...], Argument(metavar="ID", help="Only these.")] = (),
     user: User = None,
@@ -28,23 +28,19 @@ def traces(
 ) -> None:
     """Show the calls that agents made, newest first: what they asked, were given and missed. Traces are kept where
     MEMORIST_KEEP_TRACES, or the option of serve, says for how long."""
-
-    async def work() -> None:
-        async with opened(context, user) as memory:
-            page = await memory.scoped(session=session).traces(
-                ids, since=since, until=until, empty=empty or None, limit=limit, cursor=cursor, everyone=everyone
-            )
-        if json:
-            print_json({"traces": [each.to_dict() for each in page.traces], "next": page.next})
-            return
-        shown = Table("When", "Through", "Given", "Missed", "ms", "Asked")
-        for each in page.traces:
-            given = each.error or f"{len(each.hits)} {'told' if each.verb == 'context' else 'found'}"
-            asked = [(clean(each.question), ""), (f"\n{each.id}", "dim")]
-            row = (f"{each.at:%Y-%m-%d %H:%M}", clean(each.door), given, str(len(each.missed)))
-            shown.add_row(*row, f"{1000 * each.seconds:.1f}", asked)
-        print_table(shown) if page.traces else click.echo("No calls were kept here.")
-        if page.next is not None:
-            click.echo(f"More: --cursor {page.next}")
-
-    run(work)
+    async with opened(context, user) as memory:
+        page = await memory.scoped(session=session).traces(
+            ids, since=since, until=until, empty=empty or None, limit=limit, cursor=cursor, everyone=everyone
+        )
+    if json:
+        print_json({"traces": [each.to_dict() for each in page.traces], "next": page.next})
+        return
+    shown = Table("When", "Through", "Given", "Missed", "ms", "Asked")
+    for each in page.traces:
+        given = each.error or f"{len(each.hits)} {'told' if each.verb == 'context' else 'found'}"
+        asked = [(clean(each.question), ""), (f"\n{each.id}", "dim")]
+        row = (f"{each.at:%Y-%m-%d %H:%M}", clean(each.door), given, str(len(each.missed)))
+        shown.add_row(*row, f"{1000 * each.seconds:.1f}", asked)
+    print_table(shown) if page.traces else click.echo("No calls were kept here.")
+    if page.next is not None:
+        click.echo(f"More: --cursor {page.next}")

@@ -9,19 +9,16 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import click
 
 from memorist.cli.declaring import Argument, Option, group
-from memorist.cli.files import write_new
+from memorist.cli.files import print_lines, write_new
 from memorist.cli.options import User
 from memorist.cli.progress import spinner
-from memorist.cli.running import EXIT_BAD_LINES, opened, run
-from memorist.cli.showing import clean, counted
+from memorist.cli.running import EXIT_BAD_LINES, opened
+from memorist.cli.showing import counted, print_bad
 
 if TYPE_CHECKING:
-    from memorist.adapters.mango import TrainingReport
     from memorist.adapters.mango.layered import LayeredMemory
 
 __all__ = ["mango"]
-
-_MOST_SHOWN = 20
 
 Folder: TypeAlias = Annotated[
     Path | None,
@@ -54,7 +51,7 @@ async def _memory(
 
 
 @mango.subcommand()
-def train(
+async def train(
     context: click.Context,
     file: Annotated[str, Argument(metavar="FILE", help="The file; - reads the standard input.")],
     persist_dir: Folder = None,
@@ -68,28 +65,20 @@ def train(
     is there already takes its place. Blank lines are skipped; bad ones are counted and listed, and then the
     exit code is 3.
     """
+    from memorist.adapters.mango import train_lines
 
-    async def work() -> "TrainingReport":
-        from memorist.adapters.mango import train_lines
-
-        lines = sys.stdin.buffer.readlines() if file == "-" else Path(file).expanduser().read_bytes().splitlines()
-        async with _memory(context, user, persist_dir, collection) as memory:
-            with spinner("Training"):
-                return await train_lines(memory, lines)
-
-    report = run(work)
-    bad = len(report.bad)
-    click.echo(f"{report.imported:,} imported, {counted(bad, 'bad line')}")
-    for line in report.bad[:_MOST_SHOWN]:
-        click.echo(f"line {line.number}: {clean(line.reason)}", err=True)
-    if bad > _MOST_SHOWN:
-        click.echo(f"… and {bad - _MOST_SHOWN:,} more", err=True)
-    if bad:
+    lines = sys.stdin.buffer.readlines() if file == "-" else Path(file).expanduser().read_bytes().splitlines()
+    async with _memory(context, user, persist_dir, collection) as memory:
+        with spinner("Training"):
+            report = await train_lines(memory, lines)
+    click.echo(f"{report.imported:,} imported, {counted(len(report.bad), 'bad line')}")
+    print_bad((f"line {line.number}: {line.reason}" for line in report.bad), len(report.bad))
+    if report.bad:
         raise click.exceptions.Exit(EXIT_BAD_LINES)
 
 
 @mango.subcommand()
-def export(
+async def export(
     context: click.Context,
     file: Annotated[str, Argument(metavar="[FILE]", help="A new file; by default the standard output.")] = "-",
     persist_dir: Folder = None,
@@ -97,17 +86,10 @@ def export(
     user: User = None,
 ) -> None:
     """Write tool calls, texts and training entries as lines of JSON that `train` reads."""
+    from memorist.adapters.mango import export_lines
 
-    async def work() -> None:
-        from memorist.adapters.mango import export_lines
-
-        async with _memory(context, user, persist_dir, collection) as memory:
-            if file == "-":
-                async for line in export_lines(memory):
-                    sys.stdout.buffer.write(f"{line}\n".encode())
-                sys.stdout.buffer.flush()
-                return
-            number = await write_new(Path(file).expanduser(), export_lines(memory)) + 1
-        click.echo(f"{counted(number, 'entry', 'entries')} written to {file}")
-
-    run(work)
+    async with _memory(context, user, persist_dir, collection) as memory:
+        if file == "-":
+            return await print_lines(export_lines(memory))
+        number = await write_new(Path(file).expanduser(), export_lines(memory)) + 1
+    click.echo(f"{counted(number, 'entry', 'entries')} written to {file}")

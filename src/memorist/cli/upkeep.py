@@ -7,14 +7,14 @@ import click
 from memorist.cli.declaring import Argument, Option, command
 from memorist.cli.options import AsJson
 from memorist.cli.progress import records_bar, spinner
-from memorist.cli.running import opened, run
+from memorist.cli.running import opened
 from memorist.cli.showing import counted, print_json
 
 __all__ = ["backup", "reindex"]
 
 
 @command()
-def backup(
+async def backup(
     context: click.Context,
     target: Annotated[str, Argument(metavar="TARGET", help="A new file, or a folder for a file named after the time.")],
     keep: Annotated[
@@ -24,24 +24,16 @@ def backup(
     json: AsJson = False,
 ) -> None:
     """Copy the whole database while it is in use, and check the copy."""
-
-    async def work() -> None:
-        async with opened(context) as memory:
-            with spinner("Copying"):
-                copy = await memory.backup(target, keep=keep)
-        print_json({"path": str(copy)}) if json else click.echo(f"Copied to {copy}")
-
-    run(work)
+    async with opened(context) as memory:
+        with spinner("Copying"):
+            copy = await memory.backup(target, keep=keep)
+    print_json({"path": str(copy)}) if json else click.echo(f"Copied to {copy}")
 
 
 @command()
-def reindex(context: click.Context, json: AsJson = False) -> None:
+async def reindex(context: click.Context, json: AsJson = False) -> None:
     """Make all vectors anew with the embedder that is set now; goes on where it was interrupted."""
-
-    async def work() -> None:
-        async with opened(context, reindexing=True) as memory:
-            with records_bar("Embedding") as progress:
-                number = await memory.reindex(progress)
-        print_json({"reindexed": number}) if json else click.echo(f"Embedded {counted(number, 'record')} anew")
-
-    run(work)
+    async with opened(context, reindexing=True) as memory:
+        with records_bar("Embedding") as progress:
+            number = await memory.reindex(progress)
+    print_json({"reindexed": number}) if json else click.echo(f"Embedded {counted(number, 'record')} anew")

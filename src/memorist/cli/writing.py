@@ -4,27 +4,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, Unpack
 
 import click
 
 from memorist.cli.declaring import Argument, Option, command
-from memorist.cli.options import (
-    Agent,
-    AsJson,
-    Cue,
-    Expires,
-    Id,
-    Kinds,
-    Metadata,
-    OneKind,
-    Session,
-    Since,
-    Source,
-    Until,
-    User,
-    Where,
-)
+from memorist.cli.options import AsJson, Cue, Expires, Id, Metadata, Narrowing, OneKind, Source, User
 from memorist.cli.progress import spinner
 from memorist.cli.receipt import describe
 from memorist.cli.running import confirm, given, opened, run, text_or_stdin
@@ -46,9 +31,9 @@ IfExists: TypeAlias = Literal["error", "replace", "ignore"]
 
 
 @command()
-def remember(
+async def remember(
     context: click.Context,
-    text: Annotated[str, Argument(help="What to remember; - reads the standard input.")],
+    text: Annotated[str, Argument(parser=text_or_stdin, help="What to remember; - reads the standard input.")],
     user: User = None,
     kind: OneKind = Kind.NOTE,
     session: Annotated[str | None, Option("--session", "-s", help="The conversation it is of.")] = None,
@@ -68,26 +53,23 @@ def remember(
     json: AsJson = False,
 ) -> None:
     """Remember a text. It is on the disk when this returns."""
-    content = text_or_stdin(text)
-
-    async def work() -> None:
-        fields = given(
-            session=session, agent=agent, id=id, key=key, cue=cue, metadata=metadata, source=source,
-            happened_at=happened_at, supersedes=supersedes,
-            expires_at=expires, author=author or None, derived_from=derived_from or None,
-        )  # fmt: skip
-        async with opened(context, user, new=True) as memory:
-            record = await memory.remember(content, kind=kind, verified=verified, if_exists=if_exists, **fields)
-        print_json(record.to_dict()) if json else click.echo(f"Remembered as {record.id}")
-
-    run(work)
+    fields = given(
+        session=session, agent=agent, id=id, key=key, cue=cue, metadata=metadata, source=source,
+        happened_at=happened_at, supersedes=supersedes,
+        expires_at=expires, author=author or None, derived_from=derived_from or None,
+    )  # fmt: skip
+    async with opened(context, user, new=True) as memory:
+        record = await memory.remember(text, kind=kind, verified=verified, if_exists=if_exists, **fields)
+    print_json(record.to_dict()) if json else click.echo(f"Remembered as {record.id}")
 
 
 @command()
-def revise(
+async def revise(
     context: click.Context,
     id: Id,
-    text: Annotated[str | None, Argument(help="Its new text; - reads the standard input.")] = None,
+    text: Annotated[
+        str | None, Argument(parser=text_or_stdin, help="Its new text; - reads the standard input.")
+    ] = None,
     user: User = None,
     cue: Cue = None,
     metadata: Metadata = None,
@@ -99,28 +81,16 @@ def revise(
     json: AsJson = False,
 ) -> None:
     """Change a memory; what it was stays in its history."""
-    content = None if text is None else text_or_stdin(text)
-
-    async def work() -> None:
-        async with opened(context, user) as memory:
-            record = await memory.revise(
-                id,
-                content=content,
-                cue=cue,
-                metadata=metadata,
-                source=source,
-                happened_at=happened_at,
-                expires_at=expires,
-                verified=verified,
-                author=author or None,
-            )
-        print_json(record.to_dict()) if json else click.echo(f"Revised {record.id}")
-
-    run(work)
+    async with opened(context, user) as memory:
+        record = await memory.revise(
+            id, content=text, cue=cue, metadata=metadata, source=source, happened_at=happened_at, expires_at=expires,
+            verified=verified, author=author or None,
+        )  # fmt: skip
+    print_json(record.to_dict()) if json else click.echo(f"Revised {record.id}")
 
 
 @command(context_settings={"ignore_unknown_options": True})
-def rate(
+async def rate(
     context: click.Context,
     id: Id,
     rating: Annotated[str, Argument(help="From -1 (bad) to 1 (good), or none to take it back.")],
@@ -133,16 +103,12 @@ def rate(
         value = None if rating.casefold() == "none" else float(rating)
     except ValueError as error:
         raise click.BadParameter(f"a number from -1 to 1, or none, not {rating!r}", param_hint="RATING") from error
-
-    async def work() -> None:
-        async with opened(context, user) as memory:
-            record = await memory.rate(id, value, source=source)
-        if json:
-            print_json(record.to_dict())
-        else:
-            click.echo(f"Took back the rating of {record.id}" if value is None else f"Rated {record.id}: {value:g}")
-
-    run(work)
+    async with opened(context, user) as memory:
+        record = await memory.rate(id, value, source=source)
+    if json:
+        print_json(record.to_dict())
+    else:
+        click.echo(f"Took back the rating of {record.id}" if value is None else f"Rated {record.id}: {value:g}")
 
 
 @command()
@@ -150,34 +116,28 @@ def forget(
     context: click.Context,
     ids: Annotated[tuple[str, ...], Argument(metavar="ID", help="The ids of the memories.")] = (),
     user: User = None,
-    kind: Kinds = (),
-    session: Session = None,
-    agent: Agent = None,
-    where: Where = None,
-    since: Since = None,
-    until: Until = None,
     source: Annotated[str | None, Option(help="Who wants it; stays in the history.")] = None,
     derived: Annotated[bool, Option("--derived", help="Also what was drawn from them alone.")] = False,
     dry_run: Annotated[bool, Option("--dry-run", help="Show what would go, and change nothing.")] = False,
     yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
     json: AsJson = False,
+    **narrowing: Unpack[Narrowing],
 ) -> None:
     """Forget memories by their ids, or all that pass a filter; their texts in the history included."""
     named = list(dict.fromkeys(ids))
-    chosen = given(kind=kind or None, session=session, agent=agent, where=where, since=since, until=until)
-    if bool(named) == bool(chosen):
+    if bool(named) == bool(narrowing):
         raise click.BadParameter("name ids, or a filter; to delete everything of a user there is purge")
-    if chosen and not yes and not dry_run:
+    if narrowing and not yes and not dry_run:
         confirm("Forget all that pass this filter, for good?")
 
     async def work() -> None:
         async with opened(context, user) as memory:
             if dry_run:
-                drawn = await memory.derived(*named, **chosen) if derived else Derived()
-                await _tell_before(memory, named, chosen, drawn, as_json=json)
+                drawn = await memory.derived(*named, **narrowing) if derived else Derived()
+                await _tell_before(memory, named, narrowing, drawn, as_json=json)
                 return
-            marked = (await memory.derived(*named, **chosen)).partly if derived else ()
-            gone = await memory.forget(*named, source=source, derived=derived, **chosen)
+            marked = (await memory.derived(*named, **narrowing)).partly if derived else ()
+            gone = await memory.forget(*named, source=source, derived=derived, **narrowing)
         absent = len(named) - gone
         if json:
             print_json({"forgotten": gone})
@@ -193,13 +153,13 @@ def forget(
 
 
 async def _tell_before(
-    memory: "Memory", ids: list[str], chosen: dict[str, Any], drawn: Derived, *, as_json: bool
+    memory: "Memory", ids: list[str], narrowing: Narrowing, drawn: Derived, *, as_json: bool
 ) -> None:
     """Show what would be forgotten, and what would be marked."""
     if ids:
         named = await memory.find(ids)
     else:
-        named = [each async for each in memory.iterate(superseded=True, **chosen)]
+        named = [each async for each in memory.iterate(superseded=True, **narrowing)]
     if as_json:
         print_json({"named": [each.to_dict() for each in named], **drawn.to_dict()})
         return
