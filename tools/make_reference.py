@@ -120,7 +120,8 @@ def _members(value: type) -> dict[str, object]:
     """Return what a class and its bases of this package define."""
     bases = [each for each in value.__mro__ if each.__module__.partition(".")[0] == "memorist" and each is not value]
     own = vars(value)
-    return {**own, **{name: each for base in bases if base.__name__ == "Verbs" for name, each in vars(base).items()}}
+    inherited = [each for each in bases if each.__name__ in ("Verbs", "View", "SearchedView")]
+    return {**own, **{name: each for base in inherited for name, each in vars(base).items() if name not in own}}
 
 
 def _node(value: object) -> ast.stmt:

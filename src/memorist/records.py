@@ -15,7 +15,20 @@ from memorist.origins import MAX_SOURCES, NOBODY, PYTHON, Author, AuthorLike, Do
 from memorist.scope import Scope
 from memorist.times import TimeLike, iso, parse_expiry, parse_time
 
-__all__ = ["Action", "Change", "Draft", "Fields", "Hit", "Kind", "Order", "Page", "Record", "Sources", "make_id"]
+__all__ = [
+    "Action",
+    "Change",
+    "CommonFields",
+    "Draft",
+    "Fields",
+    "Hit",
+    "Kind",
+    "Order",
+    "Page",
+    "Record",
+    "Sources",
+    "make_id",
+]
 
 Order: TypeAlias = Literal["newest", "oldest", "key"]
 MAX_CONTENT = 10_000_000
@@ -135,26 +148,31 @@ _PLAIN_FIELDS = {*_RECORD_FIELDS, "tenant", "user", "agent", "session"} - {"scop
 Sources: TypeAlias = Iterable[str | Record]
 
 
-class Fields(TypedDict, total=False):
-    """The fields of a `Draft` but its content, as keyword arguments."""
+class CommonFields(TypedDict, total=False):
+    """The fields of a `Draft` that any kind of record can have, as keyword arguments; see `Memory.remember`."""
 
-    kind: Kind | str
     id: str | None
-    cue: str | None
-    key: str | None
     metadata: Mapping[str, Any] | None
-    payload: Mapping[str, Any] | None
     source: str | None
     verified: bool
     rating: float | None
     happened_at: TimeLike | None
     expires_at: TimeLike | None
-    supersedes: str | None
     author: AuthorLike | None
     derived_from: Sources
     agent: str | None
     session: str | None
     vector: Any
+
+
+class Fields(CommonFields, total=False):
+    """The fields of a `Draft` but its content, as keyword arguments."""
+
+    kind: Kind | str
+    cue: str | None
+    key: str | None
+    payload: Mapping[str, Any] | None
+    supersedes: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

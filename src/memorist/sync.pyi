@@ -208,23 +208,6 @@ class Episodes:
         """Return the newest episodes by when they happened, newest first; arguments as in `Memory.recent`."""
         ...
 
-    def search(self, query: str, *, limit: int = 5, **options: Unpack[SearchOptions]) -> list[Hit]:
-        """Find the episodes that matter to a query, best first.
-
-        Args:
-            query: a question or any text. A blank one finds nothing.
-            limit: how many hits at most.
-            **options: as in `Memory.recall`.
-
-        Raises:
-            InvalidInputError: an argument is wrong.
-        """
-        ...
-
-    def get(self, id: str) -> Record | None:
-        """Return the episode with this id, or None."""
-        ...
-
     def update(
         self,
         id: str,
@@ -249,8 +232,25 @@ class Episodes:
         """
         ...
 
+    def search(self, query: str, *, limit: int = 5, **options: Unpack[SearchOptions]) -> list[Hit]:
+        """Find the records of this kind that matter to a query, best first.
+
+        Args:
+            query: a question or any text. A blank one finds nothing.
+            limit: how many hits at most.
+            **options: as in `Memory.recall`: where, since, as_of, min_similarity, shared, …
+
+        Raises:
+            InvalidInputError: an argument is wrong.
+        """
+        ...
+
+    def get(self, id: str) -> Record | None:
+        """Return the record with this id if it is of this kind, superseded or not; else None."""
+        ...
+
     def delete(self, *ids: str) -> int:
-        """Delete the episodes named, and return how many existed. Unknown ids are ignored."""
+        """Delete the records named that are of this kind, and return how many existed. Unknown ids are ignored."""
         ...
 
 
@@ -308,11 +308,11 @@ class Experiences:
         ...
 
     def get(self, id: str) -> Record | None:
-        """Return the experience with this id, or None."""
+        """Return the record with this id if it is of this kind, superseded or not; else None."""
         ...
 
     def delete(self, *ids: str) -> int:
-        """Delete the experiences named, and return how many existed. Unknown ids are ignored."""
+        """Delete the records named that are of this kind, and return how many existed. Unknown ids are ignored."""
         ...
 
 
@@ -353,25 +353,8 @@ class Facts:
         """
         ...
 
-    def search(self, query: str, *, limit: int = 5, **options: Unpack[SearchOptions]) -> list[Hit]:
-        """Find the facts that matter to a query, best first.
-
-        Args:
-            query: a question or any text. A blank one finds nothing.
-            limit: how many hits at most.
-            **options: as in `Memory.recall`; `as_of` asks for the facts that held at that time.
-
-        Raises:
-            InvalidInputError: an argument is wrong.
-        """
-        ...
-
     def all(self, *, as_of: TimeLike | None = None, where: Mapping[str, Any] | None = None) -> list[Record]:
         """Return every fact that holds, or that held `as_of` a time, newest first."""
-        ...
-
-    def get(self, id: str) -> Record | None:
-        """Return the fact with this id, superseded or not, or None."""
         ...
 
     def current(self, id: str) -> Record | None:
@@ -388,8 +371,25 @@ class Facts:
         """
         ...
 
+    def search(self, query: str, *, limit: int = 5, **options: Unpack[SearchOptions]) -> list[Hit]:
+        """Find the records of this kind that matter to a query, best first.
+
+        Args:
+            query: a question or any text. A blank one finds nothing.
+            limit: how many hits at most.
+            **options: as in `Memory.recall`: where, since, as_of, min_similarity, shared, …
+
+        Raises:
+            InvalidInputError: an argument is wrong.
+        """
+        ...
+
+    def get(self, id: str) -> Record | None:
+        """Return the record with this id if it is of this kind, superseded or not; else None."""
+        ...
+
     def delete(self, *ids: str) -> int:
-        """Delete the facts named, for good, and return how many existed. Unknown ids are ignored."""
+        """Delete the records named that are of this kind, and return how many existed. Unknown ids are ignored."""
         ...
 
 
@@ -1137,12 +1137,12 @@ class Notes:
         ...
 
     def search(self, query: str, *, limit: int = 5, **options: Unpack[SearchOptions]) -> list[Hit]:
-        """Find the notes that matter to a query, best first.
+        """Find the records of this kind that matter to a query, best first.
 
         Args:
             query: a question or any text. A blank one finds nothing.
             limit: how many hits at most.
-            **options: as in `Memory.recall`: where, since, min_similarity, shared, …
+            **options: as in `Memory.recall`: where, since, as_of, min_similarity, shared, …
 
         Raises:
             InvalidInputError: an argument is wrong.
@@ -1150,11 +1150,11 @@ class Notes:
         ...
 
     def get(self, id: str) -> Record | None:
-        """Return the note with this id, or None."""
+        """Return the record with this id if it is of this kind, superseded or not; else None."""
         ...
 
     def delete(self, *ids: str) -> int:
-        """Delete the notes named, and return how many existed. Unknown ids are ignored."""
+        """Delete the records named that are of this kind, and return how many existed. Unknown ids are ignored."""
         ...
 
 
@@ -1254,14 +1254,6 @@ class Tools:
         """Forget all calls of a tool but the newest `keep`, and return how many are gone."""
         ...
 
-    def get(self, id: str) -> Record | None:
-        """Return the tool use with this id, or None."""
-        ...
-
-    def delete(self, *ids: str) -> int:
-        """Delete the tool uses named, and return how many existed. Unknown ids are ignored."""
-        ...
-
     def tools(self) -> list[str]:
         """Return the names of all tools that have a call or a guideline, sorted."""
         ...
@@ -1303,6 +1295,14 @@ class Tools:
 
     def delete_guideline(self, tool: str) -> bool:
         """Forget the guideline of a tool, and tell whether there was one."""
+        ...
+
+    def get(self, id: str) -> Record | None:
+        """Return the record with this id if it is of this kind, superseded or not; else None."""
+        ...
+
+    def delete(self, *ids: str) -> int:
+        """Delete the records named that are of this kind, and return how many existed. Unknown ids are ignored."""
         ...
 
 

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from typing import Any, Unpack
 
 from memorist.errors import InvalidInputError, NotFoundError, shown
-from memorist.kinds.common import check_text, delete, find, keep, search
-from memorist.kinds.options import RecordFields, SearchOptions
-from memorist.records import Hit, Kind, Record
+from memorist.kinds.common import SearchedView, check_text
+from memorist.kinds.options import RecordFields
+from memorist.records import Kind, Record
 from memorist.times import TimeLike
-from memorist.verbs import Verbs
 
 __all__ = ["Episode", "Episodes"]
 
@@ -63,7 +62,7 @@ class Episode:
         return {name: value for name in _PARTS if (value := getattr(self, name)) is not None}
 
 
-class Episodes:
+class Episodes(SearchedView):
     """The episodes of one scope. A record's `content` is `Episode.text`, its parts are in the payload.
 
     ```python
@@ -74,8 +73,7 @@ class Episodes:
     ```
     """
 
-    def __init__(self, memory: Verbs) -> None:
-        self._memory = memory
+    _kind = Kind.EPISODE
 
     async def add(
         self,
@@ -106,7 +104,7 @@ class Episodes:
             ConflictError: the id is taken and `if_exists` is "error".
         """
         episode = Episode(question=question, answer=answer, task=task, rollout=rollout, result=result, error=error)
-        return await keep(self._memory, Kind.EPISODE, episode.text, fields, cue=cue, payload=episode.parts())
+        return await self._keep(episode.text, fields, cue=cue, payload=episode.parts())
 
     async def recent(
         self,
@@ -119,23 +117,6 @@ class Episodes:
     ) -> list[Record]:
         """Return the newest episodes by when they happened, newest first; arguments as in `Memory.recent`."""
         return await self._memory.recent(limit, kind=Kind.EPISODE, where=where, since=since, until=until, shared=shared)
-
-    async def search(self, query: str, *, limit: int = 5, **options: Unpack[SearchOptions]) -> list[Hit]:
-        """Find the episodes that matter to a query, best first.
-
-        Args:
-            query: a question or any text. A blank one finds nothing.
-            limit: how many hits at most.
-            **options: as in `Memory.recall`.
-
-        Raises:
-            InvalidInputError: an argument is wrong.
-        """
-        return await search(self._memory, Kind.EPISODE, query, limit, options)
-
-    async def get(self, id: str) -> Record | None:
-        """Return the episode with this id, or None."""
-        return await find(self._memory, Kind.EPISODE, id)
 
     async def update(
         self,
@@ -177,7 +158,3 @@ class Episodes:
         return await self._memory.revise(
             id, content=episode.text, payload=episode.parts(), cue=cue, metadata=metadata, source=source
         )
-
-    async def delete(self, *ids: str) -> int:
-        """Delete the episodes named, and return how many existed. Unknown ids are ignored."""
-        return await delete(self._memory, Kind.EPISODE, ids)

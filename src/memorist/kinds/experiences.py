@@ -3,15 +3,14 @@
 from typing import Unpack
 
 from memorist.arguments import number
-from memorist.kinds.common import check_text, delete, find, keep, search
+from memorist.kinds.common import View, check_text
 from memorist.kinds.options import RecordFields, SearchOptions
 from memorist.records import Hit, Kind, Record
-from memorist.verbs import Verbs
 
 __all__ = ["Experiences"]
 
 
-class Experiences:
+class Experiences(View):
     """The experiences of one scope.
 
     The record's `content` is the lesson, its `cue` says when to use it and is what a search matches; the
@@ -25,8 +24,7 @@ class Experiences:
     ```
     """
 
-    def __init__(self, memory: Verbs) -> None:
-        self._memory = memory
+    _kind = Kind.EXPERIENCE
 
     async def add(
         self, when_to_use: str, experience: str, *, score: float = 1.0, **fields: Unpack[RecordFields]
@@ -44,9 +42,7 @@ class Experiences:
             InvalidInputError: a text is blank, or a field is wrong.
             ConflictError: the id is taken and `if_exists` is "error".
         """
-        return await keep(
-            self._memory,
-            Kind.EXPERIENCE,
+        return await self._keep(
             check_text("experience", experience),
             fields,
             cue=check_text("when_to_use", when_to_use),
@@ -73,12 +69,4 @@ class Experiences:
             InvalidInputError: an argument is wrong.
         """
         payload = None if at_least is None else {"score": {"$gte": number("at_least", at_least)}}
-        return await search(self._memory, Kind.EXPERIENCE, situation, limit, options, payload)
-
-    async def get(self, id: str) -> Record | None:
-        """Return the experience with this id, or None."""
-        return await find(self._memory, Kind.EXPERIENCE, id)
-
-    async def delete(self, *ids: str) -> int:
-        """Delete the experiences named, and return how many existed. Unknown ids are ignored."""
-        return await delete(self._memory, Kind.EXPERIENCE, ids)
+        return await self._search(situation, limit, options, payload)

@@ -4,18 +4,17 @@ from collections.abc import Mapping
 from typing import Any, Unpack
 
 from memorist.errors import NotFoundError, shown
-from memorist.kinds.common import check_text, delete, find, keep, search
-from memorist.kinds.options import RecordFields, SearchOptions
-from memorist.records import Hit, Kind, Record
+from memorist.kinds.common import SearchedView, check_text
+from memorist.kinds.options import RecordFields
+from memorist.records import Kind, Record
 from memorist.times import TimeLike
-from memorist.verbs import Verbs
 
 __all__ = ["Facts"]
 
 _PAGE = 500
 
 
-class Facts:
+class Facts(SearchedView):
     """The facts of one scope. A fact that no longer holds is superseded, not lost.
 
     ```python
@@ -26,8 +25,7 @@ class Facts:
     ```
     """
 
-    def __init__(self, memory: Verbs) -> None:
-        self._memory = memory
+    _kind = Kind.FACT
 
     async def add(self, statement: str, *, supersedes: str | None = None, **fields: Unpack[RecordFields]) -> Record:
         """Keep a statement, and return its record.
@@ -44,16 +42,10 @@ class Facts:
         """
         payload: Mapping[str, Any] | None = None
         if supersedes is not None:
-            await self._require(supersedes)
+            if await self.get(supersedes) is None:
+                raise NotFoundError(f"there is no fact {shown(supersedes)} in this scope")
             payload = {"supersedes": supersedes}
-        return await keep(
-            self._memory,
-            Kind.FACT,
-            check_text("statement", statement),
-            fields,
-            payload=payload,
-            supersedes=supersedes,
-        )
+        return await self._keep(check_text("statement", statement), fields, payload=payload, supersedes=supersedes)
 
     async def supersede(self, old_id: str, statement: str, **fields: Unpack[RecordFields]) -> Record:
         """Replace the fact `old_id` with a new statement, in one step, and return the new record.
@@ -64,27 +56,10 @@ class Facts:
         """
         return await self.add(statement, supersedes=old_id, **fields)
 
-    async def search(self, query: str, *, limit: int = 5, **options: Unpack[SearchOptions]) -> list[Hit]:
-        """Find the facts that matter to a query, best first.
-
-        Args:
-            query: a question or any text. A blank one finds nothing.
-            limit: how many hits at most.
-            **options: as in `Memory.recall`; `as_of` asks for the facts that held at that time.
-
-        Raises:
-            InvalidInputError: an argument is wrong.
-        """
-        return await search(self._memory, Kind.FACT, query, limit, options)
-
     async def all(self, *, as_of: TimeLike | None = None, where: Mapping[str, Any] | None = None) -> list[Record]:
         """Return every fact that holds, or that held `as_of` a time, newest first."""
         facts = self._memory.iterate(kind=Kind.FACT, as_of=as_of, where=where, order="newest", page=_PAGE)
         return [fact async for fact in facts]
-
-    async def get(self, id: str) -> Record | None:
-        """Return the fact with this id, superseded or not, or None."""
-        return await find(self._memory, Kind.FACT, id)
 
     async def current(self, id: str) -> Record | None:
         """Return the fact that holds now instead of the fact `id`: itself, or the last one that superseded it.
@@ -112,13 +87,5 @@ class Facts:
             chain[later.id] = after = later
         return list(chain.values())
 
-    async def delete(self, *ids: str) -> int:
-        """Delete the facts named, for good, and return how many existed. Unknown ids are ignored."""
-        return await delete(self._memory, Kind.FACT, ids)
-
     async def _next(self, id: str | None, seen: Mapping[str, Record]) -> Record | None:
         return None if id is None or id in seen else await self.get(id)
-
-    async def _require(self, id: str) -> None:
-        if await self.get(id) is None:
-            raise NotFoundError(f"there is no fact {shown(id)} in this scope")

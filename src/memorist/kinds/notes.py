@@ -2,15 +2,14 @@
 
 from typing import Unpack
 
-from memorist.kinds.common import check_text, delete, find, keep, search
-from memorist.kinds.options import RecordFields, SearchOptions
-from memorist.records import Hit, Kind, Record
-from memorist.verbs import Verbs
+from memorist.kinds.common import SearchedView, check_text
+from memorist.kinds.options import RecordFields
+from memorist.records import Kind, Record
 
 __all__ = ["Notes"]
 
 
-class Notes:
+class Notes(SearchedView):
     """The notes of one scope: anything worth keeping, in plain words.
 
     ```python
@@ -19,8 +18,7 @@ class Notes:
     ```
     """
 
-    def __init__(self, memory: Verbs) -> None:
-        self._memory = memory
+    _kind = Kind.NOTE
 
     async def add(self, text: str, **fields: Unpack[RecordFields]) -> Record:
         """Keep a text, and return its record.
@@ -33,25 +31,4 @@ class Notes:
             InvalidInputError: the text is blank, or a field is wrong.
             ConflictError: the id is taken and `if_exists` is "error".
         """
-        return await keep(self._memory, Kind.NOTE, check_text("text", text), fields)
-
-    async def search(self, query: str, *, limit: int = 5, **options: Unpack[SearchOptions]) -> list[Hit]:
-        """Find the notes that matter to a query, best first.
-
-        Args:
-            query: a question or any text. A blank one finds nothing.
-            limit: how many hits at most.
-            **options: as in `Memory.recall`: where, since, min_similarity, shared, …
-
-        Raises:
-            InvalidInputError: an argument is wrong.
-        """
-        return await search(self._memory, Kind.NOTE, query, limit, options)
-
-    async def get(self, id: str) -> Record | None:
-        """Return the note with this id, or None."""
-        return await find(self._memory, Kind.NOTE, id)
-
-    async def delete(self, *ids: str) -> int:
-        """Delete the notes named, and return how many existed. Unknown ids are ignored."""
-        return await delete(self._memory, Kind.NOTE, ids)
+        return await self._keep(check_text("text", text), fields)

@@ -1,31 +1,17 @@
 """The arguments that every view passes on to `Memory` unchanged."""
 
-from collections.abc import Mapping
-from typing import Any, TypedDict
+from typing import Any
 
-from memorist.origins import AuthorLike
-from memorist.records import Sources
+from memorist.records import CommonFields
 from memorist.requests import Bounds, IfExists, Mode
 from memorist.times import TimeLike
 
 __all__ = ["RecordFields", "SearchOptions"]
 
 
-class RecordFields(TypedDict, total=False):
-    """What any record can have; see `Draft` and `Memory.remember`."""
+class RecordFields(CommonFields, total=False):
+    """What any record can have, and what to do where its id is taken; see `Memory.remember`."""
 
-    id: str | None
-    metadata: Mapping[str, Any] | None
-    source: str | None
-    verified: bool
-    rating: float | None
-    happened_at: TimeLike | None
-    expires_at: TimeLike | None
-    author: AuthorLike | None
-    derived_from: Sources
-    agent: str | None
-    session: str | None
-    vector: Any
     if_exists: IfExists
 
 

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 
 from memorist.arguments import number
 from memorist.errors import InvalidInputError, shown
-from memorist.kinds.common import check_text, delete, find, keep, search
+from memorist.kinds.common import View, check_text
 from memorist.kinds.options import RecordFields, SearchOptions
 from memorist.records import Hit, Kind, Record
 from memorist.verbs import Verbs
@@ -85,7 +85,7 @@ class ToolStatistics:
     mean_score: float | None
 
 
-class Tools:
+class Tools(View):
     """The tool memory of one scope.
 
     A tool use is found by its question (the record's `cue`), a guideline by the tool's exact name; for a
@@ -99,8 +99,10 @@ class Tools:
     ```
     """
 
+    _kind = Kind.TOOL_USE
+
     def __init__(self, memory: Verbs) -> None:
-        self._memory = memory
+        super().__init__(memory)
         self._guidelines = memory.unlabelled()
 
     # --- uses --------------------------------------------------------------------------------------
@@ -149,7 +151,7 @@ class Tools:
         )
         cue = None if question is None else check_text("question", question)
         payload = use.payload()
-        return await keep(self._memory, Kind.TOOL_USE, use.text, fields, cue=cue, payload=payload)
+        return await self._keep(use.text, fields, cue=cue, payload=payload)
 
     async def search(
         self,
@@ -174,7 +176,7 @@ class Tools:
         """
         wanted = {"tool": tool, "success": success}
         payload = {name: value for name, value in wanted.items() if value is not None}
-        return await search(self._memory, Kind.TOOL_USE, question, limit, options, payload or None)
+        return await self._search(question, limit, options, payload or None)
 
     async def examples(
         self, question: str, *, limit: int = 5, tool: str | None = None, **options: Unpack[SearchOptions]
@@ -201,14 +203,6 @@ class Tools:
         chosen = {"tool": check_text("tool", tool)}
         calls = [each.id async for each in self._memory.iterate(kind=Kind.TOOL_USE, order="newest", payload=chosen)]
         return await self.delete(*calls[keep:])
-
-    async def get(self, id: str) -> Record | None:
-        """Return the tool use with this id, or None."""
-        return await find(self._memory, Kind.TOOL_USE, id)
-
-    async def delete(self, *ids: str) -> int:
-        """Delete the tool uses named, and return how many existed. Unknown ids are ignored."""
-        return await delete(self._memory, Kind.TOOL_USE, ids)
 
     async def tools(self) -> list[str]:
         """Return the names of all tools that have a call or a guideline, sorted."""
