@@ -16,7 +16,7 @@ from servers import running
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 BELOW = ("/users", "/docs", "/login", "/nowhere", "/ask?q=homestays", "/talk?session=monday", "/record?id=stay",
-         "/record?id=none", "/map?colour=session", "/traces?user=bob")  # fmt: skip
+         "/record?id=none", "/map?colour=session", "/purge", "/traces?user=bob")  # fmt: skip
 
 
 async def lived_in(memory: Memory) -> list[str]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from starlette.routing import BaseRoute
 
 from memorist.memory import Memory
-from memorist.serve.console import IMPORT, add_console
+from memorist.serve.console import STREAMING, add_console
 from memorist.serve.limits import App, Limits
 from memorist.serve.observability import Observer
 from memorist.serve.quotas import Quotas
@@ -45,4 +45,4 @@ def create_app(
     if console:
         add_console(app, limits)
     app.router.routes.extend(more)
-    return guarded(app, limits, observer, streaming=(IMPORT,))
+    return guarded(app, limits, observer, streaming=STREAMING)

@@ -13,7 +13,7 @@ from starlette.staticfiles import StaticFiles
 
 from memorist.errors import MemoristError
 from memorist.serve.auth import Right
-from memorist.serve.console import asking, cases, changes, home, map, pages, talks, timeline, traces
+from memorist.serve.console import asking, cases, changes, home, map, pages, purging, talks, timeline, traces
 from memorist.serve.console.importing import COLUMNS, Importing
 from memorist.serve.console.rendering import render
 from memorist.serve.console.sessions import COOKIE, Sessions
@@ -22,10 +22,11 @@ from memorist.serve.limits import Limits
 from memorist.serve.rest.access import Server, authorized
 from memorist.serve.rest.problems import problem_of
 
-__all__ = ["IMPORT", "add_console"]
+__all__ = ["STREAMING", "add_console"]
 
-IMPORT = "/import"
-"""Where files are given, of any size."""
+_IMPORT = "/import"
+STREAMING = (_IMPORT, "/purge")
+"""Where files of any size are given, or what is done takes as long as it takes."""
 
 _STATIC = Path(__file__).parent / "static"
 _LOOKS: Mapping[str, tuple[Handler, Sequence[str]]] = {
@@ -76,9 +77,9 @@ def add_console(app: FastAPI, limits: Limits) -> None:
 
 
 def _routes(server: Server, sessions: Sessions, importing: Importing) -> list[BaseRoute]:
-    looks = {**_LOOKS, IMPORT: (importing.show, ())}
+    looks = {**_LOOKS, _IMPORT: (importing.show, ())}
     imports: Mapping[str, tuple[Handler, Sequence[str]]] = {
-        IMPORT: (importing.upload, ("file", "zone")),
+        _IMPORT: (importing.upload, ("file", "zone")),
         "/import/now": (importing.go, ("do", "as", "me", "zone", *COLUMNS)),
     }
     routes: list[BaseRoute] = [
@@ -88,6 +89,8 @@ def _routes(server: Server, sessions: Sessions, importing: Importing) -> list[Ba
     ]
     return [
         *routes,
+        Route("/purge", answered(purging.preview, server, sessions, Right.ADMIN, ()), methods=["GET"]),
+        Route("/purge", answered(purging.purge, server, sessions, Right.ADMIN, ("csrf", "typed")), methods=["POST"]),
         Route("/zone", answered(changes.set_zone, server, sessions, Right.READ, ("zone", "csrf")), methods=["POST"]),
         Route("/cases", answered(cases.run, server, sessions, Right.READ, ("csrf", "kept")), methods=["POST"]),
         Route("/login", _login(server, sessions), methods=["GET", "POST"]),

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from memorist.memory import Memory
 from memorist.records import Kind, Record
 from memorist.serve.console.charts import Chart, Span, drawn
-from memorist.serve.console.visits import PAGES, Visit
+from memorist.serve.console.visits import BACK_TO, Visit
 from memorist.serve.console.zones import local, written_day
 from memorist.times import iso
 
@@ -87,7 +87,7 @@ async def users(visit: Visit) -> Response:
     tenant = visit.grant.scope(tenant=visit.value("tenant")).tenant
     memory = visit.server.memory.scoped(tenant=tenant)
     back = visit.value("back")
-    back = back if back in dict(PAGES) else None
+    back = back if back in BACK_TO else None
     tenants = await _tenants(visit) if visit.grant.tenant is None else None
     rows, more, name = None, None, visit.value("name")
     if visit.may_see_all:

@@ -105,4 +105,5 @@ async def status(visit: Visit) -> Response:
         open=visit.server.open,
         settings=visit.server.settings if visit.may_see_all and visit.grant.tenant is None else {},
         zones=zone_names(),
+        may_purge=visit.grant.right.includes(Right.ADMIN),
     )

@@ -23,7 +23,7 @@ from memorist.serve.reading import read_query
 from memorist.serve.rest.access import Server, authorized
 from memorist.serve.rest.problems import problem_of
 
-__all__ = ["PAGES", "Handler", "Visit", "answered", "error_page", "is_foreign", "secured", "set_cookie"]
+__all__ = ["BACK_TO", "PAGES", "Handler", "Visit", "answered", "error_page", "is_foreign", "secured", "set_cookie"]
 
 _MOST_PARTS = 5
 _MOST_FILES = 100
@@ -42,8 +42,10 @@ PAGES = (
     ("/status", "Status"),
 )
 """The pages that the navigation leads to: path and name."""
-_SECTIONS = {"/record": "/browse", "/talk": "/talks", "/trace": "/traces"}
+_SECTIONS = {"/record": "/browse", "/talk": "/talks", "/trace": "/traces", "/purge": "/status"}
 """The pages below others."""
+BACK_TO = frozenset((*(place for place, _ in PAGES), "/purge"))
+"""The pages that are shown again once a user is chosen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +163,7 @@ class Visit:
             "question": "",
             "asked_with": {},
             "scripts": (),
-            "back_to": [place for place, _ in PAGES],
+            "back_to": BACK_TO,
             "section": _SECTIONS.get(self.request.url.path, self.request.url.path),
         }
         return HTMLResponse(render(template, **common | values), status)

@@ -1,0 +1,49 @@
+"""The page of a purge: what it would touch, a form to confirm it, and afterwards the receipt."""
+
+import json
+from urllib.parse import quote
+
+from starlette.responses import Response
+
+from memorist.errors import InvalidInputError
+from memorist.results import Receipt
+from memorist.serve.console.visits import Visit
+
+__all__ = ["preview", "purge"]
+
+_SHARED = "shared"
+"""What is typed in the place of a name to purge what no user has alone."""
+
+
+async def preview(visit: Visit) -> Response:
+    """Show what a purge of the user would touch."""
+    return _page(visit, await visit.memory.purge(shared=visit.memory.scope.user is None, dry_run=True))
+
+
+async def purge(visit: Visit) -> Response:
+    """Purge the user whose name was typed, and show the receipt, which is kept nowhere here.
+
+    Raises:
+        InvalidInputError: another name was typed.
+    """
+    user = visit.memory.scope.user
+    if visit.value("typed") != (user or _SHARED):
+        raise InvalidInputError("another name was typed than the one on the page; nothing was deleted")
+    receipt = await visit.memory.purge(shared=user is None)
+    if (kept := visit.session.forgotten) is not None and kept.scope.wall == visit.memory.scope.wall:
+        visit.session.took_back()
+    return _page(visit, receipt)
+
+
+def _page(visit: Visit, receipt: Receipt) -> Response:
+    user = visit.memory.scope.user
+    whose = user or "what all users share"
+    return visit.page(
+        "purge.html",
+        title=f"Purge {whose}" if receipt.dry_run else f"Purged {whose}",
+        receipt=receipt,
+        said=receipt.statement,
+        whose=whose,
+        name=user or _SHARED,
+        file=f"data:application/json,{quote(json.dumps(receipt.statement))}",
+    )
