@@ -2,24 +2,19 @@
 
 import copy
 import threading
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
-from memorist.adapters.promptise.types import MemoryResult, MemoryScope, is_blank, matches, owner_key, owner_of
+from memorist.adapters.promptise.providers import Provider
+from memorist.adapters.promptise.types import MemoryResult, MemoryScope
 
 __all__ = ["InMemoryProvider"]
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    content: str
-    metadata: dict[str, Any]
-
-
-class InMemoryProvider:
-    """Finds the texts that contain the query, ignoring case. Not for production.
+class InMemoryProvider(Provider):
+    """Finds the texts that contain the query, ignoring case, shortest first. Not for production.
 
     Args:
         max_entries: the most entries (of each user, with the scope PER_USER); the oldest are evicted.
@@ -32,66 +27,47 @@ class InMemoryProvider:
     def __init__(self, *, max_entries: int = 10_000, scope: MemoryScope = MemoryScope.SHARED) -> None:
         if max_entries < 1:
             raise ValueError("max_entries must be >= 1")
-        self.scope = MemoryScope(scope)
+        super().__init__(scope)
         self._max_entries = max_entries
-        self._entries: dict[str | None, dict[str, _Entry]] = {}
+        self._stored: dict[str | None, dict[str, MemoryResult]] = {}
         self._lock = threading.Lock()
-
-    async def search(self, query: str, *, limit: int = 5, user_id: str | None = None) -> list[MemoryResult]:
-        """Return the texts that contain the query, shortest first."""
-        owner = owner_of(self, "search", user_id)
-        if is_blank(query, limit):
-            return []
-        wanted = query.casefold()
-        with self._lock:
-            entries = list(self._entries.get(owner, {}).items())
-        found = [
-            MemoryResult(entry.content, len(query) / len(entry.content), id, copy.deepcopy(entry.metadata))
-            for id, entry in entries
-            if wanted in entry.content.casefold()
-        ]
-        return sorted(found, key=lambda each: -each.score)[:limit]
-
-    async def list_entries(
-        self, *, user_id: str | None = None, metadata: Mapping[str, Any] | None = None, limit: int = 1000
-    ) -> list[MemoryResult]:
-        """Return the entries whose metadata has these values, oldest first."""
-        owner = owner_of(self, "list_entries", user_id)
-        with self._lock:
-            entries = list(self._entries.get(owner, {}).items())
-        found = [
-            MemoryResult(entry.content, 1.0, id, copy.deepcopy(entry.metadata))
-            for id, entry in entries
-            if matches(entry.metadata, metadata)
-        ]
-        return found[: max(limit, 0)]
-
-    async def add(self, content: str, *, metadata: dict[str, Any] | None = None, user_id: str | None = None) -> str:
-        """Store a text, and return its id."""
-        owner = owner_of(self, "add", user_id)
-        id = uuid4().hex
-        entry = _Entry(content, copy.deepcopy(metadata or {}))
-        with self._lock:
-            entries = self._entries.setdefault(owner, {})
-            entries[id] = entry
-            while len(entries) > self._max_entries:
-                del entries[next(iter(entries))]
-        return id
-
-    async def delete(self, memory_id: str, *, user_id: str | None = None) -> bool:
-        """Delete an entry, and return whether there was one."""
-        owner = owner_of(self, "delete", user_id)
-        with self._lock:
-            return self._entries.get(owner, {}).pop(memory_id, None) is not None
-
-    async def purge_user(self, user_id: str, *, tenant_id: str | None = None) -> int:
-        """Delete every entry of a user (of a tenant), and return how many."""
-        if self.scope != MemoryScope.PER_USER or not user_id:
-            return 0
-        with self._lock:
-            return len(self._entries.pop(owner_key(user_id, tenant_id), {}))
 
     async def close(self) -> None:
         """Forget everything."""
         with self._lock:
-            self._entries.clear()
+            self._stored.clear()
+
+    def _kept(self, metadata: Mapping[str, Any]) -> dict[str, Any]:
+        return copy.deepcopy(dict(metadata))
+
+    async def _search(self, query: str, limit: int, owner: str | None) -> list[MemoryResult]:
+        wanted = query.casefold()
+        found = [
+            replace(each, score=len(query) / len(each.content))
+            async for each in self._entries(owner)
+            if wanted in each.content.casefold()
+        ]
+        return sorted(found, key=lambda each: -each.score)[:limit]
+
+    async def _entries(self, owner: str | None) -> AsyncIterator[MemoryResult]:
+        with self._lock:
+            stored = list(self._stored.get(owner, {}).values())
+        for each in stored:
+            yield replace(each, metadata=self._kept(each.metadata))
+
+    async def _add(self, content: str, metadata: dict[str, Any], owner: str | None) -> str:
+        entry = MemoryResult(content, 1.0, uuid4().hex, metadata)
+        with self._lock:
+            stored = self._stored.setdefault(owner, {})
+            stored[entry.memory_id] = entry
+            while len(stored) > self._max_entries:
+                del stored[next(iter(stored))]
+        return entry.memory_id
+
+    async def _delete(self, id: str, owner: str | None) -> bool:
+        with self._lock:
+            return self._stored.get(owner, {}).pop(id, None) is not None
+
+    async def _purge(self, owner: str) -> int:
+        with self._lock:
+            return len(self._stored.pop(owner, {}))

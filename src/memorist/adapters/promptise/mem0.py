@@ -7,13 +7,14 @@ import logging
 import os
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import replace
 from importlib import import_module
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from memorist.adapters.promptise.types import MemoryResult, MemoryScope, is_blank, matches, owner_key, owner_of
+from memorist.adapters.promptise.providers import Provider
+from memorist.adapters.promptise.types import MemoryResult, MemoryScope
 from memorist.errors import missing_extra
 
 __all__ = ["Mem0Provider"]
@@ -25,8 +26,11 @@ _EVERYTHING = 100_000
 _UNKNOWN_SCORE = 0.5
 
 
-class Mem0Provider:
+class Mem0Provider(Provider):
     """Keeps texts in mem0, which may rewrite them with the chat model of its configuration.
+
+    A text in which that model finds nothing is stored as it is. A search or a deletion in which mem0 fails finds
+    nothing, with a warning in the log. A purge takes the entries of all agents.
 
     Args:
         user_id: mem0's user where the scope is SHARED.
@@ -46,44 +50,30 @@ class Mem0Provider:
         config: dict[str, Any] | None = None,
         scope: MemoryScope = MemoryScope.SHARED,
     ) -> None:
-        self.scope = MemoryScope(scope)
+        super().__init__(scope)
         self._user_id = user_id
         self._agent_id = agent_id
-        self._closed = False
         memory = _import_mem0().Memory
         self._client: Any = memory() if config is None else memory.from_config(config)
 
-    async def search(self, query: str, *, limit: int = 5, user_id: str | None = None) -> list[MemoryResult]:
-        """Return memories relevant to a query, best first; [] and a warning in the log if mem0 fails."""
-        self._check_open()
-        owner = owner_of(self, "search", user_id)
-        if is_blank(query, limit):
-            return []
+    def _kept(self, metadata: Mapping[str, Any]) -> dict[str, Any]:
+        return copy.deepcopy(dict(metadata))
+
+    async def _search(self, query: str, limit: int, owner: str | None) -> list[MemoryResult]:
         try:
-            items = _items(await self._run(lambda: self._call("search", query, owner=owner, limit=limit)))
+            return (await self._seen("search", query, owner=owner, limit=limit))[:limit]
         except Exception:  # the host's rule; mem0 lets through what its clients of models and stores raise
             logger.warning("Mem0Provider.search failed", exc_info=True)
             return []
-        return [_result(each) for each in items if owner is None or self._may_see(each, owner, unnamed=True)][:limit]
 
-    async def list_entries(
-        self, *, user_id: str | None = None, metadata: Mapping[str, Any] | None = None, limit: int = 1000
-    ) -> list[MemoryResult]:
-        """Return the entries whose metadata has these values, in mem0's order."""
-        self._check_open()
-        owner = owner_of(self, "list_entries", user_id)
-        items = _items(await self._run(lambda: self._call("get_all", owner=owner, limit=_EVERYTHING)))
-        seen = [each for each in items if owner is None or self._may_see(each, owner, unnamed=True)]
-        found = [replace(_result(each), score=1.0) for each in seen]
-        return [each for each in found if matches(each.metadata, metadata)][: max(limit, 0)]
+    async def _entries(self, owner: str | None) -> AsyncIterator[MemoryResult]:
+        for each in await self._seen("get_all", owner=owner, limit=_EVERYTHING):
+            yield replace(each, score=1.0)
 
-    async def add(self, content: str, *, metadata: dict[str, Any] | None = None, user_id: str | None = None) -> str:
-        """Store a text, and return its id. A text in which mem0's model finds nothing is stored as it is."""
-        self._check_open()
-        owner = owner_of(self, "add", user_id)
+    async def _add(self, content: str, metadata: dict[str, Any], owner: str | None) -> str:
         given: dict[str, Any] = {"user_id": self._name(owner)}
         if metadata:
-            given["metadata"] = copy.deepcopy(metadata)
+            given["metadata"] = metadata
         if self._agent_id is not None:
             given["agent_id"] = self._agent_id
 
@@ -96,31 +86,21 @@ class Mem0Provider:
 
         return await self._run(work)
 
-    async def delete(self, memory_id: str, *, user_id: str | None = None) -> bool:
-        """Delete an entry; return False if there is none, it is another user's, or mem0 fails."""
-        self._check_open()
-        owner = owner_of(self, "delete", user_id)
-
+    async def _delete(self, id: str, owner: str | None) -> bool:
         def work() -> bool:
-            found = self._client.get(memory_id)
+            found = self._client.get(id)
             if not found or not self._may_see(found, owner, unnamed=owner is None):
                 return False
-            self._client.delete(memory_id)
+            self._client.delete(id)
             return True
 
         try:
             return await self._run(work)
         except Exception:  # the host's rule, as above
-            logger.warning("Mem0Provider.delete failed for memory_id=%s", memory_id, exc_info=True)
+            logger.warning("Mem0Provider.delete failed for memory_id=%s", id, exc_info=True)
             return False
 
-    async def purge_user(self, user_id: str, *, tenant_id: str | None = None) -> int:
-        """Delete every entry of a user (of a tenant), of all agents, and return how many."""
-        self._check_open()
-        if self.scope != MemoryScope.PER_USER or not user_id:
-            return 0
-        owner = owner_key(user_id, tenant_id)
-
+    async def _purge(self, owner: str) -> int:
         def work() -> int:
             gone, left = 0, self._all_of(owner)
             while left:  # mem0 deletes a hundred at a time
@@ -133,20 +113,17 @@ class Mem0Provider:
 
         return await self._run(work)
 
-    async def close(self) -> None:
-        """Release mem0; what is stored stays. A second call does nothing."""
-        if self._closed:
-            return
-        self._closed = True
+    async def _release(self) -> None:
         client, self._client = self._client, None
         if hasattr(type(client), "close"):
             await asyncio.to_thread(client.close)
 
     # --- calling mem0 ------------------------------------------------------------------------------------
 
-    def _check_open(self) -> None:
-        if self._closed:
-            raise RuntimeError("Mem0Provider is closed")
+    async def _seen(self, method: str, *given: Any, owner: str | None, limit: int) -> list[MemoryResult]:
+        """Return the owner's entries in the answer of a method that reads."""
+        items = _items(await self._run(lambda: self._call(method, *given, owner=owner, limit=limit)))
+        return [_result(each) for each in items if owner is None or self._may_see(each, owner, unnamed=True)]
 
     async def _run(self, work: Callable[[], _T]) -> _T:
         """Run calls of mem0 one at a time: its stores are not safe for several threads."""

@@ -1,18 +1,21 @@
 """Promptise's provider on any Memorist store."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
-from memorist.adapters.promptise.types import MemoryResult, MemoryScope, is_blank, matches, owner_key, owner_of
+from memorist.adapters.promptise.providers import Provider
+from memorist.adapters.promptise.types import MemoryResult, MemoryScope
 from memorist.memory import Memory
 from memorist.records import Record
 
 __all__ = ["MemoristProvider"]
 
 
-class MemoristProvider:
+class MemoristProvider(Provider):
     """Stores notes, and finds what `Memory.recall` finds; a user is a wall in the store.
+
+    The score of a result is that of the hit. Metadata that is not JSON is stored as text, and a purge leaves no trace.
 
     Args:
         memory: an open memory; `close` does not close it.
@@ -20,65 +23,31 @@ class MemoristProvider:
     """
 
     def __init__(self, memory: Memory, *, scope: MemoryScope = MemoryScope.SHARED) -> None:
-        self.scope = MemoryScope(scope)
+        super().__init__(scope)
         self._memory = memory
-        self._closed = False
 
     def _of(self, owner: str | None) -> Memory:
         return self._memory if owner is None else self._memory.scoped(user=owner)
 
-    def _check_open(self) -> None:
-        if self._closed:
-            raise RuntimeError("MemoristProvider is closed")
+    def _kept(self, metadata: Mapping[str, Any]) -> dict[str, Any]:
+        return dict(json.loads(json.dumps(metadata, default=str)))
 
-    async def search(self, query: str, *, limit: int = 5, user_id: str | None = None) -> list[MemoryResult]:
-        """Return memories relevant to a query, best first, with the score of the hit."""
-        self._check_open()
-        owner = owner_of(self, "search", user_id)
-        if is_blank(query, limit):
-            return []
+    async def _search(self, query: str, limit: int, owner: str | None) -> list[MemoryResult]:
         hits = await self._of(owner).recall(query, limit=limit)
         return [_result(hit.record, hit.score) for hit in hits]
 
-    async def list_entries(
-        self, *, user_id: str | None = None, metadata: Mapping[str, Any] | None = None, limit: int = 1000
-    ) -> list[MemoryResult]:
-        """Return the entries whose metadata has these values, oldest first."""
-        self._check_open()
-        memory = self._of(owner_of(self, "list_entries", user_id))
-        found: list[MemoryResult] = []
-        if limit < 1:
-            return found
-        async for each in memory.iterate(order="oldest"):
-            if matches(each.metadata, metadata):
-                found.append(_result(each, 1.0))
-            if len(found) == limit:
-                break
-        return found
+    async def _entries(self, owner: str | None) -> AsyncIterator[MemoryResult]:
+        async for each in self._of(owner).iterate():
+            yield _result(each, 1.0)
 
-    async def add(self, content: str, *, metadata: dict[str, Any] | None = None, user_id: str | None = None) -> str:
-        """Store a text, and return its id. Metadata that is not JSON is stored as text."""
-        self._check_open()
-        owner = owner_of(self, "add", user_id)
-        plain = json.loads(json.dumps(metadata or {}, default=str))
-        return (await self._of(owner).notes.add(content, metadata=plain)).id
+    async def _add(self, content: str, metadata: dict[str, Any], owner: str | None) -> str:
+        return (await self._of(owner).notes.add(content, metadata=metadata)).id
 
-    async def delete(self, memory_id: str, *, user_id: str | None = None) -> bool:
-        """Delete a record, and return whether there was one."""
-        self._check_open()
-        owner = owner_of(self, "delete", user_id)
-        return await self._of(owner).forget(memory_id) > 0
+    async def _delete(self, id: str, owner: str | None) -> bool:
+        return await self._of(owner).forget(id) > 0
 
-    async def purge_user(self, user_id: str, *, tenant_id: str | None = None) -> int:
-        """Delete every record of a user (of a tenant) and every trace of it, and return how many there were."""
-        self._check_open()
-        if self.scope != MemoryScope.PER_USER or not user_id:
-            return 0
-        return (await self._memory.unlabelled().scoped(user=owner_key(user_id, tenant_id)).purge()).purged
-
-    async def close(self) -> None:
-        """Refuse further calls. The memory stays open."""
-        self._closed = True
+    async def _purge(self, owner: str) -> int:
+        return (await self._memory.unlabelled().scoped(user=owner).purge()).purged
 
 
 def _result(record: Record, score: float) -> MemoryResult:

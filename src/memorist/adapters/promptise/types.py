@@ -1,24 +1,11 @@
 """Promptise's types, and the interface of a provider."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol, runtime_checkable
 
-from memorist.adapters.originals import caught_by
-
-__all__ = [
-    "MemoryIsolationError",
-    "MemoryProvider",
-    "MemoryResult",
-    "MemoryScope",
-    "clamped",
-    "is_blank",
-    "matches",
-    "owner_key",
-    "owner_of",
-]
+__all__ = ["MemoryIsolationError", "MemoryProvider", "MemoryResult", "MemoryScope", "owner_key"]
 
 
 class MemoryScope(str, Enum):  # noqa: UP042  # as Promptise has it: a member's text is not its value
@@ -42,13 +29,8 @@ class MemoryResult:
     metadata: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "score", clamped(self.score))
-
-
-def clamped(score: float) -> float:
-    """Return a score from 0 to 1."""
-    score = float(score)
-    return 0.0 if math.isnan(score) else min(max(score, 0.0), 1.0)
+        score = float(self.score)
+        object.__setattr__(self, "score", 0.0 if math.isnan(score) else min(max(score, 0.0), 1.0))
 
 
 @runtime_checkable
@@ -94,20 +76,6 @@ class MemoryProvider(Protocol):
         ...
 
 
-def owner_of(provider: MemoryProvider, method: str, user_id: str | None) -> str | None:
-    """Return the user whose entries a call is about; None with the scope SHARED.
-
-    Raises:
-        MemoryIsolationError: no user is named where the scope is PER_USER.
-    """
-    if provider.scope != MemoryScope.PER_USER:
-        return None
-    if not user_id:
-        error = caught_by("promptise.memory", MemoryIsolationError)
-        raise error(f"{type(provider).__name__}.{method} requires a user_id when scope=PER_USER")
-    return user_id
-
-
 def owner_key(user_id: str, tenant_id: str | None = None) -> str:
     """Return the name under which a user's entries are kept: with a tenant, ``"{tenant_id}::{user_id}"``.
 
@@ -121,13 +89,3 @@ def owner_key(user_id: str, tenant_id: str | None = None) -> str:
     if "::" in user_id:
         raise ValueError(f"user_id must not contain '::', which separates it from the tenant; it is {user_id!r}")
     return f"{tenant_id}::{user_id}"
-
-
-def matches(metadata: Mapping[str, Any], wanted: Mapping[str, Any] | None) -> bool:
-    """Whether metadata has all of the wanted values, exactly."""
-    return all(name in metadata and metadata[name] == value for name, value in (wanted or {}).items())
-
-
-def is_blank(query: str, limit: int) -> bool:
-    """Whether a search can find nothing."""
-    return limit <= 0 or not query.strip()

@@ -1,0 +1,109 @@
+"""The rules of every provider: whose entries a call is about, what can be found, and when it is closed."""
+
+from abc import abstractmethod
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from memorist.adapters.originals import caught_by
+from memorist.adapters.promptise.types import (
+    MemoryIsolationError,
+    MemoryProvider,
+    MemoryResult,
+    MemoryScope,
+    owner_key,
+)
+
+__all__ = ["Provider"]
+
+
+class Provider(MemoryProvider):
+    """A provider over entries that each have an owner; the owner is None with the scope SHARED.
+
+    Args:
+        scope: whether entries belong to users.
+    """
+
+    _closed = False
+
+    def __init__(self, scope: MemoryScope) -> None:
+        self.scope = MemoryScope(scope)
+
+    async def search(self, query: str, *, limit: int = 5, user_id: str | None = None) -> list[MemoryResult]:
+        owner = self._owner("search", user_id)
+        return await self._search(query, limit, owner) if limit > 0 and query.strip() else []
+
+    async def list_entries(
+        self, *, user_id: str | None = None, metadata: Mapping[str, Any] | None = None, limit: int = 1000
+    ) -> list[MemoryResult]:
+        """Return the entries whose metadata has these values exactly, oldest first where the backend has an order."""
+        owner, wanted = self._owner("list_entries", user_id), self._kept(metadata or {}).items()
+        found: list[MemoryResult] = []
+        if limit < 1:
+            return found
+        async for each in self._entries(owner):
+            if all(name in each.metadata and each.metadata[name] == value for name, value in wanted):
+                found.append(each)
+            if len(found) == limit:
+                break
+        return found
+
+    async def add(self, content: str, *, metadata: dict[str, Any] | None = None, user_id: str | None = None) -> str:
+        owner = self._owner("add", user_id)
+        return await self._add(content, self._kept(metadata or {}), owner)
+
+    async def delete(self, memory_id: str, *, user_id: str | None = None) -> bool:
+        owner = self._owner("delete", user_id)
+        return await self._delete(memory_id, owner)
+
+    async def purge_user(self, user_id: str, *, tenant_id: str | None = None) -> int:
+        self._check_open()
+        if self.scope != MemoryScope.PER_USER or not user_id:
+            return 0
+        return await self._purge(owner_key(user_id, tenant_id))
+
+    async def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            await self._release()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise RuntimeError(f"{type(self).__name__} is closed")
+
+    def _owner(self, method: str, user_id: str | None) -> str | None:
+        self._check_open()
+        if self.scope != MemoryScope.PER_USER:
+            return None
+        if not user_id:
+            error = caught_by("promptise.memory", MemoryIsolationError)
+            raise error(f"{type(self).__name__}.{method} requires a user_id when scope=PER_USER")
+        return user_id
+
+    # --- what a backend does -----------------------------------------------------------------------------
+
+    @abstractmethod
+    def _kept(self, metadata: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a copy of metadata as the backend keeps it."""
+
+    @abstractmethod
+    async def _search(self, query: str, limit: int, owner: str | None) -> list[MemoryResult]:
+        """Return the best entries."""
+
+    @abstractmethod
+    def _entries(self, owner: str | None) -> AsyncIterator[MemoryResult]:
+        """Yield every entry, with the score 1."""
+
+    @abstractmethod
+    async def _add(self, content: str, metadata: dict[str, Any], owner: str | None) -> str:
+        """Store an entry."""
+
+    @abstractmethod
+    async def _delete(self, id: str, owner: str | None) -> bool:
+        """Delete an entry."""
+
+    @abstractmethod
+    async def _purge(self, owner: str) -> int:
+        """Delete every entry of a user."""
+
+    async def _release(self) -> None:
+        """Release connections and files."""
