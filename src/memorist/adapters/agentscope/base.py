@@ -1,11 +1,14 @@
 """The base class of long-term memories: two methods for programs, and the same two as tools for agents."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import wraps
+from typing import Any, TypeVar, cast
 
-from memorist.adapters.agentscope.types import LongTermMemoryShape, Msg, ToolResponse
+from memorist.adapters.agentscope.types import LongTermMemoryShape, Msg, ToolResponse, answer
 
-__all__ = ["LongTermMemoryBase", "RecordingMemory"]
+__all__ = ["LongTermMemoryBase", "RecordingMemory", "telling"]
+
+_Tool = TypeVar("_Tool", bound=Callable[..., Awaitable[ToolResponse]])
 
 
 class LongTermMemoryBase(LongTermMemoryShape):
@@ -83,3 +86,23 @@ class RecordingMemory(LongTermMemoryBase):
 
     def _note_recorded(self, messages: Iterable[Msg]) -> None:
         self._recorded.update(dict.fromkeys(each.id for each in messages))
+
+    def _require_started(self) -> None:
+        """Raise RuntimeError where the memory must be entered first and is not."""
+
+
+def telling(doing: str) -> Callable[[_Tool], _Tool]:
+    """Make what a tool function raises its answer, ``Error {doing}: …``: it is the edge to the agent."""
+
+    def telling_of(function: _Tool) -> _Tool:
+        @wraps(function)
+        async def tool(self: RecordingMemory, *args: Any, **kwargs: Any) -> ToolResponse:
+            self._require_started()
+            try:
+                return await function(self, *args, **kwargs)
+            except Exception as error:
+                return answer(f"Error {doing}: {error}")
+
+        return cast(_Tool, tool)
+
+    return telling_of

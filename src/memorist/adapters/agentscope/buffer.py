@@ -3,14 +3,14 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 from memorist.adapters.agentscope.messages import (
     SUMMARY,
     Index,
     Marks,
-    added,
     checked_marks,
+    checked_messages,
     checked_positions,
     chosen,
     read_state,
@@ -19,7 +19,7 @@ from memorist.adapters.agentscope.messages import (
 )
 from memorist.adapters.agentscope.types import MemoryShape, Msg
 
-__all__ = ["InMemoryMemory", "MemoryBase"]
+__all__ = ["Buffer", "Held", "InMemoryMemory", "MemoryBase", "state_of"]
 
 
 class MemoryBase(MemoryShape, ABC):
@@ -58,18 +58,43 @@ class MemoryBase(MemoryShape, ABC):
         """Restore what `state_dict` returned."""
 
 
-class InMemoryMemory(MemoryBase):
-    """Keeps the messages of an agent in the process.
+class Held(NamedTuple):
+    """A message in a buffer, its marks, and what the buffer knows it by."""
+
+    message: Msg
+    marks: list[str]
+    handle: Any
+
+
+class Buffer(MemoryBase):
+    """What every buffer does with the messages that it holds.
 
     Its methods take the arguments of AgentScope 1.0.0 to 1.0.9, and those of 1.0.10 and later: marks, and ids of
     messages to delete.
     """
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.content: list[Msg] = []
-        self._marks: dict[str, list[str]] = {}
-        self._compressed_summary = ""
+    _hidden: ClassVar[str | None] = None
+    """The mark of messages that are returned only where it is asked for."""
+
+    @abstractmethod
+    async def _held(self) -> list[Held]:
+        """Return the messages in the order in which they were added."""
+
+    @abstractmethod
+    async def _add(self, messages: list[Msg], marks: list[str], allow_duplicates: bool) -> None:
+        """Add messages, all or none."""
+
+    @abstractmethod
+    async def _drop(self, chosen: Sequence[Held]) -> int:
+        """Delete messages, and return how many there were."""
+
+    @abstractmethod
+    async def _set_marks(self, held: Held, marks: list[str]) -> None:
+        """Give a message these marks instead of its own."""
+
+    @abstractmethod
+    async def _summary(self) -> str:
+        """Return the summary; "" where there is none."""
 
     async def add(
         self,
@@ -89,13 +114,11 @@ class InMemoryMemory(MemoryBase):
         Raises:
             TypeError: something else than a message is among them.
         """
-        given, labels, allow_duplicates = added(memories, marks, allow_duplicates)
-        known = set() if allow_duplicates else {message.id for message in self.content}
-        for message in given:
-            if allow_duplicates or message.id not in known:
-                known.add(message.id)
-                self.content.append(message)
-                self._mark(message.id, labels)
+        if isinstance(marks, bool):
+            allow_duplicates, marks = marks, None
+        given, labels = checked_messages(memories), checked_marks(marks)
+        if given:
+            await self._add(given, labels, allow_duplicates)
 
     async def delete(self, index: Index | None = None, *, msg_ids: Iterable[str] | None = None, **kwargs: Any) -> int:
         """Delete messages, and return how many there were.
@@ -107,27 +130,22 @@ class InMemoryMemory(MemoryBase):
         Raises:
             IndexError: there is no such place; nothing was deleted.
         """
-        positions = checked_positions(index, msg_ids, [message.id for message in self.content])
-        self._keep([message for position, message in enumerate(self.content) if position not in positions])
-        return len(positions)
+        held = await self._held()
+        positions = checked_positions(index, msg_ids, [each.message.id for each in held])
+        return await self._drop([held[position] for position in positions])
 
     async def delete_by_mark(self, mark: str | list[str], **kwargs: Any) -> int:
         """Delete the messages that have one of these marks, and return how many there were."""
-        marks, before = checked_marks(mark), len(self.content)
-        self._keep([message for message in self.content if not set(marks) & set(self._marks.get(message.id, ()))])
-        return before - len(self.content)
+        marks = set(checked_marks(mark))
+        return await self._drop([each for each in await self._held() if marks & set(each.marks)])
 
     async def retrieve(self, *args: Any, **kwargs: Any) -> None:
         """Raise NotImplementedError: a buffer has its messages in order, and does not search them."""
-        raise NotImplementedError("The retrieve method is not implemented in InMemoryMemory class.")
+        raise NotImplementedError(f"The retrieve method is not implemented in {type(self).__name__} class.")
 
     async def size(self) -> int:
         """Return how many messages there are."""
-        return len(self.content)
-
-    async def clear(self) -> None:
-        """Delete every message."""
-        self._keep([])
+        return len(await self._held())
 
     async def get_memory(
         self, mark: str | None = None, exclude_mark: str | None = None, prepend_summary: bool = True, **kwargs: Any
@@ -139,14 +157,10 @@ class InMemoryMemory(MemoryBase):
             exclude_mark: only those without this mark.
             prepend_summary: put the summary, if there is one, before them as one message.
         """
-        found = [each for each in self.content if chosen(self._marks.get(each.id, ()), mark, exclude_mark)]
-        if prepend_summary and self._compressed_summary:
-            return [summary_message(self._compressed_summary), *found]
-        return found
-
-    async def update_compressed_summary(self, summary: str) -> None:
-        """Set the summary of what is no longer among the messages."""
-        self._compressed_summary = summary
+        held = [each for each in await self._held() if mark == self._hidden or self._hidden not in each.marks]
+        found = [each.message for each in held if chosen(each.marks, mark, exclude_mark)]
+        summary = await self._summary() if prepend_summary else ""
+        return [summary_message(summary), *found] if summary else found
 
     async def update_messages_mark(
         self, new_mark: str | None, old_mark: str | None = None, msg_ids: list[str] | None = None
@@ -159,22 +173,34 @@ class InMemoryMemory(MemoryBase):
             msg_ids: change only messages with these ids.
         """
         changed = 0
-        for id in {message.id: None for message in self.content if msg_ids is None or message.id in msg_ids}:
-            old = self._marks.get(id, [])
-            new = renamed(old, new_mark, old_mark)
-            if new != old:
+        for each in await self._held():
+            new = renamed(each.marks, new_mark, old_mark)
+            if new != each.marks and (msg_ids is None or each.message.id in msg_ids):
+                await self._set_marks(each, new)
                 changed += 1
-                self._marks[id] = new
         return changed
+
+
+class InMemoryMemory(Buffer):
+    """Keeps the messages of an agent in the process."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.content: list[Msg] = []
+        self._marks: dict[str, list[str]] = {}
+        self._compressed_summary = ""
+
+    async def clear(self) -> None:
+        """Delete every message."""
+        self.content, self._marks = [], {}
+
+    async def update_compressed_summary(self, summary: str) -> None:
+        """Set the summary of what is no longer among the messages."""
+        self._compressed_summary = summary
 
     def state_dict(self) -> dict[str, Any]:
         """Return ``{"content": [message, …]}``, with the marks and the summary if there are any."""
-        state: dict[str, Any] = {"content": [deepcopy(message.to_dict()) for message in self.content]}
-        if marks := {id: list(labels) for id, labels in self._marks.items() if labels}:
-            state["marks"] = marks
-        if self._compressed_summary:
-            state[SUMMARY] = self._compressed_summary
-        return state
+        return state_of(self._all(), self._compressed_summary)
 
     def load_state_dict(self, state_dict: dict[str, Any], strict: bool = True) -> None:
         """Replace all messages by those of a state.
@@ -189,11 +215,38 @@ class InMemoryMemory(MemoryBase):
         if (state := read_state(state_dict, strict)) is not None:
             self.content, self._marks, self._compressed_summary = state
 
-    def _mark(self, id: str, labels: Sequence[str]) -> None:
-        if labels:
-            self._marks[id] = [*self._marks.get(id, []), *labels]
+    def _all(self) -> list[Held]:
+        # Messages of one id share their marks.
+        return [Held(each, self._marks.setdefault(each.id, []), place) for place, each in enumerate(self.content)]
 
-    def _keep(self, messages: list[Msg]) -> None:
-        self.content = messages
-        ids = {message.id for message in messages}
-        self._marks = {id: labels for id, labels in self._marks.items() if id in ids}
+    async def _held(self) -> list[Held]:
+        return self._all()
+
+    async def _add(self, messages: list[Msg], marks: list[str], allow_duplicates: bool) -> None:
+        known = set() if allow_duplicates else {message.id for message in self.content}
+        for message in messages:
+            if allow_duplicates or message.id not in known:
+                known.add(message.id)
+                self.content.append(message)
+                self._marks.setdefault(message.id, []).extend(marks)
+
+    async def _drop(self, chosen: Sequence[Held]) -> int:
+        gone = {each.handle for each in chosen}
+        self.content = [message for place, message in enumerate(self.content) if place not in gone]
+        left = {message.id for message in self.content}
+        self._marks = {id: labels for id, labels in self._marks.items() if id in left}
+        return len(gone)
+
+    async def _set_marks(self, held: Held, marks: list[str]) -> None:
+        held.marks[:] = marks
+
+    async def _summary(self) -> str:
+        return self._compressed_summary
+
+
+def state_of(held: Sequence[Held], summary: str) -> dict[str, Any]:
+    """Return the state of a buffer, with the marks and the summary if there are any."""
+    state: dict[str, Any] = {"content": [deepcopy(each.message.to_dict()) for each in held]}
+    if marks := {each.message.id: list(each.marks) for each in held if each.marks}:
+        state["marks"] = marks
+    return {**state, SUMMARY: summary} if summary else state

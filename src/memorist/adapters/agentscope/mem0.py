@@ -7,7 +7,7 @@ from importlib.metadata import version
 from types import TracebackType
 from typing import Any, Self
 
-from memorist.adapters.agentscope.base import RecordingMemory
+from memorist.adapters.agentscope.base import RecordingMemory, telling
 from memorist.adapters.agentscope.mem0_setup import configured, mem0_library, one_at_a_time
 from memorist.adapters.agentscope.reading import asked, listed, recorded, said, text_of
 from memorist.adapters.agentscope.types import Msg, ToolResponse, answer
@@ -82,6 +82,7 @@ class Mem0LongTermMemory(RecordingMemory):
                 if inspect.isawaitable(closing):
                     await closing
 
+    @telling("recording memory")
     async def record_to_memory(self, thinking: str, content: list[str], **kwargs: Any) -> ToolResponse:
         """Use this to record important information that you may need later.
 
@@ -91,17 +92,15 @@ class Mem0LongTermMemory(RecordingMemory):
             thinking: Your thinking and your reasons about what to record.
             content: What to remember, a list of strings.
         """
-        try:
-            text = "\n".join([thinking, *listed(content)] if thinking else listed(content))
-            results: Any = {"results": []}
-            # mem0 extracts other things from an assistant's words than from a user's, and may find nothing.
-            for role, more in (("user", {}), ("assistant", {}), ("assistant", {"infer": False})):
-                if text.strip() and _nothing(results):
-                    results = await self._add([_turn(role, text)], **{**kwargs, **more})
-            return answer(f"Successfully recorded content to memory {results}")
-        except Exception as error:  # the edge to the agent, which is told in words
-            return answer(f"Error recording memory: {error}")
+        text = "\n".join([thinking, *listed(content)] if thinking else listed(content))
+        results: Any = {"results": []}
+        # mem0 extracts other things from an assistant's words than from a user's, and may find nothing.
+        for role, more in (("user", {}), ("assistant", {}), ("assistant", {"infer": False})):
+            if text.strip() and _nothing(results):
+                results = await self._add([_turn(role, text)], **{**kwargs, **more})
+        return answer(f"Successfully recorded content to memory {results}")
 
+    @telling("retrieving memory")
     async def retrieve_from_memory(self, keywords: list[str], limit: int = 5, **kwargs: Any) -> ToolResponse:
         """Retrieve from memory what belongs to the given keywords.
 
@@ -110,10 +109,7 @@ class Mem0LongTermMemory(RecordingMemory):
                 name, a date or a place.
             limit: The most memories to return for each keyword.
         """
-        try:
-            return answer("\n".join(await self._find(listed(keywords), limit)))
-        except Exception as error:  # the edge to the agent
-            return answer(f"Error retrieving memory: {error}")
+        return answer("\n".join(await self._find(listed(keywords), limit)))
 
     async def record(
         self, msgs: list[Msg | None], memory_type: str | None = None, infer: bool = True, **kwargs: Any

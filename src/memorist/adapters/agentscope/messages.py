@@ -11,7 +11,6 @@ __all__ = [
     "SUMMARY",
     "Index",
     "Marks",
-    "added",
     "checked_marks",
     "checked_messages",
     "checked_positions",
@@ -42,16 +41,6 @@ def checked_messages(given: object) -> list[Msg]:
             raise TypeError(f"The memories should be a list of Msg or a single Msg, but got {type(each)}.")
         messages.append(each)
     return messages
-
-
-def added(memories: object, marks: object, allow_duplicates: object) -> tuple[list[Msg], list[str], bool]:
-    """Return the checked arguments of `add`: messages, marks, and whether a message may be there twice.
-
-    The second positional argument is `marks` since AgentScope 1.0.10 and was `allow_duplicates` before.
-    """
-    if isinstance(marks, bool):
-        marks, allow_duplicates = None, marks
-    return checked_messages(memories), checked_marks(marks), bool(allow_duplicates)
 
 
 def checked_marks(given: object) -> list[str]:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from memorist.adapters.agentscope.base import telling
 from memorist.adapters.agentscope.flows import PERSONAL_ACKNOWLEDGEMENT
 from memorist.adapters.agentscope.reading import said
 from memorist.adapters.agentscope.reme import ReMeLongTermMemoryBase, acknowledged, items_of
@@ -11,8 +12,14 @@ __all__ = ["ReMePersonalLongTermMemory"]
 
 
 class ReMePersonalLongTermMemory(ReMeLongTermMemoryBase):
-    """Keeps what users say about themselves, as facts. A newer fact replaces one that it contradicts."""
+    """Keeps what users say about themselves, as facts. A newer fact replaces one that it contradicts.
 
+    `retrieve` returns a line for each.
+    """
+
+    _kind, _what = "personal", "memory"
+
+    @telling("recording memory")
     async def record_to_memory(self, thinking: str, content: list[str], **kwargs: Any) -> ToolResponse:
         """Record important information about the user to long-term memory, for later conversations.
 
@@ -32,16 +39,13 @@ class ReMePersonalLongTermMemory(ReMeLongTermMemoryBase):
             content: The facts to remember, a list of strings, each a clear statement that stands alone. For
                 example ["User prefers homestays in Hangzhou", "User likes visiting West Lake in the morning"].
         """
-        self._require_started()
-        try:
-            messages = acknowledged(thinking, items_of(content), PERSONAL_ACKNOWLEDGEMENT)
-            result = await self._run("summary_personal_memory", kwargs, trajectories=[{"messages": messages}])
-            kept = (result.get("metadata") or {}).get("memory_list") or []
-            done = f"Successfully recorded {len(kept)} memory/memories to personal memory."
-            return answer(done if kept else "Memory recording completed.", {"result": result})
-        except Exception as error:  # the edge to the agent, which is told in words
-            return answer(f"Error recording memory: {error}")
+        messages = acknowledged(thinking, items_of(content), PERSONAL_ACKNOWLEDGEMENT)
+        result = await self._run("summary_personal_memory", kwargs, trajectories=[{"messages": messages}])
+        kept = (result.get("metadata") or {}).get("memory_list") or []
+        done = f"Successfully recorded {len(kept)} memory/memories to personal memory."
+        return answer(done if kept else "Memory recording completed.", {"result": result})
 
+    @telling("retrieving memory")
     async def retrieve_from_memory(self, keywords: list[str], **kwargs: Any) -> ToolResponse:
         """Search long-term memory for information about the user, and retrieve what is relevant.
 
@@ -59,37 +63,7 @@ class ReMePersonalLongTermMemory(ReMeLongTermMemoryBase):
                 example ["travel preferences", "Hangzhou"], ["work habits", "morning routine"] or ["food
                 preferences", "tea"].
         """
-        self._require_started()
-        try:
-            found = await self._search("retrieve_personal_memory", kwargs, keywords)
-            return answer("\n\n".join(found) or "No memories found for the given keywords.")
-        except Exception as error:  # the edge to the agent
-            return answer(f"Error retrieving memory: {error}")
+        return answer(await self._search(kwargs, keywords) or "No memories found for the given keywords.")
 
-    async def record(self, msgs: list[Msg | None], **kwargs: Any) -> None:
-        """Record what the user says about themselves in these messages; those recorded before are left out.
-
-        Args:
-            msgs: the messages; None among them is skipped. A failure of the engine is a warning.
-            **kwargs: further arguments of the flow.
-
-        Raises:
-            TypeError: there is something else than messages.
-            RuntimeError: used before ``async with``.
-        """
-        new = self._to_record(msgs)
-        messages = [{"role": each.role, "content": text} for each in new if (text := said(each))]
-        await self._learn("summary_personal_memory", kwargs, {"messages": messages}, new, "memory")
-
-    async def retrieve(self, msg: Msg | list[Msg] | None, **kwargs: Any) -> str:
-        """Return what is known about the user and relevant to this message, a line for each memory.
-
-        Args:
-            msg: the message; of several, the last. None finds nothing. A failure of the engine is a warning.
-            **kwargs: `limit`, the most memories (3), and further arguments of the flow.
-
-        Raises:
-            TypeError: there is something else than messages.
-            RuntimeError: used before ``async with``.
-        """
-        return await self._answer("retrieve_personal_memory", kwargs, msg, "memory")
+    def _trajectory(self, new: list[Msg], options: dict[str, Any]) -> dict[str, Any]:
+        return {"messages": [{"role": each.role, "content": text} for each in new if (text := said(each))]}

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Sequence
 from os import PathLike
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from memorist.adapters.agentscope.base import RecordingMemory
 from memorist.adapters.agentscope.flows import FlowRunner, Result
@@ -42,6 +42,11 @@ class ReMeLongTermMemoryBase(RecordingMemory):
     Raises:
         InvalidInputError: `memory` is open, and an embedding model is given too.
     """
+
+    _kind: ClassVar[str]
+    """Names its flows."""
+    _what: ClassVar[str]
+    """Names it in warnings."""
 
     def __init__(
         self,
@@ -86,6 +91,48 @@ class ReMeLongTermMemoryBase(RecordingMemory):
         if entered is not None:
             await entered.__aexit__(exc_type, exc_val, exc_tb)
 
+    async def record(self, msgs: list[Msg | None], **kwargs: Any) -> None:
+        """Record what is worth keeping of these messages; those recorded before are left out.
+
+        Args:
+            msgs: the messages; None among them is skipped. A failure of the engine is a warning.
+            **kwargs: further arguments of the flow.
+
+        Raises:
+            TypeError: there is something else than messages.
+            RuntimeError: used before ``async with``.
+        """
+        found = recorded(msgs)
+        if found:
+            self._require_started()
+        new = self._unrecorded(found)
+        try:
+            if await self._learned(new, kwargs):
+                self._note_recorded(new)
+        except Exception as error:  # the edge to the engine: the agent goes on
+            warnings.warn(f"Error recording messages to {self._what}: {error}", stacklevel=2)
+
+    async def retrieve(self, msg: Msg | list[Msg] | None, **kwargs: Any) -> str:
+        """Return what is relevant to this message.
+
+        Args:
+            msg: the message; of several, the last. None finds nothing. A failure of the engine is a warning.
+            **kwargs: `top_k` or `limit`, the most memories (3; of guidelines, all), and further arguments of the flow.
+
+        Raises:
+            TypeError: there is something else than messages.
+            RuntimeError: used before ``async with``.
+        """
+        found = asked(msg)
+        if not found:
+            return ""
+        self._require_started()
+        try:
+            return await self._found(query, kwargs) if (query := text_of(found[-1])) else ""
+        except Exception as error:  # as above
+            warnings.warn(f"Error retrieving {self._what}: {error}", stacklevel=2)
+            return ""
+
     # --- what the three kinds need ---------------------------------------------------------------------
 
     def _require_started(self) -> None:
@@ -98,55 +145,28 @@ class ReMeLongTermMemoryBase(RecordingMemory):
         result: Result = await self.app.async_execute(**given)
         return result
 
-    def _to_record(self, msgs: Any) -> list[Msg]:
-        """Return the checked messages that were not recorded before."""
-        found = recorded(msgs)
-        if found:
-            self._require_started()
-        return self._unrecorded(found)
+    async def _learned(self, new: list[Msg], options: dict[str, Any]) -> bool:
+        """Record new messages as one trajectory, and return whether they say anything."""
+        trajectory = self._trajectory(new, options)
+        if trajectory["messages"]:
+            await self._run(f"summary_{self._kind}_memory", options, trajectories=[trajectory])
+        return bool(trajectory["messages"])
 
-    def _to_ask(self, msg: Any) -> str:
-        """Return the query: the text of the last message, or ""."""
-        found = asked(msg)
-        if not found:
-            return ""
-        self._require_started()
-        return text_of(found[-1])
+    def _trajectory(self, new: list[Msg], options: dict[str, Any]) -> dict[str, Any]:
+        """Return what messages say, as the flow that records takes it."""
+        raise NotImplementedError
 
-    async def _learn(
-        self, flow: str, options: dict[str, Any], trajectory: dict[str, Any], new: list[Msg], source: str
-    ) -> None:
-        """Record new messages as one trajectory. A failure is a warning; the agent goes on."""
-        if not trajectory["messages"]:
-            return
-        try:
-            await self._run(flow, options, trajectories=[trajectory])
-            self._note_recorded(new)
-        except Exception as error:  # the edge to the engine
-            warnings.warn(f"Error recording messages to {source}: {error}", stacklevel=3)
-
-    async def _answer(self, flow: str, options: dict[str, Any], msg: Any, source: str) -> str:
-        """Return what a flow finds for a message. A failure is a warning; the agent goes on without."""
-        query = self._to_ask(msg)
-        if not query:
-            return ""
-        try:
-            options, most = split_options(options)
-            result = await self._run(flow, options, query=query, top_k=_TOP_K if most is None else most)
-            return str(result.get("answer") or "")
-        except Exception as error:  # the edge to the engine
-            warnings.warn(f"Error retrieving {source}: {error}", stacklevel=3)
-            return ""
-
-    async def _search(self, flow: str, options: dict[str, Any], keywords: list[str]) -> list[str]:
-        """Return the answers for the keywords that have one."""
+    async def _found(self, query: str, options: dict[str, Any]) -> str:
+        """Return what there is for a query; "" for nothing."""
         options, most = split_options(options)
-        answers = []
-        for keyword in listed(keywords):
-            result = await self._run(flow, options, query=keyword, top_k=_TOP_K if most is None else most)
-            if answer := result.get("answer"):
-                answers.append(f"Keyword '{keyword}':\n{answer}")
-        return answers
+        top_k = _TOP_K if most is None else most
+        result = await self._run(f"retrieve_{self._kind}_memory", options, query=query, top_k=top_k)
+        return str(result.get("answer") or "")
+
+    async def _search(self, options: dict[str, Any], keywords: list[str]) -> str:
+        """Return the answers for the keywords that have one."""
+        found = [(keyword, await self._found(keyword, options)) for keyword in listed(keywords)]
+        return "\n\n".join(f"Keyword '{keyword}':\n{answer}" for keyword, answer in found if answer)
 
 
 def split_options(given: dict[str, Any]) -> tuple[dict[str, Any], Any]:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from memorist.adapters.agentscope.base import telling
 from memorist.adapters.agentscope.flows import TASK_ACKNOWLEDGEMENT
 from memorist.adapters.agentscope.reading import steps_of
 from memorist.adapters.agentscope.reme import ReMeLongTermMemoryBase, acknowledged, items_of
@@ -11,8 +12,15 @@ __all__ = ["ReMeTaskLongTermMemory"]
 
 
 class ReMeTaskLongTermMemory(ReMeLongTermMemoryBase):
-    """Keeps experiences with tasks, found by when to use them."""
+    """Keeps experiences with tasks, found by when to use them.
 
+    `record` takes the messages, tool calls and their results included, as the course of one task, and a `score`: how
+    well it went (1.0 and above, the default, is a success).
+    """
+
+    _kind, _what = "task", "task memory"
+
+    @telling("recording task memory")
     async def record_to_memory(self, thinking: str, content: list[str], **kwargs: Any) -> ToolResponse:
         """Record experiences with tasks, and what was learned from them, to long-term memory.
 
@@ -38,16 +46,15 @@ class ReMeTaskLongTermMemory(ReMeLongTermMemoryBase):
                 indexes on WHERE clause columns to speed up queries", "Use EXPLAIN ANALYZE to identify missing
                 indexes"].
         """
-        self._require_started()
-        try:
-            items = items_of(content)
-            score = kwargs.pop("score", 1.0)
-            trajectory = {"messages": acknowledged(thinking, items, TASK_ACKNOWLEDGEMENT), "score": score}
-            result = await self._run("summary_task_memory", kwargs, trajectories=[trajectory])
-            return answer(f"Successfully recorded {len(items)} task memory/memories.", {"result": result})
-        except Exception as error:  # the edge to the agent, which is told in words
-            return answer(f"Error recording task memory: {error}")
+        items = items_of(content)
+        trajectory = {
+            "messages": acknowledged(thinking, items, TASK_ACKNOWLEDGEMENT),
+            "score": kwargs.pop("score", 1.0),
+        }
+        result = await self._run("summary_task_memory", kwargs, trajectories=[trajectory])
+        return answer(f"Successfully recorded {len(items)} task memory/memories.", {"result": result})
 
+    @telling("retrieving task memory")
     async def retrieve_from_memory(self, keywords: list[str], **kwargs: Any) -> ToolResponse:
         """Search long-term memory for experiences with similar tasks, and retrieve what is relevant.
 
@@ -71,40 +78,8 @@ class ReMeTaskLongTermMemory(ReMeLongTermMemoryBase):
             keywords: The task or its field. Be specific and use technical terms. For example ["database
                 optimization", "slow queries"], ["API design", "rate limiting"] or ["code refactoring", "Python"].
         """
-        self._require_started()
-        try:
-            found = await self._search("retrieve_task_memory", kwargs, keywords)
-            return answer("\n\n".join(found) or "No task experiences found for the given keywords.")
-        except Exception as error:  # the edge to the agent
-            return answer(f"Error retrieving task memory: {error}")
+        return answer(await self._search(kwargs, keywords) or "No task experiences found for the given keywords.")
 
-    async def record(self, msgs: list[Msg | None], **kwargs: Any) -> None:
-        """Record what these messages teach, as the course of one task; those recorded before are left out.
-
-        Args:
-            msgs: the messages, tool calls and their results included; None among them is skipped. A failure of
-                the engine is a warning.
-            **kwargs: `score`, how well the task went (1.0 and above, the default, is a success), and further
-                arguments of the flow.
-
-        Raises:
-            TypeError: there is something else than messages.
-            RuntimeError: used before ``async with``.
-        """
-        new = self._to_record(msgs)
+    def _trajectory(self, new: list[Msg], options: dict[str, Any]) -> dict[str, Any]:
         messages = [{"role": role, "content": text} for each in new for role, text in steps_of(each)]
-        trajectory = {"messages": messages, "score": kwargs.pop("score", 1.0)}
-        await self._learn("summary_task_memory", kwargs, trajectory, new, "task memory")
-
-    async def retrieve(self, msg: Msg | list[Msg] | None, **kwargs: Any) -> str:
-        """Return the experiences relevant to this message.
-
-        Args:
-            msg: the message; of several, the last. None finds nothing. A failure of the engine is a warning.
-            **kwargs: `top_k` or `limit`, the most experiences (3), and further arguments of the flow.
-
-        Raises:
-            TypeError: there is something else than messages.
-            RuntimeError: used before ``async with``.
-        """
-        return await self._answer("retrieve_task_memory", kwargs, msg, "task memory")
+        return {"messages": messages, "score": options.pop("score", 1.0)}

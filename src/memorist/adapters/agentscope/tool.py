@@ -5,18 +5,24 @@ import warnings
 from collections.abc import Iterable
 from typing import Any
 
+from memorist.adapters.agentscope.base import telling
 from memorist.adapters.agentscope.reading import blocks_of, listed, said
 from memorist.adapters.agentscope.reme import ReMeLongTermMemoryBase, split_options
 from memorist.adapters.agentscope.types import Msg, ToolResponse, answer
 
 __all__ = ["ReMeToolLongTermMemory"]
 
-NOTHING_VALID = "No valid tool call results to record."
-
 
 class ReMeToolLongTermMemory(ReMeLongTermMemoryBase):
-    """Keeps tool calls with their results, and for each tool a guideline with exact statistics."""
+    """Keeps tool calls with their results, and for each tool a guideline with exact statistics.
 
+    `record` takes messages whose texts are JSON as `record_to_memory` takes it; a text that is none is a warning.
+    `retrieve` takes a message of the tools' exact names, with commas between.
+    """
+
+    _what = "tool memory"
+
+    @telling("recording tool memory")
     async def record_to_memory(self, thinking: str, content: list[str], **kwargs: Any) -> ToolResponse:
         """Record executions of tools to long-term memory, to learn how the tools are used well.
 
@@ -41,18 +47,13 @@ class ReMeToolLongTermMemory(ReMeLongTermMemoryBase):
                 "input": {"query": "Python"}, "output": "Found 10 results", "token_cost": 100, "success": true,
                 "time_cost": 1.2}'.
         """
-        self._require_started()
-        try:
-            calls = _calls(listed(content))
-            if not calls:
-                return answer(NOTHING_VALID)
-            if not (kept := await self._keep(calls, kwargs)):
-                return answer(NOTHING_VALID)
-            results = f"result{'s' if kept > 1 else ''}"
-            return answer(f"Successfully recorded {kept} tool execution {results} and generated usage guidelines.")
-        except Exception as error:  # the edge to the agent, which is told in words
-            return answer(f"Error recording tool memory: {error}")
+        calls = _calls(listed(content))
+        if not calls or not (kept := await self._keep(calls, kwargs)):
+            return answer("No valid tool call results to record.")
+        results = f"result{'s' if kept > 1 else ''}"
+        return answer(f"Successfully recorded {kept} tool execution {results} and generated usage guidelines.")
 
+    @telling("retrieving tool memory")
     async def retrieve_from_memory(self, keywords: list[str], **kwargs: Any) -> ToolResponse:
         """Retrieve guidelines and best practices for the use of tools, made from their past executions.
 
@@ -77,56 +78,20 @@ class ReMeToolLongTermMemory(ReMeLongTermMemoryBase):
             keywords: The tools, by their exact names. For example ["search"], ["database_query", "cache_get"] or
                 ["api_call"].
         """
-        self._require_started()
-        try:
-            names = ",".join(listed(keywords))
-            result = await self._run("retrieve_tool_memory", _options(kwargs), tool_names=names)
-            return answer(str(result.get("answer") or "") or f"No tool guidelines found for: {names}")
-        except Exception as error:  # the edge to the agent
-            return answer(f"Error retrieving tool memory: {error}")
+        names = ",".join(listed(keywords))
+        return answer(await self._found(names, kwargs) or f"No tool guidelines found for: {names}")
 
-    async def record(self, msgs: list[Msg | None], **kwargs: Any) -> None:
-        """Record the executions of tools in these messages; those recorded before are left out.
+    async def _learned(self, new: list[Msg], options: dict[str, Any]) -> bool:
+        calls = _calls(text for each in new if said(each) for text in _texts(each))
+        if calls:
+            await self._keep(calls, options)
+        return True
 
-        Args:
-            msgs: messages whose texts are JSON as `record_to_memory` takes it. A text that is none is a
-                warning, as is a failure of the engine.
-            **kwargs: further arguments of the flows.
-
-        Raises:
-            TypeError: there is something else than messages.
-            RuntimeError: used before ``async with``.
-        """
-        new = self._to_record(msgs)
-        texts = [text for each in new if said(each) for text in _texts(each)]
-        calls = _calls(texts)
-        try:
-            if calls:
-                await self._keep(calls, kwargs)
-            self._note_recorded(new)
-        except Exception as error:  # the agent goes on without
-            warnings.warn(f"Error recording tool messages to memory: {error}", stacklevel=2)
-
-    async def retrieve(self, msg: Msg | list[Msg] | None, **kwargs: Any) -> str:
-        """Return the guidelines of the tools that this message names, by their exact names, with commas between.
-
-        Args:
-            msg: the message; of several, the last. None finds nothing. A failure of the engine is a warning.
-            **kwargs: `top_k` or `limit`, the most tools (by default all), and further arguments of the flow.
-
-        Raises:
-            TypeError: there is something else than messages.
-            RuntimeError: used before ``async with``.
-        """
-        names = self._to_ask(msg)
-        if not names:
-            return ""
-        try:
-            result = await self._run("retrieve_tool_memory", _options(kwargs), tool_names=names)
-            return str(result.get("answer") or "")
-        except Exception as error:  # the agent goes on without
-            warnings.warn(f"Error retrieving tool guidelines: {error}", stacklevel=2)
-            return ""
+    async def _found(self, query: str, options: dict[str, Any]) -> str:
+        options, most = split_options(options)
+        given = options if most is None else {**options, "top_k": most}
+        result = await self._run("retrieve_tool_memory", given, tool_names=query)
+        return str(result.get("answer") or "")
 
     async def _keep(self, calls: list[dict[str, Any]], options: dict[str, Any]) -> int:
         """Record calls, write the guidelines of their tools, and return how many calls were fit to record."""
@@ -154,8 +119,3 @@ def _calls(items: Iterable[str]) -> list[dict[str, Any]]:
 
 def _texts(message: Msg) -> list[str]:
     return [str(block.get("text") or "") for block in blocks_of(message) if block.get("type") == "text"]
-
-
-def _options(given: dict[str, Any]) -> dict[str, Any]:
-    options, most = split_options(given)
-    return options if most is None else {**options, "top_k": most}
