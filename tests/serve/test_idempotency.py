@@ -67,6 +67,14 @@ async def test_an_id_of_the_callers_own_that_is_taken_stays_a_conflict(http: Any
         assert (await http.post("/v1/records", json=other, headers=KEY, params=ALICE)).status_code == 201
 
 
+async def test_an_id_that_a_forgotten_record_had_is_given_once(http: Any, alice: Memory) -> None:
+    await alice.remember("Old", id="mine")
+    await alice.forget("mine")
+    body = {"records": [{"content": "New", "id": "mine"}]}
+    answers = [await http.post("/v1/records", json=body, headers=KEY, params=ALICE) for _ in range(2)]
+    assert [answer.status_code for answer in answers] == [201, 201] and answers[0].json() == answers[1].json()
+
+
 async def test_what_was_forgotten_since_does_not_come_back(http: Any, alice: Memory) -> None:
     stored = (await http.post("/v1/records", json=BODY, headers=KEY, params=ALICE)).json()["records"]
     await alice.forget(*(each["id"] for each in stored))

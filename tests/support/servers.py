@@ -1,5 +1,6 @@
 """A real server on this machine's loopback, for as long as a test needs it."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -18,4 +19,7 @@ async def running(app: Any, *, host: str = "127.0.0.1", **options: Any) -> Async
         try:
             yield url_of(host, listening)
         finally:
+            for connection in list(server.server_state.connections):
+                connection.shutdown()  # those that a browser holds ready; the server would give them half a second
+            await asyncio.sleep(0)
             await server.shutdown([listening])

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 from memorist.errors import ConflictError
 from memorist.memory import Memory
-from memorist.records import Draft, Kind, Record
+from memorist.records import Action, Draft, Kind, Record
 from memorist.requests import Remember
 from memorist.scope import SERVER_TENANT
 from memorist.serve.rest.problems import KeyReusedError
@@ -150,7 +150,9 @@ async def _remembered(memory: Memory, given: Sequence[Draft], named: Sequence[Dr
             if not first:
                 return None
             raise KeyReusedError(_REUSED)
-        record = changes[0].record
+        # An id may have been given before: the last record stored under it counts.
+        begun = [change for change in changes if change.action is Action.REMEMBERED] or changes
+        record = begun[-1].record
         if record is None and asked.id is not None:
             return None  # the caller's own id is free again
         if record is None:
