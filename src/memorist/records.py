@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from random import Random
@@ -95,21 +95,31 @@ class Record:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values, scope names at the top level, times in ISO 8601."""
-        plain: dict[str, Any] = {}
-        for name in _RECORD_FIELDS:
-            value = getattr(self, name)
-            if value is None or isinstance(value, str | int | float):  # as most are
-                plain[name] = value
-            elif isinstance(value, Scope):
-                plain.update({label: getattr(value, label) for label in ("tenant", "user", "agent", "session")})
-            elif isinstance(value, datetime):
-                plain[name] = iso(value)
-            elif isinstance(value, Origin):
-                plain[name] = value.to_dict()
-            else:
-                plain[name] = dict(value)
-        plain["kind"] = str(self.kind)
-        return plain
+        scope = self.scope
+        return {
+            "id": self.id,
+            "kind": str(self.kind),
+            "tenant": scope.tenant,
+            "user": scope.user,
+            "agent": scope.agent,
+            "session": scope.session,
+            "content": self.content,
+            "cue": self.cue,
+            "key": self.key,
+            "metadata": dict(self.metadata),
+            "payload": dict(self.payload),
+            "source": self.source,
+            "verified": self.verified,
+            "rating": self.rating,
+            "created_at": iso(self.created_at),
+            "updated_at": iso(self.updated_at),
+            "happened_at": None if self.happened_at is None else iso(self.happened_at),
+            "expires_at": None if self.expires_at is None else iso(self.expires_at),
+            "superseded_by": self.superseded_by,
+            "superseded_at": None if self.superseded_at is None else iso(self.superseded_at),
+            "version": self.version,
+            "origin": self.origin.to_dict(),
+        }
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> "Record":
@@ -141,8 +151,7 @@ class Record:
         return replace(record, **check_fields(record))
 
 
-_RECORD_FIELDS = tuple(each.name for each in fields(Record))
-_PLAIN_FIELDS = {*_RECORD_FIELDS, "tenant", "user", "agent", "session"} - {"scope"}
+_PLAIN_FIELDS = {*Record.__dataclass_fields__, "tenant", "user", "agent", "session"} - {"scope"}
 
 
 Sources: TypeAlias = Iterable[str | Record]

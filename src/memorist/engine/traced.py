@@ -73,6 +73,7 @@ class Telemetry:
         from memorist import __version__
 
         self.names = names
+        self._given = tracer_provider is not None
         self.meter = metrics.get_meter("memorist", __version__, meter_provider)
         self._tracer = trace.get_tracer("memorist", __version__, tracer_provider)
         self._duration = self.meter.create_histogram("memorist.verb.duration", "s", "How long a verb takes.")
@@ -90,8 +91,12 @@ class Telemetry:
             headers: the headers of the request, by names in lower case; the span continues their trace.
         """
         from opentelemetry.propagate import extract
-        from opentelemetry.trace import SpanKind
+        from opentelemetry.trace import INVALID_SPAN, ProxyTracerProvider, SpanKind, get_tracer_provider
 
+        traced = self._given or not isinstance(get_tracer_provider(), ProxyTracerProvider)
+        if not traced and "traceparent" not in (headers or ()):  # nobody traces, and there is no trace to name
+            yield INVALID_SPAN
+            return
         quiet = {"record_exception": False, "set_status_on_exception": False}
         parent = None if headers is None else extract(headers)
         kind = SpanKind.INTERNAL if headers is None else SpanKind.SERVER

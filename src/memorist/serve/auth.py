@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 from memorist.errors import ConflictError, InvalidInputError, NotFoundError, ScopeError, shown
@@ -261,6 +262,7 @@ def is_near(client: str | None, headers: Mapping[str, str]) -> bool:
     return here and own and is_loopback(_PORT.sub("", host))
 
 
+@lru_cache(maxsize=64)
 def is_loopback(host: str) -> bool:
     """Return whether a host's name or address is this machine's own."""
     try:

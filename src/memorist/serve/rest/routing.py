@@ -1,8 +1,7 @@
 """How paths and queries are read: ids may hold any character, and unknown parameters are errors."""
 
 from collections.abc import Callable, Coroutine, Iterator
-from copy import copy
-from typing import Any
+from typing import Any, cast
 
 from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
@@ -45,9 +44,6 @@ class StrictRoute(APIRoute):
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler of a request."""
-        whole, self.dependant = self.dependant, _unread(self.dependant)
-        inner = super().get_route_handler()
-        self.dependant = whole  # OpenAPI tells it
         described = (self.openapi_extra or {}).get("parameters", ())
         known = [*(each["name"] for each in described), *_parameters_of(self.dependant)]
 
@@ -55,17 +51,22 @@ class StrictRoute(APIRoute):
             await admit(request)
             request.state.query = read_query(request.scope["query_string"], known, _REPEATED)
             with through(REST):
-                return await inner(request)
+                return cast(Response, await _called(self.dependant, request))
 
         return handle
 
 
-def _unread(dependant: Any) -> Any:
-    """Return a copy without query and headers, which `access` reads: FastAPI would need as long as for all else."""
-    bare = copy(dependant)
-    bare.query_params, bare.header_params = [], []
-    bare.dependencies = [_unread(each) for each in dependant.dependencies if not isinstance(each.call, SecurityBase)]
-    return bare
+async def _called(dependant: Any, request: Request) -> Any:
+    """Return what an endpoint, or what it depends on, returns: FastAPI would need as long as for all else."""
+    given = {
+        each.name: await _called(each, request)
+        for each in dependant.dependencies
+        if not isinstance(each.call, SecurityBase)  # for OpenAPI
+    }
+    given.update({each.name: request.path_params[each.alias] for each in dependant.path_params})
+    if dependant.request_param_name is not None:
+        given[dependant.request_param_name] = request
+    return await dependant.call(**given)
 
 
 def _parameters_of(dependant: Any) -> Iterator[str]:
