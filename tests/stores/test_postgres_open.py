@@ -165,9 +165,11 @@ async def test_a_role_needs_only_what_the_page_says(server: "Server") -> None:
 
 
 async def test_a_server_that_only_reads(server: "Server") -> None:
-    error = await opening(server.new_url(options="-cdefault_transaction_read_only=on"))
-    assert isinstance(error, StoreUnavailableError)
-    assert "name the primary server" in str(error)
+    for asked in ("any", "read-write"):
+        url = server.new_url(options="-cdefault_transaction_read_only=on", target_session_attrs=asked)
+        error = await opening(url)
+        assert isinstance(error, StoreUnavailableError)
+        assert "name the primary server" in str(error)
 
 
 async def test_tables_of_a_newer_version_and_of_another_program(server: "Server") -> None:

@@ -4,12 +4,10 @@ import asyncio
 import os
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import psycopg
 import pytest
 
 from memorist.errors import StoreUnavailableError
@@ -18,7 +16,7 @@ from memorist.records import Draft
 from memorist.stores import Store
 from memorist.stores.postgres import PostgresStore, parse_url
 from memorist.testing.contract.writing import WritingContract
-from postgres_server import PASSWORD, free_port
+from postgres_server import PASSWORD, free_port, wait_until_answered
 
 if TYPE_CHECKING:
     from postgres_server import Server
@@ -72,13 +70,7 @@ def pooler(server: "Server", certificate: Path, tmp_path_factory: pytest.TempPat
         [PGBOUNCER, "-q", folder / "pgbouncer.ini"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **who
     )
     try:
-        for _ in range(200):
-            try:
-                psycopg.connect(through(server.url(), port)).close()
-                break
-            except psycopg.OperationalError:
-                assert process.poll() is None, "the pooler did not start"
-                time.sleep(0.05)
+        wait_until_answered(through(server.url(), port), process)
         yield port
     finally:
         process.kill()

@@ -16,7 +16,7 @@ from typing import Any
 
 import psycopg
 
-__all__ = ["PASSWORD", "Server", "free_port", "has_server", "running_server", "running_standby"]
+__all__ = ["PASSWORD", "Server", "free_port", "has_server", "running_server", "running_standby", "wait_until_answered"]
 
 PASSWORD = "s3cret word"
 _USER = "nobody"
@@ -124,14 +124,7 @@ class Server:
                 stderr=output,
                 **self._as_other,
             )
-        for _ in range(600):
-            try:
-                self.connect("postgres", "postgres").close()
-                return
-            except psycopg.OperationalError:
-                assert self._process.poll() is None, f"the server did not start: {log.read_text()[-2000:]}"
-                time.sleep(0.05)
-        raise AssertionError("the server does not answer")
+        wait_until_answered(self.url(user="postgres", database="postgres"), self._process, log)
 
     def kill(self) -> None:
         """End every process of it at once, as a power cut would."""
@@ -176,6 +169,18 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def wait_until_answered(url: str, process: subprocess.Popen[bytes], log: Path | None = None) -> None:
+    """Wait until a server that was just started answers at the URL; `log` has its last words if it does not."""
+    for _ in range(600):
+        try:
+            psycopg.connect(url, connect_timeout=10).close()
+            return
+        except psycopg.OperationalError:
+            assert process.poll() is None, f"the server did not start: {log.read_text()[-2000:] if log else ''}"
+            time.sleep(0.05)
+    raise AssertionError("the server does not answer")
+
+
 @contextmanager
 def running_server(*settings: str) -> Iterator[Server]:
     """Run a server, and leave nothing of it."""
@@ -194,7 +199,9 @@ def running_standby(primary: Server) -> Iterator[Server]:
 
 @contextmanager
 def _new_server(*settings: str) -> Iterator[Server]:
-    folder = Path(tempfile.mkdtemp(prefix="memorist-pg-", dir="/tmp" if os.name == "posix" else None))
+    # In memory where the tests' files are: a killed server leaves the same in either place. Sockets need short paths.
+    place = os.environ.get("PYTEST_DEBUG_TEMPROOT", "/tmp") if os.name == "posix" else None
+    folder = Path(tempfile.mkdtemp(prefix="memorist-pg-", dir=place))
     server = Server(folder, settings)
     try:
         yield server

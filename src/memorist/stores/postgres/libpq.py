@@ -45,6 +45,7 @@ _REASONS = (
     (r"timeout expired|timed out|unreachable", "check the host and the port, and what stands between"),
     (r"starting up|shutting down|recovery mode", "the server is starting or stopping; try again in a moment"),
     (r"SSL|certificate", "check sslmode and the certificates"),
+    (r"session is read-only", "every server that answers is a standby: name the primary server, or promote one"),
 )
 """A failed connection's error has no code: words to look for in its message, and the advice for each."""
 
