@@ -69,6 +69,32 @@ from memorist.cli import main; main()
     assert loaded & {"memorist.cli.writing", "memorist.memory", "asyncio", "rich", *HEAVY, *THE_ENGINE} == set()
 
 
+def test_a_recall_loads_no_masked_arrays_of_numpy() -> None:
+    code = """
+from memorist import Draft
+from memorist.sync import Memory
+from memorist.testing import HashEmbedder
+
+def said(speaker, day):
+    payload, at = {"speaker": speaker}, f"2026-01-0{day}"
+    return Draft(content="a script deploys the harbour", kind="message", payload=payload, happened_at=at)
+
+with Memory.open(":memory:", embedder=HashEmbedder(), session="one") as memory:
+    memory.remember([said("ann", 2), said("ben", 1)])  # not in the order of their times
+    assert memory.recall("which script deploys the harbour?")
+"""
+    assert "numpy.ma" not in loaded_by(code)
+
+
+def test_a_command_that_ends_leaves_nothing_to_be_collected() -> None:
+    code = "import atexit, gc; atexit.register(lambda: print('tracked:', len(gc.get_objects())))"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\nfrom memorist.cli import main; main()", "--help"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert int(done.stdout.rpartition("tracked:")[2]) < 1000
+
+
 def test_every_command_is_where_the_table_says() -> None:
     from memorist.cli.table import Commands
 

@@ -24,3 +24,5 @@ def main() -> None:
         app(prog_name="memorist")
     except KeyboardInterrupt:  # while the libraries are loaded; commands handle Ctrl-C themselves
         raise SystemExit(130) from None
+    finally:
+        gc.freeze()  # else the interpreter looks through all that was loaded once more before it ends

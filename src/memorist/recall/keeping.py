@@ -80,6 +80,7 @@ class Keeper:
         if kept.form != self._form or not kept.epoch:
             return self._empty(_State(kept.stamp))
         index = self._empty(state := _State(kept.stamp, list(kept.spans)))
+        index.vectors.reserve(sum(span.size for span in kept.spans) // (4 * self._dimensions))
         for span in kept.spans:
             segment = await self._read(span)
             if segment is None:

@@ -182,7 +182,9 @@ def _candidates(index: WallIndex, allowed: Bools, cosines: Floats, words: WordSc
     if index.has_postings or len(rows) <= CANDIDATES:
         return rows
     near = rows[np.argpartition(cosines[rows], -CANDIDATES)[-CANDIDATES:]]
-    return np.union1d(near, rows[words.alone[rows] > 0])
+    chosen = allowed & (words.alone > 0)
+    chosen[near] = True
+    return np.flatnonzero(chosen)
 
 
 def _found(index: WallIndex, asked: Search) -> WordScores:

@@ -61,6 +61,13 @@ class VectorTable:
                 row[:] = vector
         self._extend(added)
 
+    def reserve(self, rows: int) -> None:
+        """Make room for so many rows, so that those that are added next are not copied once more."""
+        if self.exact and (room := min(rows, BLOCK_ROWS)) > len(self._exact):
+            grown = np.empty((room, self.dimensions), np.float32)
+            grown[: len(self._exact)] = self._exact
+            self._exact = grown
+
     def _extend(self, added: NDArray[np.float32]) -> None:
         first, self.rows = self.rows, self.rows + len(added)
         if self.exact and self.rows > BLOCK_ROWS:
@@ -69,10 +76,7 @@ class VectorTable:
             self._encode(first, added)
             return
         if self.rows > len(self._exact):
-            room = min(max(2 * len(self._exact), self.rows), BLOCK_ROWS)
-            grown = np.zeros((room, self.dimensions), np.float32)
-            grown[:first] = self._exact[:first]
-            self._exact = grown
+            self.reserve(max(2 * len(self._exact), self.rows))
         self._exact[first : self.rows] = added
 
     def _begin_coding(self, rows: int) -> None:
@@ -86,7 +90,7 @@ class VectorTable:
             return self._exact[rows], None, 0.0
         codes, scales = np.empty((len(rows), self.dimensions), np.int8), np.empty(len(rows), np.float32)
         blocks, offsets = np.divmod(rows, BLOCK_ROWS)
-        for block in np.unique(blocks).tolist():
+        for block in np.flatnonzero(np.bincount(blocks)).tolist():
             here = blocks == block
             codes[here], scales[here] = self._codes[block][offsets[here]], self._scales[block][offsets[here]]
         return codes, scales, self._residual
@@ -157,7 +161,7 @@ class VectorTable:
             return exact
         taken = np.empty((len(rows), self.dimensions), np.float32)
         blocks, offsets = np.divmod(rows, BLOCK_ROWS)
-        for block in np.unique(blocks).tolist():
+        for block in np.flatnonzero(np.bincount(blocks)).tolist():
             here = blocks == block
             some = offsets[here]
             taken[here] = self._codes[block][some] * self._scales[block][some, None]

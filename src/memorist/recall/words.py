@@ -65,7 +65,7 @@ def score_words(
         touched, reached = _spread(rows, amount, near)
         around[touched] += gain * reached / (reached + K1)
     for first, second in pairs:
-        together = np.intersect1d(found[first][0], found[second][0])
+        together = np.intersect1d(found[first][0], found[second][0], assume_unique=True)
         adjacent = [row for row in together.tolist() if f" {first} {second} " in f" {index.terms(row)} "]
         paired[adjacent] += (information[first] + information[second]) / (2 * total)
     return WordScores(alone, around, paired)
