@@ -35,12 +35,14 @@ PROCESSES = ("mcp by stdio",)
 
 
 @pytest.fixture(scope="module")
-def portal() -> Iterator[BlockingPortal]:
+def portal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BlockingPortal]:
     with pytest.MonkeyPatch.context() as patch, start_blocking_portal() as portal:
         for variable in [name for name in os.environ if name.startswith("MEMORIST_")]:
             patch.delenv(variable)
         patch.setenv("MEMORIST_EMBEDDER", "hash")
         patch.setenv("MEMORIST_KEEP_TRACES", "1d")
+        patch.setenv("MEMORIST_AUDIT", "changes")
+        patch.setenv("MEMORIST_SIGNING_KEY", str(tmp_path_factory.mktemp("key") / "key"))
         yield portal
 
 

@@ -25,11 +25,13 @@ def retention() -> None:
 
 
 @retention.subcommand("set")
-async def set_(context: click.Context, rules: Rules = ()) -> None:
+async def set_(context: click.Context, rules: Rules = (), json: AsJson = False) -> None:
     """Set the tenant's rules, in place of those before; without any, everything is kept."""
     async with opened(context) as memory:
         found = await memory.retain([_rule(text) for text in rules])
-    click.echo(f"{counted(len(found), 'rule')} set")
+    print_json({"rules": [rule.to_dict() for rule in found]}) if json else click.echo(
+        f"{counted(len(found), 'rule')} set"
+    )
 
 
 @retention.subcommand()

@@ -48,6 +48,22 @@ def traced(plain: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{"id": each["verb"], "content": each["question"], "version": len(each["hits"])} for each in plain]
 
 
+def sourced(plain: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return a provenance as JSON in the form of records, each with its depth and trust."""
+    sources = [{**each["record"], "source": f"{each['depth']} {each['trust']}"} for each in plain["sources"]]
+    return sources + [{"id": id} for id in plain["missing"]]
+
+
+def drawn(plain: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what was derived as JSON in the form of records, each with how it was."""
+    return [{**each, "source": how} for how in ("alone", "partly") for each in plain[how]]
+
+
+def logged(plain: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return entries of the audit log as JSON in the form of records: the verb, and what it did."""
+    return [{"id": each["verb"], "content": str(each["records"])} for each in plain]
+
+
 class Door:
     """One way in, to a database of its own."""
 

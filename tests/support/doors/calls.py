@@ -80,6 +80,11 @@ _narrowing = {
     "kind": st.sampled_from(KINDS), "where": st.sampled_from(WHERE), "since": _times, "until": _times,
     "session": st.sampled_from(["s1", "", " s", "a\nb", 5]),
 }  # fmt: skip
+_RULES: list[Any] = [
+    [], [{"keep": "forever"}], [{"keep": "36500d", "kind": "note"}], [{"keep": "1d", "kind": ["note", "fact"]}],
+    [{"keep": "90d", "session": "s1"}, {"keep": "forever", "where": {"a": 1}}], [{"keep": "soon"}], [{"kind": "note"}],
+    [{"keep": "1d", "kind": "nots"}], [{"keep": "1d", "key": "x"}], [5], {"keep": "1d"}, "note=1d", 5,
+]  # fmt: skip
 _trust = st.sampled_from(["low", "medium", "full", "", 5, None])
 _listing = {**_narrowing, "shared": _flags, "min_trust": _trust, "limit": st.sampled_from(LIMITS)}
 VERBS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
@@ -87,7 +92,9 @@ VERBS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
         {"content": st.sampled_from([*TEXTS, None, True, 5])},
         {"id": st.sampled_from(IDS), "key": st.sampled_from(IDS), "kind": st.sampled_from(KINDS[:9]),
          "happened_at": _times, "metadata": st.sampled_from(METADATA), "cue": st.sampled_from(TEXTS),
-         "source": st.sampled_from(["me", "", 5]), "author": st.sampled_from(["tool", ["web", "user"], "boss", [], 5]),
+         "source": st.sampled_from(["me", "", 5]),
+"derived_from": st.lists(_ids, max_size=2) | st.sampled_from(["x1", 5, [5], None]),
+         "author": st.sampled_from(["tool", ["web", "user"], "boss", [], 5]),
          "session": _narrowing["session"], "verified": _flags, "rating": st.sampled_from([0.5, 2, "1", True, None])},
     ),
     "get": ({"id": _ids}, {}),
@@ -96,6 +103,8 @@ VERBS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
                               "verified": _flags, "happened_at": _times}),
     "rate": ({"id": _ids, "rating": st.sampled_from([1, -1, 0.5, None, 2, "1", True, 10**400])}, {}),
     "forget": ({"id": _ids}, {}),
+    "why": ({"id": _ids}, {}),
+    "derived": ({"id": _ids}, {}),
     "lookup": ({"key": st.sampled_from(IDS)}, {"kind": st.sampled_from(KINDS[:9]), "shared": _flags}),
     "recall": ({"query": st.sampled_from([each for each in TEXTS if each != "\ud800"]) | _odd}, _listing),
     "recent": ({}, _listing),
@@ -103,17 +112,27 @@ VERBS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
                     "key_prefix": st.sampled_from(["x", "", 5])}),
     "count": ({}, {**_narrowing, "superseded": _flags}),
     "traces": ({}, {"since": _times, "until": _times, "empty": _flags, "limit": _listing["limit"]}),
+    "retain": ({"rules": st.sampled_from(_RULES)}, {}),
+    "retention": ({}, {"rules": st.sampled_from([None, *_RULES])}),
+    "sweep": ({}, {}),
+    "audit": ({}, {"limit": _listing["limit"]}),
+    "checkpoint": ({}, {}),
+    "verify_audit": ({}, {}),
     "purge": ({}, {"shared": st.sampled_from([True, False]), "dry_run": st.sampled_from([True, False])}),
 }  # fmt: skip
+
+WHOLE = ("retain", "retention", "sweep", "checkpoint", "verify_audit")
+"""The verbs that are refused behind a user's wall."""
 
 
 @st.composite
 def calls(draw: Any) -> Call:
-    verb = draw(st.sampled_from([*VERBS, "remember", "remember", "remember"]))
+    verb = draw(st.sampled_from([*VERBS, *["remember"] * 6]))
     needed, optional = VERBS[verb]
     arguments = {name: draw(values) for name, values in needed.items()}
     for name in draw(st.lists(st.sampled_from(sorted(optional)), max_size=2, unique=True)) if optional else []:
         arguments[name] = draw(optional[name])
     if draw(st.integers(0, 15)) == 0:
         arguments[draw(st.sampled_from(UNKNOWN))] = draw(_odd)
-    return Call(verb, draw(st.sampled_from(["alice", "alice", "alice", *USERS])), arguments)
+    users = [None, None, "bob"] if verb in WHOLE else ["alice", "alice", "alice", *USERS[verb == "audit" :]]
+    return Call(verb, draw(st.sampled_from(users)), arguments)

@@ -16,6 +16,8 @@ from memorist.serve.app import create_app
 
 _SHOWN = re.compile(r'<p class="text whole">(.*?)</p>.*?<dt>Id</dt><dd><code>(.*?)</code>', re.DOTALL)
 _LISTED = re.compile(r'<p class="text"><a href="(/record\?[^"]*)">(.*?)</a></p>', re.DOTALL)
+_GONE = re.compile(r"<p><code>(.*?)</code> is gone</p>", re.DOTALL)
+_COUNTED = re.compile(r'<span class="kind">\w+</span></dt><dd>(\d+)</dd>')
 _CSRF = re.compile(r'name="csrf" value="([^"]+)"')
 _TAG = re.compile("<[^>]*>")
 _FAMILIES = {
@@ -33,6 +35,7 @@ class Console(Door):
     verbs: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "remember": ("content",), "get": ("id",), "revise": ("id", "content", "verified"),
         "rate": ("id", "rating"), "forget": ("id",), "recall": ("query", "kind", "shared"),
+        "why": ("id",), "purge": ("shared", "dry_run"),
         "browse": ("kind", "since", "until", "session", "superseded", "order"),
     }  # fmt: skip
     shows = ("content",)
@@ -40,6 +43,8 @@ class Console(Door):
     def takes(self, call: Call) -> bool:
         """Whether a browser can send it: fields are texts, empty ones are left out, and lines end in one way."""
         given = dict(call.arguments)
+        if call.verb == "purge":  # its page is about the user chosen, or about what is shared
+            return call.user != "" and given.pop("shared", False) is (call.user is None) and given.keys() <= {"dry_run"}
         flags = [given.pop(name, True) for name in ("shared", "superseded", "verified")]
         rating = given.pop("rating", 0)
         known = (*self.verbs.get(call.verb, ()), *UNKNOWN)
@@ -70,8 +75,16 @@ class Console(Door):
             given["q"] = given.pop("query")
         if call.verb == "rate":
             given["rating"] = "none" if given["rating"] is None else str(given["rating"])
-        if call.verb in ("get", "recall", "browse"):
-            page = {"get": "/record", "recall": "/ask"}.get(call.verb, "/browse")
+        if call.verb == "purge":
+            page = f"/purge?{_query(scope)}"
+            typed = call.user or "shared"
+            dry_run = call.arguments.get("dry_run")
+            answer = await (self.http.get(page) if dry_run else self.browser.send(page, "/purge", typed=typed))
+            if answer.status_code >= 400:
+                raise Refused(_FAMILIES[answer.status_code])
+            return sum(map(int, _COUNTED.findall(answer.text)))
+        if call.verb in ("get", "why", "recall", "browse"):
+            page = {"get": "/record", "why": "/record", "recall": "/ask"}.get(call.verb, "/browse")
             answer = await self.http.get(f"{page}?{_query(scope | given)}")
         else:
             id = {"id": given.pop("id")} if "id" in given else {}
@@ -81,8 +94,8 @@ class Console(Door):
                 target = f"/{call.verb}?{_query(scope | id)}"
                 answer = await self.browser.post(target, {"csrf": self.csrf, **given})
         if answer.status_code >= 400:
-            if call.verb == "forget" and answer.status_code == 404:
-                return 0
+            if call.verb in ("forget", "why") and answer.status_code == 404:
+                return 0 if call.verb == "forget" else []
             raise Refused(_FAMILIES[answer.status_code])
         if call.verb == "forget":
             return 1
@@ -91,8 +104,14 @@ class Console(Door):
         if answer.status_code == 303:
             answer = await self.http.get(answer.headers["location"])
         if (shown := _SHOWN.search(answer.text)) is None:  # of a forgotten record there is the history alone
+            if call.verb == "why":
+                return []
             raise Refused("NotFoundError")
-        return {"id": unescape(shown[2]), "content": unescape(shown[1])}
+        record = {"id": unescape(shown[2]), "content": unescape(shown[1])}
+        if call.verb != "why":
+            return record
+        gone = [{"id": unescape(id)} for id in _GONE.findall(answer.text)]
+        return [record, *(_record(*each) for each in _LISTED.findall(answer.text)), *gone]
 
 
 def _query(given: Mapping[str, str]) -> str:

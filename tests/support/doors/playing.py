@@ -31,12 +31,14 @@ class Player:
         return [self._seen(each) for each in answer] if isinstance(answer, list) else self._seen(answer)
 
     def _named(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self._named(each) for each in value]
         if not isinstance(value, Earlier):
             return value
         return self.stored[value.number] if value.number < len(self.stored) else "none"
 
     def _seen(self, answer: Any) -> Any:
-        if not isinstance(answer, Mapping):
+        if not isinstance(answer, Mapping) or "id" not in answer:
             return answer
         seen = {name: answer[name] for name in self.shows if answer.get(name) not in (None, {}, False)}
         return seen | {"id": self.stored.index(answer["id"]) if answer["id"] in self.stored else answer["id"]}

@@ -1,17 +1,20 @@
 """The doors in Python: the law itself, its blocking twin, and a client of a server."""
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio.to_thread
 
-from doors.base import Door, Refused, refusing, traced
+from doors.base import Door, Refused, drawn, logged, refusing, sourced, traced
 from doors.calls import Call
 from memorist import sync
+from memorist.audit import AuditEntry
 from memorist.memory import Memory
 from memorist.records import Change, Hit, Page, Record
-from memorist.results import Receipt, TracePage
+from memorist.results import Derived, Provenance, Receipt, TracePage
+from memorist.retention import RetentionReport, Rule
 from memorist.serve.app import create_app
 from memorist.testing import HashEmbedder
 from servers import running
@@ -19,10 +22,16 @@ from servers import running
 
 def plain(answer: Any) -> Any:
     """Return what a verb returned as JSON."""
-    if isinstance(answer, Record | Change):
+    if isinstance(answer, Record | Change | AuditEntry):
         return answer.to_dict()
     if isinstance(answer, Hit):
         return answer.record.to_dict()
+    if isinstance(answer, Rule | RetentionReport):
+        return json.loads(json.dumps(answer.to_dict()))
+    if isinstance(answer, Provenance):
+        return sourced(answer.to_dict())
+    if isinstance(answer, Derived):
+        return drawn(answer.to_dict())
     if isinstance(answer, Receipt):
         return answer.purged
     if isinstance(answer, Page):
@@ -35,15 +44,17 @@ def plain(answer: Any) -> Any:
 def asked(memory: Any, call: Call) -> Any:
     """Make a call in Python, async or blocking."""
     arguments = dict(call.arguments)
-    if call.verb == "forget":
-        return memory.forget(arguments.pop("id"), **arguments)
+    if call.verb in ("forget", "derived"):
+        return getattr(memory, call.verb)(arguments.pop("id"), **arguments)
     return getattr(memory, call.verb)(**arguments)
 
 
 def found(verb: str, answer: Any) -> Any:
     if answer is None and verb in ("get", "lookup"):
         raise Refused("NotFoundError")
-    return plain(answer)
+    if verb == "audit":
+        return logged(plain(answer))
+    return answer["type"] if verb == "checkpoint" else plain(answer)
 
 
 class Python(Door):

@@ -8,22 +8,39 @@ from urllib.parse import quote
 
 import httpx
 
-from doors.base import Door, Refused, family_of, traced
-from doors.calls import Call
+from doors.base import Door, Refused, drawn, family_of, logged, sourced, traced
+from doors.calls import VERBS, Call
 from memorist.serve.app import create_app
 
 
 class Rest(Door):
     """REST, the user in the query."""
 
-    bodies = ("remember", "forget", "revise", "rate", "recall", "recent", "count", "traces")
+    bodies = (
+        "remember",
+        "forget",
+        "revise",
+        "rate",
+        "recall",
+        "recent",
+        "count",
+        "traces",
+        "derived",
+        "retain",
+        "retention",
+    )
+
+    verbs = tuple(verb for verb in VERBS if verb != "verify_audit")
 
     def takes(self, call: Call) -> bool:
         """Whether texts can stand for what goes into the query, as they do for no other value."""
         given = {name: call.arguments[name] for name in self.queried(call)}
         texts = all(isinstance(given.get(name, ""), str) for name in ("session", "key", "key_prefix"))
         return (
-            texts and given.get("limit") != "5" and all(isinstance(each, str | int | float) for each in given.values())
+            call.verb in self.verbs
+            and texts
+            and given.get("limit") != "5"
+            and all(isinstance(each, str | int | float) for each in given.values())
         )
 
     def queried(self, call: Call) -> list[str]:
@@ -47,16 +64,20 @@ class Rest(Door):
         query |= {name: body.pop(name) for name in self.queried(call)}
         if call.verb == "remember":
             path, body = "/v1/records", {"records": [body]}
-        elif call.verb == "forget":
+        elif call.verb in ("forget", "derived"):
             body["ids"] = [body.pop("id")]
-        elif call.verb in ("get", "history", "revise", "rate"):
+        elif call.verb in ("get", "history", "why", "revise", "rate"):
             part = quote(body.pop("id").encode("utf-8", "surrogatepass"), safe="").replace(".", "%2E")
-            path = f"/v1/records/{part}" + {"history": "/history", "rate": "/rating"}.get(call.verb, "")
+            path = f"/v1/records/{part}" + {"history": "/history", "why": "/why", "rate": "/rating"}.get(call.verb, "")
             method = {"revise": "PATCH", "rate": "PUT"}.get(call.verb, "GET")
         elif call.verb == "lookup" or (call.verb == "browse" and "where" not in body):
             method, path = "GET", "/v1/lookup" if call.verb == "lookup" else "/v1/records"
+        elif call.verb in ("audit", "checkpoint"):
+            method, path = "GET", "/v1/audit" if call.verb == "audit" else "/v1/audit/checkpoint"
+        elif call.verb == "retain":
+            method, path = "PUT", "/v1/retention"
         encoded = "&".join(f"{name}={_as_query(value)}" for name, value in query.items())
-        content = b"" if method == "GET" or call.verb == "purge" else json.dumps(body).encode()
+        content = b"" if method == "GET" or call.verb in ("purge", "sweep") else json.dumps(body).encode()
         answer = await self.http.request(
             method, f"{path}?{encoded}", content=content, headers=[(b"content-type", b"application/json"), *headers]
         )
@@ -70,7 +91,15 @@ class Rest(Door):
             return [hit["record"] for hit in told["hits"]]
         if call.verb == "traces":
             return traced(told["traces"])
-        for name in ("records", "changes", "count", "forgotten", "purged"):
+        if call.verb == "why":
+            return sourced(told)
+        if call.verb == "derived":
+            return drawn(told)
+        if call.verb == "audit":
+            return logged(told["entries"])
+        if call.verb in ("retain", "checkpoint"):
+            return told["rules" if call.verb == "retain" else "type"]
+        for name in ("records", "changes", "count", "forgotten", "purged", "swept"):
             if name in told:
                 return told[name]
         return told
