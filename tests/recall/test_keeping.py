@@ -270,6 +270,13 @@ def _impatient(path: Path) -> Any:
     return Settings(url=str(path), busy_timeout=0.05, key_from=KEY_FROM)
 
 
+async def test_codes_may_lie_in_plain_beside_a_plain_file_only(path: Path) -> None:
+    async with open_memory(path) as memory:
+        segments = core_of(memory).store.segments
+        assert segments is not None
+        assert segments.folder == (path.parent if KEY_FROM is None else None)
+
+
 async def test_a_memory_in_this_process_keeps_nothing() -> None:
     async with open_memory(":memory:") as memory:
         store: Store = core_of(memory).store

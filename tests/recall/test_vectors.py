@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -25,6 +27,8 @@ def hostile(count: int, dimensions: int) -> Floats:
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vectors_module, "BLOCK_ROWS", 100)
+    monkeypatch.setattr(vectors_module, "_HELD_BLOCKS", 1)
+    monkeypatch.setattr(vectors_module, "_SHARED_BLOCKS", 4)
 
 
 @pytest.mark.parametrize("count", [1, 2, 255, 256, 257, 600])
@@ -41,9 +45,12 @@ def test_few_vectors_are_held_whole(count: int) -> None:
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("make", [units, hostile])
 @pytest.mark.parametrize("steps", [[100, 1], [101], [30, 80, 1, 400], [1] * 130, [350]])
-def test_many_vectors_are_off_by_no_more_than_is_said(make: type, steps: list[int]) -> None:
+@pytest.mark.parametrize("spilled", [False, True])
+def test_many_vectors_are_off_by_no_more_than_is_said(
+    make: type, steps: list[int], spilled: bool, tmp_path: Path
+) -> None:
     rows = make(sum(steps), 24)
-    table = VectorTable(24)
+    table = VectorTable(24, tmp_path if spilled else None)
     done = 0
     for step in steps:
         table.extend(list(rows[done : done + step]))
@@ -58,9 +65,9 @@ def test_many_vectors_are_off_by_no_more_than_is_said(make: type, steps: list[in
 
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("count", [50, 250])
-def test_a_row_may_be_set_again_and_be_none(count: int) -> None:
+def test_a_row_may_be_set_again_and_be_none(count: int, tmp_path: Path) -> None:
     rows = units(count, 8)
-    table = VectorTable(8)
+    table = VectorTable(8, tmp_path)
     table.extend([None if n == 3 else row for n, row in enumerate(rows)])
     table.put(count - 1, rows[0])
     table.put(1, None)
@@ -79,6 +86,44 @@ def test_codes_take_a_quarter_of_the_room() -> None:
     assert few.exact
     assert not many.exact
     assert many.nbytes < 0.6 * few.nbytes
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_codes_beyond_the_first_blocks_lie_in_a_file_without_a_name(tmp_path: Path) -> None:
+    rows = units(500, 24)
+    whole, table = VectorTable(24), VectorTable(24, tmp_path)
+    for each in (whole, table):
+        each.extend(list(rows))
+
+    assert table.nbytes == whole.nbytes - 4 * 100 * 24
+    assert list(tmp_path.iterdir()) == []
+    for some in (np.arange(500), np.array([499, 3, 101])):
+        assert np.array_equal(table.held(some)[0], whole.held(some)[0])
+    assert np.array_equal(table.scores(rows[7]), whole.scores(rows[7]))
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("begun", [150, 250])
+def test_codes_that_the_disk_has_no_room_for_are_held_in_memory(begun: int, tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    rows = units(500, 24)
+    table = VectorTable(24, tmp_path)
+    table.extend(list(rows[:begun]))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+    try:
+        table.extend(list(rows[begun:]))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+    assert table.take(np.arange(500)) == pytest.approx(rows, abs=0.01)
+
+
+def test_a_folder_that_is_not_there_is_done_without(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(vectors_module, "BLOCK_ROWS", 10)
+    table, rows = VectorTable(8, tmp_path / "gone"), units(100, 8)
+    table.extend(list(rows))
+    assert table.take(np.arange(100)) == pytest.approx(rows, abs=0.01)
 
 
 @pytest.mark.usefixtures("small_blocks")

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence, Set
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,13 +26,12 @@ Rows = NDArray[np.intp]
 _NEVER = np.iinfo(np.int64).max
 KINDS = {kind: code for code, kind in enumerate(Kind)}
 """The codes of the kinds in a column."""
-_COLUMNS: Mapping[str, tuple[str, int]] = {
-    "number": ("i8", 0), "at": ("i8", 0), "expires_at": ("i8", 0), "superseded_at": ("i8", 0), "rating": ("f4", 0),
-    "length": ("i4", 0), "agent": ("i4", -1), "session": ("i4", -1), "speaker": ("i4", -1), "before": ("i4", -1),
-    "after": ("i4", -1), "kind": ("i1", 0), "authors": ("i2", 0), "alive": ("?", 0),
-    **dict.fromkeys((ASKS, TELLS, TIMED, STANDING), ("?", 0)),
+_COLUMNS: Mapping[str, str] = {
+    "number": "i8", "at": "i8", "expires_at": "i8", "superseded_at": "i8", "rating": "f4", "length": "i4",
+    "agent": "i4", "session": "i4", "speaker": "i4", "before": "i4", "after": "i4", "kind": "i1", "authors": "i2",
+    "alive": "?", **dict.fromkeys((ASKS, TELLS, TIMED, STANDING), "?"),
 }  # fmt: skip
-"""The fields of a row: their type, and what they hold until they are set."""
+"""The fields of a row, and their types."""
 _SHORT = 60
 """The most terms of a record that may be a standing instruction as a whole."""
 _MICROSECONDS_A_DAY = 86_400_000_000
@@ -59,19 +59,19 @@ class WallIndex:
     postings are dropped when the vectors no longer fit one block: from there on the store searches words.
     The first rows are in the order of their numbers, as most records come; of the others a mapping holds the row.
     Of what came since this was last kept in the store, `unkept` says how much it was, and `changed` holds the numbers
-    of the records up to `kept_until`. Hold `lock` while reading or updating.
+    of the records up to `kept_until`. Hold `lock` while reading or updating. `folder` is as for `VectorTable`.
     """
 
-    def __init__(self, dimensions: int) -> None:
+    def __init__(self, dimensions: int, folder: Path | None = None) -> None:
         self.lock = threading.Lock()
         self.generation: str | None = None
         self.epoch = 0
         self.rows = 0
         self.rated = False
-        self.vectors = VectorTable(dimensions)
+        self.vectors = VectorTable(dimensions, folder)
         self.agents, self.sessions, self.speakers = Codes(), Codes(), Codes()
-        self._columns = {name: np.full(256, empty, form) for name, (form, empty) in _COLUMNS.items()}
-        self._blend = np.full(256, np.nan, np.float32)
+        self._columns: dict[str, NDArray[Any]] = {name: np.zeros(256, form) for name, form in _COLUMNS.items()}
+        self._blend = np.zeros(256, np.float32)
         self.kept_until = self.unkept = 0
         self.changed: set[int] = set()
         self._ordered = 0
@@ -177,7 +177,7 @@ class WallIndex:
         if not entries:
             return
         first, self.rows = self.rows, self.rows + len(entries)
-        self._grow()
+        self._grow(first)
         self._living += len(entries)
         self._fill(slice(first, self.rows), entries)
         self._list(first)
@@ -211,13 +211,15 @@ class WallIndex:
             rows = [self._row_of.get(number, row) for number, row in zip(numbers, rows, strict=True)]
         return rows
 
-    def _grow(self) -> None:
-        room = len(self._blend)
-        if self.rows > room:
-            more = max(room, self.rows - room)
+    def _grow(self, first: int) -> None:
+        """Make room for the rows from `first` on, which have no neighbours yet."""
+        if self.rows > len(self._blend):
+            room = max(2 * len(self._blend), self.rows)
             for name, column in self._columns.items():
-                self._columns[name] = np.concatenate([column, np.full(more, _COLUMNS[name][1], column.dtype)])
-            self._blend = np.concatenate([self._blend, np.full(more, np.nan, np.float32)])
+                self._columns[name] = _lengthened(column, room)
+            self._blend = _lengthened(self._blend, room)
+        self._columns["before"][first : self.rows] = self._columns["after"][first : self.rows] = -1
+        self._blend[first : self.rows] = np.nan
 
     def _fill(self, rows: slice, entries: Sequence[Entry]) -> None:
         """Set all fields of some rows but their neighbours."""
@@ -320,7 +322,7 @@ class WallIndex:
         table["before"][talk[1:][same]] = talk[:-1][same]
         ends = np.append(~same, True) if len(talk) else np.zeros(0, bool)
         self._last_in = {int(table["session"][row]): int(row) for row in talk[ends]}
-        self._blend[:] = np.nan
+        self._blend[: self.rows] = np.nan
         self._in_order = True
 
     def blend_lengths(self, rows: Rows) -> Floats:
@@ -422,7 +424,7 @@ class WallIndex:
     def restore(self, segment: Segment) -> None:
         """Add the rows of a segment, as if their entries had come."""
         first, self.rows = self.rows, self.rows + segment.rows
-        self._grow()
+        self._grow(first)
         self._living += segment.rows
         rows = slice(first, self.rows)
         for name, column in segment.columns.items():
@@ -449,6 +451,13 @@ class WallIndex:
 
     def _codes(self) -> Mapping[str, Codes]:
         return {"agent": self.agents, "session": self.sessions, "speaker": self.speakers}
+
+
+def _lengthened(column: NDArray[Any], room: int) -> NDArray[Any]:
+    """Return a longer copy; what is not used of it takes no memory yet."""
+    longer = np.zeros(room, column.dtype)
+    longer[: len(column)] = column
+    return longer
 
 
 def _years_of(at: NDArray[np.int64]) -> set[int]:

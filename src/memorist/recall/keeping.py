@@ -6,7 +6,9 @@ program keeps other columns, or where the vectors are another embedder's.
 """
 
 import asyncio
-from collections.abc import Collection, Iterator, Sequence
+from collections import deque
+from collections.abc import AsyncGenerator, Collection, Iterator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
@@ -27,6 +29,8 @@ KEPT_FROM = 1000
 """An index is kept once so many records were read or changed since it last was: it takes some 10 ms to read them."""
 SEGMENT_ROWS = 4096
 """The most rows in a segment: all that is written when one of them changes, at most 6 MB of 384 dimensions."""
+_AHEAD = 3
+"""Segments that are read at once."""
 _VERSION = 1
 
 
@@ -81,14 +85,12 @@ class Keeper:
             return self._empty(_State(kept.stamp))
         index = self._empty(state := _State(kept.stamp, list(kept.spans)))
         index.vectors.reserve(sum(span.size for span in kept.spans) // (4 * self._dimensions))
-        for span in kept.spans:
-            segment = await self._read(span)
-            if segment is None:
-                state.stale.add(span)
-                index.update(Entries("", 0, await self._segments.entries(wall, span), []))
-            else:
-                await asyncio.to_thread(index.restore, segment)
-                if segment.scales is None and not index.vectors.exact:
+        async with aclosing(self._read(kept.spans)) as reading:
+            async for span, data in reading:
+                segment = None if data is None else await asyncio.to_thread(_restore, index, data)
+                if segment is None:
+                    index.update(Entries("", 0, await self._segments.entries(wall, span), []))
+                if segment is None or (segment.scales is None and not index.vectors.exact):
                     state.stale.add(span)
         if index.rows <= BLOCK_ROWS and not index.vectors.exact:  # there were more once, and one-byte codes for them
             return self._empty(_State(kept.stamp))
@@ -98,16 +100,23 @@ class Keeper:
         return index
 
     def _empty(self, state: _State) -> WallIndex:
-        index = WallIndex(self._dimensions)
+        index = WallIndex(self._dimensions, self._segments.folder)
         self._states[index] = state
         return index
 
-    async def _read(self, span: SegmentSpan) -> Segment | None:
-        data = await self._segments.read(span) if span.size else None
+    async def _read(
+        self, spans: Sequence[SegmentSpan]
+    ) -> AsyncGenerator[tuple[SegmentSpan, NDArray[np.uint8] | None], None]:
+        """Yield the spans with the bytes of each, None where there are none; the next ones are read meanwhile."""
+        reading: deque[asyncio.Task[NDArray[np.uint8] | None]] = deque()
         try:
-            return None if data is None else await asyncio.to_thread(unpack, data)
-        except StoreCorruptError:
-            return None
+            for place, span in enumerate(spans):
+                for ahead in spans[place + len(reading) : place + _AHEAD]:
+                    reading.append(asyncio.create_task(self._segments.read(ahead)))
+                yield span, await reading.popleft()
+        finally:
+            for task in reading:
+                task.cancel()
 
     def keep(self, wall: Wall, index: WallIndex) -> None:
         """Write what came since the index was last kept, if that is much, while the caller goes on."""
@@ -172,6 +181,16 @@ def _new_jobs(rows: Rows, numbers: NDArray[np.int64], replaced: list[SegmentSpan
     for start in range(0, len(rows), SEGMENT_ROWS):
         some = slice(start, start + SEGMENT_ROWS)
         yield _Job(rows[some], int(numbers[some][0]), int(numbers[some][-1]), replaced if start == 0 else [])
+
+
+def _restore(index: WallIndex, data: NDArray[np.uint8]) -> Segment | None:
+    """Add the rows of a segment to an index, and return it; None if the bytes are not those of one."""
+    try:
+        segment = unpack(data)
+    except StoreCorruptError:
+        return None
+    index.restore(segment)
+    return segment
 
 
 def _packed(index: WallIndex, rows: Rows) -> bytes:

@@ -14,7 +14,7 @@ from memorist.recall.marks import FIRST_PERSON
 from memorist.recall.names import named_in
 from memorist.recall.temporal import Span, spans
 
-__all__ = ["Question", "read_question"]
+__all__ = ["UNREAD", "Question", "read_question"]
 
 _ASKS_WHEN = re.compile(
     r"\bwhen\b|\bhow long\b|\b(?:what|which) (?:date|day|month|year|time)\b|\bhow many (?:day|week|month|year)s\b",
@@ -39,6 +39,10 @@ class Question:
     when: bool
     """Whether it asks for a time."""
     spans: Sequence[Span]
+
+
+UNREAD = Question("", "", {}, (), frozenset(), False, False, ())
+"""A question that only its vector tells."""
 
 
 def _first_person(text: str, names: Iterable[str]) -> str:

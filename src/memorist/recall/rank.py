@@ -167,14 +167,14 @@ def _spelled(index: WallIndex, asked: Search) -> tuple[list[str], list[tuple[str
 def _nearest(index: WallIndex, asked: Search, allowed: Bools, cosines: Floats) -> Rows:
     """Return the rows that may be among the nearest; provably all of them."""
     assert asked.vector is not None
-    rows = np.flatnonzero(allowed)
     wanted = asked.query.limit
-    if len(rows) > wanted:
-        # Whoever is further below the last position than twice what it may be off, or rated up, cannot reach it.
-        last = np.partition(cosines[rows], -wanted)[-wanted]
-        off = index.vectors.error(asked.vector) + (RATING / WEIGHTS["meaning"] if index.rated else 0.0)
-        rows = rows[cosines[rows] >= last - 2 * off]
-    return rows
+    if np.count_nonzero(allowed) <= wanted:
+        return np.flatnonzero(allowed)
+    # Whoever is further below the last position than twice what it may be off, or rated up, cannot reach it.
+    passing = np.where(allowed, cosines, np.float32(-np.inf))
+    last = np.partition(passing, -wanted)[-wanted]
+    off = index.vectors.error(asked.vector) + (RATING / WEIGHTS["meaning"] if index.rated else 0.0)
+    return np.flatnonzero(passing >= last - 2 * off)
 
 
 def _candidates(index: WallIndex, allowed: Bools, cosines: Floats, words: WordScores) -> Rows:

@@ -8,6 +8,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
+import numpy as np
+
 from memorist.embedders import BatchedEmbedder, Role
 from memorist.errors import EmbedderError, embedder_mismatch
 from memorist.filters import Filter
@@ -17,7 +19,7 @@ from memorist.recall.index import Floats, WallIndex
 from memorist.recall.keeping import Keeper
 from memorist.recall.large import Large, gathered
 from memorist.recall.query import Query, given_vector
-from memorist.recall.question import Question, read_question
+from memorist.recall.question import UNREAD, Question, read_question
 from memorist.recall.rank import Ranked, Search, rank
 from memorist.recall.scale import Scale, measure
 from memorist.records import Hit, Record
@@ -306,7 +308,9 @@ def _wider(query: Query) -> Query:
 
 
 def _read(query: Query, walls: Iterable[WallIndex | Large], moment: datetime) -> Question:
-    """Read the question against who speaks, and when, behind the walls."""
+    """Read the question against who speaks, and when, behind the walls; the plain cosine asks for none of it."""
+    if query.mode == "dense":
+        return UNREAD
     speakers = {name for wall in walls for name in wall.speakers if name is not None}
     years = sorted({year for wall in walls for year in wall.years()}) if query.now is None else ()
     return read_question(query.words, speakers=speakers, now=moment, years=years)
@@ -317,7 +321,7 @@ def _hits(
 ) -> list[Hit]:
     """Return the hits, for those whose records are still there."""
     asked = {term: word for word in words(query.words) for term in terms(word)}
-    scores = best.scores(query)
+    scores, similarities = best.scores(query).tolist(), np.clip(best.similarities, 0, 1).tolist()
     signals = best.signals if query.explain else {}
     if "meaning" in signals and vector is not None:
         signals = {**signals, "background": best.scale.background(vector, index.vectors.take(best.rows))}
@@ -327,13 +331,7 @@ def _hits(
             continue
         record = records[number]
         held = set(index.terms(row).split() or terms(record.text)) if asked else set()
-        hits.append(
-            Hit(
-                record=record,
-                similarity=min(max(float(best.similarities[position]), 0.0), 1.0),
-                score=float(scores[position]),
-                matched=tuple(dict.fromkeys(word for term, word in asked.items() if term in held)),
-                signals={name: float(values[position]) for name, values in signals.items()},
-            )
-        )
+        matched = tuple(dict.fromkeys(word for term, word in asked.items() if term in held))
+        told = {name: float(values[position]) for name, values in signals.items()}
+        hits.append(Hit(record, similarities[position], scores[position], matched, told))
     return hits

@@ -1,6 +1,7 @@
 """A part of a wall's index as bytes: what ranking reads of consecutive records, in the form in which it reads it."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -92,7 +93,7 @@ def unpack(data: NDArray[np.uint8]) -> Segment:
 
 def _array(data: NDArray[np.uint8], form: str, shape: list[int], start: int) -> NDArray[Any]:
     dtype = np.dtype(form)
-    size = dtype.itemsize * int(np.prod(shape))
+    size = dtype.itemsize * math.prod(shape)
     return data[start : start + size].view(dtype).reshape(shape)
 
 

@@ -1,11 +1,17 @@
-"""One wall's vectors in memory: whole while they are few, as one-byte codes once they are many."""
+"""One wall's vectors: whole while they are few, as one-byte codes once they are many."""
 
 import math
+import os
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from memorist.recall.spill import Spill
 
 __all__ = ["BLOCK_ROWS", "VectorTable"]
 
@@ -13,6 +19,11 @@ BLOCK_ROWS = 32_768
 """Rows in a block. One block is scanned whole in 2 ms; from the second on, codes are faster (bench/vectors)."""
 _STEPS = 127
 _AT_ONCE = 4096
+_SHARED_BLOCKS = 8
+"""From so many blocks of codes on, a scan is shared out among threads: it takes more than 8 ms."""
+_THREADS = min(os.cpu_count() or 1, 4)
+_HELD_BLOCKS = 4
+"""The blocks of codes that are always in this process's own memory."""
 
 
 class VectorTable:
@@ -22,10 +33,15 @@ class VectorTable:
     scale of its own, a quarter of the size, and `scores` is off by at most `error`: the true score of a row
     lies within `error` of what `scores` says, by the Cauchy-Schwarz inequality, whatever the vectors are.
     So whoever rescores every row that may still belong to the best has the best, not nearly the best.
+
+    Args:
+        dimensions: of the vectors.
+        folder: where codes beyond the first blocks may lie in a file without a name; None keeps all in memory.
     """
 
-    def __init__(self, dimensions: int) -> None:
+    def __init__(self, dimensions: int, folder: Path | None = None) -> None:
         self.dimensions = dimensions
+        self._spill = None if folder is None else Spill(folder)
         self.rows = 0
         self._exact: NDArray[np.float32] = np.zeros((256, dimensions), np.float32)
         self._coded = False
@@ -40,9 +56,9 @@ class VectorTable:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held."""
+        """Bytes held in this process's own memory."""
         held: list[NDArray[Any]] = [self._exact, *self._codes, *self._scales]
-        return sum(each.nbytes for each in held)
+        return sum(each.nbytes for each in held if each.flags.writeable)
 
     def put(self, row: int, vector: NDArray[np.float32] | None) -> None:
         """Set a row that is there. None is the zero vector, similar to nothing."""
@@ -105,15 +121,32 @@ class VectorTable:
             self._begin_coding(first)
         self._residual = max(self._residual, residual)
         for done, count, block, offset in self._blocks(first, len(vectors)):
-            self._codes[block][offset : offset + count] = vectors[done : done + count]
-            self._scales[block][offset : offset + count] = scales[done : done + count]
+            self._set(block, offset, vectors[done : done + count], scales[done : done + count])
 
     def _encode(self, start: int, vectors: NDArray[np.float32]) -> None:
         """Encode consecutive rows, some at a time."""
         for done, count, block, offset in self._blocks(start, len(vectors)):
-            here = slice(offset, offset + count)
-            self._codes[block][here], self._scales[block][here], residual = _quantize(vectors[done : done + count])
+            codes, scales, residual = _quantize(vectors[done : done + count])
+            self._set(block, offset, codes, scales)
             self._residual = max(self._residual, residual)
+
+    def _set(self, block: int, offset: int, codes: NDArray[np.int8], scales: NDArray[np.float32]) -> None:
+        self._scales[block][offset : offset + len(codes)] = scales
+        if self._spill is not None and not self._codes[block].flags.writeable:
+            try:
+                self._spill.write(block - _HELD_BLOCKS, offset, codes)
+                return
+            except OSError:  # the disk is full
+                self._codes[block] = self._codes[block].copy()
+        self._codes[block][offset : offset + len(codes)] = codes
+
+    def _block(self) -> NDArray[np.int8]:
+        """Return a block of zeros: mapped, and then read-only, if it may and can lie in a file."""
+        shape = BLOCK_ROWS, self.dimensions
+        if self._spill is not None and len(self._codes) >= _HELD_BLOCKS:
+            with suppress(OSError):
+                return self._spill.block(len(self._codes) - _HELD_BLOCKS, shape)
+        return np.zeros(shape, np.int8)
 
     def _blocks(self, start: int, rows: int) -> Iterator[tuple[int, int, int, int]]:
         """Yield consecutive rows, some at a time: the first of them counted from `start`, how many, their block, and
@@ -122,7 +155,7 @@ class VectorTable:
         while done < rows:
             block, offset = divmod(start + done, BLOCK_ROWS)
             if block == len(self._codes):
-                self._codes.append(np.zeros((BLOCK_ROWS, self.dimensions), np.int8))
+                self._codes.append(self._block())
                 self._scales.append(np.zeros(BLOCK_ROWS, np.float32))
             count = min(_AT_ONCE, BLOCK_ROWS - offset, rows - done)
             yield done, count, block, offset
@@ -140,11 +173,21 @@ class VectorTable:
             return whole
         codes, scale, _ = _quantize(query[None])
         scores = np.empty(self.rows, np.float32)
-        for block, (rows, scales) in enumerate(zip(self._codes, self._scales, strict=True)):
-            start = block * BLOCK_ROWS
-            count = min(self.rows - start, BLOCK_ROWS)
-            products: Any = np.asarray(cdist(codes, rows[:count], metric="dot"))[0]
-            np.multiply(products, scales[:count] * scale[0], out=scores[start : start + count], casting="unsafe")
+
+        def scan(block: int) -> None:
+            here = slice(block * BLOCK_ROWS, min((block + 1) * BLOCK_ROWS, self.rows))
+            count = here.stop - here.start
+            rows, scales = self._codes[block][:count], self._scales[block][:count]
+            products: Any = np.asarray(cdist(codes, rows, metric="dot", out_dtype="float32"))[0]
+            np.multiply(products, scales * scale[0], out=scores[here])
+
+        blocks = range(len(self._codes))
+        if len(blocks) < _SHARED_BLOCKS:
+            for block in blocks:
+                scan(block)
+        else:
+            with ThreadPoolExecutor(_THREADS, "memorist-scan") as threads:
+                list(threads.map(scan, blocks))
         return scores
 
     def error(self, query: NDArray[np.float32]) -> float:

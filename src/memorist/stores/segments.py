@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,7 +49,12 @@ class Segments(ABC):
 
     A removed record takes the bytes of its segment along, in the same transaction; a purge and new vectors delete all.
     Several processes may write; the one that began last continues, and the others are told so.
+
+    Attributes:
+        folder: where what does not fit in memory may lie in plain; None for nowhere.
     """
+
+    folder: Path | None = None
 
     @abstractmethod
     async def kept(self, wall: Wall) -> KeptIndex | None:

@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import apsw
@@ -28,9 +29,11 @@ class SQLiteSegments(Segments):
     Args:
         read: runs a read on a connection.
         write: runs a write in a transaction.
+        folder: of the file; None where it is encrypted.
     """
 
-    def __init__(self, read: _Run, write: _Run) -> None:
+    def __init__(self, read: _Run, write: _Run, folder: Path | None) -> None:
+        self.folder = folder
         self._read = read
         self._write = write
 

@@ -94,7 +94,9 @@ class SQLiteStore(Store):
 
     @property
     def segments(self) -> Segments | None:
-        return None if self.path is None else SQLiteSegments(self._read, self._write)
+        if self.path is None:
+            return None
+        return SQLiteSegments(self._read, self._write, self.path.parent if self._key is None else None)
 
     @property
     def audit(self) -> AuditLog:
