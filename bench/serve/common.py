@@ -33,9 +33,9 @@ class Served:
 
 
 @contextmanager
-def serving(path: Path, *options: str) -> Iterator[Served]:
+def serving(path: Path, *options: str, embedder: str = EMBEDDER) -> Iterator[Served]:
     """Run `memorist serve` on a file."""
-    env = os.environ | {"MEMORIST_DB": str(path), "MEMORIST_EMBEDDER": EMBEDDER}
+    env = os.environ | {"MEMORIST_DB": str(path), "MEMORIST_EMBEDDER": embedder}
     command = [*COMMAND, "serve", "--port", "0", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) as process:
         assert process.stdout is not None

@@ -1,9 +1,11 @@
 """Service levels: p50, p95 and p99 of each verb at a server, by the size of the store and the number of clients.
 
     python bench/serve/levels.py [--records 10000 100000 1000000] [--clients 1 64] [--calls 100] [--pause 0.5]
+        [--db MEMORY]
 
-The store is a SQLite file in which each user has 1,000 records. Each client is a user of its own and asks every verb
-in turn. One client asks as fast as it is answered; of several each waits between two calls, at random, for `--pause`
+The store is a SQLite file in which each user has 1,000 records; `--db` takes a copy of a file instead, such as
+`bench/speed/first.py` leaves one, and adds the users who ask. Each client is a user of its own and asks every verb in
+turn. One client asks as fast as it is answered; of several each waits between two calls, at random, for `--pause`
 seconds on average. Times are milliseconds, as a caller in the same machine sees them; the first call of each client is
 not counted, since it reads the user's records into the cache.
 """
@@ -12,6 +14,7 @@ import argparse
 import asyncio
 import contextlib
 import random
+import shutil
 import statistics
 import tempfile
 from collections import defaultdict
@@ -32,11 +35,11 @@ def text(chance: random.Random) -> str:
     return " ".join(chance.choices(WORDS, k=8)) + f" {chance.random()}"
 
 
-async def fill(path: Path, records: int) -> None:
-    chance = random.Random(records)
-    async with Memory.open(path, embedder=HashEmbedder()) as memory:
-        for user in range(max(records // EACH, 1)):
-            drafts = [Draft(content=text(chance), id=f"{user}-{number}") for number in range(min(EACH, records))]
+async def fill(path: Path, users: int, dimensions: int) -> None:
+    chance = random.Random(users)
+    async with Memory.open(path, embedder=HashEmbedder(dimensions)) as memory:
+        for user in range(users):
+            drafts = [Draft(content=text(chance), id=f"{user}-{number}") for number in range(EACH)]
             await memory.scoped(user=f"user-{user}").remember(drafts)
 
 
@@ -99,17 +102,21 @@ def main() -> None:
     parser.add_argument("--clients", type=int, nargs="+", default=[1, 64])
     parser.add_argument("--calls", type=int, default=200, help="of each verb, by all clients together")
     parser.add_argument("--pause", type=float, default=0.5)
+    parser.add_argument("--db", type=Path, help="the file to copy; vectors of 384 dimensions")
     given = parser.parse_args()
     rows = []
-    for records in given.records:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder, "levels.db")
-            asyncio.run(fill(path, records))
+    for records in given.records if given.db is None else [0]:
+        with tempfile.TemporaryDirectory(dir=given.db and given.db.parent) as folder:
+            path, users, dimensions = Path(folder, "levels.db"), max(records // EACH, 1), 64
+            if given.db is not None:
+                shutil.copy(given.db, path)
+                users, dimensions = max(given.clients), 384
+            asyncio.run(fill(path, users, dimensions))
             for clients in given.clients:
-                with common.serving(path) as served:
-                    users = max(records // EACH, 1)
+                with common.serving(path, embedder=f"hash:{dimensions}") as served:
                     times = asyncio.run(levels(served.url, clients, given.calls, given.pause, users))
-                rows += [[f"{records:,}", clients, verb, *percentiles(times[verb])] for verb in VERBS]
+                held = f"{records:,}" if records else f"{given.db.name}, and {users * EACH:,}"
+                rows += [[held, clients, verb, *percentiles(times[verb])] for verb in VERBS]
     common.show(["records", "clients", "verb", "p50", "p95", "p99"], rows)
 
 

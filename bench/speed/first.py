@@ -1,53 +1,73 @@
 """How long the first answer of a process takes, against the rows behind one wall, and those after it.
 
-    python bench/speed/first.py [--rows 1000 10000 100000] [--chroma] [--runs 5] [--out first.json] [--image first.png]
+    python bench/speed/first.py [--rows 1000 10000 100000 1000000] [--vectors clustered] [--folder STORES] [--chroma]
+        [--runs 5] [--out first.json] [--image first.png]
 
 Each answer is that of a new process on a finished file: ten records with their texts, by a vector that is given, so
 that no embedder is loaded; the imports are over before the clock starts. "built" is from a file in which no index is
-kept, "kept" from one in which it is. Processor time depends less on what else the machine does than the clock.
+kept, "kept" from one in which it is. Processor time depends less on what else the machine does than the clock. "own" is
+the memory that is the process's own, without mapped files; "scan" is the least that an exact answer over one-byte codes
+takes, the products of one vector with so many codes, measured in the same run. A store of so many rows is made in
+`--folder`, or taken from there.
 """
 
 import asyncio
 import json
+import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
 import apsw
 import common
 import numpy as np
-from common import Memory
+from common import Draft, Memory
 
 ASKED = 20
+MOST_BUILT = 100_000
+"""Of more rows an index is built once, and Chroma is left out."""
 LINES = (
     ("chroma first_cpu_ms", "Chroma's first", "#e15759", "-", "s"),
     ("built first_cpu_ms", "first, the index built from the records", "#9c9c9c", "-", "x"),
     ("kept first_cpu_ms", "first, the index read", "#1f6f8b", "-", "o"),
     ("kept later_cpu_ms", "later", "#1f6f8b", "--", "o"),
+    ("scan_cpu_ms", "the products with one-byte codes alone", "#c9c9c9", ":", "."),
 )
 
 
-async def fill(path: Path, rows: int) -> None:
+async def fill(path: Path, vectors: common.Floats) -> None:
     async with Memory.open(path, embedder=common.embedder()) as memory:
-        await common.fill(memory, common.clustered(rows))
+        await common.fill(memory, vectors)
 
 
-async def read(path: Path, queries: common.Floats) -> dict[str, float]:
+async def read(path: Path, queries: common.Floats) -> dict[str, Any]:
     """Open the file and recall; run in a process of its own."""
     import simsimd  # noqa: F401
 
+    begin = time.perf_counter()
     async with Memory.open(path, embedder=common.embedder()) as memory:
-        await memory.count()
-        times = []
+        opened = time.perf_counter() - begin
+        await memory.lookup("nothing")
+        times, found = [], []
         for query in queries:
             start, cpu = time.perf_counter(), time.process_time()
-            await memory.recall("x", vector=query, mode="dense", limit=10)
+            hits = await memory.recall("x", vector=query, mode="dense", limit=10)
             times.append((time.perf_counter() - start, time.process_time() - cpu))
-        measured = {"rss_mb": common.resident_mb()}
-    return measured | _summary(times)
+            found.append([int(hit.record.content.split()[-1]) for hit in hits])
+        measured = {"own_mb": common.resident_mb("RssAnon"), "open_ms": opened * 1e3}
+        written = []
+        for number, query in enumerate(queries):
+            start = time.perf_counter()
+            record = await memory.remember(Draft(content=common.text(number), vector=query))
+            written.append(time.perf_counter() - start)
+            await memory.forget(record.id)
+        measured["remember_ms"] = float(np.median(written)) * 1e3
+    return measured | _summary(times) | {"found": found}
 
 
 def read_chroma(folder: Path, queries: common.Floats) -> dict[str, float]:
@@ -83,11 +103,26 @@ def fill_chroma(folder: Path, rows: int) -> None:
         collection.add([str(n) for n in some], vectors[start : start + 1000], documents=[common.text(n) for n in some])
 
 
-def asked(reader: str, path: Path, queries: Path, runs: int) -> dict[str, float]:
-    """Return the medians over some processes."""
+def asked(reader: str, path: Path, queries: Path, runs: int) -> dict[str, Any]:
+    """Return the medians over some processes, and what the last of them found."""
     command = [sys.executable, __file__, "--read", reader, str(path), str(queries)]
     found = [json.loads(subprocess.run(command, capture_output=True, check=True).stdout) for _ in range(runs)]
-    return {name: float(np.median([each[name] for each in found])) for name in found[0]}
+    right = found[-1].pop("found", [])
+    return {name: float(np.median([each[name] for each in found])) for name in found[-1]} | {"found": right}
+
+
+def scan(rows: int) -> float:
+    """Return the processor time, in ms, of the products of one vector with so many one-byte codes."""
+    from simsimd import cdist
+
+    codes = np.random.default_rng(0).integers(-127, 127, (rows, common.DIMENSIONS), np.int8)
+    taken = []
+    for _ in range(9):
+        start = time.process_time()
+        for first in range(0, rows, 32_768):
+            cdist(codes[:1], codes[first : first + 32_768], metric="dot", out_dtype="float32")
+        taken.append(time.process_time() - start)
+    return float(np.median(taken)) * 1e3
 
 
 def forget_index(path: Path) -> None:
@@ -95,24 +130,32 @@ def forget_index(path: Path) -> None:
         connection.execute("DELETE FROM segments; DELETE FROM kept_indexes").fetchall()
 
 
-def measure(rows: int, runs: int, chroma: bool) -> dict[str, Any]:
+def measure(rows: int, given: Namespace, folder: Path) -> dict[str, Any]:
     row: dict[str, Any] = {"rows": rows}
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
-        path, queries = Path(name) / "first.db", Path(name) / "queries.npy"
-        np.save(queries, common.near(common.clustered(rows), ASKED))
-        asyncio.run(fill(path, rows))
-        built = []
-        for _ in range(runs):
-            forget_index(path)
-            built.append(asked("memorist", path, queries, 1))
-        row |= {f"built {name}": float(np.median([each[name] for each in built])) for name in built[0]}
-        row |= {f"kept {name}": value for name, value in asked("memorist", path, queries, runs).items()}
-        row["file MB"] = path.stat().st_size / 1e6
-        if chroma:
-            fill_chroma(Path(name) / "chroma", rows)
-            found = asked("chroma", Path(name) / "chroma", queries, runs)
-            row |= {f"chroma {name}": value for name, value in found.items()}
-    return row
+    path, asking = folder / f"{given.vectors}-{rows}.db", folder / "queries.npy"
+    vectors = getattr(common, given.vectors)(rows)
+    queries = common.near(vectors, ASKED)
+    np.save(asking, queries)
+    if not path.exists():
+        asyncio.run(fill(path, vectors))
+    truth = common.exact(vectors, queries)
+    del vectors
+    built = []
+    for _ in range(given.runs if rows <= MOST_BUILT else 1):
+        forget_index(path)
+        built.append(asked("memorist", path, asking, 1))
+    kept = asked("memorist", path, asking, given.runs)
+    pairs = zip(kept.pop("found"), truth.tolist(), strict=True)
+    row["recall@10"] = sum(len(set(found) & set(true)) for found, true in pairs) / truth.size
+    row |= {f"built {name}": float(np.median([each[name] for each in built])) for name in kept}
+    row |= {f"kept {name}": value for name, value in kept.items()}
+    row |= {"scan_cpu_ms": scan(rows), "file MB": path.stat().st_size / 1e6}
+    if given.chroma and rows <= MOST_BUILT:
+        fill_chroma(folder / "chroma", rows)
+        found = asked("chroma", folder / "chroma", asking, given.runs)
+        row |= {f"chroma {name}": value for name, value in found.items() if name != "found"}
+        shutil.rmtree(folder / "chroma")
+    return row | {"load": os.getloadavg()[0]}
 
 
 def draw(rows: list[dict[str, Any]], image: Path) -> None:
@@ -125,7 +168,9 @@ def draw(rows: list[dict[str, Any]], image: Path) -> None:
 
 def main() -> None:
     arguments = common.parser(__doc__)
-    arguments.add_argument("--rows", type=int, nargs="+", default=[1000, 10_000, 100_000])
+    arguments.add_argument("--rows", type=int, nargs="+", default=[1000, 10_000, 100_000, 1_000_000])
+    arguments.add_argument("--vectors", choices=("clustered", "isotropic"), default="clustered")
+    arguments.add_argument("--folder", type=Path, help="where the stores are, and stay")
     arguments.add_argument("--runs", type=int, default=5)
     arguments.add_argument("--chroma", action="store_true")
     arguments.add_argument("--image", type=Path)
@@ -137,7 +182,8 @@ def main() -> None:
         found = read_chroma(Path(path), vectors) if reader == "chroma" else asyncio.run(read(Path(path), vectors))
         print(json.dumps(found))
         return
-    rows = [measure(count, given.runs, given.chroma) for count in given.rows]
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        rows = [measure(count, given, given.folder or Path(folder)) for count in given.rows]
     common.report(rows, given.out)
     if given.image is not None:
         draw(rows, given.image)
