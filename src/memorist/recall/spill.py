@@ -2,7 +2,6 @@
 
 import mmap
 import os
-import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +37,8 @@ class Spill:
         if not hasattr(os, "pwrite"):
             raise OSError("this system has no file that is written at a position and read through a mapping")
         if self._file < 0:
+            import tempfile
+
             with tempfile.TemporaryFile(dir=self._folder) as file:
                 self._file = os.dup(file.fileno())
             self._step = -(-shape[0] * shape[1] // mmap.ALLOCATIONGRANULARITY) * mmap.ALLOCATIONGRANULARITY
