@@ -40,13 +40,13 @@ def make_stub() -> str:
     for names in imports.values():
         names.difference_update(classes)
     lines = [f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(imports.items()) if names]
-    lines.append("from memorist import memory as asynchronous")
+    lines += ["from memorist import memory as asynchronous", "from memorist.twin import Twin"]
     public = f"__all__ = [{', '.join(repr(name) for name in sync.__all__)}]".replace("'", '"')
     return HEADER + "\n".join(lines) + f"\n\n{public}\n\n" + "\n\n".join(bodies)
 
 
 def _class_stub(name: str, original: type, imports: Imports) -> str:
-    lines = [f"class {name}:", _indented(f'"""{blocking_text(inspect.getdoc(original) or "")}\n"""')]
+    lines = [f"class {name}(Twin):", _indented(f'"""{blocking_text(inspect.getdoc(original) or "")}\n"""')]
     taken = "asynchronous.Memory" if name == "Memory" else "Memory | asynchronous.Memory"
     lines.append(_indented(f"\ndef __init__(self, memory: {taken}) -> None: ..."))
     for base in original.__mro__[:-1]:

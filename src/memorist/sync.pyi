@@ -28,10 +28,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, Unpack, overload
 from memorist import memory as asynchronous
+from memorist.twin import Twin
 
 __all__ = ["Conversation", "Episodes", "Experiences", "Facts", "Memory", "Notes", "Tools", "Topics"]
 
-class Conversation:
+class Conversation(Twin):
     """The messages of one session, in exactly the order in which they were appended.
 
     An id given by the caller is unique in the session: a message whose id is there already is not
@@ -153,7 +154,7 @@ class Conversation:
         ...
 
 
-class Episodes:
+class Episodes(Twin):
     """The episodes of one scope. A record's `content` is `Episode.text`, its parts are in the payload.
 
     ```python
@@ -254,7 +255,7 @@ class Episodes:
         ...
 
 
-class Experiences:
+class Experiences(Twin):
     """The experiences of one scope.
 
     The record's `content` is the lesson, its `cue` says when to use it and is what a search matches; the
@@ -316,7 +317,7 @@ class Experiences:
         ...
 
 
-class Facts:
+class Facts(Twin):
     """The facts of one scope. A fact that no longer holds is superseded, not lost.
 
     ```python
@@ -393,7 +394,7 @@ class Facts:
         ...
 
 
-class Memory:
+class Memory(Twin):
     """Long-term memory, seen from one scope.
 
     ```python
@@ -1112,7 +1113,7 @@ class Memory:
         ...
 
 
-class Notes:
+class Notes(Twin):
     """The notes of one scope: anything worth keeping, in plain words.
 
     ```python
@@ -1158,7 +1159,7 @@ class Notes:
         ...
 
 
-class Tools:
+class Tools(Twin):
     """The tool memory of one scope.
 
     A tool use is found by its question (the record's `cue`), a guideline by the tool's exact name; for a
@@ -1306,7 +1307,7 @@ class Tools:
         ...
 
 
-class Topics:
+class Topics(Twin):
     """The topics of one scope: each has one value, replaced in place.
 
     Names are matched exactly, to the letter and the space. Nothing is embedded, nothing is guessed, and

@@ -9,11 +9,11 @@ import sys
 import threading
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine, Iterable, Iterator
 from itertools import islice
-from typing import Any, ClassVar, ParamSpec, TypeVar, cast
+from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar, cast
 
 from memorist.errors import MemoristError
 
-__all__ = ["Twin", "asynchronous", "blocking", "blocking_name", "blocking_text", "run"]
+__all__ = ["Twin", "asynchronous", "blocking", "blocking_method", "blocking_name", "blocking_text", "run"]
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -177,6 +177,13 @@ def blocking(function: Callable[_P, Coroutine[Any, Any, _T]]) -> Callable[_P, _T
 
     twin.__doc__ = blocking_text(function.__doc__ or "")
     return twin
+
+
+def blocking_method(
+    function: Callable[Concatenate[Any, _P], Coroutine[Any, Any, _T]],
+) -> Callable[Concatenate[Any, _P], _T]:
+    """Return the blocking twin of an async method, for a class that has both."""
+    return blocking(function)
 
 
 def blocking_name(name: str) -> str | None:

@@ -4,7 +4,6 @@ import asyncio
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
-from types import TracebackType
 from typing import Protocol, Self, TypeAlias
 
 from memorist.bus.envelope import Envelope
@@ -47,9 +46,7 @@ class Bus(ABC):
         await self.open()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *raised: object) -> None:
         await self.close()
 
     @abstractmethod

@@ -6,7 +6,6 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from itertools import pairwise
 from os import PathLike
-from types import TracebackType
 from typing import Any, Self, TypeAlias
 
 from memorist.adapters.agentscope.calls import call_key, read_call
@@ -79,12 +78,7 @@ class FlowRunner:
             self._root = await Memory.open(self._given, embedder=self._embedder)
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None = None,
-        error: BaseException | None = None,
-        trace: TracebackType | None = None,
-    ) -> None:
+    async def __aexit__(self, *raised: object) -> None:
         root, self._root = self._root, None
         if root is not None and root is not self._given:
             await root.close()

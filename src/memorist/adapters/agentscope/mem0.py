@@ -4,7 +4,6 @@ import asyncio
 import inspect
 from collections.abc import Iterable, Mapping
 from importlib.metadata import version
-from types import TracebackType
 from typing import Any, Self
 
 from memorist.adapters.agentscope.base import RecordingMemory, telling
@@ -68,9 +67,7 @@ class Mem0LongTermMemory(RecordingMemory):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *raised: object) -> None:
         await self.close()
 
     async def close(self) -> None:

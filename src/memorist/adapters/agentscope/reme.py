@@ -3,7 +3,6 @@
 import warnings
 from collections.abc import Sequence
 from os import PathLike
-from types import TracebackType
 from typing import Any, ClassVar, Self
 
 from memorist.adapters.agentscope.base import RecordingMemory
@@ -80,16 +79,11 @@ class ReMeLongTermMemoryBase(RecordingMemory):
         self._app_started = True
         return self
 
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None = None,
-        exc_val: BaseException | None = None,
-        exc_tb: TracebackType | None = None,
-    ) -> None:
+    async def __aexit__(self, *raised: object) -> None:
         self._app_started = False
         entered, self._entered = self._entered, None
         if entered is not None:
-            await entered.__aexit__(exc_type, exc_val, exc_tb)
+            await entered.__aexit__(*raised)
 
     async def record(self, msgs: list[Msg | None], **kwargs: Any) -> None:
         """Record what is worth keeping of these messages; those recorded before are left out.

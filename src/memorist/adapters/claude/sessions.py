@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from claude_agent_sdk import fold_session_summary
@@ -18,10 +18,7 @@ from claude_agent_sdk.types import (
 from memorist.errors import ConflictError
 from memorist.memory import Memory
 from memorist.records import Draft, Kind, Record, make_id
-from memorist.twin import asynchronous
-
-if TYPE_CHECKING:
-    from memorist import sync
+from memorist.twin import Twin, asynchronous
 
 __all__ = ["MemoristSessionStore"]
 
@@ -47,7 +44,7 @@ class MemoristSessionStore(SessionStore):
         memory: an open memory, asynchronous or blocking.
     """
 
-    def __init__(self, memory: "Memory | sync.Memory") -> None:
+    def __init__(self, memory: Memory | Twin) -> None:
         self._memory: Memory = asynchronous(memory).unlabelled()
         self._last = 0
 

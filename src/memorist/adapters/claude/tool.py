@@ -1,7 +1,7 @@
 """Claude's memory tool: what the model writes down is in the memory, found by recall, and kept in its versions."""
 
-from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any
+from collections.abc import Coroutine
+from typing import Any
 
 from anthropic.lib.tools import ToolError
 from anthropic.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool
@@ -18,12 +18,17 @@ from anthropic.types.beta import (
 from memorist.adapters.claude.files import MemoryFiles
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
-from memorist.twin import asynchronous, run
-
-if TYPE_CHECKING:
-    from memorist import sync
+from memorist.twin import Twin, asynchronous, blocking_method
 
 __all__ = ["MemoristAsyncMemoryTool", "MemoristMemoryTool"]
+
+
+class _OnFiles:
+    """What both tools have: the files, and how they are made."""
+
+    def __init__(self, memory: Memory | Twin, *, cache_control: BetaCacheControlEphemeralParam | None = None) -> None:
+        super().__init__(cache_control=cache_control)  # type: ignore[call-arg]  # of Anthropic's class
+        self._files = MemoryFiles(asynchronous(memory))
 
 
 async def _told(command: Coroutine[Any, Any, str]) -> str:
@@ -34,7 +39,42 @@ async def _told(command: Coroutine[Any, Any, str]) -> str:
         raise ToolError(str(error)) from error
 
 
-class MemoristAsyncMemoryTool(BetaAsyncAbstractMemoryTool):
+async def _view(self: _OnFiles, command: BetaMemoryTool20250818ViewCommand) -> str:
+    """Return a file's lines, or what is in a folder."""
+    return await _told(self._files.view(command.path, command.view_range))
+
+
+async def _create(self: _OnFiles, command: BetaMemoryTool20250818CreateCommand) -> str:
+    """Write a new file."""
+    return await _told(self._files.create(command.path, command.file_text))
+
+
+async def _str_replace(self: _OnFiles, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
+    """Replace the one place where a text stands in a file."""
+    return await _told(self._files.str_replace(command.path, command.old_str, command.new_str))
+
+
+async def _insert(self: _OnFiles, command: BetaMemoryTool20250818InsertCommand) -> str:
+    """Put lines into a file."""
+    return await _told(self._files.insert(command.path, command.insert_line, command.insert_text))
+
+
+async def _delete(self: _OnFiles, command: BetaMemoryTool20250818DeleteCommand) -> str:
+    """Delete a file, or a folder with all in it."""
+    return await _told(self._files.delete(command.path))
+
+
+async def _rename(self: _OnFiles, command: BetaMemoryTool20250818RenameCommand) -> str:
+    """Give a file or a folder another path."""
+    return await _told(self._files.rename(command.old_path, command.new_path))
+
+
+async def _clear_all_memory(self: _OnFiles) -> str:
+    """Delete every file."""
+    return await _told(self._files.clear())
+
+
+class MemoristAsyncMemoryTool(_OnFiles, BetaAsyncAbstractMemoryTool):
     """Claude's memory tool on one memory, for `AsyncAnthropic`.
 
     ```python
@@ -52,42 +92,16 @@ class MemoristAsyncMemoryTool(BetaAsyncAbstractMemoryTool):
         cache_control: as in Anthropic's own class.
     """
 
-    def __init__(
-        self, memory: "Memory | sync.Memory", *, cache_control: BetaCacheControlEphemeralParam | None = None
-    ) -> None:
-        super().__init__(cache_control=cache_control)
-        self._files = MemoryFiles(asynchronous(memory))
-
-    async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
-        """Return a file's lines, or what is in a folder."""
-        return await _told(self._files.view(command.path, command.view_range))
-
-    async def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
-        """Write a new file."""
-        return await _told(self._files.create(command.path, command.file_text))
-
-    async def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
-        """Replace the one place where a text stands in a file."""
-        return await _told(self._files.str_replace(command.path, command.old_str, command.new_str))
-
-    async def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
-        """Put lines into a file."""
-        return await _told(self._files.insert(command.path, command.insert_line, command.insert_text))
-
-    async def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
-        """Delete a file, or a folder with all in it."""
-        return await _told(self._files.delete(command.path))
-
-    async def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
-        """Give a file or a folder another path."""
-        return await _told(self._files.rename(command.old_path, command.new_path))
-
-    async def clear_all_memory(self) -> str:
-        """Delete every file."""
-        return await _told(self._files.clear())
+    view = _view
+    create = _create
+    str_replace = _str_replace
+    insert = _insert
+    delete = _delete
+    rename = _rename
+    clear_all_memory = _clear_all_memory
 
 
-class MemoristMemoryTool(BetaAbstractMemoryTool):
+class MemoristMemoryTool(_OnFiles, BetaAbstractMemoryTool):
     """The same for `Anthropic`, blocking; see `MemoristAsyncMemoryTool`.
 
     Args:
@@ -95,40 +109,10 @@ class MemoristMemoryTool(BetaAbstractMemoryTool):
         cache_control: as in Anthropic's own class.
     """
 
-    def __init__(
-        self, memory: "Memory | sync.Memory", *, cache_control: BetaCacheControlEphemeralParam | None = None
-    ) -> None:
-        super().__init__(cache_control=cache_control)
-        self._files = MemoryFiles(asynchronous(memory))
-
-    def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
-        """Return a file's lines, or what is in a folder."""
-        return _run(lambda: self._files.view(command.path, command.view_range))
-
-    def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
-        """Write a new file."""
-        return _run(lambda: self._files.create(command.path, command.file_text))
-
-    def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
-        """Replace the one place where a text stands in a file."""
-        return _run(lambda: self._files.str_replace(command.path, command.old_str, command.new_str))
-
-    def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
-        """Put lines into a file."""
-        return _run(lambda: self._files.insert(command.path, command.insert_line, command.insert_text))
-
-    def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
-        """Delete a file, or a folder with all in it."""
-        return _run(lambda: self._files.delete(command.path))
-
-    def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
-        """Give a file or a folder another path."""
-        return _run(lambda: self._files.rename(command.old_path, command.new_path))
-
-    def clear_all_memory(self) -> str:
-        """Delete every file."""
-        return _run(self._files.clear)
-
-
-def _run(call: Callable[[], Coroutine[Any, Any, str]]) -> str:
-    return run(lambda: _told(call()))
+    view = blocking_method(_view)
+    create = blocking_method(_create)
+    str_replace = blocking_method(_str_replace)
+    insert = blocking_method(_insert)
+    delete = blocking_method(_delete)
+    rename = blocking_method(_rename)
+    clear_all_memory = blocking_method(_clear_all_memory)

@@ -13,11 +13,10 @@ from memorist.embedders import EmbedderSpec, open_embedder
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
 from memorist.records import Kind, Record
-from memorist.twin import Twin, asynchronous, run
+from memorist.twin import Twin, asynchronous, blocking_method, run
 
 __all__ = ["MemoristStorage", "embedder", "factory"]
 
-_PAGE = 500
 _MOST = 10_000
 
 
@@ -44,35 +43,22 @@ class MemoristStorage:
 
     # --- writing -----------------------------------------------------------------------------------
 
-    def save(self, records: list[MemoryRecord]) -> None:
+    async def asave(self, records: list[MemoryRecord]) -> None:
         """Keep records: all of them or none. One with the id of another takes its place.
 
         Raises:
             EmbeddingDimensionMismatchError: the vectors are of another length than those stored.
         """
-        run(lambda: self.asave(records))
-
-    async def asave(self, records: list[MemoryRecord]) -> None:
-        """As `save`."""
         try:
             await self.memory.remember([draft_of(record) for record in records], if_exists="replace")
         except InvalidInputError as error:
             raise await self._mismatch([record.embedding for record in records], error) from error
 
+    save = blocking_method(asave)
+
     def update(self, record: MemoryRecord) -> None:
         """Put a record in the place of the one with its id."""
         self.save([record])
-
-    def delete(
-        self,
-        scope_prefix: str | None = None,
-        categories: list[str] | None = None,
-        record_ids: list[str] | None = None,
-        older_than: datetime | None = None,
-        metadata_filter: dict[str, Any] | None = None,
-    ) -> int:
-        """Delete the records that meet every criterion given, and return how many there were."""
-        return run(lambda: self.adelete(scope_prefix, categories, record_ids, older_than, metadata_filter))
 
     async def adelete(
         self,
@@ -82,7 +68,7 @@ class MemoristStorage:
         older_than: datetime | None = None,
         metadata_filter: dict[str, Any] | None = None,
     ) -> int:
-        """As `delete`."""
+        """Delete the records that meet every criterion given, and return how many there were."""
         if record_ids is not None and not record_ids:
             return 0
         chosen: dict[str, Any] = {
@@ -96,10 +82,12 @@ class MemoristStorage:
         wanted = None if record_ids is None else set(record_ids)
         ids = [
             record.id
-            async for record in self.memory.iterate(page=_PAGE, **chosen)
+            async for record in self.memory.iterate(**chosen)
             if has_metadata(record, metadata_filter) and (wanted is None or record.id in wanted)
         ]
         return await self.memory.forget(*ids) if ids else 0
+
+    delete = blocking_method(adelete)
 
     def reset(self, scope_prefix: str | None = None) -> None:
         """Delete every record in a scope and below it; by default all of CrewAI's."""
@@ -107,7 +95,7 @@ class MemoristStorage:
 
     # --- reading -----------------------------------------------------------------------------------
 
-    def search(
+    async def asearch(
         self,
         query_embedding: list[float],
         scope_prefix: str | None = None,
@@ -121,18 +109,6 @@ class MemoristStorage:
         Raises:
             EmbeddingDimensionMismatchError: the vector is of another length than those stored.
         """
-        return run(lambda: self.asearch(query_embedding, scope_prefix, categories, metadata_filter, limit, min_score))
-
-    async def asearch(
-        self,
-        query_embedding: list[float],
-        scope_prefix: str | None = None,
-        categories: list[str] | None = None,
-        metadata_filter: dict[str, Any] | None = None,
-        limit: int = 10,
-        min_score: float = 0.0,
-    ) -> list[tuple[MemoryRecord, float]]:
-        """As `search`."""
         plain = plain_metadata(metadata_filter)
         asked = limit if plain == (metadata_filter or None) else _MOST
         try:
@@ -150,6 +126,8 @@ class MemoristStorage:
             raise await self._mismatch([query_embedding], error) from error
         found = [hit for hit in hits if has_metadata(hit.record, metadata_filter)]
         return [(record_of(hit.record), hit.similarity) for hit in found[:limit]]
+
+    search = blocking_method(asearch)
 
     def get_record(self, record_id: str) -> MemoryRecord | None:
         """Return the record with this id, or None."""
@@ -195,7 +173,7 @@ class MemoristStorage:
         return run(lambda: self.memory.count(kind=Kind.NOTE, payload=narrowed(scope_prefix)))
 
     def _every(self, scope: str | None) -> AsyncIterator[Record]:
-        return self.memory.iterate(kind=Kind.NOTE, payload=narrowed(scope), order="newest", page=_PAGE)
+        return self.memory.iterate(kind=Kind.NOTE, payload=narrowed(scope), order="newest")
 
     async def _all(self, scope: str | None) -> list[Record]:
         return [record async for record in self._every(scope)]

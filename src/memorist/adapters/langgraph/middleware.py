@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Annotated, Any, NotRequired
+from typing import Annotated, Any, NotRequired
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
 from langchain.agents.middleware.types import PrivateStateAttr
@@ -13,10 +13,7 @@ from langgraph.runtime import Runtime
 from memorist.agents import after_turn, before_turn
 from memorist.errors import EmbedderError, InvalidInputError, StoreError
 from memorist.memory import Memory
-from memorist.twin import asynchronous, run
-
-if TYPE_CHECKING:
-    from memorist import sync
+from memorist.twin import Twin, asynchronous, run
 
 __all__ = ["MemoryMiddleware"]
 
@@ -55,7 +52,7 @@ class MemoryMiddleware(AgentMiddleware[_State, Any, Any]):
 
     def __init__(
         self,
-        memory: "Memory | sync.Memory",
+        memory: Memory | Twin,
         *,
         user: Callable[[Runtime[Any]], str | None] | None = None,
         tokens: int = 600,

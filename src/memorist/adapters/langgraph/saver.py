@@ -1,7 +1,7 @@
 """LangGraph's checkpointer: the state of every thread, step by step, in the same memory."""
 
 from collections.abc import AsyncIterator, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -29,10 +29,7 @@ from memorist.adapters.langgraph.checkpoints import (
 )
 from memorist.memory import Memory
 from memorist.records import Kind, Record
-from memorist.twin import asynchronous, run
-
-if TYPE_CHECKING:
-    from memorist import sync
+from memorist.twin import Twin, asynchronous, blocking_method, run
 
 __all__ = ["MemoristSaver"]
 
@@ -57,7 +54,7 @@ class MemoristSaver(BaseCheckpointSaver[int]):
         serde: how values become bytes; by default LangGraph's own.
     """
 
-    def __init__(self, memory: "Memory | sync.Memory", *, serde: SerializerProtocol | None = None) -> None:
+    def __init__(self, memory: Memory | Twin, *, serde: SerializerProtocol | None = None) -> None:
         super().__init__(serde=serde)
         self._memory: Memory = asynchronous(memory).unlabelled()
 
@@ -217,25 +214,13 @@ class MemoristSaver(BaseCheckpointSaver[int]):
 
     # --- the same, blocking ----------------------------------------------------------------------------
 
-    def put(
-        self,
-        config: RunnableConfig,
-        checkpoint: Checkpoint,
-        metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,
-    ) -> RunnableConfig:
-        """Do as `aput`, blocking."""
-        return run(lambda: self.aput(config, checkpoint, metadata, new_versions))
-
-    def put_writes(
-        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
-    ) -> None:
-        """Do as `aput_writes`, blocking."""
-        run(lambda: self.aput_writes(config, writes, task_id, task_path))
-
-    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """Do as `aget_tuple`, blocking."""
-        return run(lambda: self.aget_tuple(config))
+    put = blocking_method(aput)
+    put_writes = blocking_method(aput_writes)
+    get_tuple = blocking_method(aget_tuple)
+    delete_thread = blocking_method(adelete_thread)
+    delete_for_runs = blocking_method(adelete_for_runs)
+    copy_thread = blocking_method(acopy_thread)
+    prune = blocking_method(aprune)
 
     def list(
         self,
@@ -251,19 +236,3 @@ class MemoristSaver(BaseCheckpointSaver[int]):
             return [each async for each in self.alist(config, filter=filter, before=before, limit=limit)]
 
         return iter(run(collected))
-
-    def delete_thread(self, thread_id: str) -> None:
-        """Do as `adelete_thread`, blocking."""
-        run(lambda: self.adelete_thread(thread_id))
-
-    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """Do as `adelete_for_runs`, blocking."""
-        run(lambda: self.adelete_for_runs(run_ids))
-
-    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        """Do as `acopy_thread`, blocking."""
-        run(lambda: self.acopy_thread(source_thread_id, target_thread_id))
-
-    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        """Do as `aprune`, blocking."""
-        run(lambda: self.aprune(thread_ids, strategy=strategy))

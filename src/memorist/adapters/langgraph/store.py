@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from langgraph.store.base import (
     BaseStore,
@@ -35,10 +35,7 @@ from memorist.adapters.langgraph.items import (
 from memorist.errors import NotFoundError
 from memorist.memory import Memory
 from memorist.records import Kind, Record
-from memorist.twin import asynchronous, run
-
-if TYPE_CHECKING:
-    from memorist import sync
+from memorist.twin import Twin, asynchronous, run
 
 __all__ = ["MemoristStore"]
 
@@ -82,7 +79,7 @@ class MemoristStore(BaseStore):
 
     def __init__(
         self,
-        memory: "Memory | sync.Memory",
+        memory: Memory | Twin,
         *,
         fields: Sequence[str] = ("$",),
         ttl: TTLConfig | None = None,

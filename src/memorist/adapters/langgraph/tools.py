@@ -2,22 +2,19 @@
 
 import json
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 
 from memorist import agents
 from memorist.agents import Toolbox, ToolSchema
-from memorist.twin import asynchronous, run
-
-if TYPE_CHECKING:
-    from memorist import sync
-    from memorist.memory import Memory
+from memorist.memory import Memory
+from memorist.twin import Twin, asynchronous, run
 
 __all__ = ["memory_tools"]
 
 
-def memory_tools(memory: "Memory | sync.Memory", *, only: Collection[str] | None = None) -> list[BaseTool]:
+def memory_tools(memory: Memory | Twin, *, only: Collection[str] | None = None) -> list[BaseTool]:
     """Return tools with which a model searches, saves, updates and deletes; see `memorist.agents.memory_tools`.
 
     A call that fails is answered with what went wrong, as an error that LangChain marks as such.

@@ -3,8 +3,9 @@
 import asyncio
 import logging
 import threading
+from abc import abstractmethod
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, ClassVar
 
 from memorist.adapters.local2.layout import exchange, without_quoted
 from memorist.adapters.local2.participant import Participant
@@ -22,7 +23,25 @@ _MOST_EARLY = 1000
 """The most scores that wait for their answers; the oldest is dropped."""
 
 
-class MemoryAgent(Participant):
+class _Listener(Participant):
+    """Handles every message of one subject."""
+
+    subject: ClassVar[str]
+
+    async def start(self, bus: Bus) -> None:
+        """Listen from now on.
+
+        Raises:
+            BusError: the bus is closed.
+        """
+        await bus.subscribe(self.subject, self.handle)
+
+    @abstractmethod
+    async def handle(self, envelope: Envelope) -> None:
+        """Handle one message. Raises nothing."""
+
+
+class MemoryAgent(_Listener):
     """Writes one episode for every answer on ``response.generation``: question and answer together.
 
     Errors, and messages without a question or an answer, are skipped. What an answer quotes of recalled memories
@@ -33,17 +52,11 @@ class MemoryAgent(Participant):
         feedback: the agent that may have received a score before its answer was stored.
     """
 
+    subject = RESPONSE_GENERATION
+
     def __init__(self, service: MemoryService | None = None, feedback: "FeedbackAgent | None" = None) -> None:
         super().__init__(service)
         self.feedback = feedback
-
-    async def start(self, bus: Bus) -> None:
-        """Listen from now on.
-
-        Raises:
-            BusError: the bus is closed.
-        """
-        await bus.subscribe(RESPONSE_GENERATION, self.handle)
 
     async def handle(self, envelope: Envelope) -> None:
         """Store one answer. Raises nothing."""
@@ -82,25 +95,19 @@ class MemoryAgent(Participant):
             return None
 
 
-class FeedbackAgent(Participant):
+class FeedbackAgent(_Listener):
     """Attaches every score on ``user.feedback`` to the episode it was given for.
 
     The payload names the episode by its `query_id` (or its own `id`), and has a `score` from -1 to 1. A score
     that arrives before its answer is stored waits until `remembered` is called.
     """
 
+    subject = USER_FEEDBACK
+
     def __init__(self, service: MemoryService | None = None) -> None:
         super().__init__(service)
         self._early: dict[Any, Any] = {}
         self._lock = threading.Lock()
-
-    async def start(self, bus: Bus) -> None:
-        """Listen from now on.
-
-        Raises:
-            BusError: the bus is closed.
-        """
-        await bus.subscribe(USER_FEEDBACK, self.handle)
 
     async def handle(self, envelope: Envelope) -> None:
         """Attach one score. Raises nothing."""

@@ -6,22 +6,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from os import PathLike
-from types import TracebackType
 from typing import Any, Self
 
 from memorist.adapters.local2.books import Book, ChromaBook, Episode, MemoryBook
-from memorist.adapters.local2.config import MemoryConfig
-from memorist.arguments import number
-from memorist.embedders import (
-    CallableEmbedder,
-    Embedder,
-    EmbedderSpec,
-    Prefixes,
-    Role,
-    Vectors,
-    open_embedder,
-    prefixes_for,
-)
+from memorist.adapters.local2.config import MemoryConfig, check_count
+from memorist.arguments import number, text
+from memorist.embedders import CallableEmbedder, Embedder, EmbedderSpec, open_embedder, prefixes_for
 from memorist.errors import InvalidInputError, NotFoundError
 from memorist.kinds.common import check_text
 from memorist.sync import Memory
@@ -89,9 +79,7 @@ class MemoryService:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
     # --- topics ------------------------------------------------------------------------------------
@@ -159,11 +147,8 @@ class MemoryService:
             InvalidInputError: the query is no text, or `top_k` no whole number of 1 or more.
         """
         count = self.config.top_k if top_k is None else top_k
-        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-            raise InvalidInputError(f"top_k must be a whole number of 1 or more, not {count!r}")
-        if not isinstance(query, str):
-            raise InvalidInputError(f"query must be a string, not {type(query).__name__}")
-        return self._book.nearest(query, count, self.config.min_score) if query.strip() else []
+        check_count(count)
+        return self._book.nearest(query, count, self.config.min_score) if text("query", query).strip() else []
 
     # --- feedback ----------------------------------------------------------------------------------
 
@@ -193,30 +178,6 @@ class MemoryService:
         return self._book.find(query_id)
 
 
-class _Prefixed(Embedder):
-    """Gives an embedder every text with its role's prefix, exactly once."""
-
-    def __init__(self, inner: Embedder, prefixes: Prefixes) -> None:
-        self._inner = inner
-        self._prefixes = prefixes
-        self._named()
-
-    async def ready(self) -> None:
-        await self._inner.ready()
-        self._named()
-
-    async def embed(self, texts: Sequence[str], role: Role = Role.DOCUMENT) -> Vectors:
-        await self.ready()
-        return await self._inner.embed([self._prefixes.apply(text, role) for text in texts], role)
-
-    async def close(self) -> None:
-        await self._inner.close()
-
-    def _named(self) -> None:
-        self.dimensions = self._inner.dimensions
-        self.fingerprint = f"{self._inner.fingerprint}:{self._prefixes.mark()}" if self._inner.fingerprint else ""
-
-
 def _config(
     config: MemoryConfig | Mapping[str, Any] | str | PathLike[str] | None, settings: Mapping[str, Any]
 ) -> MemoryConfig:
@@ -244,9 +205,8 @@ def _spec(config: MemoryConfig, given: EmbedderSpec) -> EmbedderSpec:
         return config.embedder
     if not callable(given) or isinstance(given, Embedder):
         return given
-    prefixes = prefixes_for(config.embedding_model)
-    plain = CallableEmbedder(given, fingerprint=f"function:{config.embedding_model}")
-    return _Prefixed(plain, prefixes) if prefixes.mark() else plain
+    model = config.embedding_model
+    return CallableEmbedder(given, fingerprint=f"function:{model}", prefixes=prefixes_for(model))
 
 
 def _listed(prefixes: Sequence[str]) -> str:

@@ -1,17 +1,15 @@
 """mem0's filters: the store answers what it can; the rest is tested on the records that it returns."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 from memorist.adapters.mem0.shapes import BESIDE, LABELS
 from memorist.errors import InvalidInputError
+from memorist.filters import holds, parse_where
 from memorist.times import parse_time
 
-__all__ = ["FilterNode", "Split", "parse", "split"]
+__all__ = ["Split", "split"]
 
 _STORED = {"eq": "$eq", "ne": "$ne", "gt": "$gt", "gte": "$gte", "lt": "$lt", "lte": "$lte", "in": "$in", "nin": "$nin"}
 _TEXTUAL = ("contains", "icontains")
@@ -19,55 +17,7 @@ _TIMES = ("created_at", "updated_at")
 _OUTSIDE = frozenset((*LABELS, *BESIDE, *_TIMES, "id", "hash", "data", "memory"))
 """Fields of a memory that are not in a record's metadata."""
 _GROUPS = {"AND": "AND", "OR": "OR", "NOT": "NOT", "$and": "AND", "$or": "OR", "$not": "NOT"}
-
-
-@dataclass(frozen=True, slots=True)
-class FilterNode:
-    """A group (AND, OR, NOT: none of its parts) with its parts, or a comparison of one field."""
-
-    operator: str
-    parts: tuple[FilterNode, ...] = ()
-    field: str = ""
-    value: Any = None
-
-    def fields(self) -> Iterator[str]:
-        """Yield the fields it reads, and "" for a comparison that a store cannot make."""
-        if self.operator in _GROUPS:
-            for part in self.parts:
-                yield from part.fields()
-        else:
-            yield self.field if self.operator in _STORED else ""
-
-    def where(self) -> dict[str, Any]:
-        """Return it as a filter of this package's."""
-        inner = [part.where() for part in self.parts]
-        if self.operator == "AND":
-            return {"$and": inner}
-        if self.operator == "OR":
-            return {"$or": inner}
-        if self.operator == "NOT":
-            return {"$not": {"$or": inner}}
-        compared = {self.field: {_STORED[self.operator]: self.value}}
-        if self.operator in ("ne", "nin"):  # a missing field is not different
-            return {"$and": [{self.field: {"$exists": True}}, compared]}
-        return compared
-
-    def holds(self, memory: Mapping[str, Any]) -> bool:
-        """Return whether it is true of a memory, given as one mapping of its fields."""
-        if self.operator == "AND":
-            return all(part.holds(memory) for part in self.parts)
-        if self.operator in ("OR", "NOT"):
-            return any(part.holds(memory) for part in self.parts) is (self.operator == "OR")
-        found: Any = memory
-        for name in self.field.split("."):
-            if not isinstance(found, Mapping) or name not in found:
-                return False
-            found = found[name]
-        each = found if isinstance(found, list) else [found]
-        compare = _compare_times if self.field in _TIMES else _compare
-        if self.operator in ("ne", "nin"):
-            return not any(compare("in" if self.operator == "nin" else "eq", one, self.value) for one in each)
-        return any(compare(self.operator, one, self.value) for one in each)
+Check: TypeAlias = Callable[[Mapping[str, Any]], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +25,15 @@ class Split:
     """A condition in two parts: `where` for the store, and `check` for the rest (None if there is none)."""
 
     where: dict[str, Any] | None
-    check: Callable[[Mapping[str, Any]], bool] | None
+    check: Check | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A condition as a test of a memory, given as one mapping of its fields; and for a store, if that can make it."""
+
+    check: Check
+    where: dict[str, Any] | None = None
 
 
 def split(filters: Mapping[str, Any]) -> Split:
@@ -84,47 +42,53 @@ def split(filters: Mapping[str, Any]) -> Split:
     Raises:
         InvalidInputError: an operator is unknown, or its value is unfit.
     """
-    stored: list[dict[str, Any]] = []
-    left: list[FilterNode] = []
-    for part in _parts(parse(filters)):
-        if _OUTSIDE.isdisjoint(fields := set(part.fields())) and "" not in fields:
-            stored.append(part.where())
-        else:
-            left.append(part)
-    where = {"$and": stored} if stored else None
-    return Split(where, (lambda memory: all(each.holds(memory) for each in left)) if left else None)
+    parts = list(_parts(filters))
+    stored = [part.where for part in parts if part.where is not None]
+    left = [part for part in parts if part.where is None]
+    return Split({"$and": stored} if stored else None, _all(left).check if left else None)
 
 
-def parse(filters: object) -> FilterNode:
-    """Return the condition that a mapping describes; all of its entries must hold.
-
-    Raises:
-        InvalidInputError: it is no such mapping.
-    """
+def _parts(filters: object) -> Iterator[_Part]:
+    """Yield the conditions of a mapping, which must all hold."""
     if not isinstance(filters, Mapping):
         raise InvalidInputError(f"a filter must be a dict, not {type(filters).__name__}")
-    parts: list[FilterNode] = []
     for name, value in filters.items():
         if name in _GROUPS:
-            parts.append(_group(_GROUPS[name], value))
+            yield from _group(_GROUPS[name], value)
         elif isinstance(value, Mapping):
-            parts.extend(_comparisons(name, value))
+            yield from _comparisons(name, value)
         elif isinstance(value, list):
-            parts.append(FilterNode("in", field=name, value=value))
+            yield _comparison(name, "in", value)
         elif value != "*":  # "*" is any value
-            parts.append(FilterNode("eq", field=name, value=value))
-    return FilterNode("AND", tuple(parts))
+            yield _comparison(name, "eq", value)
 
 
-def _group(operator: str, value: object) -> FilterNode:
+def _group(operator: str, value: object) -> Iterator[_Part]:
     if not isinstance(value, list | tuple) or (not value and operator != "AND"):
         size = "" if operator == "AND" else "non-empty "
         raise InvalidInputError(f"{operator} operator requires a {size}list of conditions")
-    parts = tuple(part for each in value if (part := parse(each)).parts)  # empty conditions are left out
-    return FilterNode(operator if parts else "AND", parts)
+    groups = [parts for each in value if (parts := list(_parts(each)))]  # empty conditions are left out
+    if operator == "AND":
+        yield from (part for parts in groups for part in parts)
+    elif groups:
+        yield _any([_all(parts) for parts in groups], wanted=operator == "OR")
 
 
-def _comparisons(name: str, value: Mapping[str, Any]) -> Iterator[FilterNode]:
+def _all(parts: list[_Part]) -> _Part:
+    wheres = [part.where for part in parts if part.where is not None]
+    where = {"$and": wheres} if len(wheres) == len(parts) else None
+    return _Part(lambda memory: all(part.check(memory) for part in parts), where)
+
+
+def _any(parts: list[_Part], *, wanted: bool) -> _Part:
+    """Return the condition that one of the parts holds; without `wanted`, that none does."""
+    wheres = [part.where for part in parts if part.where is not None]
+    one: dict[str, Any] = {"$or": wheres}
+    where = None if len(wheres) < len(parts) else one if wanted else {"$not": one}
+    return _Part(lambda memory: any(part.check(memory) for part in parts) is wanted, where)
+
+
+def _comparisons(name: str, value: Mapping[str, Any]) -> Iterator[_Part]:
     if not value:
         raise InvalidInputError(
             f"the filter on {name!r} has no operator; there are: {', '.join((*_STORED, *_TEXTUAL))}"
@@ -136,50 +100,31 @@ def _comparisons(name: str, value: Mapping[str, Any]) -> Iterator[FilterNode]:
             raise InvalidInputError(f"{operator} takes a list of values")
         if operator in _TEXTUAL and not isinstance(operand, str):
             raise InvalidInputError(f"{operator} takes a text")
-        yield FilterNode(operator, field=name, value=operand)
+        yield _comparison(name, operator, operand)
 
 
-def _parts(condition: FilterNode) -> Iterator[FilterNode]:
-    """Yield the conditions that must all hold."""
-    if condition.operator == "AND":
-        for part in condition.parts:
-            yield from _parts(part)
-    else:
-        yield condition
-
-
-def _compare(operator: str, found: Any, value: Any) -> bool:
-    if operator == "in":
-        return any(_compare("eq", found, each) for each in value)
+def _comparison(name: str, operator: str, operand: Any) -> _Part:
     if operator in _TEXTUAL:
-        return isinstance(found, str) and (
-            value in found if operator == "contains" else value.casefold() in found.casefold()
-        )
-    if _sort(found) != _sort(value):
-        return False
-    if operator == "eq":
-        return bool(found == value)
-    return _sort(found) in (float, str) and bool(_ORDERED[operator](found, value))
+        return _Part(lambda memory: _contains(memory, name, operator, operand))
+    if name in _TIMES:
+        operand = [_stamp(each) for each in operand] if operator in ("in", "nin") else _stamp(operand)
+        timed = parse_where({name: {_STORED[operator]: operand}})
+        return _Part(lambda memory: holds(timed, {name: _stamp(memory[name])}))
+    where: dict[str, Any] = {name: {_STORED[operator]: operand}}
+    if operator in ("ne", "nin"):  # a missing field is not different
+        where = {"$and": [{name: {"$exists": True}}, where]}
+    condition = parse_where(where)
+    return _Part(lambda memory: holds(condition, memory), None if name in _OUTSIDE else where)
 
 
-_ORDERED: dict[str, Callable[[Any, Any], bool]] = {
-    "gt": lambda found, value: found > value,
-    "gte": lambda found, value: found >= value,
-    "lt": lambda found, value: found < value,
-    "lte": lambda found, value: found <= value,
-}
+def _contains(found: Any, path: str, operator: str, wanted: str) -> bool:
+    for name in path.split("."):
+        found = found.get(name) if isinstance(found, Mapping) else None
+    texts = [each for each in (found if isinstance(found, list) else [found]) if isinstance(each, str)]
+    if operator == "contains":
+        return any(wanted in each for each in texts)
+    return any(wanted.casefold() in each.casefold() for each in texts)
 
 
-def _sort(value: object) -> type:
-    if isinstance(value, bool):
-        return bool
-    return float if isinstance(value, int | float) else type(value)
-
-
-def _compare_times(operator: str, found: Any, value: Any) -> bool:
-    if operator in _TEXTUAL:
-        return _compare(operator, found, value)
-    if operator == "in":
-        return any(_compare_times("eq", found, each) for each in value)
-    moments: list[datetime] = [parse_time(found), parse_time(value)]
-    return _compare(operator, *(moment.timestamp() for moment in moments))
+def _stamp(time: Any) -> float:
+    return parse_time(time).timestamp()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Generator, Mapping
 from os import PathLike
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from memorist.adapters.mem0 import checks
@@ -96,9 +95,7 @@ class AsyncMemory:
         await self._opened()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *raised: object) -> None:
         await self._close()
 
     def __await__(self) -> Generator[Any, None, Self]:

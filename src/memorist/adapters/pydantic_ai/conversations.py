@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from pydantic import TypeAdapter
@@ -16,10 +16,7 @@ from pydantic_ai.conversation_store import (
 from memorist.errors import ConflictError, InvalidInputError, NotFoundError
 from memorist.memory import Memory
 from memorist.records import Draft, Kind, Record
-from memorist.twin import asynchronous
-
-if TYPE_CHECKING:
-    from memorist import sync
+from memorist.twin import Twin, asynchronous
 
 __all__ = ["MemoristConversationStore"]
 
@@ -50,7 +47,7 @@ class MemoristConversationStore(ConversationStore):
         memory: an open memory, asynchronous or blocking.
     """
 
-    def __init__(self, memory: "Memory | sync.Memory") -> None:
+    def __init__(self, memory: Memory | Twin) -> None:
         self._memory: Memory = asynchronous(memory).unlabelled()
 
     async def read_record(self, conversation_id: str) -> ConversationRecord | None:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from datetime import timedelta
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic_ai_harness.memory import (
     MemoryConflictError,
@@ -19,10 +19,7 @@ from pydantic_ai_harness.memory import (
 from memorist.errors import ConflictError, InvalidInputError, NotFoundError
 from memorist.memory import Memory
 from memorist.records import Draft, Hit, Kind, Record, make_id
-from memorist.twin import asynchronous
-
-if TYPE_CHECKING:
-    from memorist import sync
+from memorist.twin import Twin, asynchronous
 
 __all__ = ["MemoristMemoryStore"]
 
@@ -51,7 +48,7 @@ class MemoristMemoryStore:
         memory: an open memory, asynchronous or blocking.
     """
 
-    def __init__(self, memory: "Memory | sync.Memory") -> None:
+    def __init__(self, memory: Memory | Twin) -> None:
         self._memory: Memory = asynchronous(memory).unlabelled()
 
     async def read(self, path: str, *, max_chars: int) -> MemoryFile | None:
