@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import psycopg
 import pytest
 
+from inside import core_of
+from memorist.config import Settings
 from memorist.memory import Memory
 from memorist.stores.postgres import parse_url
 from postgres_server import PASSWORD
@@ -16,7 +18,12 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.anyio, pytest.mark.postgres]
 PAGE = Path(__file__).parents[2] / "docs" / "postgres.md"
-TABLES = ("records", "walls", "indexed", "changes", "staged")
+TABLES = ("records", "walls", "indexed", "changes", "staged", "words", "words_of_wall")
+OPEN = {
+    "meta": "the settings of the store, and hashes of tokens",
+    "audit": "one chain for all walls, with numbers in place of users: who appends to it must read its end",
+}
+"""The tables without a policy, each with its reason."""
 
 
 def statements(role: str, schema: str) -> str:
@@ -45,27 +52,46 @@ async def filled(server: "Server", role: str) -> str:
 async def test_a_role_that_works_with_the_tables_reads_no_other_tenant_through_sql(server: "Server") -> None:
     url = await filled(server, "worker")
     schema = parse_url(url).schema
-    async with Memory.open(url.replace("//app:", "//worker:"), embedder="hash", tenant="acme", user="alice") as alice:
-        await alice.remember("coffee of acme")
-        assert await alice.count() == 2
-        await alice.forget((await alice.recall("coffee"))[0].record.id)
+    settings = Settings(url=url.replace("//app:", "//worker:"), embedder="hash", audit="reads")
+    async with Memory.open(settings=settings, tenant="acme") as acme:
+        alice, bob = acme.scoped(user="alice"), acme.scoped(user="bob")
+        coffee = await alice.remember("coffee of acme")
+        await alice.revise(coffee.id, content="green tea of acme")
+        assert len(await alice.recall("tea", limit=5)) == 2
+        assert len(await core_of(acme).store.search_words(alice.scope.wall, ["tea"], 5)) == 2
+        await alice.forget(coffee.id)
+        await bob.remember("milk")
+        assert (await bob.purge()).purged == 1
     with server.connect("worker") as connection:
         for table in TABLES:
             assert connection.execute(f"SELECT * FROM {schema}.{table}".encode()).fetchall() == [], table
-        open_to_it = connection.execute(
-            "SELECT relname FROM pg_class WHERE relnamespace = %s::regnamespace AND relkind IN ('r', 'p')"
-            " AND NOT relispartition AND NOT relrowsecurity",
-            (schema,),
-        ).fetchall()
-        assert {name for (name,) in open_to_it} == {"meta", "words", "audit"}  # of which words alone is of the texts
         connection.execute("SELECT set_config('memorist.tenant', 'acme', false)")
-        connection.execute("SELECT set_config('memorist.users', 'null', false)")
-        seen = connection.execute(f"SELECT DISTINCT tenant FROM {schema}.records".encode()).fetchall()
-        assert seen == [("acme",)]
+        for users, tables in (("null", TABLES[:2]), ('["alice"]', TABLES[-2:])):
+            connection.execute("SELECT set_config('memorist.users', %s, false)", (users,))
+            for table in tables:
+                seen = connection.execute(f"SELECT DISTINCT tenant FROM {schema}.{table}".encode()).fetchall()
+                assert seen == [("acme",)], table
         for forbidden in (f"DROP TABLE {schema}.records", f"ALTER TABLE {schema}.records DISABLE ROW LEVEL SECURITY",
                           f"TRUNCATE {schema}.records", f"CREATE TABLE {schema}.mine ()"):  # fmt: skip
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 connection.execute(forbidden.encode())
+
+
+async def test_every_table_has_a_policy_or_a_reason_to_have_none(server: "Server") -> None:
+    url = server.new_url()
+    async with Memory.open(url, embedder="hash"):
+        pass
+    with server.connect() as connection:
+        found = connection.execute(
+            "SELECT substring(relname FROM '^[a-z]+'), relforcerowsecurity, relrowsecurity AND EXISTS"
+            " (SELECT FROM pg_policy WHERE polrelid = pg_class.oid) FROM pg_class"
+            " WHERE relnamespace = %s::regnamespace AND relkind IN ('r', 'p', 'f', 'm')",
+            (parse_url(url).schema,),
+        ).fetchall()
+    assert {name for name, _, guarded in found if not guarded} == set(OPEN)
+    # The owner is not held by the policy of words, so that the view words_of_wall can be searched by its index.
+    assert {name for name, forced, _ in found if not forced} == {*OPEN, "words"}
+    assert len(found) == len(OPEN) + 6 * 3  # six tables, each in two parts
 
 
 async def test_a_role_that_backs_up_reads_everything_and_changes_nothing(server: "Server") -> None:

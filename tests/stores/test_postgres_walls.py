@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.anyio, pytest.mark.postgres]
 
 OTHER = Wall("other", "alice")
-TABLES = ("walls", "records", "indexed", "changes")
+TABLES = ("walls", "records", "indexed", "changes", "words_of_wall")
 
 
 @asynccontextmanager

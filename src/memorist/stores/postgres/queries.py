@@ -137,7 +137,7 @@ def searching_words(schema: str, wall: Wall, terms: Sequence[str], limit: int) -
         " 1 + (terms @@ twice)::int + (terms @@ thrice)::int + (terms @@ often)::int AS times"
         " FROM unnest(%s::tsquery[], %s::tsquery[], %s::tsquery[], %s::tsquery[])"
         " WITH ORDINALITY AS asked (once, twice, thrice, often, term)"
-        f" CROSS JOIN LATERAL (SELECT number, length, terms FROM {schema}.words"
+        f" CROSS JOIN LATERAL (SELECT number, length, terms FROM {schema}.words_of_wall"
         f" WHERE {_BEHIND} AND terms @@ once) AS held),"
         " whole AS (SELECT entries AS rows, greatest(length::float8 / greatest(entries, 1), 1) AS length"
         f" FROM {schema}.walls WHERE {_BEHIND}),"

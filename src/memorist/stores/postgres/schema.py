@@ -63,8 +63,7 @@ _INDEXES = (
     "CREATE INDEX words_by_term ON {s}.words USING gin (terms)",  # a lexeme of each text stands for its wall
 )
 _GUARDED = ("walls", "records", "indexed", "changes", "staged")
-"""Not `words`: behind a policy PostgreSQL would not use its index. It holds no text that is not in `indexed`, and
-what is found in it is read from the guarded tables."""
+"""The tables with a policy from the first version; `words` got its own later."""
 _POLICY = """
 CREATE POLICY walls ON {table} USING (
     (SELECT current_setting('memorist.everything', true)) = 'on'
@@ -181,8 +180,33 @@ async def _log_audit(connection: "Connection", options: PostgresOptions) -> None
     await connection.execute(f"CREATE TABLE {options.schema}.audit ({columns})".encode())
 
 
+async def _guard_words(connection: "Connection", options: PostgresOptions) -> None:
+    """Give `words` a policy, and searches a view of the words behind the wall that the transaction names.
+
+    Behind a policy PostgreSQL cannot use an index on words. The view reads the table as its owner, whom the policy
+    exempts. Its conditions are equalities like those of the queries, so the server checks them once, not for each row.
+    """
+    schema, words = options.schema, f"{options.schema}.words"
+    cursor = await connection.execute(
+        "SELECT %s::regclass::text, relrowsecurity FROM pg_class WHERE oid = %s::regclass"
+        " UNION ALL SELECT inhrelid::regclass::text, NULL FROM pg_inherits WHERE inhparent = %s::regclass",
+        (words, f"{schema}.records", words),
+    )
+    [(_, guarded), *_] = tables = await cursor.fetchall()
+    condition = ""
+    if guarded:
+        for table, _ in tables:
+            await connection.execute(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY".encode())
+            await connection.execute(_POLICY.format(table=table).encode())
+        condition = (
+            " WHERE tenant = (SELECT current_setting('memorist.tenant', true)) AND"
+            " user_name = (SELECT nullif(current_setting('memorist.users', true), '')::jsonb ->> 0)"
+        )
+    await connection.execute(f"CREATE VIEW {schema}.words_of_wall AS SELECT * FROM {words}{condition}".encode())
+
+
 Migration = Callable[["Connection", PostgresOptions], Awaitable[None]]
-MIGRATIONS: Sequence[Migration] = (_create, _outline_walls, _part_marks, _note_origins, _log_audit)
+MIGRATIONS: Sequence[Migration] = (_create, _outline_walls, _part_marks, _note_origins, _log_audit, _guard_words)
 """Step n leads from version n to version n + 1. A step that was released is never changed."""
 
 
@@ -226,11 +250,13 @@ async def _ensure_rights(connection: "Connection", options: PostgresOptions) -> 
         " WHERE NOT has_table_privilege(name, need)"
         " UNION ALL SELECT %s || ': ' || need FROM unnest(ARRAY['SELECT', 'INSERT']) AS need"
         " WHERE NOT has_table_privilege(%s, need)"
+        " UNION ALL SELECT %s || ': SELECT' WHERE NOT has_table_privilege(%s, 'SELECT')"
         " UNION ALL SELECT %s || ': USAGE' WHERE NOT has_sequence_privilege(%s, 'USAGE')",
         (
             [f"{options.schema}.{table}" for table in (*_TABLES, "meta")],
             ["SELECT", "INSERT", "UPDATE", "DELETE"],
             *[f"{options.schema}.audit"] * 2,
+            *[f"{options.schema}.words_of_wall"] * 2,
             *[f"{options.schema}.numbers"] * 2,
         ),
     )
