@@ -11,7 +11,7 @@ import html
 import re
 import unicodedata
 
-__all__ = ["neutralise"]
+__all__ = ["LOOK_ALIKES", "neutralise"]
 
 
 def neutralise(text: str) -> str:
@@ -50,7 +50,7 @@ def _clean(text: str) -> str:
 _GAP = "\u200b"
 """Stands in the view for what is passed over: invisible characters, and the rest of an escape."""
 
-_LOOK_ALIKES = {
+LOOK_ALIKES = {
     letter: plain
     for plain, letters in {
         "<": "˂ᐸ‹〈⟨〈❮❬⧼≺⋖◁⊲", ">": "˃ᐳ›〉⟩〉❯❭⧽≻⋗▷⊳", "«": "«《≪⟪", "»": "»》≫⟫",
@@ -81,11 +81,11 @@ class _Fold(dict[int, str]):
         for first in (0x1F150, 0x1F170, 0x1F1E6):  # letters in filled circles and squares, and of flags
             if first <= ord(character) < first + 26:
                 return chr(ord("a") + ord(character) - first)
-        if character in _LOOK_ALIKES:
-            return _LOOK_ALIKES[character]
+        if character in LOOK_ALIKES:
+            return LOOK_ALIKES[character]
         plain = [each for each in unicodedata.normalize("NFKD", character) if not unicodedata.combining(each)]
         folded = "".join(plain).casefold()
-        return _LOOK_ALIKES.get(folded, folded) if len(folded) == 1 else character
+        return LOOK_ALIKES.get(folded, folded) if len(folded) == 1 else character
 
 
 _FOLD = _Fold()

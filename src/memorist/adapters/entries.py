@@ -159,9 +159,7 @@ class Shelf:
             **narrowing: more of what `Memory.browse` takes, such as `since` or `everyone`.
         """
         prefix = self._key(parts) + "/"
-        async for record in self._memory.iterate(
-            order=order, page=_PAGE, kind=Kind.TOPIC, key_prefix=prefix, **narrowing
-        ):
+        async for record in self._memory.iterate(order=order, kind=Kind.TOPIC, key_prefix=prefix, **narrowing):
             rest = (record.key or "").removeprefix(prefix)
             yield ShelfItem(unquote(rest), json.loads(record.content), record.scope.user)
 

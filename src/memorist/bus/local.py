@@ -60,17 +60,13 @@ class LocalBus(Bus):
 
 class _LocalSubscription:
     def __init__(self, subject: str, handler: Handler, among: "list[_LocalSubscription]") -> None:
-        self._subject = subject
+        self.subject = subject
         self._words = subject.split(".")
         self._handler = handler
         self._among = among
         self._unhandled = 0
         self.queue: asyncio.Queue[bytes] = asyncio.Queue()
         self._worker = asyncio.create_task(self._work(), name=f"bus {subject}")
-
-    @property
-    def subject(self) -> str:
-        return self._subject
 
     @property
     def busy(self) -> bool:
@@ -103,7 +99,7 @@ class _LocalSubscription:
             data = await self.queue.get()
             self._unhandled += 1
             try:
-                await deliver(self._subject, data, self._handler)
+                await deliver(self.subject, data, self._handler)
             finally:
                 self._unhandled -= 1
                 self.queue.task_done()

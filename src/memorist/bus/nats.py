@@ -115,18 +115,14 @@ class NatsBus(Bus):
 
 class _NatsSubscription:
     def __init__(self, subject: str, handler: Handler) -> None:
-        self._subject = subject
+        self.subject = subject
         self._handler = handler
         self._inner: NatsSubscription | None = None
         self._worker: asyncio.Task[Any] | None = None
         self._ended = False
 
-    @property
-    def subject(self) -> str:
-        return self._subject
-
     async def start(self, client: Client) -> None:
-        self._inner = await client.subscribe(self._subject, cb=self._take)
+        self._inner = await client.subscribe(self.subject, cb=self._take)
         await client.flush()  # from here on the server knows the subscription
 
     async def cancel(self) -> None:

@@ -12,11 +12,11 @@ words are similar, and never returns an expired item. To skip a test on purpose,
 """
 
 import asyncio
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 from langgraph.store.base import (
@@ -27,12 +27,12 @@ from langgraph.store.base import (
     MatchCondition,
     Op,
     PutOp,
+    SearchItem,
     SearchOp,
 )
 
 __all__ = ["LangGraphStoreContract"]
 
-_T = TypeVar("_T")
 _ODD_TEXTS = [
     "%", "_", "*", "a%", "a_c", "[a]", "a/b", "a b", "it's", 'say "x"', "'; DROP TABLE store; --", "back\\slash",
     "é", "記憶", "line\n", "-1", "$", "{x}",
@@ -66,8 +66,14 @@ _FILTERS: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-def _run(call: Coroutine[Any, Any, _T]) -> _T:
-    return asyncio.run(call)
+def _value(store: BaseStore, key: str = "k", namespace: tuple[str, ...] = ("a",)) -> dict[str, Any] | None:
+    """Return an item's value, or None where there is no item."""
+    item = store.get(namespace, key)
+    return None if item is None else item.value
+
+
+def _keys(found: list[SearchItem]) -> list[str]:
+    return [each.key for each in found]
 
 
 class LangGraphStoreContract:
@@ -97,9 +103,7 @@ class LangGraphStoreContract:
     def test_putting_again_replaces_the_whole_value(self, store: BaseStore) -> None:
         store.put(("a",), "k", {"text": "old", "more": 1})
         store.put(("a",), "k", {"text": "new"})
-        item = store.get(("a",), "k")
-        assert item is not None
-        assert item.value == {"text": "new"}
+        assert _value(store) == {"text": "new"}
         assert len(store.search(("a",))) == 1
 
     def test_putting_again_keeps_when_it_was_created(self, store: BaseStore) -> None:
@@ -113,15 +117,11 @@ class LangGraphStoreContract:
 
     def test_any_mapping_is_a_value(self, store: BaseStore) -> None:
         store.put(("a",), "k", MappingProxyType({"text": "x"}))
-        item = store.get(("a",), "k")
-        assert item is not None
-        assert item.value == {"text": "x"}
+        assert _value(store) == {"text": "x"}
 
     def test_an_empty_value_is_a_value(self, store: BaseStore) -> None:
         store.put(("a",), "k", {})
-        item = store.get(("a",), "k")
-        assert item is not None
-        assert item.value == {}
+        assert _value(store) == {}
 
     def test_a_deleted_item_is_gone_from_every_read(self, store: BaseStore) -> None:
         store.put(("a",), "k", {"text": "cats purr"})
@@ -141,7 +141,7 @@ class LangGraphStoreContract:
         assert item is not None
         assert (item.key, item.value) == (key, {"text": "x"})
         store.delete(("a",), key)
-        assert [each.key for each in store.search(("a",))] == [key + "!"]
+        assert _keys(store.search(("a",))) == [key + "!"]
 
     # --- namespaces ------------------------------------------------------------------------------------
 
@@ -180,7 +180,7 @@ class LangGraphStoreContract:
         with pytest.raises(InvalidNamespaceError):
             store.put(namespace, "k", {"text": "x"})
         with pytest.raises(InvalidNamespaceError):
-            _run(store.aput(namespace, "k", {"text": "x"}))
+            asyncio.run(store.aput(namespace, "k", {"text": "x"}))
         assert store.search(()) == []
 
     @pytest.mark.parametrize("bad", ["a.b", "", "a\0"])
@@ -190,7 +190,7 @@ class LangGraphStoreContract:
             with pytest.raises(InvalidNamespaceError):
                 store.batch([op])
             with pytest.raises(InvalidNamespaceError):
-                _run(store.abatch([op]))
+                asyncio.run(store.abatch([op]))
 
     def test_reading_makes_no_namespace(self, store: BaseStore) -> None:
         store.get(("a",), "k")
@@ -224,7 +224,7 @@ class LangGraphStoreContract:
             for key in ("k1", "k2"):
                 store.put(tuple(path.split("/")), key, {"text": "x"})
         assert ["/".join(each) for each in store.list_namespaces(**asked)] == expected
-        assert ["/".join(each) for each in _run(store.alist_namespaces(**asked))] == expected
+        assert ["/".join(each) for each in asyncio.run(store.alist_namespaces(**asked))] == expected
 
     def test_a_namespace_goes_with_its_last_item(self, store: BaseStore) -> None:
         store.put(("a", "b"), "k1", {"text": "x"})
@@ -252,28 +252,28 @@ class LangGraphStoreContract:
         assert len({each.key for page in pages for each in page}) == 7
         assert store.search(("a",), limit=0) == []
 
-    @pytest.mark.parametrize(("filter", "expected"), _FILTERS, ids=str)
-    def test_a_filter_chooses(self, store: BaseStore, filter: dict[str, Any], expected: str) -> None:
+    def _put_people(self, store: BaseStore) -> None:
         for key, value in _PEOPLE.items():
             store.put(("people",), key, value)
+
+    @pytest.mark.parametrize(("filter", "expected"), _FILTERS, ids=str)
+    def test_a_filter_chooses(self, store: BaseStore, filter: dict[str, Any], expected: str) -> None:
+        self._put_people(store)
         assert sorted(each.key for each in store.search(("people",), filter=filter)) == expected.split()
 
     @pytest.mark.parametrize(("name", "expected"), [("é", ["cid"]), ("' OR 1=1 --", [])])
     def test_any_text_names_a_field(self, store: BaseStore, name: str, expected: list[str]) -> None:
-        for key, value in _PEOPLE.items():
-            store.put(("people",), key, value)
-        assert [each.key for each in store.search(("people",), filter={name: "accent"})] == expected
+        self._put_people(store)
+        assert _keys(store.search(("people",), filter={name: "accent"})) == expected
 
     def test_a_filter_goes_into_a_field(self, store: BaseStore) -> None:
-        for key, value in _PEOPLE.items():
-            store.put(("people",), key, value)
-        assert [each.key for each in store.search(("people",), filter={"home": {"city": "Oslo", "no": 1}})] == ["ann"]
+        self._put_people(store)
+        assert _keys(store.search(("people",), filter={"home": {"city": "Oslo", "no": 1}})) == ["ann"]
 
     def test_true_is_not_one(self, store: BaseStore) -> None:
-        for key, value in _PEOPLE.items():
-            store.put(("people",), key, value)
-        assert [each.key for each in store.search(("people",), filter={"vip": True})] == ["ann"]
-        assert [each.key for each in store.search(("people",), filter={"vip": 1})] == ["cid"]
+        self._put_people(store)
+        assert _keys(store.search(("people",), filter={"vip": True})) == ["ann"]
+        assert _keys(store.search(("people",), filter={"vip": 1})) == ["cid"]
 
     def test_a_filter_goes_before_limit_and_offset(self, store: BaseStore) -> None:
         for number in range(30):
@@ -298,23 +298,21 @@ class LangGraphStoreContract:
         assert found[0].key == "car"
         assert len(scores) == 3
         assert scores == sorted(scores, reverse=True)
-        assert [each.key for each in store.search(("a",), query="fast red car", limit=1)] == ["car"]
-        assert [each.key for each in store.search(("a",), query="fast red car", limit=2, offset=1)] == [
-            each.key for each in found[1:]
-        ]
-        assert [each.key for each in _run(store.asearch(("a",), query="fast red car", limit=1))] == ["car"]
+        assert _keys(store.search(("a",), query="fast red car", limit=1)) == ["car"]
+        assert _keys(store.search(("a",), query="fast red car", limit=2, offset=1)) == [each.key for each in found[1:]]
+        assert _keys(asyncio.run(store.asearch(("a",), query="fast red car", limit=1))) == ["car"]
 
     def test_a_query_heeds_the_filter(self, store: BaseStore) -> None:
         store.put(("a",), "k1", {"text": "fast red car", "kind": "x"})
         store.put(("a",), "k2", {"text": "slow blue car", "kind": "y"})
-        assert [each.key for each in store.search(("a",), query="fast red car", filter={"kind": "y"})] == ["k2"]
+        assert _keys(store.search(("a",), query="fast red car", filter={"kind": "y"})) == ["k2"]
 
     def test_a_changed_text_is_found_as_it_is_now(self, store: BaseStore) -> None:
         store.put(("a",), "k1", {"text": "fast red car"})
         store.put(("a",), "k2", {"text": "green apple tree"})
         store.put(("a",), "k1", {"text": "waves of the sea"})
         store.put(("a",), "k2", {"text": "fast red car"})
-        assert [each.key for each in store.search(("a",), query="fast red car", limit=1)] == ["k2"]
+        assert _keys(store.search(("a",), query="fast red car", limit=1)) == ["k2"]
 
     def test_what_is_not_indexed_is_stored_and_has_no_score(self, store: BaseStore) -> None:
         store.put(("a",), "k1", {"text": "fast red car"}, index=False)
@@ -331,7 +329,7 @@ class LangGraphStoreContract:
         store.put(("a",), "yes", {**car, "in": car, "notes": [car], "other": "green apple tree"}, index=[path])
         apple = {"text": "green apple tree"}
         store.put(("a",), "no", {**apple, "in": apple, "notes": [apple], "other": "fast red car"}, index=[path])
-        assert [each.key for each in store.search(("a",), query="fast red car", limit=2)] == ["yes", "no"]
+        assert _keys(store.search(("a",), query="fast red car", limit=2)) == ["yes", "no"]
 
     def test_an_item_put_without_index_loses_the_one_it_had(self, store: BaseStore) -> None:
         store.put(("a",), "k", {"text": "fast red car"})
@@ -363,16 +361,14 @@ class LangGraphStoreContract:
     def test_reads_see_what_was_before_the_batch(self, store: BaseStore) -> None:
         store.put(("a",), "k", {"n": "old"})
         ops: list[Op] = [PutOp(("a",), "k", {"n": "new"}), GetOp(("a",), "k"), SearchOp(("a",)), ListNamespacesOp()]
-        _, got, found, listed = _run(store.abatch(ops))
+        _, got, found, listed = asyncio.run(store.abatch(ops))
         assert got.value == {"n": "old"}  # type: ignore[union-attr]
         assert [each.value for each in found] == [{"n": "old"}]  # type: ignore[union-attr]
         assert listed == [("a",)]
 
     def test_the_last_put_of_an_item_counts(self, store: BaseStore) -> None:
         store.batch([PutOp(("a",), "k", {"n": 1}), PutOp(("a",), "k", {"n": 2})])
-        item = store.get(("a",), "k")
-        assert item is not None
-        assert item.value == {"n": 2}
+        assert _value(store) == {"n": 2}
         store.batch([PutOp(("a",), "k", {"n": 3}), PutOp(("a",), "k", None)])
         assert store.get(("a",), "k") is None
         store.batch([PutOp(("a",), "k", None), PutOp(("a",), "k", {"n": 4})])
@@ -380,7 +376,7 @@ class LangGraphStoreContract:
 
     def test_an_empty_batch_does_nothing(self, store: BaseStore) -> None:
         assert store.batch([]) == []
-        assert _run(store.abatch([])) == []
+        assert asyncio.run(store.abatch([])) == []
 
     # --- asynchronous, and many at once ----------------------------------------------------------------
 
@@ -395,13 +391,13 @@ class LangGraphStoreContract:
             await store.adelete(("a",), "k")
             assert await store.aget(("a",), "k") is None
 
-        _run(script())
+        asyncio.run(script())
 
     def test_many_tasks_lose_nothing(self, store: BaseStore) -> None:
         async def script() -> None:
             await asyncio.gather(*(store.aput(("a",), f"k{number % 10}", {"n": number}) for number in range(40)))
 
-        _run(script())
+        asyncio.run(script())
         assert {each.key for each in store.search(("a",), limit=100)} == {f"k{number}" for number in range(10)}
 
     def test_many_threads_lose_nothing(self, store: BaseStore) -> None:

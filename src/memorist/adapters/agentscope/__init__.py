@@ -5,8 +5,9 @@ they work alone. For AgentScope 2.x there is `MemoryMiddleware`. What needs a fu
 first asked for.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from memorist.adapters.lazy import lazy_names
 
 if TYPE_CHECKING:
     from memorist.adapters.agentscope.base import LongTermMemoryBase
@@ -51,9 +52,4 @@ _MODULES = {
     "StateModule": "types",
     "ToolResponse": "types",
 }
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+__getattr__ = lazy_names(__name__, _MODULES, extras={})

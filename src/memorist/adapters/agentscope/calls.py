@@ -3,37 +3,14 @@
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from memorist.errors import InvalidInputError
 from memorist.kinds import ToolUse
-from memorist.memory import Memory
 from memorist.times import parse_time
 
-__all__ = ["ReportedCall", "call_key", "read_call"]
-
-
-@dataclass(frozen=True, slots=True)
-class ReportedCall:
-    """A reported call, and when it happened."""
-
-    use: ToolUse
-    happened_at: datetime
-
-    @property
-    def key(self) -> str:
-        """Equal for two calls of a tool with the same input and output."""
-        return call_key(self.use)
-
-    async def keep(self, memory: Memory, labels: Mapping[str, str]) -> None:
-        """Store the call."""
-        use = self.use
-        await memory.tools.record(
-            None, use.tool, use.arguments, use.result, success=use.success, seconds=use.seconds,
-            tokens=use.tokens, score=use.score, happened_at=self.happened_at, **labels,  # type: ignore[arg-type]
-        )  # fmt: skip
+__all__ = ["call_key", "read_call"]
 
 
 def call_key(use: ToolUse) -> str:
@@ -41,8 +18,8 @@ def call_key(use: ToolUse) -> str:
     return json.dumps([dict(use.arguments), use.result], sort_keys=True, ensure_ascii=False)
 
 
-def read_call(given: object, now: datetime) -> ReportedCall | None:
-    """Return the call that an agent reported; None if it has no tool name or no output.
+def read_call(given: object, now: datetime) -> tuple[ToolUse, datetime] | None:
+    """Return the call that an agent reported, and when it happened; None if it has no tool name or no output.
 
     Missing and unreadable fields get defaults: the time is `now`, a negative token cost is a quarter of the
     characters, `success` is true, and the score is 1 for a success and 0 for a failure.
@@ -69,7 +46,7 @@ def read_call(given: object, now: datetime) -> ReportedCall | None:
         tokens=None if tokens is None else round(tokens),
         score=float(success) if score is None else score,
     )
-    return ReportedCall(use, _time(given.get("create_time"), now))
+    return use, _time(given.get("create_time"), now)
 
 
 def _plain(value: object) -> Any:

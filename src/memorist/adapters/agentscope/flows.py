@@ -147,12 +147,15 @@ class FlowRunner:
     async def _add_calls(self, workspace: Memory, arguments: Mapping[str, Any]) -> Result:
         results, now = _required(arguments, "tool_call_results"), workspace.clock()
         calls = [call for given in results if (call := read_call(given, now)) is not None]
-        for tool in dict.fromkeys(call.use.tool for call in calls):
+        for tool in dict.fromkeys(use.tool for use, _ in calls):
             known = {call_key(ToolUse.of(each)) for each in await workspace.tools.uses(tool, limit=_CALLS_KEPT)}
-            for call in calls:
-                if call.use.tool == tool and call.key not in known:
-                    known.add(call.key)
-                    await call.keep(workspace, self._labels)
+            for use, at in calls:
+                if use.tool == tool and (key := call_key(use)) not in known:
+                    known.add(key)
+                    await workspace.tools.record(
+                        None, tool, use.arguments, use.result, success=use.success, seconds=use.seconds,
+                        tokens=use.tokens, score=use.score, happened_at=at, **self._labels,
+                    )  # fmt: skip
             await workspace.tools.trim(tool, _CALLS_KEPT)
         return _result(recorded=len(calls))
 

@@ -5,7 +5,6 @@ Imported by mem0's factories alone, by name.
 
 import asyncio
 from collections.abc import Coroutine, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
@@ -15,6 +14,7 @@ from mem0.llms.base import LLMBase
 from memorist.adapters.agentscope.models import as_chat_model, as_embedder
 from memorist.embedders import Role, open_embedder
 from memorist.errors import ModelError
+from memorist.twin import run
 
 __all__ = ["Mem0ChatModel", "Mem0Embedder", "callers_loop", "wait_for"]
 
@@ -70,8 +70,7 @@ def wait_for(work: Coroutine[Any, Any, _T]) -> _T:
     loop = callers_loop.get()
     if loop is not None and loop.is_running() and _running() is not loop:
         return asyncio.run_coroutine_threadsafe(work, loop).result()
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(asyncio.run, work).result()
+    return run(lambda: work)
 
 
 def _running() -> asyncio.AbstractEventLoop | None:

@@ -17,7 +17,6 @@ ROOT = "/memories"
 _MOST_LINES = 999_999
 _AROUND = 2
 """Lines shown before and after the one that was changed."""
-_PAGE = 500
 
 
 class MemoryFiles:
@@ -152,7 +151,7 @@ class MemoryFiles:
             parent = parent.rpartition("/")[0]
 
     def _below(self, at: str) -> AsyncIterator[Record]:
-        return self._memory.iterate(kind=Kind.NOTE, key_prefix=at + "/", order="key", page=_PAGE)
+        return self._memory.iterate(kind=Kind.NOTE, key_prefix=at + "/", order="key")
 
     async def _change(self, record: Record, text: str) -> None:
         await self._memory.revise(record.id, author=Author.ASSISTANT, **_parts(str(record.key), text))

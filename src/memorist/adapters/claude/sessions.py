@@ -25,7 +25,6 @@ __all__ = ["MemoristSessionStore"]
 FIELD = "claude_session"
 """Where the parts are in a record's payload."""
 _HEADS, _ENTRIES = "claude.session", "claude.session_entry"
-_PAGE = 500
 
 
 class MemoristSessionStore(SessionStore):
@@ -111,7 +110,7 @@ class MemoristSessionStore(SessionStore):
                 yield dict(record.payload[FIELD])
 
     def _records(self, prefix: str) -> AsyncIterator[Record]:
-        return self._memory.iterate(kind=Kind.TOPIC, key_prefix=prefix, order="key", page=_PAGE)
+        return self._memory.iterate(kind=Kind.TOPIC, key_prefix=prefix, order="key")
 
 
 def _session(form: str, key: SessionKey | SessionListSubkeysKey) -> str:

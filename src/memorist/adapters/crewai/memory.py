@@ -89,8 +89,10 @@ class MemoristMemory(CrewMemory):
             for content in contents
         ]
         value = contents[0] if len(contents) == 1 else f"{len(contents)} memories"
-        with self._told_of_save(value, metadata, agent_role):
+        events = MemorySaveStartedEvent, MemorySaveCompletedEvent, MemorySaveFailedEvent
+        with self._told(*events, "save_time_ms", value=value, metadata=metadata or {}) as told:
             self._store.save(records)
+            told["agent_role"] = agent_role
         return records
 
     def extract_memories(self, content: str) -> list[str]:
@@ -114,10 +116,11 @@ class MemoristMemory(CrewMemory):
         condition = narrowed(join_scope_paths(self.root_scope, scope), categories)
         if not include_private:
             condition = visible_to(source, condition)
-        with self._told_of_query(query, limit) as matches:
+        events = MemoryQueryStartedEvent, MemoryQueryCompletedEvent, MemoryQueryFailedEvent
+        with self._told(*events, "query_time_ms", query=query, limit=limit, score_threshold=None) as told:
             memory = self._store.memory
             hits = run(lambda: memory.recall(query, limit=limit, kind=Kind.NOTE, payload=condition))
-            matches.extend(_match(hit) for hit in hits)
+            told["results"] = matches = [_match(hit) for hit in hits]
         return matches
 
     def update(
@@ -156,34 +159,19 @@ class MemoristMemory(CrewMemory):
         return store
 
     @contextmanager
-    def _told_of_save(self, value: str, metadata: dict[str, Any] | None, agent_role: str | None) -> Iterator[None]:
-        """Tell CrewAI's event bus of a save, as its own memory does."""
-        told: dict[str, Any] = {"value": value, "metadata": metadata or {}, "source_type": "unified_memory"}
-        crewai_event_bus.emit(self, MemorySaveStartedEvent(**told))
-        start = time.perf_counter()
-        try:
-            yield
-        except Exception as error:
-            crewai_event_bus.emit(self, MemorySaveFailedEvent(**told, error=str(error)))
-            raise
-        took = (time.perf_counter() - start) * 1000
-        crewai_event_bus.emit(self, MemorySaveCompletedEvent(**told, agent_role=agent_role, save_time_ms=took))
-
-    @contextmanager
-    def _told_of_query(self, query: str, limit: int) -> Iterator[list[MemoryMatch]]:
-        """Tell CrewAI's event bus of a search, as its own memory does."""
-        told: dict[str, Any] = {"query": query, "limit": limit, "score_threshold": None}
+    def _told(self, started: Any, completed: Any, failed: Any, timed: str, **told: Any) -> Iterator[dict[str, Any]]:
+        """Tell CrewAI's event bus of a save or a search, as its own memory does; yield what is told at the end."""
         told["source_type"] = "unified_memory"
-        crewai_event_bus.emit(self, MemoryQueryStartedEvent(**told))
+        crewai_event_bus.emit(self, started(**told))
         start = time.perf_counter()
-        matches: list[MemoryMatch] = []
+        result: dict[str, Any] = {}
         try:
-            yield matches
+            yield result
         except Exception as error:
-            crewai_event_bus.emit(self, MemoryQueryFailedEvent(**told, error=str(error)))
+            crewai_event_bus.emit(self, failed(**told, error=str(error)))
             raise
         took = (time.perf_counter() - start) * 1000
-        crewai_event_bus.emit(self, MemoryQueryCompletedEvent(**told, results=matches, query_time_ms=took))
+        crewai_event_bus.emit(self, completed(**told, **result, **{timed: took}))
 
 
 def _match(hit: Hit) -> MemoryMatch:

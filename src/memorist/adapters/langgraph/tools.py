@@ -1,15 +1,15 @@
 """The memory's ready tools in LangChain's form."""
 
-import json
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import Any
 
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 
 from memorist import agents
+from memorist.adapters.calling import answer
 from memorist.agents import Toolbox, ToolSchema
 from memorist.memory import Memory
-from memorist.twin import Twin, asynchronous, run
+from memorist.twin import Twin, asynchronous, blocking
 
 __all__ = ["memory_tools"]
 
@@ -32,17 +32,16 @@ def memory_tools(memory: Memory | Twin, *, only: Collection[str] | None = None) 
 
 def _tool(box: Toolbox, schema: ToolSchema) -> BaseTool:
     async def call(**arguments: Any) -> str:
-        result = await box.call(schema.name, arguments)
-        if not result.success:
-            raise ToolException(result.error)
-        return result.data if isinstance(result.data, str) else json.dumps(result.data, ensure_ascii=False)
+        done, text = await answer(box, schema.name, arguments)
+        if not done:
+            raise ToolException(text)
+        return text
 
-    blocking: Callable[..., str] = lambda **arguments: run(lambda: call(**arguments))  # noqa: E731
     return StructuredTool(
         name=schema.name,
         description=schema.description,
         args_schema=dict(schema.parameters),
-        func=blocking,
+        func=blocking(call),
         coroutine=call,
         handle_tool_error=True,
     )

@@ -14,8 +14,6 @@ from memorist.twin import run
 
 __all__ = ["AgentMemory"]
 
-_PAGE = 500
-
 
 class AgentMemory(LayeredMemory):
     """Keeps tool calls and examples as tool uses (examples as verified ones), and texts as notes.
@@ -82,7 +80,7 @@ class AgentMemory(LayeredMemory):
         await self.memory.forget(self._record_id(layer, id))
 
     async def _all(self, layer: Layer) -> Sequence[LayerEntry]:
-        return [_stored(layer, record) async for record in self.memory.iterate(**_chosen(layer), page=_PAGE)]
+        return [_stored(layer, record) async for record in self.memory.iterate(**_chosen(layer))]
 
     def _count(self, layer: Layer) -> int:
         return run(lambda: self.memory.count(**_chosen(layer)))

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memorist.adapters.mango.types import MemoryService
-from memorist.lines import BadLine
+from memorist.errors import FormatError
+from memorist.lines import BadLine, read_object
 
 __all__ = ["BadLine", "TrainingReport", "export_lines", "train_lines"]
 
@@ -30,25 +31,18 @@ async def train_lines(memory: MemoryService, lines: Iterable[str | bytes]) -> Tr
     report = TrainingReport()
     for number, line in enumerate(lines, 1):
         try:
-            text = line.decode("utf-8-sig" if number == 1 else "utf-8") if isinstance(line, bytes) else line
-            if not text.strip():
-                continue
-            entry = json.loads(text)
-        except ValueError as error:
-            report.bad.append(BadLine(number, f"it is not JSON: {error}"))
-            continue
-        reason = await _take_in(memory, entry)
+            reason = await _take_in(memory, read_object(line)) if line.strip() else ""
+        except FormatError as error:
+            reason = f"it is {error}"
         if reason is None:
             report.imported += 1
-        else:
+        elif reason:
             report.bad.append(BadLine(number, reason))
     return report
 
 
-async def _take_in(memory: MemoryService, entry: Any) -> str | None:
+async def _take_in(memory: MemoryService, entry: dict[str, Any]) -> str | None:
     """Import one entry; return what is wrong with it, or None."""
-    if not isinstance(entry, dict):
-        return f"it is not an object but a {type(entry).__name__}"
     entry = {"type": "training", **entry}
     if entry["type"] not in ("tool", "text", "training"):
         return f"its type is {entry['type']!r}; there are: tool, text, training"

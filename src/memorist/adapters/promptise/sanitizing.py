@@ -8,6 +8,8 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from memorist.control_tokens import LOOK_ALIKES
+
 __all__ = ["SAFE_LENGTH", "sanitize"]
 
 SAFE_LENGTH = 2000
@@ -118,15 +120,7 @@ def _over(pattern: re.Pattern[str], text: str, seam: int) -> re.Match[str] | Non
 
 # --- the folded view ---------------------------------------------------------------------------------
 
-_LOOK_ALIKES = {
-    "а": "a", "е": "e", "о": "o", "р": "p", "с": "c", "у": "y", "х": "x", "і": "i", "ѕ": "s", "т": "t", "м": "m",
-    "н": "h", "һ": "h", "г": "r", "п": "n", "и": "u", "ԁ": "d", "ӏ": "l",
-    "α": "a", "ε": "e", "ο": "o", "ρ": "p", "ι": "i", "ν": "n", "τ": "t", "υ": "u", "η": "n", "χ": "x", "γ": "y",
-    "μ": "m", "ı": "i", "ɑ": "a", "ɡ": "g", "ʏ": "y", "ꜱ": "s", "ᴛ": "t", "ᴇ": "e", "ᴍ": "m", "ᴀ": "a", "ɴ": "n",
-    "ʜ": "h", "ᴜ": "u", "ɪ": "i", "꞉": ":", "∶": ":", "ː": ":", "։": ":", "׃": ":", "ǀ": "|", "∣": "|",
-    "‹": "<", "⟨": "<", "〈": "<", "❮": "<", "›": ">", "⟩": ">", "〉": ">", "❯": ">", "«": "<<", "»": ">>",
-    "《": "<<", "》": ">>", "【": "[", "】": "]", "∕": "/", "⁄": "/",
-}  # fmt: skip
+_SEEN_AS = {**LOOK_ALIKES, "и": "u", "ν": "n", "η": "n", "γ": "y", "«": "<<", "»": ">>", "《": "<<", "》": ">>"}
 _INVISIBLE = re.compile(
     "[\u034f\u0332-\u0338\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0000-\U000e0fff]"
 )
@@ -151,4 +145,4 @@ def _fold(character: str) -> str:
     if unicodedata.category(character) == "Cf" or _INVISIBLE.match(character):
         return ""
     plain = unicodedata.normalize("NFKC", character).casefold()
-    return "".join(" " if letter.isspace() else _LOOK_ALIKES.get(letter, letter) for letter in plain)
+    return "".join(" " if letter.isspace() else _SEEN_AS.get(letter, letter) for letter in plain)

@@ -152,7 +152,7 @@ class MemoristConversationStore(ConversationStore):
         return await self._memory.lookup(_CONVERSATION + quote(conversation_id, safe=""))
 
     def _records(self, prefix: str, chosen: dict[str, Any]) -> AsyncIterator[Record]:
-        return self._memory.iterate(kind=Kind.TOPIC, key_prefix=prefix, payload=chosen or None, order="key", page=_PAGE)
+        return self._memory.iterate(kind=Kind.TOPIC, key_prefix=prefix, payload=chosen or None, order="key")
 
 
 def _record_draft(record: ConversationRecord, held: Record | None) -> Draft:

@@ -1,6 +1,5 @@
 """Strands' sessions, agents and their messages, as values under exact keys."""
 
-from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from strands.session.session_repository import SessionRepository
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MemoristSessionRepository"]
 
-_T = TypeVar("_T")
+_T = TypeVar("_T", Session, SessionAgent, SessionMessage)
 
 
 class MemoristSessionRepository(SessionRepository):
@@ -48,15 +47,14 @@ class MemoristSessionRepository(SessionRepository):
         """
         shelf = self._shelf(session.session_id)
         try:
-            _wait(shelf.add(session.session_id, value=session.to_dict()))
+            run(lambda: shelf.add(session.session_id, value=session.to_dict()))
         except ConflictError as error:
             raise SessionException(f"Session {session.session_id} already exists") from error
         return session
 
     def read_session(self, session_id: str, **kwargs: Any) -> Session | None:
         """Return the session with this id, or None."""
-        found = _wait(self._shelf(session_id).get(session_id))
-        return None if found is None else Session.from_dict(found)
+        return _made(Session, self._get(session_id))
 
     def delete_session(self, session_id: str, **kwargs: Any) -> None:
         """Remove a session with its agents and messages.
@@ -64,19 +62,18 @@ class MemoristSessionRepository(SessionRepository):
         Raises:
             SessionException: there is no such session.
         """
-        if not _wait(self._shelf(session_id).delete(session_id)):
+        if not run(lambda: self._shelf(session_id).delete(session_id)):
             raise SessionException(f"Session {session_id} does not exist")
 
     # --- agents ------------------------------------------------------------------------------------
 
     def create_agent(self, session_id: str, session_agent: SessionAgent, **kwargs: Any) -> None:
         """Keep an agent of a session."""
-        _wait(self._shelf(session_id).put(session_id, "agents", session_agent.agent_id, value=session_agent.to_dict()))
+        self._put(session_id, "agents", session_agent.agent_id, value=session_agent.to_dict())
 
     def read_agent(self, session_id: str, agent_id: str, **kwargs: Any) -> SessionAgent | None:
         """Return an agent of a session, or None."""
-        found = _wait(self._shelf(session_id).get(session_id, "agents", agent_id))
-        return None if found is None else SessionAgent.from_dict(found)
+        return _made(SessionAgent, self._get(session_id, "agents", agent_id))
 
     def update_agent(self, session_id: str, session_agent: SessionAgent, **kwargs: Any) -> None:
         """Put an agent in the place of the one with its id; the time of its creation stays.
@@ -94,13 +91,11 @@ class MemoristSessionRepository(SessionRepository):
 
     def create_message(self, session_id: str, agent_id: str, session_message: SessionMessage, **kwargs: Any) -> None:
         """Keep a message under its number; written again, it takes its own place."""
-        parts = _message(session_id, agent_id, session_message.message_id)
-        _wait(self._shelf(session_id).put(*parts, value=session_message.to_dict()))
+        self._put(*_message(session_id, agent_id, session_message.message_id), value=session_message.to_dict())
 
     def read_message(self, session_id: str, agent_id: str, message_id: int, **kwargs: Any) -> SessionMessage | None:
         """Return the message with this number, or None."""
-        found = _wait(self._shelf(session_id).get(*_message(session_id, agent_id, message_id)))
-        return None if found is None else SessionMessage.from_dict(found)
+        return _made(SessionMessage, self._get(*_message(session_id, agent_id, message_id)))
 
     def update_message(self, session_id: str, agent_id: str, session_message: SessionMessage, **kwargs: Any) -> None:
         """Put a message in the place of the one with its number; the time of its creation stays.
@@ -134,19 +129,17 @@ class MemoristSessionRepository(SessionRepository):
                 found.append(each.value)
             return found[offset:]
 
-        return [SessionMessage.from_dict(each) for each in _wait(read())]
+        return [SessionMessage.from_dict(each) for each in run(read)]
 
     # --- graphs and swarms -------------------------------------------------------------------------
 
     def create_multi_agent(self, session_id: str, multi_agent: "MultiAgentBase", **kwargs: Any) -> None:
         """Keep the state of a graph or a swarm."""
-        state = multi_agent.serialize_state()
-        _wait(self._shelf(session_id).put(session_id, "multi_agents", multi_agent.id, value=state))
+        self._put(session_id, "multi_agents", multi_agent.id, value=multi_agent.serialize_state())
 
     def read_multi_agent(self, session_id: str, multi_agent_id: str, **kwargs: Any) -> dict[str, Any] | None:
         """Return the state of a graph or a swarm, or None."""
-        found: dict[str, Any] | None = _wait(self._shelf(session_id).get(session_id, "multi_agents", multi_agent_id))
-        return found
+        return self._get(session_id, "multi_agents", multi_agent_id)
 
     def update_multi_agent(self, session_id: str, multi_agent: "MultiAgentBase", **kwargs: Any) -> None:
         """Put the state of a graph or a swarm in the place of the one before.
@@ -161,13 +154,19 @@ class MemoristSessionRepository(SessionRepository):
     def _shelf(self, session_id: str) -> Shelf:
         return Shelf(self._memory.scoped(session=session_id), "strands")
 
+    def _get(self, session_id: str, *parts: str) -> dict[str, Any] | None:
+        found: dict[str, Any] | None = run(lambda: self._shelf(session_id).get(session_id, *parts))
+        return found
+
+    def _put(self, session_id: str, *parts: str, value: dict[str, Any]) -> None:
+        run(lambda: self._shelf(session_id).put(session_id, *parts, value=value))
+
+
+def _made(kind: type[_T], found: dict[str, Any] | None) -> _T | None:
+    return None if found is None else kind.from_dict(found)
+
 
 def _message(session_id: str, agent_id: str, message_id: int) -> tuple[str, ...]:
     if isinstance(message_id, bool) or not isinstance(message_id, int) or message_id < 0:
         raise ValueError(f"message_id=<{message_id}> | message id must be an integer, 0 or more")
     return session_id, "agents", agent_id, "messages", f"{message_id:012d}"
-
-
-def _wait(work: Coroutine[Any, Any, _T]) -> _T:
-    """Run `work` on the background loop, also where a loop runs in this thread."""
-    return run(lambda: work)

@@ -124,9 +124,7 @@ class JSONMemoryStore(BaseMemoryStore):
         return next((position for position, each in enumerate(self._episodes) if each.id_ == id_), None)
 
     def _append(self, episode: Episode) -> None:
-        if self._torn_at is not None:
-            self._file.set_aside(self._torn_at)
-            self._torn_at = None
+        self._set_aside()
         self._file.append((b"\n" if self._unended else b"") + _dumped(episode))
         self._unended = False
         self._episodes.append(episode)
@@ -136,12 +134,15 @@ class JSONMemoryStore(BaseMemoryStore):
         if position is None:
             raise self._not_found(id_)
         after = [*self._episodes[:position], *([episode] if episode else []), *self._episodes[position + 1 :]]
-        if self._torn_at is not None:
-            self._file.set_aside(self._torn_at)
-            self._torn_at = None
+        self._set_aside()
         self._file.replace(map(_dumped, after))
         self._unended = False
         self._episodes = after
+
+    def _set_aside(self) -> None:
+        if self._torn_at is not None:
+            self._file.set_aside(self._torn_at)
+            self._torn_at = None
 
     def _load(self) -> None:
         """Read the file; it replaces what is in memory."""

@@ -22,7 +22,6 @@ class Lines:
 
     numbered: list[tuple[int, bytes]]
     last_begins: int
-    size: int
     ended: bool
 
 
@@ -72,7 +71,6 @@ class LinesFile:
         return Lines(
             numbered=[(number, line) for number, line in lines if line.strip()],
             last_begins=whole.rfind(b"\n") + 1,
-            size=len(data),
             ended=not data or data.endswith(b"\n"),
         )
 
