@@ -8,12 +8,11 @@ import apsw
 from memorist.audit import Act, AuditEntry, Counts, Mode, current_act, hash_of, text_of
 from memorist.scope import Wall
 from memorist.stores.audit import AuditLog, entry_of
-from memorist.stores.base import Put, Write
 from memorist.stores.sqlite.rows import query_all, query_one
 from memorist.stores.sqlite.writes import find_wall
 from memorist.times import Clock
 
-__all__ = ["SQLiteAudit", "append", "kind_of"]
+__all__ = ["SQLiteAudit", "append"]
 
 _Run = Callable[[Callable[[apsw.Connection], Any]], Awaitable[Any]]
 _MODE = "SELECT ifnull((SELECT value FROM meta WHERE name = 'audit'), 'off')"
@@ -30,14 +29,6 @@ def append(
     text = text_of(act, clock(), tenant, wall_id, counts or Counts())
     row = (number + 1, text, hash_of(before, number + 1, text))
     connection.execute("INSERT INTO audit (number, entry, hash) VALUES (?, ?, ?)", row)
-
-
-def kind_of(connection: apsw.Connection, wall_id: int | None, write: Write) -> str:
-    """Return the kind of the record that a write is about; "" if there is none."""
-    if isinstance(write, Put):
-        return str(write.record.kind)
-    row = query_one(connection, "SELECT kind FROM records WHERE wall = ? AND id = ?", (wall_id, write.id))
-    return "" if row is None else str(row[0])
 
 
 class SQLiteAudit(AuditLog):

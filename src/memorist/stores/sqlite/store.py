@@ -152,12 +152,14 @@ class SQLiteStore(Store):
             wall_id = writes.find_wall(connection, wall, create=any(isinstance(each, Put) for each in writes_))
             moment, done, counts = self._clock(), list[bool](), Counts()
             for each in writes_:
-                kind = auditing.kind_of(connection, wall_id, each)
+                kind: str | None
                 if isinstance(each, Put):
-                    done.append(writes.put(connection, wall_id, each, moment))
+                    kind = str(each.record.kind) if writes.put(connection, wall_id, each, moment) else None
                 else:
-                    done.append(writes.remove(connection, wall_id, each, moment))
-                counts[str(each.action), kind] += done[-1]
+                    kind = writes.remove(connection, wall_id, each, moment)
+                done.append(kind is not None)
+                if kind is not None:
+                    counts[str(each.action), kind] += 1
             auditing.append(connection, act, self._clock, wall.tenant, wall_id, counts)
             return done
 

@@ -100,14 +100,15 @@ def _find(
     return None if row is None else (row[0], row[1:])
 
 
-def remove(connection: apsw.Connection, wall_id: int | None, write: Remove, moment: datetime) -> bool:
-    """Remove one record; return whether it was there."""
+def remove(connection: apsw.Connection, wall_id: int | None, write: Remove, moment: datetime) -> str | None:
+    """Remove one record; return its kind, or None where there was none."""
     found = _find(connection, wall_id, "id = ?", write.id)
     if found is None:
-        return False
+        return None
+    _, kind, *_ = found[1]
     noted, done = rules.check_remove(write, stored_of(*found), moment)
     _remove(connection, wall_id, found[0], noted)
-    return done
+    return kind if done else None
 
 
 def _remove(connection: apsw.Connection, wall_id: int | None, number: int, write: Remove) -> None:
