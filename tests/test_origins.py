@@ -194,6 +194,19 @@ async def test_a_context_says_where_what_is_not_trusted_comes_from_and_never_hol
     assert "pool" not in trusted.text and "Spanish" in trusted.text
 
 
+async def test_a_program_names_its_own_door_and_nobody_elses(alice: Memory) -> None:
+    app = alice.through("my_app").scoped(session="monday")
+    assert (await app.remember("Tea")).origin == Origin(authors=Author.USER, door="my_app")
+    assert (await alice.remember("Coffee")).origin.door == "python"
+    with through(MCP):
+        assert (await app.remember("Water")).origin == Origin(authors=Author.ASSISTANT, door="my_app")
+        with pytest.raises(ScopeError):
+            await app.remember("Juice", author="user")
+    for wrong in (5, "\ud800"):
+        with pytest.raises(InvalidInputError):
+            alice.through(wrong)  # type: ignore[arg-type]
+
+
 async def test_no_door_lets_a_caller_name_an_author_above_its_own(alice: Memory) -> None:
     with through(REST):
         assert (await alice.remember("Tea")).origin == Origin(authors=Author.USER, door="rest")

@@ -5,9 +5,11 @@ from os import PathLike
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from memorist.arguments import text
 from memorist.config import Settings
 from memorist.errors import UnknownArgumentError
 from memorist.kinds import Conversation, Episodes, Experiences, Facts, Notes, Tools, Topics
+from memorist.origins import Door
 from memorist.scope import DEFAULT_TENANT, Scope
 from memorist.verbs import Verbs
 
@@ -145,6 +147,18 @@ class Memory(Verbs):
         from memorist.engine.traced import TracedEngine
 
         return Memory(TracedEngine(self._engine, watch), self._scope)
+
+    def through(self, door: str) -> "Memory":
+        """Return the same memory; what comes through it has `door` as its door, in origins, traces and the audit log.
+
+        The adapters name themselves so. At a server, the door stays that of the server.
+
+        Raises:
+            InvalidInputError: `door` is no text that can be stored.
+        """
+        from memorist.engine.doors import DoorEngine
+
+        return Memory(DoorEngine(self._engine, Door(text("door", door))), self._scope)
 
     def __repr__(self) -> str:
         names = {label: getattr(self._scope, label) for label in ("tenant", "user", "agent", "session")}

@@ -215,7 +215,7 @@ class Trace:
         at: when it was asked.
         scope: in which scope.
         verb: "recall" or "context".
-        door: through which door: "python", "rest", "mcp" or "cli".
+        door: through which door: "python", "rest", "mcp", "cli" or an adapter's name, such as "langgraph".
         question: as it was asked.
         asked: the other arguments that were given, as JSON has them; without `known` and `vector`.
         text: of a context, the text that was told; else "".

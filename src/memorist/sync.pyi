@@ -507,6 +507,16 @@ class Memory(Twin):
         """
         ...
 
+    def through(self, door: str) -> Memory:
+        """Return the same memory; what comes through it has `door` as its door, in origins, traces and the audit log.
+
+        The adapters name themselves so. At a server, the door stays that of the server.
+
+        Raises:
+            InvalidInputError: `door` is no text that can be stored.
+        """
+        ...
+
     def conversation(self, session: str | None = None) -> Conversation:
         """Return the messages of one session; by default the scope's."""
         ...
@@ -943,7 +953,7 @@ class Memory(Twin):
             ids: only those with these ids.
             since: only of calls at this time or later.
             until: only of calls earlier than this.
-            door: only of calls through this door: "python", "rest", "mcp" or "cli".
+            door: only of calls through this door: "python", "rest", "mcp", "cli" or an adapter's name.
             empty: only of calls that gave nothing (True), or only of the others (False).
             limit: how many on a page.
             cursor: the `next` of the page before.

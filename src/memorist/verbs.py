@@ -503,7 +503,7 @@ class Verbs:
             ids: only those with these ids.
             since: only of calls at this time or later.
             until: only of calls earlier than this.
-            door: only of calls through this door: "python", "rest", "mcp" or "cli".
+            door: only of calls through this door: "python", "rest", "mcp", "cli" or an adapter's name.
             empty: only of calls that gave nothing (True), or only of the others (False).
             limit: how many on a page.
             cursor: the `next` of the page before.

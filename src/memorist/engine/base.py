@@ -7,7 +7,7 @@ from memorist.requests import Request
 from memorist.scope import Scope
 from memorist.times import Clock, now
 
-__all__ = ["Engine"]
+__all__ = ["Engine", "WrappedEngine"]
 
 T = TypeVar("T")
 
@@ -39,3 +39,27 @@ class Engine(ABC):
             ClosedError: the engine is not open.
             MemoristError: as the verb in `Memory` says.
         """
+
+
+class WrappedEngine(Engine):
+    """Does something around the answers of another engine, which a subclass says in `answer`.
+
+    Args:
+        inner: the engine that answers.
+    """
+
+    def __init__(self, inner: Engine) -> None:
+        self._inner = inner
+
+    @property
+    def clock(self) -> Clock:
+        """Returns the present, by the inner engine."""
+        return self._inner.clock
+
+    async def open(self, scope: Scope) -> Scope:
+        """Open the inner engine."""
+        return await self._inner.open(scope)
+
+    async def close(self) -> None:
+        """Close the inner engine."""
+        await self._inner.close()

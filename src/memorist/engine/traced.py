@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memorist.audit import new_act
-from memorist.engine.base import Engine
+from memorist.engine.base import Engine, WrappedEngine
 from memorist.errors import missing_extra
 from memorist.lines import LoadReport
 from memorist.observing import door
 from memorist.records import Record
 from memorist.requests import Request
 from memorist.scope import Scope
-from memorist.times import Clock
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import MeterProvider
@@ -172,7 +171,7 @@ def _who(call: Call) -> dict[str, Any]:
     return told if act.token is None else told | {"memorist.token": act.token}
 
 
-class TracedEngine(Engine):
+class TracedEngine(WrappedEngine):
     """Passes requests to another engine and reports each.
 
     Args:
@@ -184,21 +183,8 @@ class TracedEngine(Engine):
     """
 
     def __init__(self, inner: Engine, watch: Watch | Telemetry | None = None) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._watch = watch if isinstance(watch, Watch) else Watch(watch or Telemetry())
-
-    @property
-    def clock(self) -> Clock:
-        """Returns the present, by the inner engine."""
-        return self._inner.clock
-
-    async def open(self, scope: Scope) -> Scope:
-        """Open the inner engine."""
-        return await self._inner.open(scope)
-
-    async def close(self) -> None:
-        """Close the inner engine."""
-        await self._inner.close()
 
     async def answer(self, scope: Scope, request: Request[T]) -> T:
         """Return the inner engine's answer."""

@@ -38,7 +38,7 @@ class MemoristMemoryService(BaseMemoryService):
     def __init__(
         self, memory: Memory, *, max_results: int = 10, min_score: float = 0.0, apps_apart: bool = True
     ) -> None:
-        self._memory = memory
+        self._memory = memory.through("adk")
         self._max_results = max_results
         self._min_score = min_score
         self._apps_apart = apps_apart

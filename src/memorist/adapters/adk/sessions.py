@@ -35,7 +35,7 @@ class MemoristSessionService(BaseSessionService):
     """
 
     def __init__(self, memory: Memory) -> None:
-        self._memory = memory
+        self._memory = memory.through("adk")
 
     async def create_session(
         self,

@@ -45,7 +45,7 @@ class MemoristContextProvider(ContextProvider):
         keep: bool = True,
     ) -> None:
         super().__init__(source_id)
-        self._memory = memory
+        self._memory = memory.through("agent_framework")
         self._user = user
         self._tokens = tokens
         self._min_confidence = min_confidence

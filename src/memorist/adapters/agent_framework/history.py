@@ -30,7 +30,7 @@ class MemoristHistoryProvider(HistoryProvider):
         self, memory: Memory, source_id: str = "memorist_history", *, limit: int | None = None, **options: Any
     ) -> None:
         super().__init__(source_id, **options)
-        self._memory = memory
+        self._memory = memory.through("agent_framework")
         self._limit = limit
 
     async def get_messages(

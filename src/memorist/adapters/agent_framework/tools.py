@@ -19,7 +19,7 @@ def memory_tools(memory: Memory, *, only: Collection[str] | None = None) -> list
         memory: what they read and write; a model cannot name another scope.
         only: the names of the tools wanted; by default all.
     """
-    box = agents.memory_tools(memory, only=only)
+    box = agents.memory_tools(memory.through("agent_framework"), only=only)
 
     def made(schema: agents.ToolSchema) -> FunctionTool:
         async def call(**arguments: Any) -> str:

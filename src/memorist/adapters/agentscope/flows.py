@@ -62,7 +62,7 @@ class FlowRunner:
         agent: str | None = None,
         session: str | None = None,
     ) -> None:
-        self._given = memory
+        self._given = memory.through("agentscope") if isinstance(memory, Memory) else memory
         self._embedder = as_embedder(embedder)
         self._model = as_chat_model(model)
         self._labels: dict[str, Any] = {
@@ -75,7 +75,7 @@ class FlowRunner:
         if isinstance(self._given, Memory):
             self._root = self._given
         elif self._root is None:
-            self._root = await Memory.open(self._given, embedder=self._embedder)
+            self._root = await Memory.open(self._given, embedder=self._embedder).through("agentscope")
         return self
 
     async def __aexit__(self, *raised: object) -> None:

@@ -44,7 +44,7 @@ class MemoristSessionStore(SessionStore):
     """
 
     def __init__(self, memory: Memory | Twin) -> None:
-        self._memory: Memory = asynchronous(memory).unlabelled()
+        self._memory: Memory = asynchronous(memory).unlabelled().through("claude")
         self._last = 0
 
     async def append(self, key: SessionKey, entries: list[SessionStoreEntry]) -> None:

@@ -28,7 +28,7 @@ class _OnFiles:
 
     def __init__(self, memory: Memory | Twin, *, cache_control: BetaCacheControlEphemeralParam | None = None) -> None:
         super().__init__(cache_control=cache_control)  # type: ignore[call-arg]  # of Anthropic's class
-        self._files = MemoryFiles(asynchronous(memory))
+        self._files = MemoryFiles(asynchronous(memory).through("claude"))
 
 
 async def _told(command: Coroutine[Any, Any, str]) -> str:

@@ -36,7 +36,7 @@ class MemoristStorage:
     """
 
     def __init__(self, memory: Memory | Twin) -> None:
-        self.memory: Memory = asynchronous(memory)
+        self.memory: Memory = asynchronous(memory).through("crewai")
 
     def __deepcopy__(self, memo: object) -> "MemoristStorage":
         return self  # CrewAI copies crews; there is one store

@@ -60,7 +60,7 @@ class MemoryMiddleware(AgentMiddleware[_State, Any, Any]):
         **options: Any,
     ) -> None:
         super().__init__()
-        self._memory: Memory = asynchronous(memory)
+        self._memory: Memory = asynchronous(memory).through("langgraph")
         self._user = user
         self._tokens = tokens
         self._keep = keep

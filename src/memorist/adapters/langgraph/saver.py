@@ -56,7 +56,7 @@ class MemoristSaver(BaseCheckpointSaver[int]):
 
     def __init__(self, memory: Memory | Twin, *, serde: SerializerProtocol | None = None) -> None:
         super().__init__(serde=serde)
-        self._memory: Memory = asynchronous(memory).unlabelled()
+        self._memory: Memory = asynchronous(memory).unlabelled().through("langgraph")
 
     # --- writing ---------------------------------------------------------------------------------------
 

@@ -85,7 +85,7 @@ class MemoristStore(BaseStore):
         ttl: TTLConfig | None = None,
         user_at: int | None = None,
     ) -> None:
-        self._memory: Memory = asynchronous(memory).unlabelled()
+        self._memory: Memory = asynchronous(memory).unlabelled().through("langgraph")
         self._fields = tuple(fields)
         self._user_at = user_at
         self.ttl_config = ttl

@@ -26,7 +26,7 @@ def memory_tools(memory: Memory | Twin, *, only: Collection[str] | None = None) 
     Raises:
         InvalidInputError: there is no tool of a name in `only`.
     """
-    box = agents.memory_tools(asynchronous(memory), only=only)
+    box = agents.memory_tools(asynchronous(memory).through("langgraph"), only=only)
     return [_tool(box, schema) for schema in box.schemas]
 
 

@@ -54,7 +54,7 @@ class MemoristMemoryBlock(BaseMemoryBlock[str]):
         return await self._tell(_plain(messages or ()), self.tokens)
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
-        memory = asynchronous(self.memory)
+        memory = asynchronous(self.memory).through("llama_index")
         by_session: dict[str | None, list[ChatMessage]] = {}
         for message in messages:
             by_session.setdefault(message.additional_kwargs.get("session_id"), []).append(message)
@@ -70,9 +70,8 @@ class MemoristMemoryBlock(BaseMemoryBlock[str]):
         return await self._tell(asked, left) or None
 
     async def _tell(self, asked: list[dict[str, str]], tokens: int) -> str:
-        told = await before_turn(
-            asynchronous(self.memory), asked, tokens=tokens, count_tokens=self._count, **self.options
-        )
+        memory = asynchronous(self.memory).through("llama_index")
+        told = await before_turn(memory, asked, tokens=tokens, count_tokens=self._count, **self.options)
         self._told[told.text] = asked  # for atruncate, which is given the text alone
         self._told.move_to_end(told.text)
         while len(self._told) > _REMEMBERED:

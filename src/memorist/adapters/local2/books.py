@@ -82,7 +82,7 @@ class MemoryBook(Book):
     """Topics and episodes in an open memory."""
 
     def __init__(self, memory: Memory, *, owned: bool) -> None:
-        self._memory = memory
+        self._memory = memory.through("local2")
         self._owned = owned
 
     def set_topic(self, topic: str, content: str) -> str:

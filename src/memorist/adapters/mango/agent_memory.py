@@ -29,7 +29,7 @@ class AgentMemory(LayeredMemory):
 
     def __init__(self, memory: Memory, *, rerank: bool = False, provenance: bool = False) -> None:
         super().__init__(rerank=rerank, provenance=provenance)
-        self.memory = memory
+        self.memory = memory.through("mango")
 
     def _record_id(self, layer: Layer, id: str) -> str:
         """Return the id of an entry's record: ids are unique behind a wall, Mango's only in one memory's layer."""

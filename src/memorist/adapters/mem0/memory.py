@@ -80,7 +80,7 @@ class AsyncMemory:
                 url=opening.url if url is None else url, embedder=opening.embedder if embedder is None else embedder
             )
             memory = Memory.open(tenant=opening.tenant, settings=settings)
-        self._memory = memory
+        self._memory = memory = memory.through("mem0")
         self._is_open = not self._is_own
         self._is_closed = False
         self._opening = asyncio.Lock()

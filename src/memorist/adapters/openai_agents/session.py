@@ -50,7 +50,7 @@ class MemoristSession:
     ) -> None:
         self.session_id = session_id
         self.session_settings: SessionSettings | None = session_settings or SessionSettings()
-        self._memory = memory
+        self._memory = memory.through("openai_agents")
         self._user = user
         self._current: ContextVar[Memory | None] = ContextVar("memorist_session", default=None)
         self._options: dict[str, Any] = {"tokens": tokens, "min_confidence": min_confidence}

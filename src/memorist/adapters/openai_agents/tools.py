@@ -24,6 +24,8 @@ def memory_tools(
         user: tells the user from the run's context, where the memory is everyone's.
     """
 
+    memory = memory.through("openai_agents")
+
     def made(schema: ToolSchema) -> FunctionTool:
         async def call(context: Any, arguments: str) -> str:
             seen = memory if user is None else memory.scoped(user=user(context.context))

@@ -24,7 +24,7 @@ class MemoristProvider(Provider):
 
     def __init__(self, memory: Memory, *, scope: MemoryScope = MemoryScope.SHARED) -> None:
         super().__init__(scope)
-        self._memory = memory
+        self._memory = memory.through("promptise")
 
     def _of(self, owner: str | None) -> Memory:
         return self._memory if owner is None else self._memory.scoped(user=owner)

@@ -107,7 +107,7 @@ class MemoristCapability(AbstractCapability[Any]):
         return Tool.from_schema(call, schema.name, schema.description, dict(schema.parameters), takes_ctx=True)
 
     def _scoped(self, ctx: RunContext[Any]) -> Memory:
-        memory: Memory = asynchronous(self.memory)
+        memory: Memory = asynchronous(self.memory).through("pydantic_ai")
         if self.user is None:
             return memory
         user = self.user(ctx)

@@ -48,7 +48,7 @@ class MemoristConversationStore(ConversationStore):
     """
 
     def __init__(self, memory: Memory | Twin) -> None:
-        self._memory: Memory = asynchronous(memory).unlabelled()
+        self._memory: Memory = asynchronous(memory).unlabelled().through("pydantic_ai")
 
     async def read_record(self, conversation_id: str) -> ConversationRecord | None:
         """Return a conversation's record, or None."""

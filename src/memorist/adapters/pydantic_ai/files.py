@@ -49,7 +49,7 @@ class MemoristMemoryStore:
     """
 
     def __init__(self, memory: Memory | Twin) -> None:
-        self._memory: Memory = asynchronous(memory).unlabelled()
+        self._memory: Memory = asynchronous(memory).unlabelled().through("pydantic_ai")
 
     async def read(self, path: str, *, max_chars: int) -> MemoryFile | None:
         """Return the file, or None where there is none.

@@ -35,7 +35,7 @@ class MemoristSessionRepository(SessionRepository):
     """
 
     def __init__(self, memory: Memory | Twin) -> None:
-        self._memory: Memory = asynchronous(memory)
+        self._memory: Memory = asynchronous(memory).through("strands")
 
     # --- sessions ----------------------------------------------------------------------------------
 

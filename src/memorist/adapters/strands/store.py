@@ -68,7 +68,7 @@ class MemoristStore(MemoryStore):
         self.max_search_results = max_search_results
         self.writable = writable
         self.extraction = extraction
-        self._memory = memory
+        self._memory = memory.through("strands")
         self._min_score = min_score
         self._tools = tools
         self._run = uuid.uuid4().hex

@@ -67,7 +67,8 @@ class MemoristMemoryStore(BaseMemoryStore):
         self._own = not isinstance(memory, Memory)
         self._opened = False
         self._opening = asyncio.Lock()
-        self._memory = memory if isinstance(memory, Memory) else Memory.open(memory, embedder=embedder)
+        opened = memory if isinstance(memory, Memory) else Memory.open(memory, embedder=embedder)
+        self._memory = opened.through("llm_agents")
         self._scoped = self._memory if name is None else self._memory.scoped(agent=name)
         self._key_fn = key_fn or default_key
         self.path = repr(memory) if isinstance(memory, Memory) else _shown(memory)
