@@ -21,7 +21,7 @@ Open = Callable[..., Memory]
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
-
+ADAPTERS = Path(__file__).with_name("adapters")
 MEMORY_DISK = Path("/dev/shm")
 if MEMORY_DISK.is_dir() and shutil.disk_usage(MEMORY_DISK).free > 4 * 2**30:
     # Thousands of commits wait for the disk otherwise. A process that is killed leaves the same in either place.
@@ -35,6 +35,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a background job of a shell
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not import other systems' packages where none of their tests is to run."""
+    return True if collection_path == ADAPTERS and "not slow" in config.option.markexpr else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -300,7 +300,7 @@ def _reindex() -> Any:
 @pytest.mark.slow
 async def test_a_kill_while_segments_are_written(path: Path) -> None:
     chance = random.Random(3)
-    for _ in range(6):
+    for _ in range(4):
         process = start(keep_for_ever, path)
         assert process.stdout is not None
         assert process.stdout.readline() == "open\n"

@@ -38,8 +38,7 @@ async def lived_in(memory: Memory) -> list[str]:
     return [f"/trace?id={each.id}&q=homestays" for each in traces]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light")])
 async def test_axe_finds_nothing(browser: Browser, tmp_path: Path, scheme: Any, width: int) -> None:
     axe = pytest.importorskip("axe_playwright_python.async_playwright", reason="axe-playwright-python is not installed")
     settings = Settings(keep_traces="7d")

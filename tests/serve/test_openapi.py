@@ -64,7 +64,7 @@ def schema(url: str) -> Any:
 @pytest.mark.parametrize("mode", list(schemathesis.GenerationMode), ids=lambda mode: f"{mode.value} data")
 def test_every_route_answers_as_it_says(schema: Any, mode: Any) -> None:
     for operation in [found.ok() for found in schema.get_all_operations()]:
-        few = 3 if operation.path in LONG else 8
+        few = 3 if operation.path in LONG else 6
 
         @settings(max_examples=few, deadline=None, derandomize=True, database=None, phases=PHASES, **CALM)
         @given(case=operation.as_strategy(generation_mode=mode))

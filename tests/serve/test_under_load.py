@@ -37,7 +37,7 @@ def load(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 async def test_64_clients_at_once_get_no_error_and_lose_nothing(load: Any, tmp_path: Path) -> None:
     with load.common.serving(tmp_path / "load.db") as server:
-        outcome = await load.run(server.url, clients=64, seconds=3, records=3, pause=0, alone=5)
+        outcome = await load.run(server.url, clients=64, seconds=1, records=3, pause=0, alone=5)
     assert outcome.errors == [] and outcome.lost == []
     calls = sum((client.calls for client in outcome.clients), Counter[str]())
     assert set(calls) == {*load.READS, *load.WRITES}

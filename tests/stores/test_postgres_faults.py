@@ -147,7 +147,7 @@ async def test_several_restarts_in_a_row_are_not_noticed(mortal: "Server") -> No
                 assert len(await store.get(ALICE, ["first"])) == 1
 
         lanes = [asyncio.create_task(ask()) for _ in range(6)]
-        for _ in range(3):
+        for _ in range(2):
             await asyncio.to_thread(mortal.kill)
             await asyncio.to_thread(mortal.start)
         done.set()

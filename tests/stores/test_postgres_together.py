@@ -5,11 +5,12 @@ import json
 import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from anyio.from_thread import start_blocking_portal
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inside import core_of
@@ -173,30 +174,32 @@ STEPS = st.lists(
 )
 
 
-@pytest.fixture(scope="module")
-def shared_url(server: "Server") -> str:
-    return server.new_url(pool_size=2)
+Batches: TypeAlias = list[tuple[bool, Wall, list[Step]]]
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(batches=st.lists(st.tuples(st.booleans(), st.sampled_from([ALICE, BOB]), STEPS), max_size=8))
-def test_two_clients_do_to_postgres_what_one_does_to_sqlite(
-    shared_url: str, batches: list[tuple[bool, Wall, list[Step]]]
-) -> None:
-    asyncio.run(_alike(shared_url, batches))
-
-
-async def _alike(url: str, batches: list[tuple[bool, Wall, list[Step]]]) -> None:
+def test_two_clients_do_to_postgres_what_one_does_to_sqlite(server: "Server") -> None:
+    url = server.new_url(pool_size=2, purge="delete")
     one, two, model = client(url), client(url), SQLiteStore(None)
-    async with opened(one, two, model):
-        for wall in (ALICE, BOB):
-            await one.purge(wall)
-        for first, wall, steps in batches:
-            writes = await _writes(model, wall, steps)
-            outcomes = [await _outcome(store, wall, writes) for store in (one if first else two, model)]
-            assert outcomes[0] == outcomes[1]
-        for wall in (ALICE, BOB):
-            assert await _seen(two, wall) == await _seen(model, wall)
+
+    @settings(max_examples=25, deadline=None)
+    @given(batches=st.lists(st.tuples(st.booleans(), st.sampled_from([ALICE, BOB]), STEPS), max_size=8))
+    def play(batches: Batches) -> None:
+        portal.call(_alike, one, two, model, batches)
+
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(opened(one, two, model)):
+        play()
+
+
+async def _alike(one: Store, two: Store, model: Store, batches: Batches) -> None:
+    for wall in (ALICE, BOB):
+        for store in (one, model):
+            await store.purge(wall)
+    for first, wall, steps in batches:
+        writes = await _writes(model, wall, steps)
+        outcomes = [await _outcome(store, wall, writes) for store in (one if first else two, model)]
+        assert outcomes[0] == outcomes[1]
+    for wall in (ALICE, BOB):
+        assert await _seen(two, wall) == await _seen(model, wall)
 
 
 async def _writes(model: Store, wall: Wall, steps: list[Step]) -> list[Write]:

@@ -422,17 +422,6 @@ async def test_a_result_too_large_for_the_server_is_answered_with_a_text(server:
     assert text == "recall_topic failed: the result could not be sent"
 
 
-def test_without_a_server_the_command_fails_with_one_line(tmp_path: Path) -> None:
-    pytest.importorskip("nats")
-    program = [sys.executable, "-c", "from memorist.cli import main; main()", "--db", str(tmp_path / "m.db")]
-    done = subprocess.run(
-        [*program, "--embedder", "hash", "local2", "--bus", "nats://127.0.0.1:1"], capture_output=True, text=True
-    )
-    assert done.returncode == 1
-    assert done.stderr.startswith("error: no NATS server can be reached at nats://127.0.0.1:1")
-    assert done.stderr.count("\n") == 1
-
-
 def test_every_tool_tells_a_model_what_it_is_in_plain_json() -> None:
     for tool in TOOLS:
         assert issubclass(tool, MemoryTool) and json.loads(json.dumps(tool.SCHEMA)) == tool.SCHEMA

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import shutil
 import sqlite3
 import sys
 from collections.abc import Callable, Iterator
@@ -35,13 +36,22 @@ show("all", [memory.get(each["id"]) for each in added["results"]])
 """
 
 
+@pytest.fixture(scope="module")
+def once(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Keeps what mem0 wrote for the other tests here: to start it takes seconds."""
+    return {"folder": tmp_path_factory.mktemp("mem0") / "written"}
+
+
 @pytest.fixture
-def written(run_script: Run, config: dict[str, Any], tmp_path: Path) -> list[dict[str, Any]]:
+def written(run_script: Run, config: dict[str, Any], tmp_path: Path, once: dict[str, Any]) -> list[dict[str, Any]]:
     """What mem0 says of the memories it wrote to ``qdrant`` and ``history.db``."""
     if importlib.util.find_spec("mem0") is None:  # not imported here: it would ask this process's environment
         pytest.skip("mem0ai is not installed")
-    [(_, memories)] = run_script("from mem0 import Memory", WRITE, config)
-    return list(memories)
+    if "memories" not in once:
+        [(_, once["memories"])] = run_script("from mem0 import Memory", WRITE, config)
+        shutil.copytree(tmp_path, once["folder"])
+    shutil.copytree(once["folder"], tmp_path, dirs_exist_ok=True)
+    return list(once["memories"])
 
 
 async def load(memory: Memory, path: Path) -> tuple[int, int, list[str]]:

@@ -263,9 +263,8 @@ async def test_for_others_it_is_never_open_and_answers_to_the_names_it_was_given
 
 
 async def test_a_port_that_is_taken_is_said(serve: Any) -> None:
-    taken = urlsplit(serve()).port
-    with pytest.raises(AssertionError, match=r"error: .*in use"):
-        serve(port=taken)
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(AssertionError, match=r"error: .*in use"):
+        serve(port=taken.getsockname()[1])
 
 
 async def test_a_memory_that_is_bound_cannot_be_served(alice: Memory) -> None:

@@ -65,6 +65,7 @@ class Importing:
             job.discard()
             raise
         job.look(None, _options(visit))
+        await job.settle()
         return visit.redirect("/import")
 
     async def go(self, visit: Visit) -> Response:
@@ -85,6 +86,7 @@ class Importing:
             job.load(_options(visit))
         else:
             raise InvalidInputError("do is look, load, stop or discard")
+        await job.settle()
         return visit.redirect("/import")
 
 

@@ -17,6 +17,8 @@ __all__ = ["Job", "State"]
 
 State: TypeAlias = Literal["looking", "waiting", "loading", "done", "gone"]
 _IDLE_SECONDS = 900
+_MOMENT = 0.3
+"""Seconds that an answer waits for the work it began, so that its page shows the outcome."""
 _LONGEST_NAME = 250
 """In bytes."""
 _FOLDER = "upload"
@@ -102,6 +104,11 @@ class Job:
         """Begin to store what was found."""
         self.options, self.interrupted = options, False
         self._begin("loading", self._load)
+
+    async def settle(self) -> None:
+        """Wait a moment for the work to end, which that on a small file does."""
+        if self._task is not None:
+            await asyncio.wait((self._task,), timeout=_MOMENT)
 
     async def stop(self) -> None:
         """Interrupt what it is at; what is stored stays."""

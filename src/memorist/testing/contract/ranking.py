@@ -118,13 +118,13 @@ class RankingContract(Contract):
 
     @scenario
     async def test_many_entries_come_in_several_goes(self, store: Store) -> None:
-        for start in range(0, 9000, 3000):
-            await store.write(ALICE, [put(make_record(f"{n}", content=f"n{n}")) for n in range(start, start + 3000)])
+        for start in range(0, 4500, 1500):
+            await store.write(ALICE, [put(make_record(f"{n}", content=f"n{n}")) for n in range(start, start + 1500)])
         first = await store.entries(ALICE, None, 0)
-        assert len(await everything(store, ALICE)) == 9000
+        assert len(await everything(store, ALICE)) == 4500
 
         # Whatever happens between two goes, the end is the same.
-        await store.write(ALICE, [*forgotten("0", "8999"), put(revised(make_record("1"), content="changed"))])
+        await store.write(ALICE, [*forgotten("0", "4499"), put(revised(make_record("1"), content="changed"))])
         found = {entry.number: entry for entry in first.entries}
         got = first
         while got.more:
@@ -136,7 +136,7 @@ class RankingContract(Contract):
         for number in news.gone:
             found.pop(number, None)
         found.update({entry.number: entry for entry in news.entries})
-        assert len(found) == 8998
+        assert len(found) == 4498
         assert [entry.terms for entry in found.values() if entry.id == "1"] == ["changed"]
 
     @scenario
