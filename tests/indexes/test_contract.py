@@ -41,6 +41,8 @@ class TestQdrantFolder(IndexContract):
         return self.make_index()
 
 
+# The client is right to warn of a key over plain http://, as long as the server is on another machine.
+@pytest.mark.filterwarnings("ignore:Api key is used with an insecure connection:UserWarning")
 class TestQdrantRest(IndexContract):
     """The requests, over HTTP, to a stand-in for a server."""
 
@@ -77,20 +79,22 @@ class TestChromaFolder(IndexContract):
         return self.make_index()
 
 
+@pytest.fixture(scope="module")
+def chroma(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a Chroma server."""
+    pytest.importorskip("chromadb", reason="the extra chroma is not installed")
+    from chroma_server import running_server
+
+    with running_server(tmp_path_factory.mktemp("chroma")) as url:
+        yield url
+
+
 class TestChromaServer(IndexContract):
     urls = iter(range(999))
 
-    @pytest.fixture(scope="class")
-    def server(self, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-        pytest.importorskip("chromadb", reason="the extra chroma is not installed")
-        from chroma_server import running_server
-
-        with running_server(tmp_path_factory.mktemp("chroma")) as url:
-            yield url
-
     @pytest.fixture(autouse=True)
-    def place(self, server: str) -> None:
-        self.url = f"{server}?collection=test-{next(self.urls)}"
+    def place(self, chroma: str) -> None:
+        self.url = f"{chroma}?collection=test-{next(self.urls)}"
 
     def make_index(self) -> Index:
         return open_index(self.url)

@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.postgres]
 PAGE = Path(__file__).parents[2] / "docs" / "postgres.md"
 TABLES = ("records", "walls", "indexed", "changes", "staged", "words", "words_of_wall")
 OPEN = {
-    "meta": "the settings of the store, and hashes of tokens",
+    "meta": "the version of the tables, the embedder's name, the mode of the log",
     "audit": "one chain for all walls, with numbers in place of users: who appends to it must read its end",
 }
 """The tables without a policy, each with its reason."""
