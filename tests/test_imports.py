@@ -1,10 +1,15 @@
 """What a start loads: nothing heavy before it is needed."""
 
 import inspect
+import re
 import subprocess
 import sys
 
+import platformdirs
 import pytest
+
+from memorist.places import folder
+from memorist.regex import regex
 
 HEAVY = ("numpy", "onnxruntime", "simsimd", "apsw", "httpcore", "fastapi", "openai", "dateutil")
 THE_ENGINE = ("memorist.engine.local", "memorist.recall", "memorist.embedders", "memorist.stores", "memorist.context")
@@ -67,6 +72,48 @@ from memorist.cli import main; main()
 """
     loaded = loaded_by(code)
     assert loaded & {"memorist.cli.writing", "memorist.memory", "asyncio", "rich", *HEAVY, *THE_ENGINE} == set()
+
+
+def test_a_recall_at_a_server_loads_neither_the_engine_nor_what_only_one_start_in_many_needs() -> None:
+    code = """
+import http.server, json, threading
+from memorist.cli.servers import announced
+
+class Server(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        hit = {"record": {"id": "1", "content": "the harbour", "created_at": "2026-01-01"}, "score": 1, "similarity": 1}
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(json.dumps({"hits": [hit]}).encode())
+    def log_message(self, *said): pass
+
+server = http.server.HTTPServer(("127.0.0.1", 0), Server)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+before |= set(sys.modules)
+with announced(f"http://127.0.0.1:{server.server_port}", "memory.db", default=False):
+    from memorist.cli import main
+    main()
+"""
+    loaded = loaded_by(code, "--db", "memory.db", "recall", "where?", "--json")
+    assert not loaded & {"asyncio", "rich", "platformdirs", "encodings.idna", "memorist.memory", *HEAVY, *THE_ENGINE}
+    assert not loaded & {"memorist.cli.writing", "memorist.times", "memorist.records", "memorist.requests"}
+
+
+def test_a_regular_expression_is_compiled_when_it_is_first_used() -> None:
+    found = regex(r"(\w+) harbour", re.IGNORECASE)
+    assert not isinstance(found, re.Pattern)
+    match = found.search("the Harbour")
+    assert match is not None and match[1] == "the" and found.pattern == r"(\w+) harbour"
+    with pytest.raises(re.error):
+        regex("(").match("")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the library itself says it")
+@pytest.mark.parametrize("given", ["", "/srv/me", "relative"])
+@pytest.mark.parametrize("kind", ["cache", "config", "data"])
+def test_a_users_folders_are_where_the_library_says(kind: str, given: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(f"XDG_{kind.upper()}_HOME", given)
+    assert folder(kind) == getattr(platformdirs, f"user_{kind}_path")("memorist", appauthor=False)
 
 
 def test_a_recall_loads_no_masked_arrays_of_numpy() -> None:

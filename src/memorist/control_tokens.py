@@ -11,6 +11,8 @@ import html
 import re
 import unicodedata
 
+from memorist.regex import regex
+
 __all__ = ["LOOK_ALIKES", "neutralise"]
 
 
@@ -30,8 +32,8 @@ def neutralise(text: str) -> str:
 
 # --- what is removed ---------------------------------------------------------------------------------
 
-_LINE_END = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
-_HIDDEN = re.compile(
+_LINE_END = regex("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+_HIDDEN = regex(
     "[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f"  # control characters
     "\u202a-\u202e\u2066-\u2069]"  # bidirectional embeddings, overrides and isolates
     "|(?<![\U0001f3f4\U000e0020-\U000e007e])[\U000e0000-\U000e007f]+"  # tag characters outside a flag
@@ -89,7 +91,7 @@ class _Fold(dict[int, str]):
 
 
 _FOLD = _Fold()
-_ESCAPE = re.compile(
+_ESCAPE = regex(
     r"&(?:amp;)*(?:#\d{1,7};?|#x[0-9a-f]{1,6};?|[a-z]{2,24};|[lg]t)"
     r"|\\(?:u[0-9a-f]{4}|u\{[0-9a-f]{1,6}\}|x[0-9a-f]{2})|%(?:25)*[2-7][0-9a-f]",
     re.IGNORECASE,
@@ -116,8 +118,8 @@ def _decoded(escape: re.Match[str]) -> str:
 
 _ROLES = "system|sys|user|assistant|human|developer|tools?|functions?|chatbot|ipython|observation"
 _ALONE = rf"{_ROLES}|bot|inst|instructions?|bos|eos|eot|eom|sop|eop|pad|unk|cls|sep|mask|think"
-_IN_SQUARES = re.compile(rf"(?:{_ALONE}|[gs]mask|args|callid|img|imgbreak|imgend|prefix|suffix|middle)\Z")
-_IN_TAGS = re.compile(
+_IN_SQUARES = regex(rf"(?:{_ALONE}|[gs]mask|args|callid|img|imgbreak|imgend|prefix|suffix|middle)\Z")
+_IN_TAGS = regex(
     rf"(?:{_ALONE}|s|eo[dhacnr]|pre|suf|mid|thinking|invoke|parameter|memory(?:[0-9a-f]{{6}})?|antml\w*|role|ai|用户)\Z"
 )
 _TELLING = (
@@ -129,33 +131,33 @@ _COMMON = (
     r"|prompt|messages?|role|channel|section|arguments?|args|context|long|term|recalled|reminder|tag|code|thoughts?"
     r"|thinking|available|content|bot|input|query|block|new|override|mode|model|chat|[0-9]"
 )
-_WORDS = re.compile(rf"(?:{_TELLING}|{_COMMON})+\Z")
-_COMPOUND = re.compile(rf"(?=\w*(?:{_TELLING}|oftext|ofthought))(?:{_TELLING}|{_COMMON}){{2,}}\Z")
+_WORDS = regex(rf"(?:{_TELLING}|{_COMMON})+\Z")
+_COMPOUND = regex(rf"(?=\w*(?:{_TELLING}|oftext|ofthought))(?:{_TELLING}|{_COMMON}){{2,}}\Z")
 """Names of several words of the trade, one of them telling, however they are joined: ``endofturn``."""
-_JOINED = re.compile(
+_JOINED = regex(
     r"(?:[^\W_]+_)+[^\W_]+\Z"
     r"|(?=.*(?:think|tool|assistant|observation|arg|[be]os))\w+(?:[:-]\w+)+\Z"
 )
 """Names in tags that nobody writes by hand: ``<arg_key>``, ``<mm:think>``."""
-_NUMBER = re.compile(r":\d{1,6}\s*\Z")
-_SPELLED = re.compile(rf"[\w\s{_GAP}\\/:.-]+\Z")
-_HEADINGS = re.compile(rf"(?:new|system)?(?:{_ROLES}|instructions?|response|input|prompt)(?:message|prompt)?\Z")
+_NUMBER = regex(r":\d{1,6}\s*\Z")
+_SPELLED = regex(rf"[\w\s{_GAP}\\/:.-]+\Z")
+_HEADINGS = regex(rf"(?:new|system)?(?:{_ROLES}|instructions?|response|input|prompt)(?:message|prompt)?\Z")
 
 _ROUNDS = 8
 """A text in which breaking tokens forms new ones more often than this loses all its brackets."""
-_SUSPECT = re.compile("[<\\[\\]&\\\\%#]|[^\x00-\x7f]")
-_BRACKET = re.compile(rf"(?P<open>[<«\[]{_GAP}*)|[>»\]]{_GAP}*")
+_SUSPECT = regex("[<\\[\\]&\\\\%#]|[^\x00-\x7f]")
+_BRACKET = regex(rf"(?P<open>[<«\[]{_GAP}*)|[>»\]]{_GAP}*")
 _BETWEEN = rf"[\s{_GAP}\\]{{0,20}}"
-_TOKEN = re.compile(
+_TOKEN = regex(
     rf"(?P<open><(?:{_BETWEEN}<)?|«|\[)(?P<bar>{_BETWEEN}/?{_BETWEEN}\|{{1,4}})?{_GAP}*+(?P<name>[^<>«»\[\]|]{{1,80}}?)"
     rf"(?P<close>(?P<bar2>\|{{1,4}})?{_BETWEEN}(?:>(?:{_BETWEEN}>)?|»|\]){_GAP}*|\|)"
 )
-_TAG = re.compile(
+_TAG = regex(
     rf"(?P<open>[<«]{_GAP}*+){_BETWEEN}/?{_BETWEEN}(?P<name>[\w{_GAP}.:-]{{1,80}}+)(?!@|/\w)"
     rf"(?P<rest>[^<>«»]{{0,400}})(?P<close>[>»]{_GAP}*)?"
 )
-_HEADING = re.compile(rf"(?P<open>#(?:{_BETWEEN}#){{1,8}}+{_BETWEEN})(?P<name>[\w\s{_GAP}]{{1,40}}?){_BETWEEN}:")
-_MINIMAX = re.compile(  # ]~b]  ]~!b[  ]!p~[  ]<]minimax[>[  [e~[
+_HEADING = regex(rf"(?P<open>#(?:{_BETWEEN}#){{1,8}}+{_BETWEEN})(?P<name>[\w\s{_GAP}]{{1,40}}?){_BETWEEN}:")
+_MINIMAX = regex(  # ]~b]  ]~!b[  ]!p~[  ]<]minimax[>[  [e~[
     r"[][]G*(?:~G*(?:!G*)?(?P<b>b)|!G*(?P<p>[pd])G*~|<G*\]G*(?P<name>\w[\wG]{0,30})\[G*>|(?P<e>e)G*~)G*[][]".replace(
         "G", _GAP
     )

@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 from typing import TypeAlias
 
 from memorist.errors import InvalidInputError, shown
+from memorist.regex import regex
 
 __all__ = [
     "Clock",
@@ -40,14 +41,14 @@ _MILLISECONDS_FROM = 1e11
 _ADVICE = "give a datetime, ISO 8601 such as 2023-05-08T13:56Z, or seconds since 1970"
 
 _FLAGS = re.ASCII | re.IGNORECASE
-_NUMBER = re.compile(r"[+-]?\d{9,13}(\.\d+)?", re.ASCII)
-_ISO = re.compile(r"\d{4}(-\d\d-\d\d|\d{4}|-?W\d\d-?\d)([T ].*)?", _FLAGS)
-_DURATION = re.compile(
+_NUMBER = regex(r"[+-]?\d{9,13}(\.\d+)?", re.ASCII)
+_ISO = regex(r"\d{4}(-\d\d-\d\d|\d{4}|-?W\d\d-?\d)([T ].*)?", _FLAGS)
+_DURATION = regex(
     r"(?P<ahead>in )?(?P<count>\d{1,9}) ?(?P<unit>s|m|h|d|w|(?:sec|min|second|minute|hour|day|week)s?)(?P<back> ago)?",
     _FLAGS,
 )
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
-_CLOCK = re.compile(
+_CLOCK = regex(
     r"(?:(?<=\dT)|(?<![\w:.+-]))(?P<hour>\d\d?)(?=:| ?[ap]\.?m\b)"
     r"(?::(?P<minute>\d\d)(?::(?P<second>\d\d)(?:[.,](?P<rest>\d{1,9}))?)?)?"
     r"(?: ?(?P<half>[ap])\.?m\b\.?)?"
@@ -57,7 +58,7 @@ _CLOCK = re.compile(
     _FLAGS,
 )
 _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-_WEEKDAY = re.compile(
+_WEEKDAY = regex(
     r"\(?\b(mon(day)?|tue(s(day)?)?|wed(nesday)?|thu(rs?(day)?)?|fri(day)?|sat(urday)?|sun(day)?)\b\.?\)?,?", _FLAGS
 )
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -67,7 +68,7 @@ _NAME = (
 )
 _YEAR, _DAY = r"(?P<year>\d{4})", r"(?P<day>\d\d?)(?:st|nd|rd|th)?"
 _DATES = [
-    re.compile(pattern, _FLAGS)
+    regex(pattern, _FLAGS)
     for pattern in (
         rf"{_YEAR}(?P<mark>[-/.])(?P<month>\d\d?)(?P=mark)(?P<day>\d\d?)",
         rf"(?P<day>\d\d?)\. ?(?P<month>\d\d?)\. ?{_YEAR}",
@@ -77,8 +78,8 @@ _DATES = [
         rf"{_YEAR}[ /-]{_NAME}[ /-]{_DAY}",
     )
 ]
-_BESIDE_CLOCK = re.compile(r"^[ ,]*(?:(?:on|at) )?|[ ,]+(?:at)?[ ,]*$|(?<=\d)T$", _FLAGS)
-_ZONE_NAME = re.compile(r"[ ]?\(?([A-Z]{1,5}|[A-Za-z]+/[A-Za-z_/]+)\b", re.ASCII)
+_BESIDE_CLOCK = regex(r"^[ ,]*(?:(?:on|at) )?|[ ,]+(?:at)?[ ,]*$|(?<=\d)T$", _FLAGS)
+_ZONE_NAME = regex(r"[ ]?\(?([A-Z]{1,5}|[A-Za-z]+/[A-Za-z_/]+)\b", re.ASCII)
 
 
 def now() -> datetime:

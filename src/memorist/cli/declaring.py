@@ -117,7 +117,25 @@ class _Argument(click.Argument):
 
 
 class Command(click.Command):
-    """A command whose help tells of its arguments too."""
+    """A command from a function, whose help tells of its arguments too.
+
+    Args:
+        name: the command's.
+        function: what it calls; its docstring is the help.
+        settings: any other of `click.Command`.
+    """
+
+    def __init__(self, name: str, function: Function, **settings: Any) -> None:
+        super().__init__(name, callback=_callback(function), help=function.__doc__, **settings)
+        self._function = function
+        del self.params
+
+    def __getattr__(self, name: str) -> Any:
+        """Make the parameters when they are first asked for: of a module's commands one is run."""
+        if name != "params":
+            raise AttributeError(name)
+        self.params = parameters(self._function)
+        return self.params
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write arguments and options."""
@@ -137,10 +155,7 @@ def command(name: str | None = None, **settings: Any) -> Callable[[Function], cl
         name: by default the function's.
         settings: any of `click.Command`.
     """
-    return lambda function: Command(
-        name or function.__name__, callback=_callback(function), params=parameters(function), help=function.__doc__,
-        **settings,
-    )  # fmt: skip
+    return lambda function: Command(name or function.__name__, function, **settings)
 
 
 class Group(click.Group):

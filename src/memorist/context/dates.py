@@ -5,6 +5,8 @@ from calendar import monthrange
 from collections.abc import Callable
 from datetime import date, datetime, timedelta
 
+from memorist.regex import regex
+
 __all__ = ["dated", "day_of", "since"]
 
 _MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
@@ -134,7 +136,7 @@ _MEANT: dict[str, Callable[[str, date], str]] = {
     "weekday": _weekday,
     "stretch": _stretch,
 }
-_RELATIVE = re.compile(
+_RELATIVE = regex(
     rf"(?<![\w-])(?:(?P<ago>{_COUNT} (?:day|week|month|year)s? ago)"
     rf"|(?P<ahead>in {_COUNT} (?:day|week|month|year)s?(?= ?(?:[.,;!?]|$)))"
     r"|(?P<named>(?:day before )?yesterday|(?:day after )?tomorrow)"

@@ -5,20 +5,21 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from memorist.recall.analysis import STOPWORDS, stem, terms
+from memorist.regex import regex
 
 __all__ = ["ELLIPSIS", "QuestionTerms", "shortened"]
 
 ELLIPSIS = "…"
-_WORD = re.compile(r"[^\W_]+")
-_END = re.compile(r"[.!?][\"'”’)*]*\s+(?=[^\sa-z])")
-_BULLET = re.compile(r"[-*•#]+\s+|\d+[.)]\s+")
-_HOW_LONG_AGO = re.compile(r"\bago\b|\bhow (?:long|many (?:days|weeks|months|years))\b|\bsince\b", re.IGNORECASE)
-_EARLIER = re.compile(
+_WORD = regex(r"[^\W_]+")
+_END = regex(r"[.!?][\"'”’)*]*\s+(?=[^\sa-z])")
+_BULLET = regex(r"[-*•#]+\s+|\d+[.)]\s+")
+_HOW_LONG_AGO = regex(r"\bago\b|\bhow (?:long|many (?:days|weeks|months|years))\b|\bsince\b", re.IGNORECASE)
+_EARLIER = regex(
     r"\b(?:used to|before|previous(?:ly)?|former(?:ly)?|earlier|originally|at first|in the past|changed?|history|old"
     r"(?: one)?)\b",
     re.IGNORECASE,
 )
-_FILLER = re.compile(
+_FILLER = regex(
     r"(?:(?:hey|hi|hello|wow|oh|yeah|yes|yep|no|nope|cool|nice|great|awesome|amazing|sure|ok|okay|absolutely|definitely|"
     r"exactly|totally|thanks|thank you|congrats|congratulations|good (?:to|luck|morning|evening|night)|so (?:true|glad|"
     r"happy|cool|sweet|nice|great)|sounds|glad|certainly|of course|you're welcome|you are welcome|take care|bye|"

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from memorist.embedders.base import Role
+from memorist.regex import regex
 
 _SEARCH_PASSAGES = "Represent this sentence for searching relevant passages: "
 
@@ -32,7 +33,7 @@ NO_PREFIXES = Prefixes()
 # The first pattern found in the model's name decides. Names come as "BAAI/bge-small-en-v1.5",
 # "nomic-embed-text:latest" or "intfloat_multilingual-e5-small".
 _TABLE: tuple[tuple[re.Pattern[str], Prefixes], ...] = tuple(
-    (re.compile(pattern, re.IGNORECASE), prefixes)
+    (regex(pattern, re.IGNORECASE), prefixes)
     for pattern, prefixes in (
         # bge-m3 and the multilingual gemma ones were trained without the instruction.
         (r"\bbge-m3", NO_PREFIXES),

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import os
 import platform
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memorist.errors import EmbedderError
+from memorist.places import folder
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -29,9 +29,7 @@ def cache_folder() -> Path:
     """Return where optimised models are: MEMORIST_CACHE, or the user's cache folder on this system."""
     if given := os.environ.get("MEMORIST_CACHE"):
         return Path(given)
-    from platformdirs import user_cache_path
-
-    return user_cache_path("memorist", appauthor=False)
+    return folder("cache")
 
 
 def open_session(weights: Path, digest: str) -> onnxruntime.InferenceSession:
@@ -64,11 +62,13 @@ def open_session(weights: Path, digest: str) -> onnxruntime.InferenceSession:
 
 def _keeping(weights: Path, kept: Path) -> onnxruntime.InferenceSession:
     """Return a session, and keep the optimised model."""
+    import tempfile
+
     from onnxruntime import GraphOptimizationLevel
 
     kept.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
-        made = Path(folder) / kept.name
+    with tempfile.TemporaryDirectory(dir=kept.parent) as beside:
+        made = Path(beside) / kept.name
         # Of the highest level, which comes last, some steps fit this processor alone; each process adds them itself.
         session = _session(
             weights,

@@ -15,6 +15,7 @@ from datetime import datetime
 
 from memorist.recall.temporal import DAY, spans
 from memorist.records import Kind, Record
+from memorist.regex import regex
 
 __all__ = [
     "ASKS",
@@ -32,14 +33,14 @@ __all__ = [
 ASKS, TELLS, TIMED, STANDING = "asks", "tells", "timed", "standing"
 _POINTS_AT = "day:"
 
-FIRST_PERSON = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b", re.IGNORECASE)
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
-_TIME = re.compile(
+FIRST_PERSON = regex(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b", re.IGNORECASE)
+_SENTENCE = regex(r"(?<=[.!?])\s+|\n+")
+_TIME = regex(
     r"\b(?:yesterday|today|tonight|tomorrow|ago|last|next|weeks?|weekend|months?|years?|(?:mon|tues|wednes|thurs|fri|"
     r"satur|sun)day|january|february|march|april|june|july|august|september|october|november|december|recently|"
     r"morning|since|just)\b"
 )
-_STANDING = re.compile(  # for text in lower case: with IGNORECASE, each alternative is tried at each letter
+_STANDING = regex(  # for text in lower case: with IGNORECASE, each alternative is tried at each letter
     r"(?:^|[.!?:;,\n]\s*|\b(?:and|but|please|to|should|must|you|also)\s+)(?:always|never)\s+"
     r"(?!been\b|had\b|seen\b)[a-z]"
     r"|\b(?:from now on|going forward|in (?:the )?future (?:answers|replies|responses|messages|conversations)"
@@ -52,8 +53,8 @@ _STANDING = re.compile(  # for text in lower case: with IGNORECASE, each alterna
 ASSISTANTS = frozenset({"assistant", "ai", "bot", "agent", "model"})
 """Speakers, in lower case, that are no person: their long answers repeat what was asked."""
 _NOT_THE_USER = ASSISTANTS | {"system", "tool", "function"}
-_CLAUSE = re.compile(r"[,;:–—]\s*|\s(?=(?:so|and|but|because|since) (?:i|we|my|our)\b)", re.IGNORECASE)
-_STATES = re.compile(r"(?:(?:so|and|but|because|since|as|well|hmm|hi|hey|also) )*(?:i|we|my|our)\b", re.IGNORECASE)
+_CLAUSE = regex(r"[,;:–—]\s*|\s(?=(?:so|and|but|because|since) (?:i|we|my|our)\b)", re.IGNORECASE)
+_STATES = regex(r"(?:(?:so|and|but|because|since|as|well|hmm|hi|hey|also) )*(?:i|we|my|our)\b", re.IGNORECASE)
 _ONLY = 0.8
 """The least share of words in questions at which a message only asks."""
 _READ = 1000

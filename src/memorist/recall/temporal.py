@@ -19,6 +19,8 @@ import numpy as np
 from dateutil.relativedelta import relativedelta
 from numpy.typing import NDArray
 
+from memorist.regex import regex
+
 __all__ = ["Span", "spans", "time_fit"]
 
 DAY = 86_400.0
@@ -152,31 +154,31 @@ def _yesterday(match: re.Match[str], now: datetime) -> Span:
 
 
 _RELATIVE: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], datetime], Span]], ...] = (
-    (re.compile(rf"\b{_NUM} (day|week|month|year|hour)s? (?:ago|earlier|back)\b"), _ago),
-    (re.compile(rf"\b(?:past|last|previous) (?:{_NUM} )?(day|week|month|year|hour)s\b"), _past),
-    (re.compile(r"\bpast ()(week|month|year)\b"), _past),
+    (regex(rf"\b{_NUM} (day|week|month|year|hour)s? (?:ago|earlier|back)\b"), _ago),
+    (regex(rf"\b(?:past|last|previous) (?:{_NUM} )?(day|week|month|year|hour)s\b"), _past),
+    (regex(r"\bpast ()(week|month|year)\b"), _past),
     (
-        re.compile(
+        regex(
             r"\blast (week|weekend|month|year|night|spring|summer|fall|autumn|winter|" + "|".join(_WEEKDAYS) + r")\b"
         ),
         _last,
     ),
-    (re.compile(r"\b(?:this past |on )(" + "|".join(_WEEKDAYS) + r")\b"), _last),
-    (re.compile(r"\bthis (week|month|year|morning)\b"), _this),
-    (re.compile(r"\b(today)\b"), _this),
-    (re.compile(r"\b(day before )?yesterday\b"), _yesterday),
+    (regex(r"\b(?:this past |on )(" + "|".join(_WEEKDAYS) + r")\b"), _last),
+    (regex(r"\bthis (week|month|year|morning)\b"), _this),
+    (regex(r"\b(today)\b"), _this),
+    (regex(r"\b(day before )?yesterday\b"), _yesterday),
 )
 
-_ISO = re.compile(rf"\b{_YEAR}[-/](\d{{1,2}})[-/](\d{{1,2}})\b")
-_DOTTED = re.compile(rf"(?<![\d.]){_DAY}\. ?(\d{{1,2}})\. ?{_YEAR}\b|\bon {_DAY}\.(\d{{1,2}})\.(?!\d)")
-_DAY_MONTH = re.compile(rf"\b{_DAY}(?: of)? {_MONTH}(?:,? {_YEAR})?")
-_MONTH_DAY = re.compile(rf"\b{_MONTH} (?:the )?{_DAY}\b(?!\d)(?:,? {_YEAR})?")
-_MONTH_YEAR = re.compile(rf"\b{_MONTH},?(?: of)? {_YEAR}")
-_MONTH_ONLY = re.compile(
+_ISO = regex(rf"\b{_YEAR}[-/](\d{{1,2}})[-/](\d{{1,2}})\b")
+_DOTTED = regex(rf"(?<![\d.]){_DAY}\. ?(\d{{1,2}})\. ?{_YEAR}\b|\bon {_DAY}\.(\d{{1,2}})\.(?!\d)")
+_DAY_MONTH = regex(rf"\b{_DAY}(?: of)? {_MONTH}(?:,? {_YEAR})?")
+_MONTH_DAY = regex(rf"\b{_MONTH} (?:the )?{_DAY}\b(?!\d)(?:,? {_YEAR})?")
+_MONTH_YEAR = regex(rf"\b{_MONTH},?(?: of)? {_YEAR}")
+_MONTH_ONLY = regex(
     r"\b(?:in|during|since|of|by|until|last|this|early|late|mid|mid-|and|between|through|to) "
     rf"{_MONTH}(?! (?:i|you|we|he|she|they|be|have)\b)"  # "may" is mostly no month
 )
-_YEAR_ONLY = re.compile(rf"\b(?:in|during|since|of|by|before|after) {_YEAR}\b")
+_YEAR_ONLY = regex(rf"\b(?:in|during|since|of|by|before|after) {_YEAR}\b")
 
 
 def spans(text: str, now: datetime, years: Sequence[int] = ()) -> list[Span]:
@@ -249,14 +251,14 @@ _READERS: tuple[tuple[re.Pattern[str], _Resolve], ...] = (
     (_DAY_MONTH, lambda reader, m: reader.days(m[3], _MONTHS[m[2]], int(m[1]))),
     (_MONTH_DAY, lambda reader, m: reader.days(m[3], _MONTHS[m[1]], int(m[2]))),
     (_MONTH_YEAR, lambda reader, m: reader.months(m[2], _MONTHS[m[1]])),
-    *((re.compile(rf"\b(?:{name})\b"), _holiday(month, day)) for name, (month, day) in _HOLIDAYS.items()),
+    *((regex(rf"\b(?:{name})\b"), _holiday(month, day)) for name, (month, day) in _HOLIDAYS.items()),
     (_MONTH_ONLY, lambda reader, m: reader.months(None, _MONTHS[m[1]])),
     (_YEAR_ONLY, lambda reader, m: reader.year(m[1])),
     *((pattern, _relative(resolve)) for pattern, resolve in _RELATIVE),
 )
 """In this order: the longer expression before the shorter that is a part of it."""
 
-_HINT = re.compile("|".join([r"\d", "ago", "last", "past", "this", "day", "previous", *_HOLIDAYS, *_MONTHS]))
+_HINT = regex("|".join([r"\d", "ago", "last", "past", "this", "day", "previous", *_HOLIDAYS, *_MONTHS]))
 """Most questions name no time; one pattern says so."""
 
 
