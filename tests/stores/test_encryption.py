@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -202,6 +203,36 @@ async def test_a_file_in_use_keeps_its_key(path: Path, tmp_path: Path) -> None:
             rotate(path, read_key(one), read_key(two), busy_timeout=0.05)
         assert await memory.count() == 1
     assert await said(path, one) == [SECRET]
+
+
+@ciphered
+async def test_a_destroyed_key_is_a_purge_of_every_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MEMORIST_EMBEDDER", "hash")
+    for folder in ("keys", "memories", "backups"):
+        (tmp_path / folder).mkdir()
+    page = (Path(__file__).parents[2] / "docs" / "encryption.md").read_text(encoding="utf-8")
+    recipe: dict[str, Any] = {}
+    exec(page.partition("## A key for each user")[2].split("```")[1].removeprefix("text"), recipe)
+    for user in ("alice", "bob"):
+        for _ in range(2):  # the second time with the key that is there
+            async with recipe["memory_of"](user) as memory:
+                await memory.remember(f"{user} {SECRET}")
+    key = {user: f"file:{recipe['key_of'](user)}" for user in ("alice", "bob")}
+    backup = {user: tmp_path / "backups" / f"{user}.db" for user in ("alice", "bob")}
+    for user, copy in backup.items():
+        name = f"{recipe['key_of'](user).name}.db"
+        async with Memory.open(tmp_path / "memories" / name, key_from=key[user], embedder=HashEmbedder()) as memory:
+            await memory.backup(copy)
+    recipe["destroy"]("alice")
+    for source in (key["alice"], key["bob"], kept(tmp_path, "new")):
+        with pytest.raises(StoreKeyError):
+            await said(backup["alice"], source)
+    with pytest.raises(StoreCorruptError):
+        await said(backup["alice"], None)
+    assert not [file for file in tmp_path.rglob("*") if file.is_file() and SECRET.encode() in file.read_bytes()]
+    async with Memory.open(backup["bob"], user="bob", key_from=key["bob"], embedder=HashEmbedder()) as memory:
+        assert await memory.count() == 2
 
 
 @ciphered
