@@ -151,6 +151,8 @@ async def test_forgetting_takes_what_was_drawn_from_the_text_alone_and_marks_the
     assert left.origin == replace(both.origin, derived_from=("other",), lost=1)
     assert (await alice.history(both))[-1].source == "alice"
     assert [hit.record.id for hit in await alice.recall("Who lives in Oslo?")][:1] == [both.id]
+    told = (await alice.context("Who lives in Oslo?", min_confidence=0)).text
+    assert "(in part from what was forgotten) Lives in Oslo and likes tea" in told
     assert await alice.forget("other", derived=True) == 2
     with pytest.raises(InvalidInputError, match="name ids or a filter"):
         await alice.derived()

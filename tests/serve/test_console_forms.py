@@ -135,6 +135,16 @@ async def test_names_in_forms_must_be_utf8(browser: Browser, alice: Memory) -> N
     assert await alice.topics.list() == {}
 
 
+async def test_what_rests_on_something_forgotten_is_marked(browser: Browser, alice: Memory) -> None:
+    for id in ("one", "two"):
+        await alice.remember(id, id=id)
+    await alice.remember("Both", id="both", derived_from=["one", "two"])
+    assert "in part from" not in (await browser.http.get(path_of("/browse"))).text
+    await alice.forget("one", derived=True)
+    assert "in part from what was forgotten" in (await browser.http.get(path_of("/browse"))).text
+    assert "1 of its sources forgotten" in (await browser.http.get(path_of("/record", id="both"))).text
+
+
 async def test_an_emptied_text_is_an_error_as_everywhere(browser: Browser, alice: Memory) -> None:
     await alice.remember("Likes tea", id="x1")
     assert (await browser.send(path_of("/record", id="x1"), "/revise", content="")).status_code == 422

@@ -26,13 +26,18 @@ class Judge:
     least: Trust = "low"
 
     def __call__(self, line: Line) -> Line | None:
-        """Return the line with its origin on it, if it is not fully trusted; None for one that may not be told."""
+        """Return the line with its origin on it, if it is not fully trusted, and with what it lost of that.
+
+        None for a line that may not be told.
+        """
         trust = self.trust(line.record)
         needed = {"standing": "high", "topic": "medium", "pinned": "medium"}.get(line.item.why, "low")
         if LEVELS.index(trust) < max(LEVELS.index(self.least), LEVELS.index(needed)):
             return None
-        if trust == "high" or (trust == "medium" and line.speaker is not None):  # the speaker says enough
-            return line
-        authors = line.record.origin.authors & ~_TRUSTED or line.record.origin.authors
-        named = " and ".join(_SHOWN.get(each, f"the {str(each.name).lower()}") for each in authors)
-        return replace(line, shown=f"(from {named}) {line.shown}")
+        origin, notes = line.record.origin, []
+        if trust == "low" or (trust == "medium" and line.speaker is None):  # else the speaker says enough
+            authors = origin.authors & ~_TRUSTED or origin.authors
+            notes.append(f"from {' and '.join(_SHOWN.get(each, f'the {str(each.name).lower()}') for each in authors)}")
+        if origin.lost:
+            notes.append("in part from what was forgotten")
+        return replace(line, shown=f"({', '.join(notes)}) {line.shown}") if notes else line
