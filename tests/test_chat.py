@@ -1,13 +1,14 @@
 """Chats from files: every message once, in order, and every bad line told."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from inside import core_of
+from memorist.embedders import Role, Vectors
 from memorist.errors import EmbedderError, FormatError, InvalidInputError
 from memorist.files.chats import load_chat, load_file
 from memorist.memory import Memory
@@ -51,6 +52,26 @@ async def test_a_line_becomes_a_message(memory: Memory) -> None:
     assert record.happened_at is not None and record.happened_at.isoformat() == "2023-05-08T13:56:00+00:00"
     assert record.payload == {"speaker": "Caroline", "role": "user", "id": "D1:3"}
     assert record.metadata == {"mood": "good", "query": "SELECT 1"}
+
+
+async def test_the_next_batch_is_embedded_while_one_is_stored(tmp_path: Path) -> None:
+    embedded: list[tuple[int, int]] = []
+
+    class Noting(HashEmbedder):
+        async def embed(self, texts: Sequence[str], role: Role = Role.DOCUMENT) -> Vectors:
+            stored = await opened.count()
+            embedded.extend((stored, int(text.removeprefix("message "))) for text in texts)
+            return await super().embed(texts, role)
+
+    opened = Memory.open(tmp_path / "chat.db", embedder=Noting())
+    async with opened as memory:
+        report = await load_chat(memory, chat(*({"id": n, "text": f"message {n}"} for n in range(1500))))
+        assert (report.added, await memory.count()) == (1500, 1500)
+        assert [int(each.content[8:]) async for each in memory.iterate()] == list(range(1500))
+        assert sorted(number for _, number in embedded) == list(range(1500))  # each once
+        assert any(stored < number // 300 * 300 for stored, number in embedded)
+        again = await load_chat(memory, chat(*({"id": n, "text": f"message {n}"} for n in range(1500))))
+        assert (again.added, again.existing, len(embedded)) == (0, 1500, 1500)
 
 
 async def test_only_the_text_must_be_there(memory: Memory) -> None:

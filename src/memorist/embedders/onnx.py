@@ -6,6 +6,7 @@ import asyncio
 import os
 import threading
 import weakref
+from collections import deque
 from pathlib import Path
 from typing import Any
 
@@ -73,15 +74,25 @@ class OnnxEmbedder(BlockingEmbedder):
     async def _encode_all(self, texts: list[str], role: Role) -> ArrayLike:
         if len(texts) == 1:
             return [await asyncio.wrap_future(self._single.submit(self._encode_one, texts[0], role))]
-        # The longest first, so that the threads finish at about the same time.
-        order = sorted(range(len(texts)), key=lambda index: -len(texts[index]))
-        found = await asyncio.gather(
-            *(asyncio.wrap_future(self._bulk.submit(self._encode_one, texts[index], role)) for index in order)
-        )
-        rows: list[Vectors] = list(found)
-        for index, row in zip(order, found, strict=True):
-            rows[index] = row
-        return rows
+        # The longest first, so that the threads finish at about the same time. Each takes the next text by itself: to
+        # wake the event loop for each one would take turns with it.
+        left = deque(sorted(range(len(texts)), key=lambda index: -len(texts[index])))
+        rows: dict[int, Vectors] = {}
+
+        def work() -> None:
+            while True:
+                try:
+                    index = left.popleft()
+                except IndexError:
+                    return
+                rows[index] = self._encode_one(texts[index], role)
+
+        threads = range(min(self._bulk.threads, len(texts)))
+        try:
+            await asyncio.gather(*(asyncio.wrap_future(self._bulk.submit(work)) for _ in threads))
+        finally:
+            left.clear()  # one failed, or nobody waits any more
+        return [rows[index] for index in range(len(texts))]
 
     def _encode_one(self, text: str, role: Role) -> Vectors:
         assert self._card is not None

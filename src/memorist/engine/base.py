@@ -1,7 +1,7 @@
 """The protocol of an engine."""
 
 from abc import ABC, abstractmethod
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from memorist.requests import Request
 from memorist.scope import Scope
@@ -40,6 +40,9 @@ class Engine(ABC):
             MemoristError: as the verb in `Memory` says.
         """
 
+    async def prepare(self, scope: Scope, request: Request[Any]) -> None:
+        """Do ahead what the answer to `request` will take, as far as it changes nothing; by default nothing."""
+
 
 class WrappedEngine(Engine):
     """Does something around the answers of another engine, which a subclass says in `answer`.
@@ -63,3 +66,7 @@ class WrappedEngine(Engine):
     async def close(self) -> None:
         """Close the inner engine."""
         await self._inner.close()
+
+    async def prepare(self, scope: Scope, request: Request[Any]) -> None:
+        """Let the inner engine prepare."""
+        await self._inner.prepare(scope, request)

@@ -17,6 +17,7 @@ from memorist.indexes import indexed
 from memorist.observing import door
 from memorist.origins import Trust
 from memorist.recall import Recaller, embedded, given_vector, marks_of, terms_of
+from memorist.recall.parts import parts_of
 from memorist.records import Action, Draft, Record, check_fields
 from memorist.requests import Narrowed
 from memorist.scope import Reach, Scope
@@ -27,6 +28,7 @@ from memorist.times import Clock
 __all__ = ["Core"]
 
 _PAGE = 1000
+_MOST_AHEAD = 1000
 
 
 class Core:
@@ -76,6 +78,11 @@ class Core:
                 vectors[position] = row
         await self.store.bind(self.embedder.fingerprint, self.embedder.dimensions)
         return vectors
+
+    async def embed_ahead(self, records: Sequence[Record]) -> None:
+        """Embed the texts of records that are about to be stored, as many as the embedder's cache surely keeps."""
+        parts = [part for record in records if record.kind.recallable for part in parts_of(record)]
+        await self.embedder.embed(parts[:_MOST_AHEAD])
 
     def put(
         self,

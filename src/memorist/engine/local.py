@@ -142,6 +142,12 @@ class LocalEngine(Engine):
                 await self._reads.note(scope, request, given)
         return given
 
+    async def prepare(self, scope: Scope, request: Request[Any]) -> None:
+        """Embed the texts of records to be; the embedder keeps the vectors until the request comes."""
+        if isinstance(request, requests.Remember) and self._is_open:
+            drafts = [draft for draft in request.records if draft.vector is None]
+            await self._core.embed_ahead([draft.to_record(scope, self.clock()) for draft in drafts])
+
     async def _sweep_if_due(self) -> None:
         """Delete expired records, unless that was done a short while ago."""
         moment = self._core.clock()

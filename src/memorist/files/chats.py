@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 from memorist.errors import FormatError, InvalidInputError, MemoristError, ScopeError
-from memorist.files.storing import scoped_to, store_new
+from memorist.files.storing import scoped_to, store_in_turn, store_new
 from memorist.lines import BadLine, LoadReport, is_export, read_object
 from memorist.records import MAX_ID, Draft, Kind
 from memorist.times import iso, parse_time
@@ -91,7 +91,27 @@ async def load_chat(memory: Memory, lines: Iterable[str | bytes]) -> LoadReport:
         How many were added and were there before, and the lines that could not be read, by number.
     """
     report = LoadReport()
-    reader = _Reader(memory)
+    batches = _batches(_Reader(memory), lines, report)
+
+    async def read() -> list[_Line] | None:
+        return next(batches, None)
+
+    def parts_of(batch: Sequence[_Line]) -> Iterator[tuple[Memory, list[Draft]]]:
+        return ((part[0].memory, [line.draft for line in part]) for part in _parts(batch))
+
+    async def store(batch: Sequence[_Line]) -> bool:
+        there = report.existing
+        for part in _parts(batch):
+            await _store_part(part[0].memory, part, report)
+        return report.existing == there
+
+    await store_in_turn(read, parts_of, store)
+    report.bad.sort(key=lambda each: each.number)
+    return report
+
+
+def _batches(reader: _Reader, lines: Iterable[str | bytes], report: LoadReport) -> Iterator[list[_Line]]:
+    """Yield the messages of a file, some at a time; note bad lines in `report`."""
     batch: list[_Line] = []
     for number, line in enumerate(lines, start=1):
         if not line.strip():
@@ -101,11 +121,9 @@ async def load_chat(memory: Memory, lines: Iterable[str | bytes]) -> LoadReport:
         except (InvalidInputError, ScopeError) as error:
             report.bad.append(BadLine(number, str(error)))
         if len(batch) >= _BATCH:
-            await _store(batch, report)
+            yield batch
             batch = []
-    await _store(batch, report)
-    report.bad.sort(key=lambda each: each.number)
-    return report
+    yield batch
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,12 +181,12 @@ class _Reader:
         return self._scoped[user]
 
 
-async def _store(batch: Sequence[_Line], report: LoadReport) -> None:
+def _parts(batch: Sequence[_Line]) -> Iterable[list[_Line]]:
+    """Return the lines of each memory."""
     parts: dict[int, list[_Line]] = {}
     for line in batch:
         parts.setdefault(id(line.memory), []).append(line)
-    for part in parts.values():
-        await _store_part(part[0].memory, part, report)
+    return parts.values()
 
 
 async def _store_part(memory: Memory, lines: Sequence[_Line], report: LoadReport) -> None:

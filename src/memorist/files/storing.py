@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, TypeVar, cast
 
+from memorist import requests
 from memorist.errors import InvalidInputError, MemoristError, ScopeError
 from memorist.lines import store_each
 from memorist.records import Draft, Record
@@ -12,7 +15,9 @@ from memorist.records import Draft, Record
 if TYPE_CHECKING:
     from memorist.memory import Memory
 
-__all__ = ["scoped_to", "store_new"]
+__all__ = ["scoped_to", "store_in_turn", "store_new"]
+
+_Batch = TypeVar("_Batch")
 
 
 async def store_new(memory: Memory, drafts: Sequence[Draft | Record]) -> list[tuple[Record | MemoristError, bool]]:
@@ -50,6 +55,46 @@ async def store_new(memory: Memory, drafts: Sequence[Draft | Record]) -> list[tu
         if isinstance(outcome, Record):
             there[id] = outcome
     return outcomes
+
+
+async def store_in_turn(
+    read: Callable[[], Awaitable[_Batch | None]],
+    parts_of: Callable[[_Batch], Iterable[tuple[Memory, Sequence[Draft | Record]]]],
+    store: Callable[[_Batch], Awaitable[bool]],
+) -> None:
+    """Store batches in their order; while one is stored, the next is read, and embedded if nothing was there so far.
+
+    Args:
+        read: returns the next batch, or None after the last.
+        parts_of: returns the records of a batch, by the memory that each part goes to.
+        store: stores a batch, and returns whether nothing of it was there.
+    """
+    before, all_new = None, False
+    embedding: asyncio.Task[None] | None = None
+    reading = asyncio.ensure_future(read())
+    try:
+        while True:
+            batch = await reading
+            if embedding is not None:
+                await embedding
+            embedding = asyncio.create_task(_prepare(parts_of(batch))) if all_new and batch is not None else None
+            if batch is not None:
+                reading = asyncio.ensure_future(read())
+            if before is not None:
+                all_new = await store(before)
+            if (before := batch) is None:
+                return
+    finally:
+        for task in (reading, embedding):
+            if task is not None:
+                task.cancel()
+
+
+async def _prepare(parts: Iterable[tuple[Memory, Sequence[Draft | Record]]]) -> None:
+    for memory, drafts in parts:
+        new = tuple(draft for draft in drafts if isinstance(draft, Draft))
+        with suppress(MemoristError):  # `store` comes upon it, too
+            await memory._prepare(requests.Remember(records=new))
 
 
 def scoped_to(memory: Memory, user: str | None) -> Memory:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from memorist.content import whole_text
 from memorist.errors import InvalidInputError, MemoristError, ScopeError
 from memorist.files.chats import load_lines
-from memorist.files.storing import scoped_to, store_new
+from memorist.files.storing import scoped_to, store_in_turn, store_new
 from memorist.imports.reader import Bad, BadPart, Item, Options, Reader
 from memorist.imports.readers import own
 from memorist.imports.sources import Part, Source
@@ -72,7 +72,7 @@ async def load(
 
     What is stored is on disk batch by batch, so an interrupted import is repeated to go on. A message that was
     edited in the source since it was imported is revised, and its history keeps the old text. Files are read in a
-    thread, a batch ahead of what is stored.
+    thread, and embedded, a batch ahead of what is stored.
 
     Args:
         memory: where to. A scope with a user takes no other user's.
@@ -103,15 +103,17 @@ async def load(
             await _load_own(memory, part, report, told)
         others = replace(found, known=[each for each in found.known if each[0] is not own.READER])
         batches = _batches(_Desk(memory, options), read_found(others, options))
-        following = asyncio.ensure_future(off(lambda: next(batches, None)))
+
+        async def store(batch: _Batch) -> bool:
+            there = report.existing + report.revised
+            report.fail(*batch.bad)
+            await _store(batch.entries, report)
+            told(batch.number)
+            return report.existing + report.revised == there
+
         try:
-            while (batch := await following) is not None:
-                following = asyncio.ensure_future(off(lambda: next(batches, None)))
-                report.fail(*batch.bad)
-                await _store(batch.entries, report)
-                told(batch.number)
+            await store_in_turn(lambda: off(lambda: next(batches, None)), lambda batch: _drafts(batch.entries), store)
         finally:
-            following.cancel()
             reading.submit(batches.close)
     return report
 
@@ -259,11 +261,20 @@ def _digest(*parts: object) -> str:
 # --- storing ---------------------------------------------------------------------------------------------
 
 
-async def _store(batch: Sequence[_Entry], report: ImportReport) -> None:
+def _parts(batch: Sequence[_Entry]) -> Iterable[list[_Entry]]:
+    """Return the entries of each user, drafts and whole records apart."""
     parts: dict[tuple[str | None, type], list[_Entry]] = {}
     for entry in batch:
         parts.setdefault((entry.memory.scope.user, type(entry.draft)), []).append(entry)
-    for entries in parts.values():
+    return parts.values()
+
+
+def _drafts(batch: Sequence[_Entry]) -> Iterator[tuple[Memory, list[Draft | Record]]]:
+    return ((part[0].memory, [entry.draft for entry in part]) for part in _parts(batch))
+
+
+async def _store(batch: Sequence[_Entry], report: ImportReport) -> None:
+    for entries in _parts(batch):
         memory = entries[0].memory
         with through(IMPORT):
             outcomes = await store_new(memory, [entry.draft for entry in entries])
