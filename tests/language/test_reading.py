@@ -1,7 +1,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memorist.language.reading import fits, is_refusal, read_answer, with_schema
@@ -28,6 +28,7 @@ NOISE = st.text(st.sampled_from('{}[]",:\\ \n`abc1<>think/facts'), max_size=60)
 
 
 @given(ANSWERS)
+@example({"facts": [{"statement": "```", "message": 0}, {"statement": "a ``` b", "message": 1}]})
 def test_a_whole_answer_is_read(answer: dict[str, object]) -> None:
     assert read_answer(json.dumps(answer), SCHEMA) == (answer, None)
     assert read_answer(f"```json\n{json.dumps(answer, indent=2)}\n```", SCHEMA)[0] == answer

@@ -11,7 +11,8 @@ from memorist.errors import install_command
 __all__ = ["fits", "is_refusal", "read_answer", "with_schema", "without_thoughts"]
 
 _THOUGHTS = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
-_FENCE = re.compile(r"```(?:json)?\s*\n?(.*?)```", re.DOTALL | re.IGNORECASE)
+_FENCE = re.compile(r"```(?:json)?\s*(.*?)(?:^|(?<=[}\]]))\s*```", re.DOTALL | re.IGNORECASE | re.MULTILINE)
+"""A fence ends on a line of its own or after a bracket: texts in the JSON may hold three backticks too."""
 _REFUSAL = re.compile(
     r"\W*(?:(?:i['’]?m|i am|we['’]?re)\s+(?:very |so )?(?:sorry|unable|not able)"
     r"|(?:sorry|apologies|unfortunately)\b.{0,40}\b(?:can['’]?t|cannot|can not|unable|won['’]?t)"
@@ -52,9 +53,10 @@ def read_answer(
         return None, "the model refused"
     if not text:
         return None, "the answer is empty"
-    if (fenced := _FENCE.search(text)) is not None:
-        text = fenced[1].strip()
     data = _plain(text)
+    if data is None and (fenced := _FENCE.search(text)) is not None:
+        text = fenced[1].strip()
+        data = _plain(text)
     if data is None:
         begin = text.find("{")
         if begin < 0:
