@@ -82,6 +82,9 @@ async def test_a_dry_run_says_what_would_go_and_deletes_nothing(memory: Memory, 
     assert not path.with_name("key").exists(), "a dry run needs no key"
     with pytest.raises(FormatError):
         check(told.statement, RECEIPT, public_key(path.with_name("key")))
+    before = await memory.audit()
+    await victim.purge(dry_run=True)
+    assert await memory.audit() == before
     done = await victim.purge()
     names = ("records", "tokens", "traces", "texts", "copies")
     assert [done.statement[name] for name in names] == [told.statement[name] for name in names]

@@ -355,10 +355,14 @@ class Purge(Request[results.Receipt]):
     """Delete everything of a user; see `Memory.purge`."""
 
     verb = "purge"
-    writes = True
     user: Annotated[str | None, read.text] = None
     shared: Annotated[bool, read.flag] = False
     dry_run: Annotated[bool, read.flag] = False
+
+    @property
+    def writes(self) -> bool:  # type: ignore[override]
+        """Whether anything is deleted."""
+        return not self.dry_run
 
     def wall_of(self, scope: Scope) -> Scope:
         """Return the scope to purge.

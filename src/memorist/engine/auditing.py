@@ -58,7 +58,7 @@ class Reads:
     async def note(self, scope: Scope, request: Request[Any], answer: Any) -> None:
         """Note a read, durably."""
         log, moment = self._core.store.audit, self._core.clock()
-        if log is None or isinstance(request, requests.Audit | requests.Checkpoint):
+        if log is None or isinstance(request, requests.Audit | requests.Checkpoint | requests.Purge):
             return
         if self._asked is None or moment - self._asked >= _MODE_KEPT:
             self._noted, self._asked = await log.mode() == "reads", moment

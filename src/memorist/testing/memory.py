@@ -157,7 +157,10 @@ class MemoryContract(_Contract):
             await alice.purge(shared=True)
         with pytest.raises(ScopeError):
             await alice.purge(user="bob")
-        assert (await memory.purge(user="alice")).purged == 1
+        told = await memory.purge(user="alice", dry_run=True)
+        assert (told.dry_run, told.purged, await alice.count()) == (True, 1, 1)
+        done = await memory.purge(user="alice")
+        assert (done.dry_run, done.statement["records"]) == (False, told.statement["records"])
         assert await memory.users() == {None: 1}
         assert (await memory.purge(shared=True)).purged == 1
         assert await memory.users() == {}
