@@ -9,10 +9,9 @@ class TestMine(MemoryContract):
 ```
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,35 +27,19 @@ from memorist.errors import (
 )
 from memorist.memory import Memory
 from memorist.records import Draft, Kind
+from memorist.testing.contract.base import scenario_in
 
 __all__ = ["MemoryContract"]
 
-_C = TypeVar("_C", bound="_Contract")
+_scenario = scenario_in("memory")
 
 
-class _Contract:
+class MemoryContract:
+    """Derive from it, say how a memory is made, and pytest runs it."""
+
     def memory(self) -> AbstractAsyncContextManager[Memory]:
         """Return a context manager that opens a new, empty memory, bound to no tenant, user or label."""
         raise NotImplementedError("say how to make a memory")
-
-
-def _scenario(test: Callable[[_C, Memory], Awaitable[None]]) -> Callable[[_C], None]:
-    """Run a test on its own event loop, with an open memory."""
-
-    async def whole(contract: _C) -> None:
-        async with contract.memory() as memory:
-            await test(contract, memory)
-
-    def run(self: _C) -> None:
-        asyncio.run(whole(self))
-
-    for name in ("__name__", "__qualname__", "__doc__", "__module__"):
-        setattr(run, name, getattr(test, name))
-    return run
-
-
-class MemoryContract(_Contract):
-    """Derive from it, say how a memory is made, and pytest runs it."""
 
     # --- writing -----------------------------------------------------------------------------------
 

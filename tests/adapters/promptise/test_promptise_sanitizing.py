@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memorist.adapters.promptise.sanitizing import sanitize
+from memorist.adapters.promptise.sanitizing import sanitize_memory_content as sanitize
 
 
 def _read(line: str) -> str:
@@ -108,8 +108,6 @@ def test_ordinary_text_stays_as_it_is(text: str) -> None:
 def test_a_long_text_is_cut() -> None:
     assert sanitize("a" * 2000) == "a" * 2000
     assert sanitize("a" * 2001) == "a" * 2000 + "... [truncated]"
-    assert sanitize("a" * 30, limit=10) == "a" * 10 + "... [truncated]"
-    assert sanitize("a" * 3000, limit=None) == "a" * 3000
     assert marks(sanitize("system:" * 5000)) == []
 
 
@@ -141,5 +139,5 @@ def test_a_text_without_brackets_and_colons_stays_as_it_is(text: str) -> None:
 
 
 @given(HOSTILE, st.integers(1, 40))
-def test_the_limit_holds(text: str, limit: int) -> None:
-    assert len(sanitize(text, limit=limit)) <= limit + len("... [truncated]")
+def test_the_limit_holds(text: str, times: int) -> None:
+    assert len(sanitize(text * times)) <= 2000 + len("... [truncated]")

@@ -123,7 +123,8 @@ class FlowRunner:
 
     async def _retrieve_personal(self, workspace: Memory, arguments: Mapping[str, Any]) -> Result:
         hits = await workspace.facts.search(_required(arguments, "query"), limit=arguments.get("top_k", _TOP_K))
-        return _result("\n".join(_texts(hits, lambda record: record.content)))
+        texts = dict.fromkeys(neutralise(hit.record.content) for hit in hits)
+        return _result("\n".join(text for text in texts if text))
 
     # --- task ------------------------------------------------------------------------------------------
 
@@ -234,10 +235,6 @@ def _names(given: Any) -> list[str]:
         return list(dict.fromkeys(name for each in given if (name := str(each).strip())))
     parts = [part.strip() for part in re.split(r"[,\n]", given)]
     return [name for name in dict.fromkeys([given.strip(), *parts]) if name]
-
-
-def _texts(hits: Iterable[Hit], text_of: Callable[[Record], str]) -> list[str]:
-    return [text for text in dict.fromkeys(neutralise(text_of(hit.record)) for hit in hits) if text]
 
 
 def _lessons(hits: Iterable[Hit]) -> list[str]:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memorist.adapters.agentscope.types import agentscope_version
+from memorist.content import field_of
 from memorist.embedders.callables import CallableEmbedder
 from memorist.errors import ModelUnavailableError
 from memorist.language.counting import Completion, CountingChatModel
@@ -51,7 +52,7 @@ class AgentScopeChatModel(CountingChatModel):
             raise ModelUnavailableError(f"{self.name} failed: {type(error).__name__}: {error}") from error
         usage = getattr(response, "usage", None)
         return Completion(
-            text="\n".join(text for block in response.content if (text := _text(block))),
+            text="\n".join(str(field_of(each, "text")) for each in response.content if _says(each)),
             prompt_tokens=getattr(usage, "input_tokens", None),
             completion_tokens=getattr(usage, "output_tokens", None),
         )
@@ -66,6 +67,10 @@ def _as_messages(messages: list[dict[str, str]]) -> list[Any]:
     return [Msg(name=each["role"], role=each["role"], content=[TextBlock(text=each["content"])]) for each in messages]
 
 
+def _says(block: Any) -> bool:
+    return field_of(block, "type") == "text" and bool(field_of(block, "text"))
+
+
 async def _last(stream: Any) -> Any:
     """Return the last part of a stream, which holds the whole answer."""
     response = None
@@ -74,15 +79,6 @@ async def _last(stream: Any) -> Any:
     if response is None:
         raise ValueError("it answered nothing")
     return response
-
-
-def _text(block: Any) -> str:
-    kind, text = (block.get("type"), block.get("text")) if isinstance(block, Mapping) else _parts(block)
-    return str(text or "") if kind == "text" else ""
-
-
-def _parts(block: Any) -> tuple[Any, Any]:
-    return getattr(block, "type", None), getattr(block, "text", None)
 
 
 def _embedder(model: Any) -> CallableEmbedder:

@@ -11,7 +11,6 @@ __all__ = [
     "RECALLED",
     "asked",
     "blocks_of",
-    "is_recalled",
     "listed",
     "recorded",
     "said",
@@ -74,14 +73,14 @@ def text_of(message: Msg, *, thinking: bool = True) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def is_recalled(message: Msg) -> bool:
+def _is_recalled(message: Msg) -> bool:
     """Return whether a message says what was recalled, or sums up others."""
     return message.name == RECALLED or RECALLED in (message.metadata or {})
 
 
 def said(message: Msg, *, thinking: bool = True) -> str:
     """Return the text of a message without recalled memories."""
-    return "" if is_recalled(message) else without_recalled(text_of(message, thinking=thinking)).strip()
+    return "" if _is_recalled(message) else without_recalled(text_of(message, thinking=thinking)).strip()
 
 
 def words_of(message: Msg) -> str:
@@ -102,7 +101,7 @@ def steps_of(message: Msg) -> Iterable[tuple[str, str]]:
     """
     if text := said(message):
         yield message.role, text
-    if is_recalled(message):
+    if _is_recalled(message):
         return
     for block in blocks_of(message):
         if block.get("type") in ("tool_use", "tool_result") and block.get("name") not in _PLUMBING:

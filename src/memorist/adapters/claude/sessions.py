@@ -1,7 +1,9 @@
 """The session store of the Claude Agent SDK: transcripts, so that any machine can resume a session."""
 
+import json
 import time
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
@@ -15,16 +17,13 @@ from claude_agent_sdk.types import (
     SessionSummaryEntry,
 )
 
+from memorist.adapters.entries import Shelf
 from memorist.errors import ConflictError
 from memorist.memory import Memory
-from memorist.records import Draft, Kind, Record, make_id
+from memorist.records import Draft, Record, make_id
 from memorist.twin import Twin, asynchronous
 
 __all__ = ["MemoristSessionStore"]
-
-FIELD = "claude_session"
-"""Where the parts are in a record's payload."""
-_HEADS, _ENTRIES = "claude.session", "claude.session_entry"
 
 
 class MemoristSessionStore(SessionStore):
@@ -45,17 +44,18 @@ class MemoristSessionStore(SessionStore):
 
     def __init__(self, memory: Memory | Twin) -> None:
         self._memory: Memory = asynchronous(memory).unlabelled().through("claude")
+        self._shelf = Shelf(self._memory, "claude_session")
         self._last = 0
 
     async def append(self, key: SessionKey, entries: list[SessionStoreEntry]) -> None:
         """Store entries at the end of a transcript, and keep its summary up to date."""
         given = self._drafts(key, entries)  # the keys of one process are in the order of its calls
         while given:
-            head = await self._memory.lookup(_head(key))
+            head = await self._shelf.record("heads", *_parts(key))
             new = [each for each in given if each.id is None or await self._memory.get(each.id) is None]
             if not new:
                 return
-            drafts = [*new, _head_draft(key, head, [each.payload[FIELD]["entry"] for each in new if each.payload])]
+            drafts = [*new, self._head_draft(key, head, [json.loads(each.content) for each in new])]
             try:
                 await self._memory.remember(drafts, forgetting=[head.id] if head else [])
             except ConflictError:  # another call wrote to the same transcript
@@ -64,8 +64,7 @@ class MemoristSessionStore(SessionStore):
 
     async def load(self, key: SessionKey) -> list[SessionStoreEntry] | None:
         """Return all entries of a transcript in order, or None where there are none."""
-        records = self._records(_entries(key))
-        return [record.payload[FIELD]["entry"] async for record in records] or None
+        return [each.value async for each in self._shelf.under("entries", *_parts(key))] or None
 
     async def list_sessions(self, project_key: str) -> list[SessionStoreListEntry]:
         """Return the sessions of a project, each with when it was last written to, in milliseconds since 1970."""
@@ -80,17 +79,14 @@ class MemoristSessionStore(SessionStore):
 
     async def delete(self, key: SessionKey) -> None:
         """Delete a session with all its subagents' transcripts, or the one that `subpath` names."""
-        if key.get("subpath"):
-            await self._memory.forget(key=_head(key), kind=Kind.TOPIC)
-            await self._memory.forget(key_prefix=_entries(key), kind=Kind.TOPIC)
-            return
-        for form in (_HEADS, _ENTRIES):
-            await self._memory.forget(key_prefix=_session(form, key), kind=Kind.TOPIC)
+        parts = _parts(key) if key.get("subpath") else _parts(key)[:2]
+        for form in ("heads", "entries"):
+            await self._shelf.delete(form, *parts)
 
     async def list_subkeys(self, key: SessionListSubkeysKey) -> list[str]:
         """Return the subpaths of a session's further transcripts."""
-        paths = [record.payload[FIELD]["subpath"] async for record in self._records(_session(_HEADS, key))]
-        return [path for path in paths if path]
+        heads = self._shelf.under("heads", key["project_key"], key["session_id"])
+        return [each.name async for each in heads if each.name]
 
     # --- records ---------------------------------------------------------------------------------------
 
@@ -99,43 +95,25 @@ class MemoristSessionStore(SessionStore):
         drafts: dict[str, Draft] = {}
         for entry in entries:
             self._last = max(self._last + 1, time.time_ns() // 1000)
-            at, uuid = f"{_entries(key)}{self._last:018d}-{make_id()[:8]}", entry.get("uuid")
-            id = None if uuid is None else f"{_entries(key)}{quote(uuid, safe='')}"
-            drafts.setdefault(id or at, _draft(key, at, {"entry": dict(entry)}, id))
+            at, uuid = f"{self._last:018d}-{make_id()[:8]}", entry.get("uuid")
+            draft = self._shelf.draft("entries", *_parts(key), at, value=dict(entry))
+            id = None if uuid is None else str(draft.key).removesuffix(at) + quote(uuid, safe="")
+            drafts.setdefault(id or at, replace(draft, id=id, session=key["session_id"]))
         return list(drafts.values())
 
+    def _head_draft(self, key: SessionKey, old: Record | None, entries: list[SessionStoreEntry]) -> Draft:
+        """Return the record to be that says when a transcript was last written to, and what it is about."""
+        before = None if old is None else json.loads(old.content)
+        _, id, subpath = _parts(key)
+        data = {} if subpath else fold_session_summary(before, key, entries)["data"]
+        value = {"session_id": id, "subpath": subpath, "mtime": time.time_ns() // 1_000_000, "data": data}
+        return replace(self._shelf.draft("heads", *_parts(key), value=value), session=id)
+
     async def _heads(self, project_key: str) -> AsyncIterator[dict[str, Any]]:
-        async for record in self._records(f"{_HEADS}/{quote(project_key, safe='')}/"):
-            if not record.payload[FIELD]["subpath"]:
-                yield dict(record.payload[FIELD])
-
-    def _records(self, prefix: str) -> AsyncIterator[Record]:
-        return self._memory.iterate(kind=Kind.TOPIC, key_prefix=prefix, order="key")
+        async for each in self._shelf.under("heads", project_key):
+            if not each.value["subpath"]:
+                yield each.value
 
 
-def _session(form: str, key: SessionKey | SessionListSubkeysKey) -> str:
-    """Return how the keys of a session's records of a form begin."""
-    return "".join(f"{part}/" for part in (form, quote(key["project_key"], safe=""), quote(key["session_id"], safe="")))
-
-
-def _head(key: SessionKey) -> str:
-    return _session(_HEADS, key) + quote(key.get("subpath") or "", safe="")
-
-
-def _entries(key: SessionKey) -> str:
-    return _session(_ENTRIES, key) + quote(key.get("subpath") or "", safe="") + "/"
-
-
-def _draft(key: SessionKey, at: str, parts: dict[str, Any], id: str | None = None) -> Draft:
-    names = {"project_key": key["project_key"], "session_id": key["session_id"], "subpath": key.get("subpath") or ""}
-    return Draft(
-        content=at, kind=Kind.TOPIC, id=id, key=at, session=key["session_id"], payload={FIELD: {**names, **parts}}
-    )
-
-
-def _head_draft(key: SessionKey, old: Record | None, entries: list[SessionStoreEntry]) -> Draft:
-    """Return the record to be that says when a transcript was last written to, and what it is about."""
-    before = None if old is None else old.payload[FIELD]
-    data = {} if key.get("subpath") else fold_session_summary(before, key, entries)["data"]
-    mtime = time.time_ns() // 1_000_000
-    return _draft(key, _head(key), {"mtime": mtime, "data": data})
+def _parts(key: SessionKey) -> tuple[str, str, str]:
+    return key["project_key"], key["session_id"], key.get("subpath") or ""

@@ -11,7 +11,6 @@ from langgraph.checkpoint.base import (
     Checkpoint,
     CheckpointMetadata,
     CheckpointTuple,
-    PendingWrite,
     get_checkpoint_metadata,
     writes_sort_key,
 )
@@ -31,7 +30,6 @@ __all__ = [
     "thread_key",
     "write_draft",
     "writes_key",
-    "writes_of",
 ]
 
 FIELD = "langgraph_checkpoint"
@@ -114,12 +112,14 @@ def metadata_of(serde: SerializerProtocol, record: Record) -> dict[str, Any]:
 def checkpoint_of(serde: SerializerProtocol, record: Record, writes: Iterable[Record]) -> CheckpointTuple:
     """Return the checkpoint that a record holds, with its pending writes in the order they are applied in."""
     parts = record.payload[FIELD]
+    held = [write.payload[FIELD] for write in writes]
+    held.sort(key=lambda each: writes_sort_key(each["task_path"], each["task_id"], each["index"]))
     return CheckpointTuple(
         config=config_of(parts, parts["checkpoint_id"]),
         checkpoint=_unpack(serde, parts["checkpoint"]),
         metadata=_unpack(serde, parts["metadata"]),
         parent_config=config_of(parts, parts["parent_id"]) if parts["parent_id"] else None,
-        pending_writes=writes_of(serde, writes),
+        pending_writes=[(each["task_id"], each["channel"], _unpack(serde, each["value"])) for each in held],
     )
 
 
@@ -154,13 +154,6 @@ def write_draft(
 def _write_key(parts: dict[str, Any]) -> str:
     of_checkpoint = writes_key(parts["thread_id"], parts["checkpoint_ns"], parts["checkpoint_id"])
     return f"{of_checkpoint}{_digest(parts['task_id'])}:{parts['index']}"
-
-
-def writes_of(serde: SerializerProtocol, records: Iterable[Record]) -> list[PendingWrite]:
-    """Return the pending writes that records hold, in the order they are applied in."""
-    held = [record.payload[FIELD] for record in records]
-    held.sort(key=lambda parts: writes_sort_key(parts["task_path"], parts["task_id"], parts["index"]))
-    return [(parts["task_id"], parts["channel"], _unpack(serde, parts["value"])) for parts in held]
 
 
 def copied(record: Record, thread_id: str) -> Draft:

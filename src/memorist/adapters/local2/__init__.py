@@ -1,9 +1,8 @@
 """LoCAL2's memory: exact topics and similar episodes, as tools and participants on a message bus."""
 
-from memorist.adapters.local2.agents import FeedbackAgent, MemoryAgent
+from memorist.adapters.local2.agents import FeedbackAgent, MemoryAgent, run_local
 from memorist.adapters.local2.config import MemoryConfig
 from memorist.adapters.local2.participant import Participant
-from memorist.adapters.local2.running import run_local
 from memorist.adapters.local2.service import MemoryService
 from memorist.adapters.local2.subjects import (
     RESPONSE_GENERATION,

@@ -141,7 +141,8 @@ class LayeredMemory(MemoryService):
             try:
                 await self._import(kind, entry)
             except (KeyError, TypeError, ValueError) as error:
-                logger.warning("Bad %s entry during import — skipped: %s", kind, _reason(error))
+                reason = f"it lacks {error}" if isinstance(error, KeyError) else error
+                logger.warning("Bad %s entry during import — skipped: %s", kind, reason)
                 continue
             imported += 1
         return imported
@@ -230,7 +231,3 @@ def _text(entry: Mapping[str, Any], name: str, default: str | None = None) -> st
     if not isinstance(value, str):
         raise TypeError(f"{name} must be a text, not {type(value).__name__}")
     return value
-
-
-def _reason(error: Exception) -> str:
-    return f"it lacks {error}" if isinstance(error, KeyError) else str(error)

@@ -49,18 +49,10 @@ class TextMemoryEntry:
 
 
 @dataclass
-class TrainingEntry:
+class TrainingEntry(MemoryEntry):
     """A verified example of how to answer a question, with the fields of `MemoryEntry`."""
 
-    id: str
-    question: str
-    tool_name: str
-    tool_args: dict[str, Any]
     result_summary: str = ""
-    similarity: float = 0.0
-    timestamp: str = field(default_factory=_now)
-    source: str | None = None
-    verified: bool | None = None
 
 
 class MemoryService(ABC):

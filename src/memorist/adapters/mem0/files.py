@@ -40,11 +40,10 @@ def read_mem0(path: Path) -> Iterator[StoredMemory]:
         FormatError: it is damaged.
         MissingExtraError: a folder, and qdrant-client is not installed.
     """
-    yield from _memories(path) if path.is_dir() else _history(path)
-
-
-def _memories(store: Path) -> Iterator[StoredMemory]:
-    for collection, found in points(store):
+    if not path.is_dir():
+        yield from _history(path)
+        return
+    for collection, found in points(path):
         if not collection.endswith("_entities") and collection != "mem0migrations":  # those are not memories
             yield found
 

@@ -256,20 +256,7 @@ class AsyncMemory:
         limit: int | None = None,
         show_expired: bool = False,
     ) -> Results:
-        """Return memories, newest first.
-
-        Args:
-            user_id: the user. The three ids may be given here or in `filters`.
-            agent_id: a label.
-            run_id: a label.
-            filters: the ids, and conditions on the metadata.
-            top_k: the most results; by default 20, or 100 where the ids are arguments.
-            limit: the same as `top_k`.
-            show_expired: include memories whose expiration date has passed.
-
-        Raises:
-            InvalidInputError: no id is given, or a filter makes no sense; also a ValueError.
-        """
+        """Return memories, newest first. The arguments and errors are those of `search`."""
         asked = selection_of({"user_id": user_id, "agent_id": agent_id, "run_id": run_id}, filters, top_k, limit)
         memory = await self._of(asked.owner)
         passes = asked.test(show_expired, memory.clock())

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from memorist.adapters.promptise.sanitizing import sanitize
+from memorist.adapters.promptise.sanitizing import sanitize_memory_content
 from memorist.adapters.promptise.types import MemoryResult, owner_key
 from memorist.agents.caller import CallerContext as _Caller
 from memorist.agents.caller import caller as _caller_ctx_var
@@ -59,12 +59,7 @@ def get_current_caller() -> Any:
     return found
 
 
-def sanitize_memory_content(content: str) -> str:
-    """Return a recalled text without prompt-injection patterns, cut to 2,000 characters. Changes nothing stored."""
-    return sanitize(content)
-
-
 def _format_memory_context(results: Iterable[MemoryResult]) -> str:
     """Return the block that tells an agent what was recalled; "" when nothing is left after sanitising."""
-    items = [f"- {safe}" for each in results if (safe := sanitize(each.content))]
+    items = [f"- {safe}" for each in results if (safe := sanitize_memory_content(each.content))]
     return _OPENING + "\n".join(items) + _CLOSING if items else ""

@@ -99,17 +99,11 @@ class GraphAnswer:
         elif isinstance(output, Mapping):
             self._take_mapping(output)
         elif isinstance(output, tuple) and output:
-            self._take_tuple(output)
+            # A message with its metadata, or (in streams of several modes) a mode or a place with the data.
+            self.take(output[0] if hasattr(output[0], "content") else output[-1])
         elif hasattr(output, "content"):
             self._take_message(output)
         return self
-
-    def _take_tuple(self, output: tuple[Any, ...]) -> None:
-        """Add a message with its metadata, or (in streams of several modes) a mode or a place with the data."""
-        if hasattr(output[0], "content"):
-            self.take(output[0])
-        else:
-            self.take(output[-1])
 
     def _take_mapping(self, output: Mapping[Any, Any]) -> None:
         messages = output.get("messages")

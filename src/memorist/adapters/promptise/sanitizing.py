@@ -10,33 +10,30 @@ from functools import lru_cache
 
 from memorist.control_tokens import LOOK_ALIKES
 
-__all__ = ["SAFE_LENGTH", "sanitize"]
+__all__ = ["sanitize_memory_content"]
 
-SAFE_LENGTH = 2000
+_SAFE_LENGTH = 2000
 """Most characters of one recalled text in a prompt."""
 
 _READ = 10
 """How much of a text is read at most, as a multiple of the limit: hardly ever is so much of it marks."""
 
 
-def sanitize(text: str, *, limit: int | None = SAFE_LENGTH) -> str:
-    """Return `text` without the marks by which it could pass for something else than data.
+def sanitize_memory_content(content: str) -> str:
+    """Return a recalled text without the marks by which it could pass for something else than data.
 
     Removed are, in any case, with white space in between, through invisible characters and look-alikes: the
     tags of a memory block; ``system:``, ``human:``, ``assistant:``; ``[INST]``, ``<<SYS>>``,
     ``### instruction:``, ``### response:`` and the special tokens of chat templates; again and again until
-    none is left. A word that only contains one ("ecosystem: good") stays whole.
-
-    Args:
-        text: what was recalled. What is stored never changes.
-        limit: the most characters; more are cut and "... [truncated]" is added. None for all.
+    none is left. A word that only contains one ("ecosystem: good") stays whole. A text of more than 2,000 characters
+    is cut, and "... [truncated]" added. What is stored never changes.
     """
-    read = text if limit is None else text[: limit * _READ]
+    read = content[: _SAFE_LENGTH * _READ]
     while (shorter := _without_marks(read)) != read:
         read = shorter
     safe = read.strip()
-    if limit is not None and (len(safe) > limit or len(text) > limit * _READ):
-        return f"{safe[:limit]}... [truncated]"
+    if len(safe) > _SAFE_LENGTH or len(content) > _SAFE_LENGTH * _READ:
+        return f"{safe[:_SAFE_LENGTH]}... [truncated]"
     return safe
 
 

@@ -2,7 +2,8 @@
 
 import asyncio
 import zlib
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
@@ -34,6 +35,7 @@ __all__ = [
     "put",
     "revised",
     "scenario",
+    "scenario_in",
     "vector_of",
 ]
 
@@ -43,7 +45,8 @@ WRITTEN = Origin(authors=Author.USER, door="python")
 ALL = Filter(superseded=True)
 FINGERPRINT = "contract-v1"
 DIMENSIONS = 8
-_C = TypeVar("_C", bound="Contract")
+_C = TypeVar("_C")
+_S = TypeVar("_S")
 
 
 class Contract:
@@ -60,25 +63,38 @@ class Contract:
         """
         return None
 
-
-def scenario(test: Callable[[_C, Store], Awaitable[None]]) -> Callable[[_C], None]:
-    """Run a test on its own event loop, with an open store that is bound to an embedder."""
-
-    async def whole(contract: _C) -> None:
-        store = await contract.make_store()
+    @asynccontextmanager
+    async def _opened(self) -> AsyncIterator[Store]:
+        store = await self.make_store()
         await store.open()
         try:
             await store.bind(FINGERPRINT, DIMENSIONS)
-            await test(contract, store)
+            yield store
         finally:
             await store.close()
 
-    def run(self: _C) -> None:
-        asyncio.run(whole(self))
 
-    for name in ("__name__", "__qualname__", "__doc__", "__module__"):
-        setattr(run, name, getattr(test, name))
-    return run
+def scenario_in(opening: str) -> Callable[[Callable[[_C, _S], Awaitable[None]]], Callable[[_C], None]]:
+    """Return a decorator that runs a test on its own event loop, with what this method of the contract opens."""
+
+    def scenario(test: Callable[[_C, _S], Awaitable[None]]) -> Callable[[_C], None]:
+        async def whole(contract: _C) -> None:
+            async with getattr(contract, opening)() as opened:
+                await test(contract, opened)
+
+        def run(self: _C) -> None:
+            asyncio.run(whole(self))
+
+        for name in ("__name__", "__qualname__", "__doc__", "__module__"):
+            setattr(run, name, getattr(test, name))
+        return run
+
+    return scenario
+
+
+def scenario(test: Callable[[_C, Store], Awaitable[None]]) -> Callable[[_C], None]:
+    """Run a test on its own event loop, with an open store that is bound to an embedder."""
+    return scenario_in("_opened")(test)
 
 
 def make_record(id: str, wall: Wall = ALICE, *, after: float = 0, **fields: Any) -> Record:

@@ -154,9 +154,8 @@ class JSONMemoryStore(BaseMemoryStore):
                 episode = Episode.model_validate_json(line)
             except ValueError as error:
                 if position < len(lines.numbered):
-                    raise known(MemoryStoreError)(
-                        f"{self.path}, line {number} is no episode: {_shortly(error)}"
-                    ) from error
+                    reason = str(error).splitlines()[0]
+                    raise known(MemoryStoreError)(f"{self.path}, line {number} is no episode: {reason}") from error
                 torn_at = lines.last_begins
                 warnings.warn(
                     f"{self.path}: the last line, {number}, is cut off and was skipped.",
@@ -176,7 +175,3 @@ def _dumped(episode: Episode) -> bytes:
 def _as_stored(episode: Any) -> Episode:
     """Return an episode as it is read again; it shares nothing with the caller's."""
     return Episode.model_validate_json(_dumped(own_copy(episode)))
-
-
-def _shortly(error: ValueError) -> str:
-    return str(error).splitlines()[0]
