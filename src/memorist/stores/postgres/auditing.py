@@ -5,24 +5,21 @@ commit. The server computes the hash, so that an entry costs no round trip of it
 """
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from memorist.audit import Act, AuditEntry, Counts, Mode, current_act, text_of
 from memorist.scope import Wall
 from memorist.stores.audit import AuditLog, entry_of
-from memorist.stores.postgres.schema import lock_key
+from memorist.stores.postgres.libpq import Connection, fetched
+from memorist.stores.postgres.rows import BEHIND, name_of
+from memorist.stores.postgres.schema import lock_key, put_meta, read_meta
 from memorist.times import Clock
-
-if TYPE_CHECKING:
-    from psycopg import AsyncConnection
-
-    Connection: TypeAlias = AsyncConnection[tuple[Any, ...]]
 
 __all__ = ["PostgresAudit", "append"]
 
 
-_Run: TypeAlias = Callable[[Callable[["Connection"], Awaitable[Any]]], Awaitable[Any]]
-_WALL = "SELECT id FROM {s}.walls WHERE tenant = %s AND user_name = %s"
+_Run: TypeAlias = Callable[[Callable[[Connection], Awaitable[Any]]], Awaitable[Any]]
+_WALL = "SELECT id FROM {s}.walls WHERE " + BEHIND
 _NO_WALL = '"wall":null'
 _APPEND = (
     "INSERT INTO {s}.audit (number, entry, hash) SELECT last.number + 1, given.entry,"
@@ -34,7 +31,7 @@ _APPEND = (
 
 
 async def append(
-    connection: "Connection",
+    connection: Connection,
     schema: str,
     act: Act,
     clock: Clock,
@@ -49,7 +46,7 @@ async def append(
     lock = f"SELECT pg_advisory_xact_lock(%s) FROM {schema}.meta WHERE name = 'audit' AND value = ANY(%s)"
     await connection.execute(lock.encode(), (lock_key(schema, "audit"), list(modes)))
     text = text_of(act, clock(), wall.tenant, None, counts or Counts())  # the server knows the wall's number
-    values = (text, _NO_WALL, wall.tenant, wall.user or "", list(modes))
+    values = (text, _NO_WALL, *name_of(wall), list(modes))
     await connection.execute(_APPEND.format(s=schema).encode(), values)
 
 
@@ -72,18 +69,13 @@ class PostgresAudit(AuditLog):
     async def switch(self, mode: Mode) -> None:
         schema, clock, act = self._schema, self._clock, current_act()
 
-        async def work(connection: "Connection") -> None:
+        async def work(connection: Connection) -> None:
             await connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock_key(schema, "audit"),))
-            found = await connection.execute(f"SELECT value FROM {schema}.meta WHERE name = 'audit'".encode())
-            before = ((await found.fetchone()) or ("off",))[0]
+            before = await read_meta(connection, schema, "audit") or "off"
             if before == mode:
                 return
             await append(connection, schema, act, clock, Wall("", None), None)  # where it is switched off
-            await connection.execute(
-                f"INSERT INTO {schema}.meta VALUES ('audit', %s)"
-                " ON CONFLICT (name) DO UPDATE SET value = excluded.value".encode(),
-                (mode,),
-            )
+            await put_meta(connection, schema, "audit", mode)
             if before == "off":
                 await append(connection, schema, act, clock, Wall("", None), None)
 
@@ -92,7 +84,7 @@ class PostgresAudit(AuditLog):
     async def note(self, wall: Wall, counts: Counts) -> None:
         schema, clock, act = self._schema, self._clock, current_act()
 
-        async def work(connection: "Connection") -> None:
+        async def work(connection: Connection) -> None:
             await append(connection, schema, act, clock, wall, counts or None, ("reads",))
 
         await self._run(work)
@@ -101,10 +93,10 @@ class PostgresAudit(AuditLog):
         schema = self._schema
         query = f"SELECT number, entry, hash FROM {schema}.audit WHERE number > %s{{}} ORDER BY number LIMIT %s"
 
-        async def work(connection: "Connection") -> list[tuple[Any, ...]]:
+        async def work(connection: Connection) -> list[tuple[Any, ...]]:
             only = f" AND (entry::json ->> 'wall')::bigint = ({_WALL.format(s=schema)})"
-            behind, ours = ("", ()) if wall is None else (only, (wall.tenant, wall.user or ""))
-            return await (await connection.execute(query.format(behind).encode(), (after, *ours, limit))).fetchall()
+            behind, ours = ("", ()) if wall is None else (only, name_of(wall))
+            return await fetched(connection, query.format(behind), (after, *ours, limit))
 
         return [entry_of(row) for row in await self._run(work)]
 
@@ -113,8 +105,5 @@ class PostgresAudit(AuditLog):
         return entry_of(rows[0]) if rows else None
 
     async def _rows(self, query: str) -> list[tuple[Any, ...]]:
-        async def work(connection: "Connection") -> list[tuple[Any, ...]]:
-            return await (await connection.execute(query.encode())).fetchall()
-
-        rows: list[tuple[Any, ...]] = await self._run(work)
+        rows: list[tuple[Any, ...]] = await self._run(lambda connection: fetched(connection, query))
         return rows

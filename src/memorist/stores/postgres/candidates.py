@@ -7,12 +7,11 @@ from memorist.records import Kind
 from memorist.scope import Wall
 from memorist.stores.base import Candidates, Outline
 from memorist.stores.postgres.connections import Query, Rows
-from memorist.stores.postgres.rows import entry_of, queries_of, unescaped
+from memorist.stores.postgres.rows import BEHIND, entry_of, name_of, queries_of, unescaped
 from memorist.stores.sql import Sql
 
 __all__ = ["candidates_of", "gathering", "holding", "outline_of", "outlining", "words_of"]
 
-_BEHIND = "tenant = %s AND user_name = %s"
 _MOST_SPEAKERS = 1000
 """The most speakers' names that a question is compared with: each is looked up in the index and in the text."""
 _FIRST_LINES = 1000
@@ -33,8 +32,8 @@ def outlining(schema: str, wall: Wall, largest: int) -> Query:
 
     Speakers and years are read from the indexes, one step for each name and year.
     """
-    name = (wall.tenant, wall.user or "")
-    rows = f"FROM {schema}.records WHERE {_BEHIND}"
+    name = name_of(wall)
+    rows = f"FROM {schema}.records WHERE {BEHIND}"
     return (
         "SELECT id, entries, length, (SELECT value FROM {s}.meta WHERE name = 'vectors'),"
         " ARRAY(WITH RECURSIVE step (speaker) AS"
@@ -45,7 +44,7 @@ def outlining(schema: str, wall: Wall, largest: int) -> Query:
         f" ((SELECT at {rows} ORDER BY at LIMIT 1)"
         f" UNION ALL SELECT (SELECT at {rows} AND at >= {_NEXT_YEAR.replace('(at,', '(step.at,')} ORDER BY at LIMIT 1)"
         " FROM step WHERE step.at IS NOT NULL) SELECT at FROM step)"
-        " FROM {s}.walls WHERE {b} AND entries > %s".format(s=schema, b=_BEHIND),
+        " FROM {s}.walls WHERE {b} AND entries > %s".format(s=schema, b=BEHIND),
         (*name * 4, *name, largest),
     )
 
@@ -75,7 +74,7 @@ def holding(schema: str, wall: Wall, outline: Outline, terms: Sequence[str], pas
     asked = queries_of(wall, terms)
     if not asked:
         return None
-    name = (wall.tenant, wall.user or "")
+    name = name_of(wall)
     condition, bindings = passing
     score = f"sum(information * times * ({_K1} + 1) / (times + {_K1} * (1 - {_B} + {_B} * length / %s::float8)))"
     return (
@@ -84,14 +83,14 @@ def holding(schema: str, wall: Wall, outline: Outline, terms: Sequence[str], pas
         " FROM unnest(%s::tsquery[], %s::tsquery[], %s::tsquery[], %s::tsquery[])"
         " WITH ORDINALITY AS asked (once, twice, thrice, often, term)"
         f" CROSS JOIN LATERAL (SELECT number, length, terms FROM {schema}.words_of_wall"
-        f" WHERE {_BEHIND} AND terms @@ once) AS held), known AS MATERIALIZED (SELECT term, count(*) AS holders,"
+        f" WHERE {BEHIND} AND terms @@ once) AS held), known AS MATERIALIZED (SELECT term, count(*) AS holders,"
         " ln(1 + (greatest(%s, count(*)) - count(*) + 0.5) / (count(*) + 0.5))::float8 AS information"
         " FROM found GROUP BY term),"
         f" scored AS (SELECT number, {score} AS score FROM found JOIN known USING (term) GROUP BY number)"
         " SELECT 0 AS term, number AS value FROM (SELECT number FROM"
         " (SELECT number, score FROM scored ORDER BY score DESC, number DESC) AS ordered CROSS JOIN LATERAL"
         # Checked one after the other, best first, until there are enough.
-        f" (SELECT 1 FROM {schema}.records WHERE {_BEHIND} AND number = ordered.number AND {condition} OFFSET 0)"
+        f" (SELECT 1 FROM {schema}.records WHERE {BEHIND} AND number = ordered.number AND {condition} OFFSET 0)"
         " AS passing ORDER BY score DESC, number DESC LIMIT %s) AS best"
         " UNION ALL SELECT term, holders FROM known",
         (*map(list, zip(*asked, strict=True)), *name, outline.rows, max(outline.length, 1.0), *name, *bindings, limit),
@@ -107,9 +106,9 @@ def words_of(wall: Wall, terms: Sequence[str], rows: Rows) -> tuple[list[int], d
 
 def gathering(schema: str, wall: Wall, numbers: Sequence[int], passing: Sql) -> tuple[Query, Query]:
     """Return the queries for entries with their neighbours, and for the sessions among theirs that are dialogues."""
-    name = (wall.tenant, wall.user or "")
+    name = name_of(wall)
     condition, bindings = passing
-    records = f"FROM {schema}.records WHERE {_BEHIND}"
+    records = f"FROM {schema}.records WHERE {BEHIND}"
     talk = f"{records} AND kind = '{Kind.MESSAGE}' AND session = asked.session"
     found = (
         f"SELECT r.* FROM unnest(%s::bigint[]) AS given (number) CROSS JOIN LATERAL"
@@ -131,7 +130,7 @@ def gathering(schema: str, wall: Wall, numbers: Sequence[int], passing: Sql) -> 
         " SELECT wanted.passing, r.*, i.terms, vector_send(i.vector), i.marks FROM wanted CROSS JOIN LATERAL"
         f" (SELECT number, id, kind, agent, session, {_SPEAKER}, at, expires_at, superseded_at, rating, authors"
         f" {records} AND number = wanted.number OFFSET 0) AS r CROSS JOIN LATERAL"
-        f" (SELECT terms, vector, marks FROM {schema}.indexed WHERE {_BEHIND} AND number = wanted.number OFFSET 0) AS i"
+        f" (SELECT terms, vector, marks FROM {schema}.indexed WHERE {BEHIND} AND number = wanted.number OFFSET 0) AS i"
     )
     dialogues = (
         f"SELECT session FROM (SELECT session, min(number) AS number {records} AND number = ANY(%s::bigint[])"

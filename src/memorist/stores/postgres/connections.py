@@ -11,19 +11,14 @@ import os
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from memorist.errors import ClosedError, StoreUnavailableError
 from memorist.scope import Reach, Wall
-from memorist.stores.postgres.libpq import is_lost, is_unprepared, translated
+from memorist.stores.postgres.libpq import Connection, is_lost, is_unprepared, translated
 from memorist.stores.postgres.options import PostgresOptions
 from memorist.stores.postgres.pool import Pool
 from memorist.stores.postgres.schema import prepare
-
-if TYPE_CHECKING:
-    from psycopg import AsyncConnection
-
-    Connection: TypeAlias = AsyncConnection[tuple[Any, ...]]
 
 __all__ = ["EVERYTHING", "Connections", "Query", "Rows", "Unsettled", "everyone_of", "only"]
 
@@ -39,7 +34,7 @@ _SETTINGS = (
     " set_config('memorist.everything', %s, true), set_config('lock_timeout', %s, true),"
     " set_config('synchronous_commit', %s, true)"
 )
-Unsettled: TypeAlias = Callable[["Connection"], Awaitable[bool]]
+Unsettled: TypeAlias = Callable[[Connection], Awaitable[bool]]
 """Returns, over a new connection, whether a write with an unknown outcome took effect."""
 
 
@@ -117,12 +112,12 @@ class Connections:
 
         timeout = max(2, int(self.options.busy_timeout))
 
-        async def plain() -> "Connection":
+        async def plain() -> Connection:
             return await psycopg.AsyncConnection.connect(
                 self.options.conninfo, autocommit=True, connect_timeout=timeout, prepare_threshold=None
             )
 
-        async def connected() -> "Connection":
+        async def connected() -> Connection:
             connection = await plain()
             try:
                 await register_vector_async(connection)
@@ -138,7 +133,7 @@ class Connections:
             await self._read_settings(first)
         self._pool = Pool(connected, self.options.pool_size, self.options.busy_timeout, self.options.shown)
 
-    async def _read_settings(self, connection: "Connection") -> None:
+    async def _read_settings(self, connection: Connection) -> None:
         """Make commits wait for the disk, whatever the database's own setting."""
         row = await (await connection.execute("SHOW synchronous_commit")).fetchone()
         self._commit = "on" if row is None or row[0] == "off" else row[0]
@@ -151,7 +146,7 @@ class Connections:
             await self._pool.close()
 
     @asynccontextmanager
-    async def _lent(self) -> AsyncIterator["Connection"]:
+    async def _lent(self) -> AsyncIterator[Connection]:
         """Lend a connection outside of any transaction; it is returned in that state, or closed."""
         assert self._pool is not None
         connection = await self._pool.take()
@@ -168,7 +163,7 @@ class Connections:
         finally:
             await self._pool.give_back(connection)
 
-    async def _attempts(self, attempt: Callable[["Connection"], Awaitable[_T]]) -> _T:
+    async def _attempts(self, attempt: Callable[[Connection], Awaitable[_T]]) -> _T:
         """Run an attempt that changes nothing when it fails; retry it if the connection failed."""
         for left in reversed(range(_ATTEMPTS)):
             try:
@@ -189,7 +184,7 @@ class Connections:
             return True
         return False
 
-    async def _begin(self, connection: "Connection", reach: Reach, how: str = "ISOLATION LEVEL READ COMMITTED") -> None:
+    async def _begin(self, connection: Connection, reach: Reach, how: str = "ISOLATION LEVEL READ COMMITTED") -> None:
         """Begin a transaction; by default one in which a statement after a lock sees earlier commits of others."""
         users = None if reach.users is None else [user or "" for user in reach.users]
         everything = "on" if reach is EVERYTHING else "off"
@@ -202,7 +197,7 @@ class Connections:
     async def read(self, reach: Reach, *queries: Query, before: Sequence[str] = ()) -> list[Rows]:
         """Return the rows of each query from one snapshot, in one round trip; `before` are statements to run first."""
 
-        async def attempt(connection: "Connection") -> list[Rows]:
+        async def attempt(connection: Connection) -> list[Rows]:
             async with connection.pipeline():
                 await self._begin(connection, reach, "ISOLATION LEVEL REPEATABLE READ READ ONLY")
                 for statement in before:
@@ -214,7 +209,7 @@ class Connections:
         return await self._attempts(attempt)
 
     async def write(
-        self, reach: Reach, work: Callable[["Connection"], Awaitable[_T]], *, settled: Unsettled | None = None
+        self, reach: Reach, work: Callable[[Connection], Awaitable[_T]], *, settled: Unsettled | None = None
     ) -> _T:
         """Run `work` in a transaction and commit it. Its statements are pipelined until it needs a result.
 
@@ -240,7 +235,7 @@ class Connections:
                     raise
         raise AssertionError("unreachable")
 
-    async def snapshot(self, work: Callable[["Connection"], Awaitable[_T]]) -> _T:
+    async def snapshot(self, work: Callable[[Connection], Awaitable[_T]]) -> _T:
         """Run a long read of everything in one snapshot."""
         async with self._lent() as connection:
             await self._begin(connection, EVERYTHING, "ISOLATION LEVEL REPEATABLE READ READ ONLY")
@@ -251,7 +246,7 @@ class Connections:
     async def _took_effect(self, reach: Reach, settled: Unsettled) -> bool:
         """Ask the server whether a write with an unknown outcome is stored."""
 
-        async def attempt(connection: "Connection") -> bool:
+        async def attempt(connection: Connection) -> bool:
             await self._begin(connection, reach)
             done = await settled(connection)
             await connection.execute("COMMIT")
@@ -269,7 +264,7 @@ class Connections:
     async def outside(self, *statements: str) -> None:
         """Run statements outside of any transaction, as VACUUM requires."""
 
-        async def attempt(connection: "Connection") -> None:
+        async def attempt(connection: Connection) -> None:
             for statement in statements:
                 await connection.execute(statement.encode())
 

@@ -3,21 +3,17 @@
 from collections.abc import AsyncIterator
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any
 
 import apsw
 
 from memorist.scope import Wall
+from memorist.stores.postgres.libpq import Connection
 from memorist.stores.postgres.rows import COLUMNS, SELECTED, load_row, record_from, unescaped, vector_from
 from memorist.stores.sqlite import writes as sqlite_writes
 from memorist.stores.sqlite.copying import copy_to
 from memorist.stores.sqlite.rows import dump_record, values_of
 from memorist.stores.sqlite.schema import migrate
-
-if TYPE_CHECKING:
-    from psycopg import AsyncConnection
-
-    Connection: TypeAlias = AsyncConnection[tuple[Any, ...]]
 
 __all__ = ["copy_out"]
 
@@ -25,7 +21,7 @@ _AT_ONCE = 2000
 _ROW = "INSERT INTO records (wall, number, {}, at, epoch) VALUES ({})"
 
 
-async def copy_out(connection: "Connection", schema: str, target: Path) -> None:
+async def copy_out(connection: Connection, schema: str, target: Path) -> None:
     """Copy everything that the transaction sees to a new SQLite file, which appears only when complete and checked.
 
     Raises:
@@ -40,7 +36,7 @@ async def copy_out(connection: "Connection", schema: str, target: Path) -> None:
         copy_to(copy, target)
 
 
-async def _fill(connection: "Connection", schema: str, copy: apsw.Connection) -> None:
+async def _fill(connection: Connection, schema: str, copy: apsw.Connection) -> None:
     async for name, value in _rows(connection, f"SELECT name, value FROM {schema}.meta"):
         if name not in ("version", "staged"):
             copy.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
@@ -81,7 +77,7 @@ async def _fill(connection: "Connection", schema: str, copy: apsw.Connection) ->
         )
 
 
-async def _rows(connection: "Connection", query: str) -> AsyncIterator[tuple[Any, ...]]:
+async def _rows(connection: Connection, query: str) -> AsyncIterator[tuple[Any, ...]]:
     """Yield the rows of a query as they come, some at a time."""
     async with connection.cursor(name="memorist_copy", binary=True) as cursor:
         await cursor.execute(query.encode())

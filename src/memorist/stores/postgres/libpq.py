@@ -1,9 +1,9 @@
 """psycopg, imported on first use, and the translation of its errors to this package's."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from memorist.errors import (
     InvalidInputError,
@@ -20,7 +20,24 @@ from memorist.errors import (
 if TYPE_CHECKING:
     import psycopg
 
-__all__ = ["check_conninfo", "is_lost", "is_unprepared", "may_come_back", "not_a_url", "raise_ours", "translated"]
+    Connection: TypeAlias = psycopg.AsyncConnection[tuple[Any, ...]]
+    Cursor: TypeAlias = psycopg.AsyncCursor[tuple[Any, ...]]
+else:
+    Connection = Cursor = Any
+
+__all__ = [
+    "Connection",
+    "Cursor",
+    "check_conninfo",
+    "fetched",
+    "first_of",
+    "is_lost",
+    "is_unprepared",
+    "may_come_back",
+    "not_a_url",
+    "raise_ours",
+    "translated",
+]
 
 _BUSY = {
     "53300": "the server has no connection left for this role or database; lower pool_size, raise max_connections, "
@@ -48,6 +65,16 @@ _REASONS = (
     (r"session is read-only", "every server that answers is a standby: name the primary server, or promote one"),
 )
 """A failed connection's error has no code: words to look for in its message, and the advice for each."""
+
+
+async def fetched(connection: Connection, query: str, values: Sequence[Any] | None = None) -> list[tuple[Any, ...]]:
+    """Return all rows of a query."""
+    return await (await connection.execute(query.encode(), values)).fetchall()
+
+
+async def first_of(connection: Connection, query: str, values: Sequence[Any] | None = None) -> tuple[Any, ...] | None:
+    """Return the first row of a query, or None where there is none."""
+    return await (await connection.execute(query.encode(), values)).fetchone()
 
 
 def check_conninfo(conninfo: str) -> None:

@@ -8,15 +8,9 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeAlias
 
 from memorist.errors import StoreBusyError
-from memorist.stores.postgres.libpq import may_come_back
-
-if TYPE_CHECKING:
-    from psycopg import AsyncConnection
-
-    Connection: TypeAlias = AsyncConnection[tuple[Any, ...]]
+from memorist.stores.postgres.libpq import Connection, may_come_back
 
 __all__ = ["Pool"]
 
@@ -38,7 +32,7 @@ class Pool:
         shown: the database, as errors may show it.
     """
 
-    def __init__(self, connect: Callable[[], Awaitable["Connection"]], size: int, timeout: float, shown: str) -> None:
+    def __init__(self, connect: Callable[[], Awaitable[Connection]], size: int, timeout: float, shown: str) -> None:
         self._connect = connect
         self._timeout = timeout
         self._shown = shown
@@ -46,7 +40,7 @@ class Pool:
         self._idle: list[tuple[float, Connection]] = []
         self._away: Exception | None = None
 
-    async def take(self) -> "Connection":
+    async def take(self) -> Connection:
         """Return a connection, to be returned with `give_back`.
 
         Raises:
@@ -69,7 +63,7 @@ class Pool:
             self._turns.release()
             raise
 
-    async def _taken(self) -> "Connection | None":
+    async def _taken(self) -> Connection | None:
         """Return the most recently used idle connection that still answers."""
         while self._idle:
             used, connection = self._idle.pop()
@@ -81,7 +75,7 @@ class Pool:
             await _close(connection)
         return None
 
-    async def _made(self, deadline: float) -> "Connection":
+    async def _made(self, deadline: float) -> Connection:
         while True:
             try:
                 connection = await self._connect()
@@ -94,7 +88,7 @@ class Pool:
                 self._away = None
                 return connection
 
-    async def give_back(self, connection: "Connection") -> None:
+    async def give_back(self, connection: Connection) -> None:
         """Take a connection back, and close it if it is no longer usable."""
         from psycopg.pq import TransactionStatus
 
@@ -117,6 +111,6 @@ class Pool:
     close = discard
 
 
-async def _close(connection: "Connection") -> None:
+async def _close(connection: Connection) -> None:
     with suppress(Exception):
         await connection.close()

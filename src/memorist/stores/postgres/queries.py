@@ -9,7 +9,7 @@ import numpy as np
 from memorist.scope import Reach, Wall
 from memorist.stores.base import Cursor, Entries, Order, Vector
 from memorist.stores.postgres.connections import Query, Rows
-from memorist.stores.postgres.rows import SELECTED, entry_of, queries_of
+from memorist.stores.postgres.rows import BEHIND, SELECTED, entry_of, name_of, queries_of
 from memorist.stores.sql import Sql
 
 __all__ = [
@@ -29,7 +29,6 @@ __all__ = [
 
 _ENTRIES_AT_ONCE = 4000
 _ORDERS = {"newest": ("at", "DESC", "<"), "oldest": ("at", "ASC", ">"), "key": ("key", "ASC", ">")}
-_BEHIND = "tenant = %s AND user_name = %s"
 MOST_EXACT = 10_000
 """The most vectors that are compared one by one, in some 25 ms. If more pass the filter, the vector index is read; for
 few, a scan of the index would take long to find them."""
@@ -78,7 +77,7 @@ def selecting(schema: str, reach: Reach, passing: Sql, *, order: Order, limit: i
 
     if reach.users is None:
         return page("tenant = %s"), [reach.tenant, *bindings]
-    pages = " UNION ALL ".join(f"({page(_BEHIND)})" for _ in reach.users)
+    pages = " UNION ALL ".join(f"({page(BEHIND)})" for _ in reach.users)
     values = [value for user in reach.users for value in (reach.tenant, user or "", *bindings)]
     return (pages if len(reach.users) == 1 else f"{pages} ORDER BY {ordered}"), values
 
@@ -86,27 +85,27 @@ def selecting(schema: str, reach: Reach, passing: Sql, *, order: Order, limit: i
 def state(schema: str, wall: Wall) -> Query:
     """Return the query for a wall's id, the count of adopted embedders, and the wall's last epoch."""
     return (
-        f"SELECT (SELECT id FROM {schema}.walls WHERE {_BEHIND}), "
+        f"SELECT (SELECT id FROM {schema}.walls WHERE {BEHIND}), "
         f" (SELECT value FROM {schema}.meta WHERE name = 'vectors'),"
-        f" coalesce((SELECT epoch FROM {schema}.walls WHERE {_BEHIND}), 0)",
-        [wall.tenant, wall.user or ""] * 2,
+        f" coalesce((SELECT epoch FROM {schema}.walls WHERE {BEHIND}), 0)",
+        name_of(wall) * 2,
     )
 
 
 def changed(schema: str, wall: Wall, since: int) -> tuple[Query, Query]:
     """Return the queries for the entries that changed after an epoch, and for those that are gone since."""
-    name = (wall.tenant, wall.user or "")
+    name = name_of(wall)
     entries = (  # LATERAL, so that missing statistics of a new table cannot lead to a join other than by the key
         "SELECT epoch, i.terms IS NOT NULL, r.number, id, kind, agent, session, speaker, at, expires_at,"
         " superseded_at, rating, authors, i.terms, vector_send(i.vector), i.marks"
         " FROM (SELECT epoch, number, id, kind, agent, session, at, expires_at, superseded_at, rating, authors,"
         f" coalesce(payload ->> 'speaker', payload ->> 'role') AS speaker FROM {schema}.records"
-        f" WHERE {_BEHIND} AND epoch > %s ORDER BY epoch LIMIT {_ENTRIES_AT_ONCE}) AS r"
+        f" WHERE {BEHIND} AND epoch > %s ORDER BY epoch LIMIT {_ENTRIES_AT_ONCE}) AS r"
         f" LEFT JOIN LATERAL (SELECT terms, vector, marks FROM {schema}.indexed"
-        f" WHERE {_BEHIND} AND number = r.number OFFSET 0) AS i ON true ORDER BY epoch"
+        f" WHERE {BEHIND} AND number = r.number OFFSET 0) AS i ON true ORDER BY epoch"
     )
     gone = (
-        f"SELECT epoch, number FROM {schema}.changes WHERE {_BEHIND} AND epoch > %s"
+        f"SELECT epoch, number FROM {schema}.changes WHERE {BEHIND} AND epoch > %s"
         " AND action IN ('forgotten', 'expired')"
     )
     return (entries, (*name, since, *name)), (gone, (*name, since))
@@ -131,16 +130,16 @@ def searching_words(schema: str, wall: Wall, terms: Sequence[str], limit: int) -
     asked = queries_of(wall, terms)
     if not asked:
         return None
-    name = (wall.tenant, wall.user or "")
+    name = name_of(wall)
     return (
         "WITH found AS MATERIALIZED (SELECT term, number, length,"
         " 1 + (terms @@ twice)::int + (terms @@ thrice)::int + (terms @@ often)::int AS times"
         " FROM unnest(%s::tsquery[], %s::tsquery[], %s::tsquery[], %s::tsquery[])"
         " WITH ORDINALITY AS asked (once, twice, thrice, often, term)"
         f" CROSS JOIN LATERAL (SELECT number, length, terms FROM {schema}.words_of_wall"
-        f" WHERE {_BEHIND} AND terms @@ once) AS held),"
+        f" WHERE {BEHIND} AND terms @@ once) AS held),"
         " whole AS (SELECT entries AS rows, greatest(length::float8 / greatest(entries, 1), 1) AS length"
-        f" FROM {schema}.walls WHERE {_BEHIND}),"
+        f" FROM {schema}.walls WHERE {BEHIND}),"
         " known AS (SELECT term, ln(1 + (greatest(max(whole.rows), count(*)) - count(*) + 0.5)"
         " / (count(*) + 0.5))::float8 AS information"
         " FROM found, whole GROUP BY term)"
@@ -154,8 +153,8 @@ def searching_words(schema: str, wall: Wall, terms: Sequence[str], limit: int) -
 def counting(schema: str, wall: Wall, passing: Sql) -> Query:
     """Return the query for how many records pass, which stops where it is too many to look at each."""
     condition, bindings = passing
-    rows = f"SELECT 1 FROM {schema}.records WHERE {_BEHIND} AND {condition} LIMIT {MOST_EXACT + 1}"
-    return f"SELECT count(*) FROM ({rows}) AS found", (wall.tenant, wall.user or "", *bindings)
+    rows = f"SELECT 1 FROM {schema}.records WHERE {BEHIND} AND {condition} LIMIT {MOST_EXACT + 1}"
+    return f"SELECT count(*) FROM ({rows}) AS found", (*name_of(wall), *bindings)
 
 
 def nearest(schema: str, wall: Wall, vector: Vector, passing: Sql, limit: int, *, by_index: bool) -> Query:
@@ -167,8 +166,8 @@ def nearest(schema: str, wall: Wall, vector: Vector, passing: Sql, limit: int, *
     return (
         f"SELECT number, -({distance}) FROM {schema}.indexed AS near"
         f" JOIN {schema}.records USING (tenant, user_name, number)"
-        f" WHERE {_BEHIND} AND near.vector IS NOT NULL AND {condition}"
+        f" WHERE {BEHIND} AND near.vector IS NOT NULL AND {condition}"
         # Only exactly the index's expression makes PostgreSQL read the index in its order.
         f" ORDER BY {distance if by_index else f'({distance}) + 0'} LIMIT %s",
-        (given, wall.tenant, wall.user or "", *bindings, given, limit),
+        (given, *name_of(wall), *bindings, given, limit),
     )

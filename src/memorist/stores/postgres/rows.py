@@ -14,6 +14,7 @@ from memorist.stores.base import Entry, Vector
 from memorist.stores.sqlite.rows import COLUMNS, record_of, stored_of, values_of
 
 __all__ = [
+    "BEHIND",
     "COLUMNS",
     "SELECTED",
     "dump_row",
@@ -21,6 +22,7 @@ __all__ = [
     "escaped",
     "lexemes_of",
     "load_row",
+    "name_of",
     "queries_of",
     "record_from",
     "row_of",
@@ -30,6 +32,8 @@ __all__ = [
     "vector_from",
 ]
 
+BEHIND = "tenant = %s AND user_name = %s"
+"""The condition that a row is behind a wall; its values are `name_of` it."""
 SELECTED = COLUMNS.replace(" metadata, payload", " metadata::text, payload::text")
 """The columns of a record as they are read: its JSON as the text that it is kept in."""
 
@@ -39,6 +43,11 @@ _LONGEST = 255
 _MOST = 900_000
 """Bytes of lexemes in one text; the words after these are not indexed. PostgreSQL takes 1,048,575."""
 _OFTEN = "DCBA"
+
+
+def name_of(wall: Wall) -> tuple[str, str]:
+    """Return the tenant and the user as the tables have them: the user "" for the shared records."""
+    return wall.tenant, wall.user or ""
 
 
 def escaped(text: str) -> str:

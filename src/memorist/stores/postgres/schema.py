@@ -6,17 +6,12 @@ security is a second line of defence behind the queries' conditions. It reads se
 
 import hashlib
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
 
 from memorist.errors import SchemaError, StoreUnavailableError, install_command
+from memorist.stores.postgres.libpq import Connection, fetched, first_of
 from memorist.stores.postgres.options import PostgresOptions
 
-if TYPE_CHECKING:
-    from psycopg import AsyncConnection
-
-    Connection: TypeAlias = AsyncConnection[tuple[Any, ...]]
-
-__all__ = ["MIGRATIONS", "OLDEST", "index_vectors", "lock_key", "prepare"]
+__all__ = ["MIGRATIONS", "OLDEST", "index_vectors", "lock_key", "prepare", "put_meta", "read_meta"]
 
 OLDEST = 130_000
 """The oldest supported server, as PostgreSQL's version number."""
@@ -62,6 +57,7 @@ _INDEXES = (
     "CREATE INDEX changes_gone ON {s}.changes (tenant, user_name, epoch) WHERE action IN ('forgotten', 'expired')",
     "CREATE INDEX words_by_term ON {s}.words USING gin (terms)",  # a lexeme of each text stands for its wall
 )
+_SEEING = "SELECT set_config('memorist.everything', '{}', true)"
 _GUARDED = ("walls", "records", "indexed", "changes", "staged")
 """The tables with a policy from the first version; `words` got its own later."""
 _POLICY = """
@@ -79,7 +75,20 @@ def lock_key(schema: str, what: str) -> int:
     return int.from_bytes(digest, "big", signed=True)
 
 
-async def _create(connection: "Connection", options: PostgresOptions) -> None:
+async def read_meta(connection: Connection, schema: str, name: str) -> str | None:
+    """Return the value stored under a name in the table of settings."""
+    row = await first_of(connection, f"SELECT value FROM {schema}.meta WHERE name = %s", (name,))
+    return None if row is None else row[0]
+
+
+async def put_meta(connection: Connection, schema: str, name: str, value: str, *, replace: bool = True) -> None:
+    """Store a value under a name; an existing value is kept unless it may be replaced."""
+    then = "DO UPDATE SET value = excluded.value" if replace else "DO NOTHING"
+    query = f"INSERT INTO {schema}.meta VALUES (%s, %s) ON CONFLICT (name) {then}"
+    await connection.execute(query.encode(), (name, value))
+
+
+async def _create(connection: Connection, options: PostgresOptions) -> None:
     schema = options.schema
     statements = [f"CREATE TABLE {schema}.meta (name text PRIMARY KEY, value text NOT NULL)"]
     statements.append(f"CREATE SEQUENCE {schema}.numbers")
@@ -103,12 +112,17 @@ async def _create(connection: "Connection", options: PostgresOptions) -> None:
         await connection.execute(statement.encode())
 
 
-async def _outline_walls(connection: "Connection", options: PostgresOptions) -> None:
+async def _everywhere(connection: Connection, *statements: str) -> None:
+    """Run statements on the rows of every tenant, whatever the policies."""
+    for statement in (_SEEING.format("on"), *statements, _SEEING.format("off")):
+        await connection.execute(statement.encode())
+
+
+async def _outline_walls(connection: Connection, options: PostgresOptions) -> None:
     """Keep by hand what recall must know of walls too large to read: how many entries and terms, and who speaks."""
     schema = options.schema
-    everything = "SELECT set_config('memorist.everything', %s, true)"
-    await connection.execute(everything, ("on",))
-    for statement in (
+    await _everywhere(
+        connection,
         f"ALTER TABLE {schema}.walls ADD COLUMN entries bigint NOT NULL DEFAULT 0,"
         " ADD COLUMN length bigint NOT NULL DEFAULT 0",
         f"UPDATE {schema}.walls AS w SET entries = counted.entries, length = counted.length FROM"
@@ -119,21 +133,18 @@ async def _outline_walls(connection: "Connection", options: PostgresOptions) -> 
         f'ALTER TABLE {schema}.records ADD COLUMN speaker text COLLATE "C" GENERATED ALWAYS AS'
         " (left(coalesce(payload ->> 'speaker', payload ->> 'role'), 200)) STORED",
         f"CREATE INDEX records_by_speaker ON {schema}.records (tenant, user_name, speaker) WHERE speaker IS NOT NULL",
-    ):
-        await connection.execute(statement.encode())
-    await connection.execute(everything, ("off",))
+    )
 
 
-async def _part_marks(connection: "Connection", options: PostgresOptions) -> None:
+async def _part_marks(connection: Connection, options: PostgresOptions) -> None:
     """Give marks a column of their own: they stood behind the terms, as `?`, `!`, `~` and `@` with a number of days."""
     schema = options.schema
     marks = "substring(terms FROM '(?:(?:^| )(?:[?!~]|@-?[0-9]+))+$')"
     old = f"(SELECT tenant, user_name, number, terms, {marks} AS marks FROM {schema}.indexed) AS old"
     same = "t.tenant = old.tenant AND t.user_name = old.user_name AND t.number = old.number AND old.marks IS NOT NULL"
     named = "replace(replace(replace(replace(trim(old.marks), '?', 'asks'), '!', 'tells'), '~', 'timed'), '@', 'day:')"
-    everything = "SELECT set_config('memorist.everything', %s, true)"
-    await connection.execute(everything, ("on",))
-    for statement in (
+    await _everywhere(
+        connection,
         f"ALTER TABLE {schema}.indexed ADD COLUMN marks text NOT NULL DEFAULT ''",
         f"ALTER TABLE {schema}.staged ADD COLUMN marks text NOT NULL DEFAULT ''",
         f"DELETE FROM {schema}.staged",  # a reindex under way begins anew
@@ -144,21 +155,18 @@ async def _part_marks(connection: "Connection", options: PostgresOptions) -> Non
         f"UPDATE {schema}.walls AS t SET length = old.length FROM (SELECT tenant, user_name, sum(length) AS length"
         f" FROM {schema}.words GROUP BY tenant, user_name) AS old"
         " WHERE t.tenant = old.tenant AND t.user_name = old.user_name",
-    ):
-        await connection.execute(statement.encode())
-    await connection.execute(everything, ("off",))
+    )
 
 
-async def _note_origins(connection: "Connection", options: PostgresOptions) -> None:
+async def _note_origins(connection: Connection, options: PostgresOptions) -> None:
     """Note where records come from; `authors` are the bits of `memorist.origins.Author`.
 
     `derived_from` is a JSON list of ids, null for one that is forgotten. What is stored already gets the origin that
     its kind, its role and its source suggest.
     """
     schema = options.schema
-    everything = "SELECT set_config('memorist.everything', %s, true)"
-    await connection.execute(everything, ("on",))
-    for statement in (
+    await _everywhere(
+        connection,
         f"ALTER TABLE {schema}.records ADD COLUMN authors integer NOT NULL DEFAULT 1,"
         " ADD COLUMN door text, ADD COLUMN derived_from text",
         f"CREATE INDEX records_derived ON {schema}.records (tenant, user_name) WHERE derived_from IS NOT NULL",
@@ -169,30 +177,29 @@ async def _note_origins(connection: "Connection", options: PostgresOptions) -> N
         " WHEN 'tool' THEN 4 WHEN 'function' THEN 4 WHEN 'system' THEN 64 WHEN 'developer' THEN 64 ELSE 32 END"
         " ELSE 1 END",
         f"UPDATE {schema}.records SET authors = authors | 128 WHERE authors <> 64 AND user_name = ''",
-    ):
-        await connection.execute(statement.encode())
-    await connection.execute(everything, ("off",))
+    )
 
 
-async def _log_audit(connection: "Connection", options: PostgresOptions) -> None:
+async def _log_audit(connection: Connection, options: PostgresOptions) -> None:
     """Make room for the audit log; see `memorist.audit`. The role needs no right to change or delete its rows."""
     columns = "number bigint PRIMARY KEY, entry text NOT NULL, hash text NOT NULL"
     await connection.execute(f"CREATE TABLE {options.schema}.audit ({columns})".encode())
 
 
-async def _guard_words(connection: "Connection", options: PostgresOptions) -> None:
+async def _guard_words(connection: Connection, options: PostgresOptions) -> None:
     """Give `words` a policy, and searches a view of the words behind the wall that the transaction names.
 
     Behind a policy PostgreSQL cannot use an index on words. The view reads the table as its owner, whom the policy
     exempts. Its conditions are equalities like those of the queries, so the server checks them once, not for each row.
     """
     schema, words = options.schema, f"{options.schema}.words"
-    cursor = await connection.execute(
+    tables = await fetched(
+        connection,
         "SELECT %s::regclass::text, relrowsecurity FROM pg_class WHERE oid = %s::regclass"
         " UNION ALL SELECT inhrelid::regclass::text, NULL FROM pg_inherits WHERE inhparent = %s::regclass",
         (words, f"{schema}.records", words),
     )
-    [(_, guarded), *_] = tables = await cursor.fetchall()
+    [(_, guarded), *_] = tables
     condition = ""
     if guarded:
         for table, _ in tables:
@@ -205,12 +212,12 @@ async def _guard_words(connection: "Connection", options: PostgresOptions) -> No
     await connection.execute(f"CREATE VIEW {schema}.words_of_wall AS SELECT * FROM {words}{condition}".encode())
 
 
-Migration = Callable[["Connection", PostgresOptions], Awaitable[None]]
+Migration = Callable[[Connection, PostgresOptions], Awaitable[None]]
 MIGRATIONS: Sequence[Migration] = (_create, _outline_walls, _part_marks, _note_origins, _log_audit, _guard_words)
 """Step n leads from version n to version n + 1. A step that was released is never changed."""
 
 
-async def prepare(connection: "Connection", options: PostgresOptions, steps: Sequence[Migration] = MIGRATIONS) -> None:
+async def prepare(connection: Connection, options: PostgresOptions, steps: Sequence[Migration] = MIGRATIONS) -> None:
     """Check the server, and bring its tables to the version of `steps`, under an advisory lock.
 
     Raises:
@@ -222,7 +229,7 @@ async def prepare(connection: "Connection", options: PostgresOptions, steps: Seq
         raise StoreUnavailableError(
             f"{options.shown} is PostgreSQL {version // 10_000}; it takes {OLDEST // 10_000} or later: upgrade it"
         )
-    [(reads_only,)] = await (await connection.execute("SHOW transaction_read_only")).fetchall()
+    [(reads_only,)] = await fetched(connection, "SHOW transaction_read_only")
     if reads_only == "on":
         raise StoreUnavailableError(f"{options.shown} only reads: it is a replica, or set so; name the primary server")
     if await _version(connection, options, len(steps)) != len(steps):
@@ -234,18 +241,15 @@ async def prepare(connection: "Connection", options: PostgresOptions, steps: Seq
                 await _ensure_schema(connection, options)
             for step in steps[found:]:
                 await step(connection, options)
-            await connection.execute(
-                f"INSERT INTO {options.schema}.meta VALUES ('version', %s)"
-                " ON CONFLICT (name) DO UPDATE SET value = excluded.value".encode(),
-                (str(len(steps)),),
-            )
+            await put_meta(connection, options.schema, "version", str(len(steps)))
     await _ensure_vector(connection, options)
     await _ensure_rights(connection, options)
 
 
-async def _ensure_rights(connection: "Connection", options: PostgresOptions) -> None:
+async def _ensure_rights(connection: Connection, options: PostgresOptions) -> None:
     """Make sure that the role may do what every verb needs."""
-    cursor = await connection.execute(
+    found = await fetched(
+        connection,
         "SELECT name || ': ' || need FROM unnest(%s::text[]) AS name, unnest(%s::text[]) AS need"
         " WHERE NOT has_table_privilege(name, need)"
         " UNION ALL SELECT %s || ': ' || need FROM unnest(ARRAY['SELECT', 'INSERT']) AS need"
@@ -260,26 +264,22 @@ async def _ensure_rights(connection: "Connection", options: PostgresOptions) -> 
             *[f"{options.schema}.numbers"] * 2,
         ),
     )
-    if lacking := [row[0] for row in await cursor.fetchall()]:
+    if lacking := [name for (name,) in found]:
         raise StoreUnavailableError(
             f"the role lacks rights in {options.shown}: {', '.join(lacking[:3])}"
             f"{' …' if len(lacking) > 3 else ''}; grant them as docs/postgres.md says"
         )
 
 
-async def _version(connection: "Connection", options: PostgresOptions, latest: int) -> int:
+async def _version(connection: Connection, options: PostgresOptions, latest: int) -> int:
     schema = options.schema
-    cursor = await connection.execute(
-        "SELECT to_regclass(%s) IS NOT NULL, to_regclass(%s) IS NOT NULL", (f"{schema}.meta", f"{schema}.records")
-    )
-    [(ours, theirs)] = await cursor.fetchall()
+    there = "SELECT to_regclass(%s) IS NOT NULL, to_regclass(%s) IS NOT NULL"
+    [(ours, theirs)] = await fetched(connection, there, (f"{schema}.meta", f"{schema}.records"))
     if not ours:
         if theirs:
             raise SchemaError(f"the schema {schema!r} holds another program's tables; choose one with ?schema=NAME")
         return 0
-    cursor = await connection.execute(f"SELECT value FROM {schema}.meta WHERE name = 'version'".encode())
-    row = await cursor.fetchone()
-    found = 0 if row is None else int(row[0])
+    found = int(await read_meta(connection, schema, "version") or 0)
     if found > latest:
         raise SchemaError(
             f"the tables in {options.shown} were made by a newer Memorist (schema {found}, this one knows {latest}); "
@@ -288,18 +288,18 @@ async def _version(connection: "Connection", options: PostgresOptions, latest: i
     return found
 
 
-async def _ensure_schema(connection: "Connection", options: PostgresOptions) -> None:
-    cursor = await connection.execute("SELECT to_regnamespace(%s) IS NOT NULL", (options.schema,))
-    if not (await cursor.fetchall())[0][0]:
+async def _ensure_schema(connection: Connection, options: PostgresOptions) -> None:
+    [(there,)] = await fetched(connection, "SELECT to_regnamespace(%s) IS NOT NULL", (options.schema,))
+    if not there:
         await connection.execute(f"CREATE SCHEMA {options.schema}".encode())
 
 
-async def _ensure_vector(connection: "Connection", options: PostgresOptions) -> None:
+async def _ensure_vector(connection: Connection, options: PostgresOptions) -> None:
     """Make sure that the database has pgvector, and that its type is found without its schema's name."""
     import psycopg
 
     query = "SELECT extversion, to_regtype('vector') IS NOT NULL FROM pg_extension WHERE extname = 'vector'"
-    row = await (await connection.execute(query)).fetchone()
+    row = await first_of(connection, query)
     if row is None:
         try:
             async with connection.transaction():  # one lock for all schemas: the extension is the database's
@@ -315,7 +315,7 @@ async def _ensure_vector(connection: "Connection", options: PostgresOptions) -> 
                 f"{options.shown} lacks the extension pgvector ({str(error).splitlines()[0]}); install it on the "
                 "server (the package postgresql-NN-pgvector, or your provider's list of extensions)"
             ) from error
-        row = await (await connection.execute(query)).fetchone()
+        row = await first_of(connection, query)
     assert row is not None
     version, found = row
     if not found:
@@ -328,14 +328,12 @@ async def _ensure_vector(connection: "Connection", options: PostgresOptions) -> 
         )
 
 
-async def index_vectors(connection: "Connection", options: PostgresOptions, dimensions: int) -> None:
+async def index_vectors(connection: Connection, options: PostgresOptions, dimensions: int) -> None:
     """Make the index for `PostgresStore.nearest`, where it is missing; or anew, for vectors of another length."""
     schema = options.schema
     await connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock_key(schema, "migrate"),))
-    cursor = await connection.execute(
-        "SELECT indexdef FROM pg_indexes WHERE schemaname = %s AND indexname = 'indexed_nearest'", (schema,)
-    )
-    row = await cursor.fetchone()
+    query = "SELECT indexdef FROM pg_indexes WHERE schemaname = %s AND indexname = 'indexed_nearest'"
+    row = await first_of(connection, query, (schema,))
     if row is not None and f"vector({dimensions})" in row[0]:
         return
     await connection.execute(f"DROP INDEX IF EXISTS {schema}.indexed_nearest".encode())

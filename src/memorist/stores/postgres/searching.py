@@ -1,17 +1,13 @@
 """The search for what a purge should have left nowhere: in the tables; and who holds copies of the server's pages."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
 
 from memorist.scope import Wall
+from memorist.stores.postgres.libpq import Connection, fetched
 from memorist.stores.postgres.options import PostgresOptions
 from memorist.stores.postgres.queries import PURGED
+from memorist.stores.postgres.rows import BEHIND, name_of
 from memorist.stores.searching import Place, Search
-
-if TYPE_CHECKING:
-    from psycopg import AsyncConnection
-
-    Connection: TypeAlias = AsyncConnection[tuple[Any, ...]]
 
 __all__ = ["search"]
 
@@ -26,12 +22,12 @@ _LOG = "write-ahead log of the server, until its segments are recycled; this pro
 _DELETED = "tables' files, until they are vacuumed: the URL says purge=delete"
 
 
-async def search(connection: "Connection", options: PostgresOptions, wall: Wall, texts: Sequence[str]) -> Search:
+async def search(connection: Connection, options: PostgresOptions, wall: Wall, texts: Sequence[str]) -> Search:
     """Count the rows behind a wall, and the texts that rows of others hold; name the copies that the server knows."""
     done, schema = Search(), options.schema
     for table in PURGED:
-        query = f"SELECT count(*) FROM {schema}.{table} WHERE tenant = %s AND user_name = %s"
-        [(rows,)] = await (await connection.execute(query.encode(), (wall.tenant, wall.user or ""))).fetchall()
+        query = f"SELECT count(*) FROM {schema}.{table} WHERE {BEHIND}"
+        [(rows,)] = await fetched(connection, query, name_of(wall))
         done.places.append(Place(f"table {schema}.{table}", rows))
     query = (
         "SELECT count(*) FROM unnest(%s::text[]) AS text WHERE EXISTS"
@@ -39,10 +35,9 @@ async def search(connection: "Connection", options: PostgresOptions, wall: Wall,
         f" OR EXISTS (SELECT FROM {schema}.changes AS c WHERE strpos(c::text, text) > 0)"
     )
     given = [text for text in texts if "\0" not in text]
-    [(others,)] = await (await connection.execute(query.encode(), (given,))).fetchall()
+    [(others,)] = await fetched(connection, query, (given,))
     done.places.append(Place(f"rows of others in {schema}.records and {schema}.changes", 0, others))
-    cursor = await connection.execute(_HOLDERS.encode())
-    done.copies.extend(f"{holder} of {options.shown}" for (holder,) in await cursor.fetchall())
+    done.copies.extend(f"{holder} of {options.shown}" for (holder,) in await fetched(connection, _HOLDERS))
     done.copies.append(_LOG)
     if options.purge == "delete":
         done.copies.append(_DELETED)

@@ -1,15 +1,11 @@
 """Sending the changes of a wall's records in few statements, with whole columns as arrays."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 from memorist.stores.postgres.batch import Batch
+from memorist.stores.postgres.libpq import Connection
 from memorist.stores.postgres.rows import COLUMNS, escaped, lexemes_of
-
-if TYPE_CHECKING:
-    from psycopg import AsyncConnection
-
-    Connection: TypeAlias = AsyncConnection[tuple[Any, ...]]
 
 __all__ = ["columns_of", "send"]
 
@@ -17,7 +13,7 @@ _T = TypeVar("_T")
 _NAMES = [name.strip() for name in COLUMNS.split(",")]
 
 
-async def send(connection: "Connection", schema: str, batches: Sequence[Batch]) -> None:
+async def send(connection: Connection, schema: str, batches: Sequence[Batch]) -> None:
     """Send the changes of records behind walls of one tenant in one pipeline."""
     batches = [batch for batch in batches if batch.changes]
     if not batches:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,23 +22,18 @@ from memorist.stores.postgres.conditions import ALIVE, sql_of
 from memorist.stores.postgres.connections import EVERYTHING, Connections, Query, Rows, everyone_of, only
 from memorist.stores.postgres.copying import copy_out
 from memorist.stores.postgres.grouping import Call, Grouping, Outcome
+from memorist.stores.postgres.libpq import Connection
 from memorist.stores.postgres.options import PostgresOptions
-from memorist.stores.postgres.rows import SELECTED, load_row, record_from, vector_from
-from memorist.stores.postgres.schema import index_vectors
+from memorist.stores.postgres.rows import BEHIND, SELECTED, load_row, name_of, record_from, vector_from
+from memorist.stores.postgres.schema import index_vectors, put_meta, read_meta
 from memorist.stores.rules import history_of
 from memorist.stores.searching import Search
 from memorist.stores.sql import Sql
 from memorist.times import Clock, now, to_micros
 
-if TYPE_CHECKING:
-    from psycopg import AsyncConnection
-
-    Connection: TypeAlias = AsyncConnection[tuple[Any, ...]]
-
 __all__ = ["PostgresStore"]
 
 _T = TypeVar("_T")
-_PLACE = "tenant = %s AND user_name = %s"
 
 
 class PostgresStore(Store):
@@ -77,7 +72,7 @@ class PostgresStore(Store):
         connections = self._connections
         return await connections.run(lambda: connections.read(reach, *asked, before=before))
 
-    async def _upkeep(self, work: Callable[["Connection"], Awaitable[_T]]) -> _T:
+    async def _upkeep(self, work: Callable[[Connection], Awaitable[_T]]) -> _T:
         """Run a write on every tenant's records."""
         connections = self._connections
         return await connections.run(lambda: connections.write(EVERYTHING, work), whole=True)
@@ -112,22 +107,22 @@ class PostgresStore(Store):
     async def _remove(self, wall: Wall, condition: Sql, action: Action, at: datetime, source: str | None) -> int:
         connections, schema, clock, note = self._connections, self._schema, self._clock, Remove("", action, at, source)
 
-        async def work(connection: "Connection") -> tuple[int, writes.Last]:
+        async def work(connection: Connection) -> tuple[int, writes.Last]:
             return await writes.remove_passing(connection, schema, wall, condition, note, clock)
 
         return await connections.run(lambda: self._commit(only(wall), work), whole=True)
 
-    async def _commit(self, reach: Reach, work: Callable[["Connection"], Awaitable[tuple[_T, writes.Last]]]) -> _T:
+    async def _commit(self, reach: Reach, work: Callable[[Connection], Awaitable[tuple[_T, writes.Last]]]) -> _T:
         """Run a write behind some walls in one transaction; `work` returns its outcome and the last change it made."""
         connections, schema = self._connections, self._schema
         last: writes.Last = None
 
-        async def carried_out(connection: "Connection") -> _T:
+        async def carried_out(connection: Connection) -> _T:
             nonlocal last
             outcome, last = await work(connection)
             return outcome
 
-        async def settled(connection: "Connection") -> bool:
+        async def settled(connection: Connection) -> bool:
             return await writes.took_effect(connection, schema, last)
 
         return await connections.write(reach, carried_out, settled=settled)
@@ -149,7 +144,7 @@ class PostgresStore(Store):
     async def _purge(self, wall: Wall, *, named: bool) -> Counter[str]:
         connections, schema, clock = self._connections, self._schema, self._clock
 
-        async def work(connection: "Connection") -> Counter[str]:
+        async def work(connection: Connection) -> Counter[str]:
             return await writes.purge(connection, schema, wall, clock, named=named)
 
         count = await connections.run(lambda: connections.write(only(wall), work), whole=True)
@@ -170,15 +165,15 @@ class PostgresStore(Store):
     # --- reading ---------------------------------------------------------------------------------------
 
     async def get(self, wall: Wall, ids: Sequence[str]) -> list[Record]:
-        query = f"SELECT {SELECTED} FROM {self._schema}.records WHERE {_PLACE} AND id = ANY(%s) AND {ALIVE}"
+        query = f"SELECT {SELECTED} FROM {self._schema}.records WHERE {BEHIND} AND id = ANY(%s) AND {ALIVE}"
         asked = [id for id in dict.fromkeys(ids) if "\0" not in id]
-        [rows] = await self._read(only(wall), (query, (*_name(wall), asked, to_micros(self._clock()))))
+        [rows] = await self._read(only(wall), (query, (*name_of(wall), asked, to_micros(self._clock()))))
         found = {row[0]: record_from(row, wall) for row in rows}
         return [found[id] for id in asked if id in found]
 
     async def fetch(self, wall: Wall, numbers: Sequence[int]) -> dict[int, Record]:
-        query = f"SELECT number, {SELECTED} FROM {self._schema}.records WHERE {_PLACE} AND number = ANY(%s) AND {ALIVE}"
-        [rows] = await self._read(only(wall), (query, (*_name(wall), list(numbers), to_micros(self._clock()))))
+        query = f"SELECT number, {SELECTED} FROM {self._schema}.records WHERE {BEHIND} AND number = ANY(%s) AND {ALIVE}"
+        [rows] = await self._read(only(wall), (query, (*name_of(wall), list(numbers), to_micros(self._clock()))))
         return {row[0]: record_from(row[1:], wall) for row in rows}
 
     async def select(
@@ -217,10 +212,10 @@ class PostgresStore(Store):
         if "\0" in id:
             return []
         past = (
-            f"SELECT action, at, source, before FROM {self._schema}.changes WHERE {_PLACE} AND id = %s ORDER BY epoch"
+            f"SELECT action, at, source, before FROM {self._schema}.changes WHERE {BEHIND} AND id = %s ORDER BY epoch"
         )
-        current = f"SELECT {SELECTED} FROM {self._schema}.records WHERE {_PLACE} AND id = %s"
-        asked = (*_name(wall), id)
+        current = f"SELECT {SELECTED} FROM {self._schema}.records WHERE {BEHIND} AND id = %s"
+        asked = (*name_of(wall), id)
         rows, now_there = await self._read(only(wall), (past, asked), (current, asked))
         present = record_from(now_there[0], wall) if now_there else None
         return history_of(id, rows, lambda text: load_row(text, wall), present, self._clock())
@@ -239,13 +234,13 @@ class PostgresStore(Store):
 
     async def matching(self, wall: Wall, filter: Filter) -> NDArray[np.int64]:
         condition, values = sql_of(filter, self._clock())
-        query = f"SELECT number FROM {self._schema}.records WHERE {_PLACE} AND {condition}"
-        [rows] = await self._read(only(wall), (query, (*_name(wall), *values)))
+        query = f"SELECT number FROM {self._schema}.records WHERE {BEHIND} AND {condition}"
+        [rows] = await self._read(only(wall), (query, (*name_of(wall), *values)))
         return np.fromiter((row[0] for row in rows), np.int64, len(rows))
 
     async def vectors(self, wall: Wall, numbers: Sequence[int]) -> dict[int, Vector]:
-        query = f"SELECT number, vector_send(vector) FROM {self._schema}.indexed WHERE {_PLACE} AND number = ANY(%s)"
-        [rows] = await self._read(only(wall), (query, (*_name(wall), list(numbers))))
+        query = f"SELECT number, vector_send(vector) FROM {self._schema}.indexed WHERE {BEHIND} AND number = ANY(%s)"
+        [rows] = await self._read(only(wall), (query, (*name_of(wall), list(numbers))))
         return {number: vector for number, blob in rows if (vector := vector_from(blob)) is not None}
 
     async def search_words(self, wall: Wall, terms: Sequence[str], limit: int) -> list[tuple[int, float]]:
@@ -311,7 +306,7 @@ class PostgresStore(Store):
             raise path_taken(target)
         connections = self._connections
 
-        async def work(connection: "Connection") -> None:
+        async def work(connection: Connection) -> None:
             await copy_out(connection, self._schema, target)
 
         await connections.run(lambda: connections.snapshot(work))
@@ -326,10 +321,10 @@ class PostgresStore(Store):
         if self._bound == fingerprint and self._connections:
             return
 
-        async def work(connection: "Connection") -> None:
-            if await reindexing.read_meta(connection, schema, "fingerprint") is None:
-                await reindexing.put_meta(connection, schema, "fingerprint", fingerprint, replace=False)
-                await reindexing.put_meta(connection, schema, "dimensions", str(dimensions), replace=False)
+        async def work(connection: Connection) -> None:
+            if await read_meta(connection, schema, "fingerprint") is None:
+                await put_meta(connection, schema, "fingerprint", fingerprint, replace=False)
+                await put_meta(connection, schema, "dimensions", str(dimensions), replace=False)
             await writes.check_fingerprint(connection, schema, fingerprint)
             if self.options.hnsw:
                 await index_vectors(connection, self.options, dimensions)
@@ -355,7 +350,3 @@ class PostgresStore(Store):
             if self.options.hnsw:
                 await self._upkeep(lambda connection: index_vectors(connection, self.options, dimensions))
         return done
-
-
-def _name(wall: Wall) -> tuple[str, str]:
-    return wall.tenant, wall.user or ""

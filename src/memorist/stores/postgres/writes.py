@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from memorist.audit import Act, Counts, current_act
 from memorist.errors import ConflictError, EmbedderMismatchError
@@ -19,16 +19,12 @@ from memorist.stores.base import Put, Remove
 from memorist.stores.postgres.auditing import append
 from memorist.stores.postgres.batch import Batch, ChangeRow, Held
 from memorist.stores.postgres.grouping import Call, Outcome
-from memorist.stores.postgres.rows import SELECTED
+from memorist.stores.postgres.libpq import Connection, Cursor, fetched, first_of
+from memorist.stores.postgres.rows import BEHIND, SELECTED, name_of
 from memorist.stores.postgres.schema import lock_key
 from memorist.stores.postgres.sending import columns_of, send
 from memorist.stores.sql import Sql
 from memorist.times import Clock
-
-if TYPE_CHECKING:
-    from psycopg import AsyncConnection, AsyncCursor
-
-    Connection: TypeAlias = AsyncConnection[tuple[Any, ...]]
 
 __all__ = ["Last", "carry_out", "check_fingerprint", "lock_wall", "purge", "remove_passing", "took_effect"]
 
@@ -38,12 +34,8 @@ _MOST_EPOCHS = 3
 """The most changes of one write: its own, and the removal of expired records with its id or its key."""
 
 
-def _name(wall: Wall) -> tuple[str, str]:
-    return wall.tenant, wall.user or ""
-
-
 async def carry_out(
-    connection: "Connection", schema: str, calls: Sequence[Call], fingerprint: str | None, clock: Clock
+    connection: Connection, schema: str, calls: Sequence[Call], fingerprint: str | None, clock: Clock
 ) -> tuple[list[Outcome], Last]:
     """Carry out calls of one tenant, in order, as `Run` does; `fingerprint` is that of their vectors.
 
@@ -81,12 +73,12 @@ async def carry_out(
     return outcomes, (changed[-1].wall, changed[-1].changes[-1]) if changed else None
 
 
-async def check_fingerprint(connection: "Connection", schema: str, fingerprint: str) -> None:
+async def check_fingerprint(connection: Connection, schema: str, fingerprint: str) -> None:
     """Refuse vectors of another embedder: another process may have reindexed the store."""
     _check_fingerprint(await (await _fingerprint(connection, schema)).fetchone(), fingerprint)
 
 
-async def _fingerprint(connection: "Connection", schema: str) -> "AsyncCursor[tuple[Any, ...]]":
+async def _fingerprint(connection: Connection, schema: str) -> Cursor:
     return await connection.execute(f"SELECT value FROM {schema}.meta WHERE name = 'fingerprint'".encode())
 
 
@@ -98,17 +90,16 @@ def _lock(schema: str, wall: Wall) -> int:
     return lock_key(schema, json.dumps(["wall", *wall]))
 
 
-async def lock_wall(connection: "Connection", schema: str, wall: Wall) -> bool:
+async def lock_wall(connection: Connection, schema: str, wall: Wall) -> bool:
     """Lock a wall against other writers until the commit; return whether it exists."""
     # Not a row lock: after waiting for one, PostgreSQL rechecks the row with the old plan, and behind a policy it was
     # observed to miss the row. A statement after an advisory lock sees everything committed before.
     await connection.execute("SELECT pg_advisory_xact_lock(%s)", (_lock(schema, wall),))
-    query = f"SELECT id FROM {schema}.walls WHERE tenant = %s AND user_name = %s"
-    cursor = await connection.execute(query.encode(), _name(wall))
-    return await cursor.fetchone() is not None
+    query = f"SELECT id FROM {schema}.walls WHERE {BEHIND}"
+    return await first_of(connection, query, name_of(wall)) is not None
 
 
-async def _locked(connection: "Connection", schema: str, calls: Sequence[Call], moment: datetime) -> dict[Wall, Batch]:
+async def _locked(connection: Connection, schema: str, calls: Sequence[Call], moment: datetime) -> dict[Wall, Batch]:
     """Lock the walls of some calls, and return for each a batch with the records that the calls' writes concern.
 
     A single wall is waited for. Of several, those that another transaction has locked are left out: nobody waits for
@@ -154,29 +145,26 @@ async def _locked(connection: "Connection", schema: str, calls: Sequence[Call], 
     return {wall: Batch(wall, moment, held[wall.user or ""], epochs, next(epochs)) for wall in walls}
 
 
-async def _draw(connection: "Connection", schema: str, count: int) -> "AsyncCursor[tuple[Any, ...]]":
+async def _draw(connection: Connection, schema: str, count: int) -> Cursor:
     """Return new numbers that are never reused."""
     query = f"SELECT nextval('{schema}.numbers') FROM generate_series(1, %s)"
     return await connection.execute(query.encode(), (count,))
 
 
-async def took_effect(connection: "Connection", schema: str, last: Last) -> bool:
+async def took_effect(connection: Connection, schema: str, last: Last) -> bool:
     """Return whether the last change sent is stored, once its transaction has ended."""
     if last is None:
         return True
     wall, change = last
     if not await lock_wall(connection, schema, wall):
         return False
-    cursor = await connection.execute(
-        f"SELECT 1 FROM {schema}.changes WHERE tenant = %s AND user_name = %s AND epoch = %s"
-        " AND id = %s AND action = %s AND at = %s".encode(),
-        (*_name(wall), change.epoch, change.id, str(change.action), change.at),
-    )
-    return await cursor.fetchone() is not None
+    query = f"SELECT 1 FROM {schema}.changes WHERE {BEHIND} AND epoch = %s AND id = %s AND action = %s AND at = %s"
+    values = (*name_of(wall), change.epoch, change.id, str(change.action), change.at)
+    return await first_of(connection, query, values) is not None
 
 
 async def remove_passing(
-    connection: "Connection", schema: str, wall: Wall, condition: Sql, note: Remove, clock: Clock
+    connection: Connection, schema: str, wall: Wall, condition: Sql, note: Remove, clock: Clock
 ) -> tuple[int, Last]:
     """Remove every record behind a wall that meets a condition, in chunks; return their number, and the last change.
 
@@ -184,12 +172,12 @@ async def remove_passing(
     """
     found, last, floor, counts = 0, None, -1, Counts()
     query = (
-        f"SELECT number, {SELECTED} FROM {schema}.records WHERE tenant = %s AND user_name = %s AND number > %s"
+        f"SELECT number, {SELECTED} FROM {schema}.records WHERE {BEHIND} AND number > %s"
         f" AND {condition[0]} ORDER BY number LIMIT {_AT_ONCE}"
     )
     more = await lock_wall(connection, schema, wall)
     while more:
-        rows = await (await connection.execute(query.encode(), (*_name(wall), floor, *condition[1]))).fetchall()
+        rows = await fetched(connection, query, (*name_of(wall), floor, *condition[1]))
         drawn = await _draw(connection, schema, len(rows) + 1)
         held = {row[1]: Held(row[0], row[1:]) for row in rows}
         epochs = iter(sorted(row[0] for row in await drawn.fetchall()))
@@ -204,18 +192,17 @@ async def remove_passing(
     return found, last
 
 
-async def purge(connection: "Connection", schema: str, wall: Wall, clock: Clock, *, named: bool) -> Counter[str]:
+async def purge(connection: Connection, schema: str, wall: Wall, clock: Clock, *, named: bool) -> Counter[str]:
     """Remove everything behind a wall, its history and its name; return how many records of each kind it had.
 
     That of a wall that was `named` is in the audit log even where nothing was there.
     """
     await lock_wall(connection, schema, wall)
-    behind = "WHERE tenant = %s AND user_name = %s"
-    query = f"SELECT kind, count(*) FROM {schema}.records {behind} GROUP BY kind"
-    rows = await (await connection.execute(query.encode(), _name(wall))).fetchall()
+    query = f"SELECT kind, count(*) FROM {schema}.records WHERE {BEHIND} GROUP BY kind"
+    rows = await fetched(connection, query, name_of(wall))
     kinds = Counter({kind: int(count) for kind, count in rows})
     counts = Counts({("purged", kind): count for kind, count in kinds.items()})
     await append(connection, schema, current_act(), clock, wall, (counts or None) if named else counts)
     for table in ("indexed", "words", "staged", "changes", "records", "walls"):
-        await connection.execute(f"DELETE FROM {schema}.{table} {behind}".encode(), _name(wall))
+        await connection.execute(f"DELETE FROM {schema}.{table} WHERE {BEHIND}".encode(), name_of(wall))
     return kinds
