@@ -34,4 +34,4 @@ def indexed(store: Store, index: str | Index | None) -> Store:
     """Return the store with an index that follows it; the store itself if there is none."""
     if index is None:
         return store
-    return IndexedStore(store, open_index(index) if isinstance(index, str) else index)
+    return IndexedStore(store, open_index(index) if isinstance(index, str) else index)  # type: ignore[abstract]

@@ -122,9 +122,6 @@ class IndexedStore(WrappedStore):
             generation, epoch, more = got.generation, got.epoch, got.more
         return len(numbers)
 
-    async def outline(self, wall: Wall, largest: int) -> Outline | None:
-        return await self.store.outline(wall, largest)
-
     async def candidates(
         self,
         wall: Wall,
