@@ -2,7 +2,7 @@
 
 from typing import Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, create_model
 
 from memorist.origins import Trust
 from memorist.records import Action, Kind
@@ -77,32 +77,6 @@ class SourceBody(BaseModel):
     depth: int
 
 
-class ProvenanceBody(BaseModel):
-    """Where a record comes from; `missing` are the ids of sources that are not there any more."""
-
-    sources: list[SourceBody]
-    missing: list[str]
-
-
-class DerivedBody(BaseModel):
-    """What was derived from some records alone, and what also rests on others."""
-
-    alone: list[RecordBody]
-    partly: list[RecordBody]
-
-
-class Records(BaseModel):
-    """Records in order."""
-
-    records: list[RecordBody]
-
-
-class PageBody(Records):
-    """One page, and the cursor that the next request takes; null at the end."""
-
-    next: str | None
-
-
 class HitBody(BaseModel):
     """A record that recall found."""
 
@@ -111,12 +85,6 @@ class HitBody(BaseModel):
     score: float
     matched: list[str]
     signals: dict[str, float]
-
-
-class Hits(BaseModel):
-    """Hits, best first."""
-
-    hits: list[HitBody]
 
 
 class ContextItemBody(BaseModel):
@@ -170,13 +138,6 @@ class TraceBody(BaseModel):
     error: str | None
 
 
-class TracesBody(BaseModel):
-    """One page of traces, and the cursor that the next request takes; null at the end."""
-
-    traces: list[TraceBody]
-    next: str | None
-
-
 class ChangeBody(BaseModel):
     """What happened to a record; `record` is as it stood after."""
 
@@ -185,30 +146,6 @@ class ChangeBody(BaseModel):
     at: str
     source: str | None
     record: RecordBody | None
-
-
-class Changes(BaseModel):
-    """A record's history, oldest change first."""
-
-    changes: list[ChangeBody]
-
-
-class EmbeddingsBody(BaseModel):
-    """The stored embeddings by id: vectors of unit length."""
-
-    vectors: dict[str, list[float]]
-
-
-class Count(BaseModel):
-    """How many records."""
-
-    count: int
-
-
-class Forgotten(BaseModel):
-    """How many records are gone."""
-
-    forgotten: int
 
 
 class Statement(BaseModel):
@@ -221,19 +158,6 @@ class Statement(BaseModel):
     signature: dict[str, str] | None
 
 
-class Purged(BaseModel):
-    """How many records are gone, for good, or of a dry run would be, and the receipt."""
-
-    purged: int
-    receipt: Statement
-
-
-class Embedded(BaseModel):
-    """How many records were embedded."""
-
-    embedded: int
-
-
 class UserBody(BaseModel):
     """A user, or null for the shared records, and how many records there are."""
 
@@ -241,25 +165,11 @@ class UserBody(BaseModel):
     count: int
 
 
-class Users(BaseModel):
-    """The users of a tenant."""
-
-    users: list[UserBody]
-
-
 class BadLineBody(BaseModel):
     """A line that could not be loaded, by its number from 1."""
 
     number: int
     reason: str
-
-
-class LoadReportBody(BaseModel):
-    """What came of a load."""
-
-    added: int
-    existing: int
-    bad: list[BadLineBody]
 
 
 class AuditEntryBody(BaseModel):
@@ -276,12 +186,6 @@ class AuditEntryBody(BaseModel):
     hash: str
 
 
-class AuditEntries(BaseModel):
-    """Entries of the audit log, oldest first."""
-
-    entries: list[AuditEntryBody]
-
-
 class RetentionRule(BaseModel):
     """How long records are kept: an age as "90d", or "forever"."""
 
@@ -289,30 +193,6 @@ class RetentionRule(BaseModel):
     kind: str | list[str] | None = None
     session: str | None = None
     where: dict[str, Any] | None = None
-
-
-class RetentionRules(BaseModel):
-    """The rules of a tenant."""
-
-    rules: list[RetentionRule]
-
-
-class RetentionReportBody(RetentionRules):
-    """The rules, and how many records of each kind are too old by them."""
-
-    due: dict[str, int]
-
-
-class Swept(BaseModel):
-    """How many records were deleted."""
-
-    swept: int
-
-
-class Faults(BaseModel):
-    """What is wrong with the store; empty where nothing is."""
-
-    faults: list[str]
 
 
 class Caller(BaseModel):
@@ -324,13 +204,6 @@ class Caller(BaseModel):
     right: Literal["read", "write", "admin"]
 
 
-class Status(BaseModel):
-    """How the server is."""
-
-    status: Literal["ok"]
-    version: str
-
-
 class Problem(BaseModel):
     """What went wrong (RFC 9457); `error` names the class in `memorist.errors`."""
 
@@ -339,3 +212,63 @@ class Problem(BaseModel):
     status: int
     detail: str
     error: str
+
+
+def _answer(name: str, about: str, **fields: Any) -> type[BaseModel]:
+    """Return the model of an answer in which no other is nested, with the types of its fields, all of them there."""
+    required: Any = {field: (hint, ...) for field, hint in fields.items()}
+    return create_model(name, __doc__=about, **required)
+
+
+ProvenanceBody = _answer(
+    "ProvenanceBody",
+    "Where a record comes from; `missing` are the ids of sources that are not there any more.",
+    sources=list[SourceBody],
+    missing=list[str],
+)
+DerivedBody = _answer(
+    "DerivedBody",
+    "What was derived from some records alone, and what also rests on others.",
+    alone=list[RecordBody],
+    partly=list[RecordBody],
+)
+Records = _answer("Records", "Records in order.", records=list[RecordBody])
+PageBody = _answer(
+    "PageBody",
+    "One page, and the cursor that the next request takes; null at the end.",
+    records=list[RecordBody],
+    next=str | None,
+)
+Hits = _answer("Hits", "Hits, best first.", hits=list[HitBody])
+TracesBody = _answer(
+    "TracesBody",
+    "One page of traces, and the cursor that the next request takes; null at the end.",
+    traces=list[TraceBody],
+    next=str | None,
+)
+Changes = _answer("Changes", "A record's history, oldest change first.", changes=list[ChangeBody])
+EmbeddingsBody = _answer(
+    "EmbeddingsBody", "The stored embeddings by id: vectors of unit length.", vectors=dict[str, list[float]]
+)
+Count = _answer("Count", "How many records.", count=int)
+Forgotten = _answer("Forgotten", "How many records are gone.", forgotten=int)
+Purged = _answer(
+    "Purged",
+    "How many records are gone, for good, or of a dry run would be, and the receipt.",
+    purged=int,
+    receipt=Statement,
+)
+Embedded = _answer("Embedded", "How many records were embedded.", embedded=int)
+Users = _answer("Users", "The users of a tenant.", users=list[UserBody])
+LoadReportBody = _answer("LoadReportBody", "What came of a load.", added=int, existing=int, bad=list[BadLineBody])
+AuditEntries = _answer("AuditEntries", "Entries of the audit log, oldest first.", entries=list[AuditEntryBody])
+RetentionRules = _answer("RetentionRules", "The rules of a tenant.", rules=list[RetentionRule])
+RetentionReportBody = _answer(
+    "RetentionReportBody",
+    "The rules, and how many records of each kind are too old by them.",
+    rules=list[RetentionRule],
+    due=dict[str, int],
+)
+Swept = _answer("Swept", "How many records were deleted.", swept=int)
+Faults = _answer("Faults", "What is wrong with the store; empty where nothing is.", faults=list[str])
+Status = _answer("Status", "How the server is.", status=Literal["ok"], version=str)
