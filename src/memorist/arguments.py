@@ -48,6 +48,7 @@ __all__ = [
     "tokens",
     "unknown_arguments",
     "vector",
+    "whole",
     "words",
 ]
 
@@ -139,11 +140,16 @@ def rules(name: str, value: Any) -> tuple[Rule, ...]:
     return parse_rules(name, value)
 
 
+def whole(name: str, value: Any, least: int = 0) -> int:
+    """Return `value` if it is a whole number that is not below `least`."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise InvalidInputError(f"{name} must be a whole number of {least} or more, not {shown(value)}")
+    return value
+
+
 def position(name: str, value: Any) -> int:
     """Return where a reading of a list goes on: a whole number, 0 for the beginning."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise InvalidInputError(f"{name} must be a whole number of 0 or more, not {shown(value)}")
-    return value
+    return whole(name, value)
 
 
 def tokens(name: str, value: Any) -> int:

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, overload
 
+from memorist.arguments import whole
 from memorist.errors import InvalidInputError, shown
 from memorist.kinds.common import delete, find
 from memorist.kinds.message import Message, to_message
@@ -141,8 +142,8 @@ class Conversation:
             InvalidInputError: a number is not whole or is negative.
         """
         for label, number in (("count", count), ("tokens", tokens)):
-            if number is not None and (isinstance(number, bool) or not isinstance(number, int) or number < 0):
-                raise InvalidInputError(f"{label} must be a whole number, 0 or more, not {shown(number)}")
+            if number is not None:
+                whole(label, number)
         fitting: list[Message] = []
         left = tokens
         if count == 0:

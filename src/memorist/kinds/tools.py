@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Unpack
 
-from memorist.arguments import number
+from memorist.arguments import number, whole
 from memorist.errors import InvalidInputError, shown
 from memorist.kinds.common import View, check_text
 from memorist.kinds.options import RecordFields, SearchOptions
@@ -198,8 +198,7 @@ class Tools(View):
 
     async def trim(self, tool: str, keep: int) -> int:
         """Forget all calls of a tool but the newest `keep`, and return how many are gone."""
-        if isinstance(keep, bool) or not isinstance(keep, int) or keep < 0:
-            raise InvalidInputError(f"keep must be a whole number, 0 or more, not {shown(keep)}")
+        whole("keep", keep)
         chosen = {"tool": check_text("tool", tool)}
         calls = [each.id async for each in self._memory.iterate(kind=Kind.TOOL_USE, order="newest", payload=chosen)]
         return await self.delete(*calls[keep:])

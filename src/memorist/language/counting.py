@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from memorist.errors import InvalidInputError, ModelError
+from memorist.arguments import whole
+from memorist.errors import ModelError
 from memorist.kinds import estimate_tokens
 from memorist.language.models import ChatMessage, Prices, Reply, Usage
 from memorist.language.reading import read_answer
@@ -37,8 +38,7 @@ class CountingChatModel(ABC):
     """
 
     def __init__(self, name: str, *, prices: Prices | None = None, concurrency: int = 4) -> None:
-        if isinstance(concurrency, bool) or not isinstance(concurrency, int) or concurrency < 1:
-            raise InvalidInputError(f"concurrency must be a whole number, at least 1, not {concurrency!r}")
+        whole("concurrency", concurrency, 1)
         self.name = name
         self.concurrency = concurrency
         self.usage = Usage(concurrency=concurrency)

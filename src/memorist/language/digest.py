@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from memorist.errors import InvalidInputError, NotFoundError
+from memorist.arguments import whole
+from memorist.errors import NotFoundError
 from memorist.framing import without_recalled
 from memorist.kinds import Message
 from memorist.language.experiences import draw_experiences, store_lesson
@@ -102,8 +103,7 @@ class Digest:
         again: bool = False,
     ) -> None:
         for name, number in (("batch", batch), ("concurrency", concurrency), ("nearest", nearest)):
-            if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-                raise InvalidInputError(f"{name} must be a whole number, at least 1, not {number!r}")
+            whole(name, number, 1)
         self._memory = memory
         self._given = model
         self._prompts = prompts

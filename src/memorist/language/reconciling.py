@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
+from memorist.arguments import whole
 from memorist.errors import InvalidInputError, NotFoundError
 from memorist.language.extracting import Statement
 from memorist.language.models import NO_USAGE, ChatModel, ChatModelSpec, Usage
@@ -113,8 +114,7 @@ async def reconcile_all(
     fields: Mapping[str, Any],
 ) -> list[Reconciled]:
     """Reconcile statements one after the other; after an outage, the model is not asked about the rest."""
-    if isinstance(nearest, bool) or not isinstance(nearest, int) or nearest < 1:
-        raise InvalidInputError(f"nearest must be a whole number, at least 1, not {nearest!r}")
+    whole("nearest", nearest, 1)
     if wanted := {id for each in statements for id in each.sources}:
         there = {each.id for each in await memory.find(wanted)}
         statements = [replace(each, sources=tuple(id for id in each.sources if id in there)) for each in statements]
