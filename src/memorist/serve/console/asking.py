@@ -6,11 +6,9 @@ from typing import Any, TypeVar
 
 from starlette.responses import Response
 
-from memorist.errors import InvalidInputError, shown
 from memorist.records import Kind
 from memorist.results import Context, ContextItem
 from memorist.serve.console.visits import Visit
-from memorist.serve.reading import number_of
 
 __all__ = ["PARAMETERS", "ask", "linked", "pieces_of"]
 
@@ -36,10 +34,10 @@ class Chip:
 async def ask(visit: Visit) -> Response:
     """Show hits and context for a question. The script requests only the answers; without it, the form works."""
     question, chosen = visit.value("q") or "", {name: visit.value(name) for name in _NARROWING}
-    shared, tokens, limit = visit.flag("shared"), _number(visit, "tokens", _TOKENS), _number(visit, "limit", _HITS)
+    shared, tokens, limit = visit.flag("shared"), visit.number("tokens", _TOKENS), visit.number("limit", _HITS)
     narrowing: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
     hits = await visit.memory.recall(question, limit=limit + 1, shared=shared, explain=True, **narrowing)
-    first = max(_number(visit, "first", 0), 0)
+    first = visit.number("first")
     query = {**chosen, "shared": shared, "tokens": tokens if tokens != _TOKENS else None}
     more = None
     if len(hits) > limit:
@@ -94,12 +92,3 @@ def _chips(visit: Visit, question: str, query: dict[str, Any]) -> list[Chip]:
     if query["shared"]:
         chips.append(Chip("also shared", leading(shared=None), on=True, off=True))
     return chips
-
-
-def _number(visit: Visit, name: str, default: int) -> int:
-    """Return a whole number that was sent."""
-    text = visit.value(name)
-    number = default if text is None else number_of(text)
-    if not isinstance(number, int):
-        raise InvalidInputError(f"{name} must be a whole number, not {shown(text)}")
-    return number

@@ -1,6 +1,6 @@
 """Charts as plain numbers for a template: how much there is in each span of time, and the axes."""
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from itertools import islice, pairwise
@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from memorist.serve.console.zones import local
 
-__all__ = ["Chart", "Span", "drawn", "nice_ticks", "spans_between"]
+__all__ = ["Chart", "Span", "drawn", "nice_ticks", "shares_of", "spans_between"]
 
 Begin: TypeAlias = Callable[[datetime], datetime]
 HEIGHT = 132
@@ -69,6 +69,36 @@ class Chart:
     ticks: list[Tick]
     marks: list[Mark]
     height: int = HEIGHT
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A piece of a bar: its value, its share of the whole in percent, and where it begins, likewise."""
+
+    name: str
+    value: float
+    share: float
+    start: float
+    colour: int
+
+
+def shares_of(
+    values: Mapping[str, float], titles: Mapping[str, str], weights: Mapping[str, float] | None = None
+) -> list[Share]:
+    """Return the pieces of a bar, in the order of `titles`; what is below half a percent is left out.
+
+    Args:
+        values: by name.
+        titles: the names of the pieces for people.
+        weights: what the shares are of; by default the values.
+    """
+    weighed = values if weights is None else weights
+    whole, shares, start = sum(weighed.values()) or 1.0, list[Share](), 0.0
+    for number, (name, title) in enumerate(titles.items(), 1):
+        if (share := 100 * weighed.get(name, 0.0) / whole) >= 0.5:
+            shares.append(Share(title, values[name], share, start, number))
+            start += share
+    return shares
 
 
 async def drawn(

@@ -38,7 +38,7 @@ async def home(visit: Visit) -> Response:
     everyone = visit.may_see_all and memory.scope.user is None
     latest = (await memory.browse(limit=_LATELY, everyone=everyone)).records
     counts = {str(kind): await memory.count(kind=kind, everyone=everyone) for kind in Kind} if latest else {}
-    flag = {"everyone": "1" if everyone else None}
+    links = {kind: visit.link("/browse", kind=kind, everyone=everyone) for kind in counts}
     found = await memory.users() if everyone else {}
     people = _people(visit, found, "/")
     return visit.page(
@@ -49,7 +49,7 @@ async def home(visit: Visit) -> Response:
         users=people[:_MOST_USERS],
         more_users=len(people) if len(people) > _MOST_USERS else 0,
         days=days_of(latest, visit.session.zone),
-        kinds=rows_of(counts, {kind: visit.link("/browse", kind=kind, **flag) for kind in counts}, kinds=True),
+        kinds=rows_of(counts, links, kinds=True),
         drawn=await _over_time(visit, memory, latest, everyone=everyone) if latest else None,
     )
 
@@ -61,8 +61,7 @@ async def _over_time(visit: Visit, memory: Memory, latest: Sequence[Record], *, 
         return await memory.count(since=span.since, until=span.until, everyone=everyone)
 
     def link(span: Span) -> str:
-        flag = "1" if everyone else None
-        return visit.link("/browse", since=iso(span.since), until=iso(span.until), everyone=flag)
+        return visit.link("/browse", since=iso(span.since), until=iso(span.until), everyone=everyone)
 
     return await drawn(oldest.at, latest[0].at, visit.session.zone, count, link)
 
@@ -94,7 +93,7 @@ async def users(visit: Visit) -> Response:
         found = await memory.users()
         wanted = (name or "").casefold()
         people = [row for row in _people(visit, found, back or "/") if wanted in row.name.casefold()]
-        start = _start(visit)
+        start = visit.number("start")
         rows, rest = people[start : start + _PAGE], len(people) > start + _PAGE
         more = visit.link("/users", back=back, name=name, start=start + _PAGE) if rest else None
     return visit.page("users.html", title="Whose memory", rows=rows, more=more, name=name, back=back, tenants=tenants)
@@ -114,8 +113,3 @@ def _people(visit: Visit, found: Mapping[str | None, int], path: str) -> list[Ro
 async def _tenants(visit: Visit) -> list[str]:
     """Return the tenants that tokens were made for."""
     return sorted({each.grant.tenant for each in await visit.server.tokens.list() if each.grant.tenant is not None})
-
-
-def _start(visit: Visit) -> int:
-    text = visit.value("start") or "0"
-    return int(text) if text.isdecimal() and len(text) < 9 else 0

@@ -13,7 +13,6 @@ from starlette.responses import Response
 from memorist.errors import InvalidInputError, shown
 from memorist.memory import Memory
 from memorist.records import Record
-from memorist.serve.auth import Right
 from memorist.serve.console.groups import Group, Layout, lay_out, names_of
 from memorist.serve.console.visits import Visit
 from memorist.serve.console.zones import local
@@ -48,9 +47,7 @@ class Mapped:
 async def draw(visit: Visit) -> Response:
     """Draw the map: dots for a script or for few records, else how dense each place is."""
     memory = visit.memory
-    everyone = visit.flag("everyone") and memory.scope.user is None
-    if everyone:
-        visit.grant.check(Right.ADMIN)
+    everyone = visit.everyone
     colour = visit.value("colour") or "kind"
     if colour not in _COLOURS:
         raise InvalidInputError(f"colour is one of {', '.join(_COLOURS)}, not {shown(colour)}")
@@ -64,7 +61,7 @@ async def draw(visit: Visit) -> Response:
         layout = await asyncio.to_thread(lay_out, vectors)
         groups = await asyncio.to_thread(names_of, [each.text[:_COUNTED] for each in records], layout)
     codes, legend = _coloured(records, colour, visit)
-    kept = {"colour": None if colour == "kind" else colour, "everyone": "1" if everyone else None, "q": question}
+    kept = {"colour": None if colour == "kind" else colour, "everyone": everyone, "q": question}
     return visit.page(
         "map.html",
         title="Map",
@@ -77,7 +74,7 @@ async def draw(visit: Visit) -> Response:
             (name, visit.link("/map", **{**kept, "colour": name})) for name in _COLOURS if name != "user" or everyone
         ],
         everyone=everyone,
-        others=visit.link("/map", **{**kept, "everyone": None if everyone else "1"})
+        others=visit.link("/map", **{**kept, "everyone": not everyone})
         if visit.may_see_all and memory.scope.user is None
         else None,
         asked=question,

@@ -22,10 +22,7 @@ async def browse(visit: Visit) -> Response:
     """Page through the records that pass a filter."""
     names = ("kind", "session", "since", "until")
     chosen = {name: visit.value(name) for name in names}
-    everyone = visit.flag("everyone") and visit.memory.scope.user is None
-    if everyone:
-        visit.grant.check(Right.ADMIN)
-    superseded = visit.flag("superseded")
+    everyone, superseded = visit.everyone, visit.flag("superseded")
     order: Any = visit.value("order") or "newest"
     page = await visit.memory.browse(
         **{name: value for name, value in chosen.items() if value is not None},  # type: ignore[arg-type]
@@ -35,7 +32,7 @@ async def browse(visit: Visit) -> Response:
         cursor=visit.value("cursor"),
         limit=_PAGE,
     )
-    flags = {"everyone": everyone or None, "superseded": superseded or None, "order": order}
+    flags = {"everyone": everyone, "superseded": superseded, "order": order}
     more = None if page.next is None else visit.link("/browse", **chosen, **flags, cursor=page.next)
     return visit.page(
         "browse.html",

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
@@ -14,6 +13,7 @@ from markupsafe import Markup, escape
 
 from memorist import __version__
 from memorist.recall.rank import WEIGHTS
+from memorist.serve.console.charts import Share, shares_of
 from memorist.serve.console.zones import local, written_day
 
 __all__ = ["HEADERS", "link", "render"]
@@ -91,27 +91,10 @@ def _iso_date(context: Context, moment: datetime) -> str:
     return _local(context, moment).date().isoformat()
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
-    """What one signal carried of a hit, in percent, and where its part of the bar begins."""
-
-    name: str
-    strength: float
-    share: float
-    start: float
-    colour: int
-
-
 def _shares(signals: Mapping[str, float]) -> list[Share]:
-    """Return what each signal carried, in one order for all hits; what is below half a percent is left out."""
+    """Return what each signal carried, in one order for all hits."""
     weighed = {name: max(WEIGHTS.get(name, 0.0) * value, 0.0) for name, value in signals.items()}
-    whole = sum(weighed.values()) or 1.0
-    shares, start = list[Share](), 0.0
-    for number, (name, title) in enumerate(_SIGNALS.items(), 1):
-        if (share := 100 * weighed.get(name, 0.0) / whole) >= 0.5:
-            shares.append(Share(title, signals[name], share, start, number))
-            start += share
-    return shares
+    return shares_of(signals, _SIGNALS, weighed)
 
 
 @lru_cache(maxsize=1)

@@ -14,7 +14,6 @@ from memorist.serve.console.charts import Mark, spans_between
 from memorist.serve.console.home import rows_of
 from memorist.serve.console.visits import Visit
 from memorist.serve.console.zones import local
-from memorist.serve.reading import number_of
 from memorist.times import iso
 
 __all__ = ["PARAMETERS", "Bar", "Lane", "lanes_of", "timeline"]
@@ -57,7 +56,7 @@ async def timeline(visit: Visit) -> Response:
     moment = _end_of(day, zone)
     facts = [each async for each in _facts(memory)]
     chains = _chains(facts)
-    start = _whole(visit, "start") or 0
+    start = visit.number("start")
     lanes = lanes_of(chains[start : start + _LANES], first, last, moment)
     cursor = visit.value("cursor")
     known = await memory.browse(as_of=moment, limit=_KNOWN, cursor=cursor)
@@ -138,21 +137,13 @@ def _marks(first: datetime, last: datetime) -> list[Mark]:
 
 def _day(visit: Visit) -> date | None:
     """Return the day that the slider or the date of the form names."""
-    number, text = _whole(visit, "day"), visit.value("as_of")
+    number, text = visit.number("day"), visit.value("as_of")
     try:
         if text is not None:
             return date.fromisoformat(text)
-        return None if number is None else date.fromordinal(number)
+        return None if visit.value("day") is None else date.fromordinal(number)
     except (ValueError, OverflowError) as error:
         raise InvalidInputError(f"as_of is a day such as 2024-05-01, not {shown(text or number)}") from error
-
-
-def _whole(visit: Visit, name: str) -> int | None:
-    text = visit.value(name)
-    number = None if text is None else number_of(text)
-    if number is not None and (not isinstance(number, int) or number < 0):
-        raise InvalidInputError(f"{name} must be a whole number, not {shown(text)}")
-    return number
 
 
 def _end_of(day: date, zone: tzinfo) -> datetime:

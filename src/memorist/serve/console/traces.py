@@ -10,8 +10,8 @@ from memorist.errors import InvalidInputError, NotFoundError, shown
 from memorist.files.cases import KeptCases
 from memorist.records import Record
 from memorist.results import Trace, TracedHit
-from memorist.serve.auth import Right
 from memorist.serve.console.asking import pieces_of
+from memorist.serve.console.charts import Share, shares_of
 from memorist.serve.console.visits import Visit
 
 __all__ = ["records_of", "trace", "traced", "traces"]
@@ -29,17 +29,6 @@ _PARTS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A part of a call: its milliseconds, its share in percent, and where its piece of the bar begins."""
-
-    name: str
-    milliseconds: float
-    share: float
-    start: float
-    colour: int
-
-
-@dataclass(frozen=True, slots=True)
 class Row:
     """A record of a trace as it is now, None where it is gone; `right` if it is the one to be found."""
 
@@ -52,13 +41,11 @@ async def traces(visit: Visit) -> Response:
     """List the calls that pass a filter, newest first."""
     chosen = {name: visit.value(name) for name in ("since", "until", "session", "door")}
     narrowing: dict[str, Any] = {name: chosen[name] for name in ("since", "until", "door")}
-    empty, everyone = visit.flag("empty"), visit.flag("everyone") and visit.memory.scope.user is None
-    if everyone:
-        visit.grant.check(Right.ADMIN)
+    empty, everyone = visit.flag("empty"), visit.everyone
     page = await visit.memory.scoped(session=chosen["session"]).traces(
         **narrowing, empty=empty or None, everyone=everyone, limit=_PAGE, cursor=visit.value("cursor")
     )
-    flags = {"empty": empty or None, "everyone": everyone or None}
+    flags = {"empty": empty, "everyone": everyone}
     return visit.page(
         "traces.html",
         title="Traces",
@@ -113,15 +100,9 @@ async def traced(visit: Visit) -> Trace:
     raise NotFoundError(f"there is no trace {shown(id)} in this scope; it may have expired")
 
 
-def parts_of(trace: Trace) -> list[Part]:
-    """Return the parts of a call in the order in which they happen; what is below half a percent is left out."""
-    whole, parts, start = sum(trace.parts.values()) or 1.0, list[Part](), 0.0
-    for number, (name, title) in enumerate(_PARTS.items(), 1):
-        seconds = trace.parts.get(name, 0.0)
-        if (share := 100 * seconds / whole) >= 0.5:
-            parts.append(Part(title, 1000 * seconds, share, start, number))
-            start += share
-    return parts
+def parts_of(trace: Trace) -> list[Share]:
+    """Return the parts of a call in the order in which they happen, each with its milliseconds."""
+    return shares_of({name: 1000 * seconds for name, seconds in trace.parts.items()}, _PARTS)
 
 
 def _rows(hits: Iterable[TracedHit], known: Mapping[tuple[bool, str], Record], right: set[str]) -> list[Row]:
@@ -143,4 +124,4 @@ def _again(visit: Visit, trace: Trace) -> str:
     kind = trace.asked.get("kind")
     if isinstance(kind, list) and len(kind) == 1:
         asked["kind"] = kind[0]
-    return visit.link("/ask", q=trace.question, **asked, shared="1" if trace.asked.get("shared") else None)
+    return visit.link("/ask", q=trace.question, **asked, shared=bool(trace.asked.get("shared")))

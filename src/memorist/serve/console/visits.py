@@ -19,7 +19,7 @@ from memorist.serve.auth import Grant, Right, UnauthorizedError
 from memorist.serve.console.rendering import HEADERS, link, render
 from memorist.serve.console.sessions import COOKIE, Session, Sessions
 from memorist.serve.observability.requests import SCOPE
-from memorist.serve.reading import read_query
+from memorist.serve.reading import number_of, read_query
 from memorist.serve.rest.access import Server, authorized
 from memorist.serve.rest.problems import problem_of
 
@@ -76,6 +76,18 @@ class Visit:
             raise InvalidInputError(f"{name} is 1 or left out, not {shown(sent)}")
         return sent is not None
 
+    def number(self, name: str, default: int = 0) -> int:
+        """Return a whole number of 0 or more that was sent.
+
+        Raises:
+            InvalidInputError: the parameter is none.
+        """
+        text = self.value(name)
+        number = default if text is None else number_of(text)
+        if not isinstance(number, int) or number < 0:
+            raise InvalidInputError(f"{name} must be a whole number, not {shown(text)}")
+        return number
+
     def text(self, name: str, before: str | None = None) -> str | None:
         """Return a typed text with the CR LF of browsers turned back into the original line ends.
 
@@ -108,6 +120,18 @@ class Visit:
         scope = self.grant.scope(tenant=self.value("tenant"), user=self.value("user"))
         self.request.scope[SCOPE] = scope
         return self.server.quotas.memory(self.server.memory, self.grant, scope)
+
+    @property
+    def everyone(self) -> bool:
+        """Whether the records of all users are asked for; a user who is named goes before.
+
+        Raises:
+            ScopeError: the token does not allow that.
+        """
+        asked = self.flag("everyone") and self.memory.scope.user is None
+        if asked:
+            self.grant.check(Right.ADMIN)
+        return asked
 
     @property
     def may_see_all(self) -> bool:
