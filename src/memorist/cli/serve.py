@@ -87,8 +87,7 @@ async def serve(
     from memorist.serve.limits import MIB
     from memorist.serve.observability import LogFormat, Observer, start_logging
     from memorist.serve.quotas import Quotas, parse_limits
-    from memorist.serve.running import bind, check_open, url_of
-    from memorist.serve.running import serve as answer
+    from memorist.serve.running import Server, bind, check_open, url_of
     from memorist.serve.workers import READY, end_with_parent, supervise
 
     options: Options = context.obj
@@ -139,7 +138,7 @@ async def serve(
             if inherited is not None:
                 end_with_parent()
             tell = partial(_tell, served, mcp=bool(routes)) if inherited is None else partial(click.echo, READY)
-            await answer(app, listening, proxies=trust_proxy, answering=tell)
+            await Server(app, proxies=trust_proxy, answering=tell).serve(sockets=[listening])
     if inherited is None:
         click.echo("Ended; everything acknowledged is stored")
 

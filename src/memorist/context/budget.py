@@ -29,8 +29,6 @@ class Budget:
     counter: CountTokens | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.tokens, bool) or not isinstance(self.tokens, int):
-            raise InvalidInputError(f"tokens must be a whole number, not {self.tokens!r}")
         if self.tokens < LEAST_TOKENS:
             raise InvalidInputError(f"tokens must be at least {LEAST_TOKENS}, which one line takes; not {self.tokens}")
         if self.counter is not None and not callable(self.counter):

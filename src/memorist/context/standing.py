@@ -1,7 +1,7 @@
 """What always holds: topics asked for, pinned records, standing instructions and preferences."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Any
 
 from memorist.context.lines import Line, line_of
@@ -24,19 +24,22 @@ _LOOKED_AT = 16
 _MOST = 3
 
 
-async def asked_for(reader: Reader, topics: Iterable[str], pinned: Iterable[str], **narrowing: Any) -> list[Line]:
+async def asked_for(reader: Reader, topics: Collection[str], pinned: Collection[str], **narrowing: Any) -> list[Line]:
     """Return the topics and records named, in this order; unknown names are ignored.
 
     A topic's name that ends in ``*`` stands for all that begin so.
     """
+    for what, names in (("topics", topics), ("pinned", pinned)):
+        if not all(name.strip() for name in names):
+            raise InvalidInputError(f"{what} must be names that are not blank")
     found: list[Line] = []
-    for name in _names("topics", topics):
+    for name in topics:
         if name.endswith("*"):
             page = await reader.browse(kind=Kind.TOPIC, key_prefix=name[:-1] or None, order="key", **narrowing)
             found += [_line(record, "topic") for record in page.records]
         elif (record := await reader.lookup(name, **narrowing)) is not None:
             found.append(_line(record, "topic"))
-    for id in _names("pinned", pinned):
+    for id in pinned:
         if (record := await reader.get(id)) is not None:
             found.append(_line(record, "pinned"))
     return list({line.record.id: line for line in found}.values())
@@ -66,10 +69,3 @@ def _is_standing(record: Record) -> bool:
 
 def _line(record: Record, why: Why) -> Line:
     return line_of(record, record.content, why, 1.0)
-
-
-def _names(what: str, names: Iterable[str]) -> list[str]:
-    given = [names] if isinstance(names, str) else list(names)
-    if not all(isinstance(name, str) and name.strip() for name in given):
-        raise InvalidInputError(f"{what} must be names that are not blank")
-    return given

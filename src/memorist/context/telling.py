@@ -1,7 +1,7 @@
 """From a question to a context: what always holds, then the best evidence that fits."""
 
 import math
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -17,7 +17,6 @@ from memorist.context.reading import Reader
 from memorist.context.sentences import QuestionTerms, shortened
 from memorist.context.standing import asked_for, standing_among
 from memorist.context.trusting import Judge
-from memorist.errors import InvalidInputError
 from memorist.origins import Trust
 from memorist.records import Hit, Kind, Record
 from memorist.results import Context
@@ -57,8 +56,8 @@ async def tell(
     count_tokens: CountTokens | None = None,
     min_confidence: float = MIN_CONFIDENCE,
     standing: bool = True,
-    topics: Iterable[str] = (),
-    pinned: Iterable[str] = (),
+    topics: Collection[str] = (),
+    pinned: Collection[str] = (),
     known: Collection[str] = (),
     now: TimeLike | None = None,
     shared: bool = False,
@@ -67,9 +66,6 @@ async def tell(
     **narrowing: Any,
 ) -> Context:
     """Return what an agent is told for a question; see `memorist.Memory.context` for the arguments."""
-    if not isinstance(query, str):
-        raise InvalidInputError(f"the query must be a string, not {type(query).__name__}")
-    _check_confidence(min_confidence)
     budget, asked_at = Budget(tokens, count_tokens), None if now is None else parse_time(now)
     asked = QuestionTerms.of(query)
     moment = (asked_at or clock()) if asked.how_long_ago else None
@@ -141,8 +137,3 @@ def _context(lines: list[Line], confidence: float, budget: Budget, now: datetime
             return Context(text, confidence, tuple(line.item for line in shown), counted)
         lines = lines[:-1]
     return Context(confidence=confidence)
-
-
-def _check_confidence(value: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise InvalidInputError(f"min_confidence must be a number from 0 to 1, not {value!r}")

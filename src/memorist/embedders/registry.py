@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 from urllib.parse import parse_qsl, urlsplit
 
 from memorist.embedders.base import Embedder
@@ -62,7 +63,7 @@ def _named(spec: str, api_key: str | None) -> Embedder:
     if name in _BUILT_IN:
         if not argument:
             raise EmbedderError(f"the embedder {spec!r} names no model; write {name}:MODEL")
-        return _BUILT_IN[name](argument, api_key)
+        return _built_in(name, argument, api_key)
     from importlib.metadata import entry_points  # it takes longer to import than to open what is built in
 
     for entry in entry_points(group=ENTRY_POINTS, name=name):
@@ -89,33 +90,17 @@ def _endpoint(spec: str, api_key: str | None) -> Embedder:
     return OpenAIEmbedder(parts.fragment, base_url=base_url, api_key=api_key, dimensions=size)
 
 
-def _openai(model: str, api_key: str | None) -> Embedder:
-    from memorist.embedders.openai import OpenAIEmbedder
-
-    return OpenAIEmbedder(model, api_key=api_key)
-
-
-def _ollama(model: str, api_key: str | None) -> Embedder:
-    from memorist.embedders.openai import OpenAIEmbedder
-
-    return OpenAIEmbedder(model, base_url="http://localhost:11434/v1", api_key=api_key)
+def _built_in(name: str, model: str, api_key: str | None) -> Embedder:
+    place, options = _BUILT_IN[name]
+    module, _, kind = place.partition(":")
+    made: Callable[..., Embedder] = getattr(import_module(f"memorist.embedders.{module}"), kind)
+    return made(model, **options, **({"api_key": api_key} if module == "openai" else {}))
 
 
-def _fastembed(model: str, api_key: str | None) -> Embedder:
-    from memorist.embedders.hub import FastembedEmbedder
-
-    return FastembedEmbedder(model)
-
-
-def _sentence_transformers(model: str, api_key: str | None) -> Embedder:
-    from memorist.embedders.hub import SentenceTransformersEmbedder
-
-    return SentenceTransformersEmbedder(model)
-
-
-_BUILT_IN: Mapping[str, Callable[[str, str | None], Embedder]] = {
-    "openai": _openai,
-    "ollama": _ollama,
-    "fastembed": _fastembed,
-    "sentence-transformers": _sentence_transformers,
+_BUILT_IN: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "openai": ("openai:OpenAIEmbedder", {}),
+    "ollama": ("openai:OpenAIEmbedder", {"base_url": "http://localhost:11434/v1"}),
+    "fastembed": ("hub:FastembedEmbedder", {}),
+    "sentence-transformers": ("hub:SentenceTransformersEmbedder", {}),
 }
+"""The class of each name, imported when it is asked for, and what it is made with beside the model."""

@@ -27,6 +27,7 @@ from memorist.language.steps import (
     shown,
     speaker_of,
     told,
+    worst,
     wrong_language,
 )
 from memorist.memory import Memory
@@ -122,11 +123,10 @@ async def draw_experiences(
         return Lessons(lessons=raw, problem=NO_MODEL if raw else None)
     async with opened(model) as chat:
         parts = await asyncio.gather(*(_draw(messages, score, chat, prompts, min_score) for messages, score in read))
-    problems = [part.problem for part in parts if part.problem is not None]
     return Lessons(
         lessons=tuple(lesson for part in parts for lesson in part.lessons),
         refused=tuple(lesson for part in parts for lesson in part.refused),
-        problem=next((each for each in problems if each.temporary), problems[0] if problems else None),
+        problem=worst(part.problem for part in parts),
         usage=sum((part.usage for part in parts), Usage()),
     )
 

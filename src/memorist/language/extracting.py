@@ -25,6 +25,7 @@ from memorist.language.steps import (
     opened,
     shown,
     told,
+    worst,
     wrong_language,
 )
 from memorist.origins import NOBODY, Author, author_of_role, parse_authors
@@ -110,10 +111,9 @@ async def extract_facts(
         return Extraction(statements=tuple(raw), problem=NO_MODEL if raw else None)
     async with opened(model) as chat:
         parts = await asyncio.gather(*(extract_batch(batch, chat, prompts, now) for batch in batches_of(given)))
-    problems = [part.problem for part in parts if part.problem is not None]
     return Extraction(
         statements=tuple(statement for part in parts for statement in part.statements),
-        problem=next((each for each in problems if each.temporary), problems[0] if problems else None),
+        problem=worst(part.problem for part in parts),
         usage=sum((part.usage for part in parts), Usage()),
     )
 

@@ -8,7 +8,7 @@ from memorist.language.extracting import Extraction, dated, extract_facts, raw_s
 from memorist.language.models import NO_USAGE, ChatModelSpec, Usage
 from memorist.language.prompting import Prompts
 from memorist.language.reconciling import NEAREST, Decision, Reconciled, reconcile_all
-from memorist.language.steps import Given, Problem, messages_of, told
+from memorist.language.steps import Given, Problem, messages_of, told, worst
 from memorist.memory import Memory
 from memorist.records import Record
 from memorist.times import TimeLike
@@ -76,9 +76,8 @@ async def keep_facts(
         problem = told("Extracting facts", Problem("the model found nothing to remember"))
         found = Extraction(statements=tuple(raw_statements(given, problem.reason)), problem=problem, usage=found.usage)
     outcomes = await reconcile_all(memory, found.statements, model, prompts, nearest, fields)
-    problems = [each for each in (found.problem, *(outcome.problem for outcome in outcomes)) if each is not None]
     return Kept(
         outcomes=tuple(outcomes),
-        problem=next((each for each in problems if each.temporary), problems[0] if problems else None),
+        problem=worst((found.problem, *(outcome.problem for outcome in outcomes))),
         usage=sum((outcome.usage for outcome in outcomes), found.usage),
     )

@@ -28,6 +28,7 @@ __all__ = [
     "speaker_of",
     "told",
     "unusable",
+    "worst",
 ]
 
 log = logging.getLogger("memorist.language")
@@ -51,6 +52,12 @@ class Problem:
 
 
 NO_MODEL = Problem("no chat model")
+
+
+def worst(problems: Iterable[Problem | None]) -> Problem | None:
+    """Return the first temporary one of several problems, or else the first; None where there is none."""
+    there = [each for each in problems if each is not None]
+    return next((each for each in there if each.temporary), there[0] if there else None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

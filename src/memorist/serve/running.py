@@ -18,7 +18,7 @@ try:
 except ImportError as error:
     raise missing_extra("uvicorn", "rest") from error
 
-__all__ = ["Server", "bind", "bracketed", "check_open", "serve", "url_of"]
+__all__ = ["Server", "bind", "bracketed", "check_open", "url_of"]
 
 _GRACE = 10
 _PAUSE, _PAUSES = 0.01, 50
@@ -125,7 +125,8 @@ class _Punctual(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # one clas
 class Server(uvicorn.Server):
     """A server that stops on a signal without ending the process, so that the caller can clean up.
 
-    Setting `should_exit` stops it.
+    `serve` with the sockets that it listens on runs until the process receives a signal to stop, or `should_exit` is
+    set, and then finishes pending requests.
 
     Args:
         app: the app to serve.
@@ -174,21 +175,3 @@ class Server(uvicorn.Server):
         finally:
             for each, handler in before.items():
                 signal.signal(each, handler)
-
-
-async def serve(
-    app: Any,
-    listening: socket.socket,
-    *,
-    proxies: Sequence[str] = (),
-    answering: Callable[[], None] = lambda: None,
-) -> None:
-    """Serve on a socket until the process receives a signal to stop; then finish pending requests.
-
-    Args:
-        app: the app to serve.
-        listening: the socket.
-        proxies: as for `Server`.
-        answering: called once it answers.
-    """
-    await Server(app, proxies=proxies, answering=answering).serve(sockets=[listening])

@@ -15,7 +15,7 @@ from memorist.serve.mcp.access import Access, Gate
 from memorist.serve.mcp.app import LOOPBACK_HOSTS, create_app
 from memorist.serve.mcp.server import create_server
 from memorist.serve.mcp.toolsets import ToolSet
-from memorist.serve.running import bind, bracketed, check_open, serve, url_of
+from memorist.serve.running import Server, bind, bracketed, check_open, url_of
 
 __all__ = ["serve_http", "serve_stdio"]
 
@@ -70,7 +70,7 @@ async def serve_http(
     with bind(host, port) as listening:
         ready(url_of(host, listening) + path)
         async with app.router.lifespan_context(app):
-            await serve(app, listening)
+            await Server(app).serve(sockets=[listening])
 
 
 def _names(host: str, more: tuple[str, ...]) -> tuple[str, ...]:
