@@ -101,7 +101,7 @@ def _function_stub(function: Function, module: ModuleType) -> str:
     else:
         lines += [head + ignored, *(f"    {each}," for each in parameters), tail + end]
     if text:
-        lines += [_indented(f'"""{text}\n"""' if "\n" in text else f'"""{text}"""'), "    ..."]
+        lines.append(_indented(f'"""{text}\n"""' if "\n" in text else f'"""{text}"""'))
     return "\n".join(lines)
 
 

@@ -102,7 +102,7 @@ def _request(kind: type[T]) -> type[T]:
 
 @_request
 class Request(Generic[T]):
-    """A verb with its arguments. `T` is what an engine answers.
+    """A verb with its arguments. `T` is what an engine answers; the verb is the name of the type in lower case.
 
     Raises:
         InvalidInputError: an argument is wrong.
@@ -111,6 +111,11 @@ class Request(Generic[T]):
     verb: ClassVar[str]
     writes: ClassVar[bool] = False
     __dataclass_fields__: ClassVar[dict[str, "Field[Any]"]]
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if not cls.__dict__["__parameters__"]:  # a base of several verbs has the parameter T still
+            cls.verb = cls.__name__.lower()
 
     def __init__(self, **given: Any) -> None:
         defaults = _defaults(type(self))  # type: ignore[arg-type]  # likewise
@@ -285,7 +290,6 @@ class _Timed(Narrowed[T]):
 class Remember(Request[list[Record]]):
     """Store records, all or none; see `Memory.remember`."""
 
-    verb = "remember"
     writes = True
     records: Annotated[tuple[Draft, ...], read.drafts]
     if_exists: Annotated[IfExists, read.one_of(*get_args(IfExists))] = "error"
@@ -296,7 +300,6 @@ class Remember(Request[list[Record]]):
 class Revise(Request[Record]):
     """Change the fields given; see `Memory.revise`."""
 
-    verb = "revise"
     writes = True
     id: Annotated[Id, read.handle]
     content: Annotated[str | None, read.text] = None
@@ -324,7 +327,6 @@ class Revise(Request[Record]):
 class Rate(Request[Record]):
     """Give a record feedback, or take it back; see `Memory.rate`."""
 
-    verb = "rate"
     writes = True
     id: Annotated[Id, read.handle]
     rating: Annotated[float | None, read.optional(read.rating)]
@@ -335,7 +337,6 @@ class Rate(Request[Record]):
 class Forget(Narrowed[int]):
     """Delete records; see `Memory.forget`."""
 
-    verb = "forget"
     writes = True
     ids: Annotated[tuple[str, ...], read.handles] = ()
     source: Annotated[str | None, read.text] = None
@@ -354,7 +355,6 @@ class Forget(Narrowed[int]):
 class Purge(Request[results.Receipt]):
     """Delete everything of a user; see `Memory.purge`."""
 
-    verb = "purge"
     user: Annotated[str | None, read.text] = None
     shared: Annotated[bool, read.flag] = False
     dry_run: Annotated[bool, read.flag] = False
@@ -385,7 +385,6 @@ class Purge(Request[results.Receipt]):
 class Restore(Request[LoadReport]):
     """Store whole records as they are, unless their id is there; see `Memory.restore`."""
 
-    verb = "restore"
     writes = True
     records: Annotated[tuple[Record, ...], read.records]
 
@@ -397,7 +396,6 @@ class Restore(Request[LoadReport]):
 class Recall(Narrowed[list[Hit]]):
     """Find the records that matter to a query; see `Memory.recall`."""
 
-    verb = "recall"
     query: Annotated[str, read.words]
     limit: Annotated[int, read.limit] = 5
     as_of: Annotated[TimeLike | None, read.bound] = None
@@ -417,7 +415,6 @@ class Recall(Narrowed[list[Hit]]):
 class Context(Narrowed[results.Context]):
     """Return what to put into an agent's prompt; see `Memory.context`."""
 
-    verb = "context"
     query: Annotated[str, read.words]
     tokens: Annotated[int, read.tokens] = 600
     count_tokens: Callable[[str], int] | None = None
@@ -435,7 +432,6 @@ class Context(Narrowed[results.Context]):
 class Recent(Narrowed[list[Record]]):
     """Return the newest records; see `Memory.recent`."""
 
-    verb = "recent"
     limit: Annotated[int, read.limit] = 10
     shared: Annotated[bool, read.flag] = False
 
@@ -444,7 +440,6 @@ class Recent(Narrowed[list[Record]]):
 class Lookup(Request["Record | None"]):
     """Return the record with a key; see `Memory.lookup`."""
 
-    verb = "lookup"
     key: Annotated[str, read.handle]
     kind: Annotated[Kind | str, read.kind] = Kind.TOPIC
     shared: Annotated[bool, read.flag] = False
@@ -454,7 +449,6 @@ class Lookup(Request["Record | None"]):
 class Get(Request["Record | None"]):
     """Return the record with an id; see `Memory.get`."""
 
-    verb = "get"
     id: Annotated[Id, read.handle]
 
 
@@ -462,7 +456,6 @@ class Get(Request["Record | None"]):
 class Find(Request[list[Record]]):
     """Return records by id, whosoever they are; see `Memory.find`."""
 
-    verb = "find"
     ids: Annotated[tuple[str, ...], read.handles]
     everyone: Annotated[bool, read.flag] = False
 
@@ -471,7 +464,6 @@ class Find(Request[list[Record]]):
 class Browse(_Timed[Page]):
     """Return one page of records; see `Memory.browse`."""
 
-    verb = "browse"
     order: Annotated[Order, read.one_of(*get_args(Order))] = "newest"
     limit: Annotated[int, read.limit] = 50
     cursor: Annotated[str | None, read.text] = None
@@ -481,14 +473,11 @@ class Browse(_Timed[Page]):
 class Count(_Timed[int]):
     """Return how many records there are; see `Memory.count`."""
 
-    verb = "count"
-
 
 @_request
 class History(Request[list[Change]]):
     """Return every change of a record; see `Memory.history`."""
 
-    verb = "history"
     id: Annotated[Id, read.handle]
 
 
@@ -496,7 +485,6 @@ class History(Request[list[Change]]):
 class Why(Request[results.Provenance]):
     """Return where a record comes from; see `Memory.why`."""
 
-    verb = "why"
     id: Annotated[Id, read.handle]
 
 
@@ -504,7 +492,6 @@ class Why(Request[results.Provenance]):
 class Derived(Narrowed[results.Derived]):
     """Return what was drawn from records; see `Memory.derived`."""
 
-    verb = "derived"
     ids: Annotated[tuple[str, ...], read.handles] = ()
 
     def __post_init__(self) -> None:
@@ -520,7 +507,6 @@ class Derived(Narrowed[results.Derived]):
 class Vectors(Request[dict[str, Any]]):
     """Return the embeddings of records; see `Memory.vectors`."""
 
-    verb = "vectors"
     ids: Annotated[tuple[str, ...], read.handles]
 
 
@@ -528,7 +514,6 @@ class Vectors(Request[dict[str, Any]]):
 class Traces(Request[results.TracePage]):
     """Return one page of the traces that are kept; see `Memory.traces`."""
 
-    verb = "traces"
     ids: Annotated[tuple[str, ...], read.handles] = ()
     since: Annotated[TimeLike | None, read.bound] = None
     until: Annotated[TimeLike | None, read.bound] = None
@@ -551,8 +536,6 @@ class Traces(Request[results.TracePage]):
 class Users(Request["dict[str | None, int]"]):
     """Return the users of the tenant; see `Memory.users`."""
 
-    verb = "users"
-
 
 # --- upkeep --------------------------------------------------------------------------------------------
 
@@ -561,7 +544,6 @@ class Users(Request["dict[str | None, int]"]):
 class Backup(Request[Path]):
     """Copy the whole store; see `Memory.backup`."""
 
-    verb = "backup"
     target: Path
 
     def __post_init__(self) -> None:
@@ -581,7 +563,6 @@ class Backup(Request[Path]):
 class Audit(Request[list[AuditEntry]]):
     """Return entries of the audit log; see `Memory.audit`."""
 
-    verb = "audit"
     after: Annotated[int, read.position] = 0
     limit: Annotated[int, read.limit] = 1000
 
@@ -590,7 +571,6 @@ class Audit(Request[list[AuditEntry]]):
 class Retain(Request[list[Rule]]):
     """Set how long records are kept; see `Memory.retain`."""
 
-    verb = "retain"
     writes = True
     rules: Annotated[tuple[Rule, ...], read.rules]
 
@@ -599,7 +579,6 @@ class Retain(Request[list[Rule]]):
 class Retention(Request[RetentionReport]):
     """Return how long records are kept, and how many are too old; see `Memory.retention`."""
 
-    verb = "retention"
     rules: Annotated[tuple[Rule, ...] | None, read.rules] = None
 
 
@@ -607,7 +586,6 @@ class Retention(Request[RetentionReport]):
 class Sweep(Request[int]):
     """Delete what has expired or is too old; see `Memory.sweep`."""
 
-    verb = "sweep"
     writes = True
 
 
@@ -615,21 +593,16 @@ class Sweep(Request[int]):
 class Checkpoint(Request[dict[str, Any]]):
     """Return where the audit log ends, signed; see `Memory.checkpoint`."""
 
-    verb = "checkpoint"
-
 
 @_request
 class Check(Request[list[str]]):
     """Look for damage; see `Memory.check`."""
-
-    verb = "check"
 
 
 @_request
 class Reindex(Request[int]):
     """Embed every record anew; see `Memory.reindex`."""
 
-    verb = "reindex"
     writes = True
     progress: Callable[[int, int], None] | None = None
 

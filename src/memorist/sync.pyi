@@ -85,7 +85,6 @@ class Conversation(Twin):
         Raises:
             InvalidInputError: a field is missing, unknown or wrong.
         """
-        ...
 
     @overload
     def append(
@@ -112,38 +111,30 @@ class Conversation(Twin):
         Raises:
             InvalidInputError: a number is not whole or is negative.
         """
-        ...
 
     def all(self) -> list[Message]:
         """Return every message in order."""
-        ...
 
     def __iter__(self) -> Iterator[Message]:
         """Yield every message in order, read page by page."""
-        ...
 
     def size(self) -> int:
         """Return how many messages there are."""
-        ...
 
     def get(self, id: str) -> Message | None:
         """Return the message with this id (the caller's id or the record's), or None."""
-        ...
 
     def delete(self, *ids: str) -> int:
         """Delete the messages with these ids, and return how many existed. Unknown ids are ignored.
 
         An id is the caller's, which takes every message that has it, or a record's, which takes that one.
         """
-        ...
 
     def clear(self) -> int:
         """Delete every message, and return how many there were."""
-        ...
 
     def state(self) -> dict[str, Any]:
         """Return the whole conversation as plain JSON values, for `restore`."""
-        ...
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Replace all messages with those of a `state`, in one step: all or nothing.
@@ -151,7 +142,6 @@ class Conversation(Twin):
         Raises:
             InvalidInputError: it is not what `state` returns; nothing was changed.
         """
-        ...
 
 
 class Episodes(Twin):
@@ -195,7 +185,6 @@ class Episodes(Twin):
             InvalidInputError: the parts make no episode, or a field is wrong.
             ConflictError: the id is taken and `if_exists` is "error".
         """
-        ...
 
     def recent(
         self,
@@ -207,7 +196,6 @@ class Episodes(Twin):
         shared: bool = False,
     ) -> list[Record]:
         """Return the newest episodes by when they happened, newest first; arguments as in `Memory.recent`."""
-        ...
 
     def update(
         self,
@@ -231,7 +219,6 @@ class Episodes(Twin):
             NotFoundError: there is no such episode.
             InvalidInputError: the parts make no episode, or nothing is given.
         """
-        ...
 
     def search(self, query: str, *, limit: int = 5, **options: Unpack[SearchOptions]) -> list[Hit]:
         """Find the records of this kind that matter to a query, best first.
@@ -244,15 +231,12 @@ class Episodes(Twin):
         Raises:
             InvalidInputError: an argument is wrong.
         """
-        ...
 
     def get(self, id: str) -> Record | None:
         """Return the record with this id if it is of this kind, superseded or not; else None."""
-        ...
 
     def delete(self, *ids: str) -> int:
         """Delete the records named that are of this kind, and return how many existed. Unknown ids are ignored."""
-        ...
 
 
 class Experiences(Twin):
@@ -285,7 +269,6 @@ class Experiences(Twin):
             InvalidInputError: a text is blank, or a field is wrong.
             ConflictError: the id is taken and `if_exists` is "error".
         """
-        ...
 
     def search(
         self,
@@ -306,15 +289,12 @@ class Experiences(Twin):
         Raises:
             InvalidInputError: an argument is wrong.
         """
-        ...
 
     def get(self, id: str) -> Record | None:
         """Return the record with this id if it is of this kind, superseded or not; else None."""
-        ...
 
     def delete(self, *ids: str) -> int:
         """Delete the records named that are of this kind, and return how many existed. Unknown ids are ignored."""
-        ...
 
 
 class Facts(Twin):
@@ -343,7 +323,6 @@ class Facts(Twin):
             NotFoundError: there is no fact `supersedes`.
             ConflictError: the id is taken and `if_exists` is "error".
         """
-        ...
 
     def supersede(self, old_id: str, statement: str, **fields: Unpack[RecordFields]) -> Record:
         """Replace the fact `old_id` with a new statement, in one step, and return the new record.
@@ -352,25 +331,21 @@ class Facts(Twin):
             NotFoundError: there is no such fact.
             InvalidInputError: the statement is blank, or a field is wrong.
         """
-        ...
 
     def all(self, *, as_of: TimeLike | None = None, where: Mapping[str, Any] | None = None) -> list[Record]:
         """Return every fact that holds, or that held `as_of` a time, newest first."""
-        ...
 
     def current(self, id: str) -> Record | None:
         """Return the fact that holds now instead of the fact `id`: itself, or the last one that superseded it.
 
         None where there is no such fact, or where the last has been deleted.
         """
-        ...
 
     def history(self, id: str) -> list[Record]:
         """Return the fact `id` with all it superseded and all that superseded it, oldest first.
 
         A deleted one ends the chain. [] where there is no such fact.
         """
-        ...
 
     def search(self, query: str, *, limit: int = 5, **options: Unpack[SearchOptions]) -> list[Hit]:
         """Find the records of this kind that matter to a query, best first.
@@ -383,15 +358,12 @@ class Facts(Twin):
         Raises:
             InvalidInputError: an argument is wrong.
         """
-        ...
 
     def get(self, id: str) -> Record | None:
         """Return the record with this id if it is of this kind, superseded or not; else None."""
-        ...
 
     def delete(self, *ids: str) -> int:
         """Delete the records named that are of this kind, and return how many existed. Unknown ids are ignored."""
-        ...
 
 
 class Memory(Twin):
@@ -452,7 +424,6 @@ class Memory(Twin):
             StoreKeyError: the key cannot be read, or does not fit the file.
             EmbedderMismatchError: it holds vectors of another embedder.
         """
-        ...
 
     @classmethod
     def connect(
@@ -481,7 +452,6 @@ class Memory(Twin):
             StoreUnavailableError: there is no server there.
             ScopeError: the token is not valid, or is of another tenant or user.
         """
-        ...
 
     def __enter__(self) -> Self: ...
 
@@ -494,7 +464,6 @@ class Memory(Twin):
 
     def close(self) -> None:
         """Close the store, for every scope of this memory. A second call does nothing."""
-        ...
 
     def traced(self, watch: Watch | Telemetry | None = None) -> Memory:
         """Return the same memory with a span and a measure for each request, its views' included.
@@ -505,7 +474,6 @@ class Memory(Twin):
         Raises:
             MissingExtraError: OpenTelemetry's API is not installed.
         """
-        ...
 
     def through(self, door: str) -> Memory:
         """Return the same memory; what comes through it has `door` as its door, in origins, traces and the audit log.
@@ -519,51 +487,41 @@ class Memory(Twin):
 
     def conversation(self, session: str | None = None) -> Conversation:
         """Return the messages of one session; by default the scope's."""
-        ...
 
     @property
     def notes(self) -> Notes:
         """Free texts, found by meaning."""
-        ...
 
     @property
     def topics(self) -> Topics:
         """Standing values under exact keys."""
-        ...
 
     @property
     def episodes(self) -> Episodes:
         """What happened: a question and its answer, or a task and how it went."""
-        ...
 
     @property
     def facts(self) -> Facts:
         """Statements that hold until another takes their place."""
-        ...
 
     @property
     def experiences(self) -> Experiences:
         """Lessons, found by when to use them."""
-        ...
 
     @property
     def tools(self) -> Tools:
         """Tool calls that worked, guidelines and statistics."""
-        ...
 
     def ask(self, request: Request[T]) -> T:
         """Return what the engine answers to a request in this scope; every verb is one call of this."""
-        ...
 
     @property
     def scope(self) -> Scope:
         """What this memory sees and where it writes."""
-        ...
 
     @property
     def clock(self) -> Clock:
         """Returns the present, in UTC. See `Settings.clock`."""
-        ...
 
     def scoped(
         self,
@@ -578,11 +536,9 @@ class Memory(Twin):
         Raises:
             ScopeError: another user or tenant than the one already set: a scoped memory cannot climb out.
         """
-        ...
 
     def unlabelled(self) -> Self:
         """Return the same memory without the labels `agent` and `session`; the walls stay."""
-        ...
 
     @overload
     def remember(  # type: ignore[overload-overlap]
@@ -616,7 +572,6 @@ class Memory(Twin):
             ScopeError: an author is named that may not be named through this door.
             EmbedderError: the text could not be embedded; nothing is stored.
         """
-        ...
 
     @overload
     def remember(
@@ -663,7 +618,6 @@ class Memory(Twin):
             InvalidInputError: a field is wrong, or none is given.
             ScopeError: the author may not be named through this door.
         """
-        ...
 
     def rate(self, id: Id, rating: float | None, *, source: str | None = None) -> Record:
         """Give a record feedback from -1 (bad) to 1 (good), or take it back (None).
@@ -674,7 +628,6 @@ class Memory(Twin):
             NotFoundError: there is no such record in this scope.
             InvalidInputError: the rating is out of range.
         """
-        ...
 
     def forget(self, *ids: Id, source: str | None = None, derived: bool = False, **narrowing: Unpack[Narrowing]) -> int:
         """Delete the records named, or all that pass the filter, superseded ones included.
@@ -694,7 +647,6 @@ class Memory(Twin):
         Raises:
             InvalidInputError: neither ids nor a filter is given; `purge` deletes a whole scope.
         """
-        ...
 
     def purge(self, *, user: str | None = None, shared: bool = False, dry_run: bool = False) -> Receipt:
         """Delete everything of a user, history, name and tokens included, and leave no byte of it in the store.
@@ -714,7 +666,6 @@ class Memory(Twin):
             StoreBusyError: the records are gone, but another process kept old pages in use; call again.
             SignatureError: the installation's key cannot be read or made; nothing is gone.
         """
-        ...
 
     def restore(self, records: Iterable[Record]) -> LoadReport:
         """Store whole records as they are, each under its own user; records whose id is there are left alone.
@@ -725,7 +676,6 @@ class Memory(Twin):
         Raises:
             ScopeError: a record of another user than this scope's.
         """
-        ...
 
     def recall(
         self,
@@ -765,7 +715,6 @@ class Memory(Twin):
             InvalidInputError: an argument is wrong.
             EmbedderError: the query could not be embedded.
         """
-        ...
 
     def context(
         self,
@@ -808,7 +757,6 @@ class Memory(Twin):
             InvalidInputError: an argument is wrong.
             EmbedderError: the query could not be embedded.
         """
-        ...
 
     def recent(self, limit: int = 10, *, shared: bool = False, **narrowing: Unpack[Narrowing]) -> list[Record]:
         """Return the newest records by when they happened (or were stored), newest first.
@@ -818,18 +766,15 @@ class Memory(Twin):
             shared: also the tenant's shared records.
             **narrowing: which records; see `Narrowing`.
         """
-        ...
 
     def lookup(self, key: str, *, kind: Kind | str = ..., shared: bool = False) -> Record | None:
         """Return the current record with exactly this key, or None. Never guesses.
 
         With `shared`, the user's own record goes before the tenant's shared one.
         """
-        ...
 
     def get(self, id: Id) -> Record | None:
         """Return the record with this id in this scope, superseded or not, or None."""
-        ...
 
     def find(self, ids: Iterable[Id] | Id, *, everyone: bool = False) -> list[Record]:
         """Return the records with these ids, superseded or not. Unknown ids are ignored.
@@ -841,7 +786,6 @@ class Memory(Twin):
         Raises:
             ScopeError: `everyone` behind a user's wall.
         """
-        ...
 
     def browse(
         self,
@@ -872,7 +816,6 @@ class Memory(Twin):
             InvalidInputError: an argument is wrong, or the cursor is of another order.
             ScopeError: `everyone` behind a user's wall.
         """
-        ...
 
     def iterate(
         self,
@@ -896,7 +839,6 @@ class Memory(Twin):
             page: how many are read at a time.
             **narrowing: which records; see `Narrowing`.
         """
-        ...
 
     def count(
         self,
@@ -908,7 +850,6 @@ class Memory(Twin):
         **narrowing: Unpack[Narrowing],
     ) -> int:
         """Return how many records pass the filter; the arguments are those of `browse`."""
-        ...
 
     def users(self) -> dict[str | None, int]:
         """Return how many current records each user of the tenant has; None stands for the shared ones.
@@ -916,21 +857,18 @@ class Memory(Twin):
         Raises:
             ScopeError: behind a user's wall.
         """
-        ...
 
     def vectors(self, ids: Iterable[Id] | Id) -> dict[str, Any]:
         """Return the stored embeddings of records by id: unit vectors, float32, of the embedder's dimensions.
 
         Ids that do not exist here, and records that have no embedding, are left out.
         """
-        ...
 
     def history(self, id: Id) -> list[Change]:
         """Return every change of a record: what, when, by which source; oldest first.
 
         A forgotten record's texts are gone, its changes are not. [] for one that never was.
         """
-        ...
 
     def traces(
         self,
@@ -962,14 +900,12 @@ class Memory(Twin):
         Raises:
             ScopeError: `everyone` behind a user's wall.
         """
-        ...
 
     def why(self, id: Id) -> Provenance:
         """Return where a record comes from: itself, what it was derived from, and so on to the first message.
 
         It is empty where there is no such record.
         """
-        ...
 
     def derived(self, *ids: Id, **narrowing: Unpack[Narrowing]) -> Derived:
         """Return what was derived from the records named, or from all that pass the filter.
@@ -983,14 +919,12 @@ class Memory(Twin):
         Raises:
             InvalidInputError: neither ids nor a filter is given.
         """
-        ...
 
     def export(self, *, everyone: bool = False) -> Iterator[str]:
         """Yield every record of the scope, superseded ones too, as lines of JSON; the first names the format.
 
         `load` of the lines gives the same records. `everyone` exports all users of the tenant.
         """
-        ...
 
     def load(self, lines: lines.Lines) -> LoadReport:
         """Store what `export` wrote, each record under its own user; records already there are left alone.
@@ -1002,7 +936,6 @@ class Memory(Twin):
             FormatError: the first line is not that of an export, or of a newer version.
             ScopeError: a record of another user than this scope's.
         """
-        ...
 
     def backup(self, target: str | PathLike[str], *, keep: int | None = None) -> Path:
         """Copy the whole store, consistently and while in use, and open the copy to verify it.
@@ -1021,7 +954,6 @@ class Memory(Twin):
             ScopeError: behind a user's wall: a backup holds everyone's records.
             StoreUnavailableError: the copy cannot be written, or an older one cannot be removed.
         """
-        ...
 
     def audit(self, *, after: int = 0, limit: int = 1000) -> list[AuditEntry]:
         """Return entries of the audit log, oldest first: those about this memory's user, or all of the store.
@@ -1035,7 +967,6 @@ class Memory(Twin):
         Raises:
             InvalidInputError: the store keeps no log.
         """
-        ...
 
     def checkpoint(self) -> dict[str, Any]:
         """Return the number and the hash of the last entry of the audit log, signed with the installation's key.
@@ -1048,7 +979,6 @@ class Memory(Twin):
             InvalidInputError: the store keeps no log.
             SignatureError: the key cannot be read or made.
         """
-        ...
 
     def verify_audit(self, *checkpoints: Mapping[str, Any]) -> list[str]:
         """Read the whole audit log and return what is wrong with it, in sentences; [] where its chain is unbroken.
@@ -1060,11 +990,9 @@ class Memory(Twin):
             ScopeError: behind a user's wall.
             InvalidInputError: the store keeps no log.
         """
-        ...
 
     def audit_entries(self) -> Iterator[AuditEntry]:
         """Yield the entries of `audit`, all of them."""
-        ...
 
     def retain(self, rules: Iterable[RuleLike]) -> list[Rule]:
         """Set how long the tenant's records are kept, in place of the rules before, and return the rules.
@@ -1079,7 +1007,6 @@ class Memory(Twin):
             InvalidInputError: a rule is wrong.
             ScopeError: behind a user's wall.
         """
-        ...
 
     def retention(self, rules: Iterable[RuleLike] | None = None) -> RetentionReport:
         """Return the tenant's rules and how many records of each kind are too old by them now. Nothing is deleted.
@@ -1091,7 +1018,6 @@ class Memory(Twin):
             InvalidInputError: a rule is wrong.
             ScopeError: behind a user's wall.
         """
-        ...
 
     def sweep(self) -> int:
         """Delete at once what has expired and what is too old by the tenant's rules, and return how many records.
@@ -1099,7 +1025,6 @@ class Memory(Twin):
         Raises:
             ScopeError: behind a user's wall.
         """
-        ...
 
     def check(self) -> list[str]:
         """Read the whole store and return what is damaged, in sentences; [] where all is sound.
@@ -1107,7 +1032,6 @@ class Memory(Twin):
         Raises:
             ScopeError: behind a user's wall.
         """
-        ...
 
     def reindex(self, progress: Callable[[int, int], None] | None = None) -> int:
         """Embed every record anew with the embedder this memory was opened with.
@@ -1120,7 +1044,6 @@ class Memory(Twin):
         Returns:
             How many records were embedded by this call.
         """
-        ...
 
 
 class Notes(Twin):
@@ -1145,7 +1068,6 @@ class Notes(Twin):
             InvalidInputError: the text is blank, or a field is wrong.
             ConflictError: the id is taken and `if_exists` is "error".
         """
-        ...
 
     def search(self, query: str, *, limit: int = 5, **options: Unpack[SearchOptions]) -> list[Hit]:
         """Find the records of this kind that matter to a query, best first.
@@ -1158,15 +1080,12 @@ class Notes(Twin):
         Raises:
             InvalidInputError: an argument is wrong.
         """
-        ...
 
     def get(self, id: str) -> Record | None:
         """Return the record with this id if it is of this kind, superseded or not; else None."""
-        ...
 
     def delete(self, *ids: str) -> int:
         """Delete the records named that are of this kind, and return how many existed. Unknown ids are ignored."""
-        ...
 
 
 class Tools(Twin):
@@ -1217,7 +1136,6 @@ class Tools(Twin):
             InvalidInputError: the arguments or the result are not JSON, or a field is wrong.
             ConflictError: the id is taken and `if_exists` is "error".
         """
-        ...
 
     def search(
         self,
@@ -1240,7 +1158,6 @@ class Tools(Twin):
         Raises:
             InvalidInputError: an argument is wrong.
         """
-        ...
 
     def examples(
         self,
@@ -1251,7 +1168,6 @@ class Tools(Twin):
         **options: Unpack[SearchOptions],
     ) -> list[Hit]:
         """Find the verified calls for questions like this one, best first: as `search` with `verified`."""
-        ...
 
     def uses(self, tool: str, *, limit: int = 100) -> list[Record]:
         """Return the newest calls of a tool, newest first.
@@ -1259,15 +1175,12 @@ class Tools(Twin):
         Raises:
             InvalidInputError: the limit is not a whole number, or over 10,000.
         """
-        ...
 
     def trim(self, tool: str, keep: int) -> int:
         """Forget all calls of a tool but the newest `keep`, and return how many are gone."""
-        ...
 
     def tools(self) -> list[str]:
         """Return the names of all tools that have a call or a guideline, sorted."""
-        ...
 
     def statistics(self, tool: str) -> ToolStatistics:
         """Return how the stored calls of a tool went, counted exactly.
@@ -1275,7 +1188,6 @@ class Tools(Twin):
         Raises:
             InvalidInputError: the name is blank.
         """
-        ...
 
     def guideline(self, tool: str, *, shared: bool = False) -> str | None:
         """Return the guideline of a tool, by its exact name, or None.
@@ -1287,7 +1199,6 @@ class Tools(Twin):
         Raises:
             InvalidInputError: the name is blank.
         """
-        ...
 
     def set_guideline(
         self,
@@ -1302,19 +1213,15 @@ class Tools(Twin):
         Raises:
             InvalidInputError: a text is blank, or a field is wrong.
         """
-        ...
 
     def delete_guideline(self, tool: str) -> bool:
         """Forget the guideline of a tool, and tell whether there was one."""
-        ...
 
     def get(self, id: str) -> Record | None:
         """Return the record with this id if it is of this kind, superseded or not; else None."""
-        ...
 
     def delete(self, *ids: str) -> int:
         """Delete the records named that are of this kind, and return how many existed. Unknown ids are ignored."""
-        ...
 
 
 class Topics(Twin):
@@ -1359,7 +1266,6 @@ class Topics(Twin):
         Raises:
             InvalidInputError: the topic or the value is blank, or a field is wrong.
         """
-        ...
 
     def get(self, topic: str, *, shared: bool = False) -> str | None:
         """Return the topic's value, or None.
@@ -1371,15 +1277,12 @@ class Topics(Twin):
         Raises:
             InvalidInputError: the topic is blank.
         """
-        ...
 
     def record(self, topic: str, *, shared: bool = False) -> Record | None:
         """Return the topic's record, with its id, times and source, or None; otherwise as `get`."""
-        ...
 
     def list(self, prefix: str = '') -> dict[str, str]:
         """Return every topic that begins with `prefix` and its value, in the order of the names."""
-        ...
 
     def delete(self, topic: str) -> bool:
         """Forget a topic, and tell whether there was one.
@@ -1387,4 +1290,3 @@ class Topics(Twin):
         Raises:
             InvalidInputError: the topic is blank.
         """
-        ...

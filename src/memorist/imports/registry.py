@@ -1,50 +1,21 @@
 """The readers there are: this package's, and those of others by entry point."""
 
 from functools import lru_cache
+from importlib import import_module
 from importlib.metadata import entry_points
 
 from memorist.errors import InvalidInputError
 from memorist.imports.reader import Reader
-from memorist.imports.readers import (
-    chatgpt,
-    chroma,
-    claude,
-    claude_code,
-    codex,
-    discord,
-    gemini,
-    graphiti,
-    imessage,
-    langgraph,
-    letta,
-    mail,
-    markdown,
-    mcp_memory,
-    mem0,
-    messages,
-    own,
-    qdrant,
-    sharegpt,
-    signal,
-    sigtop,
-    slack,
-    table,
-    telegram,
-    whatsapp,
-)
 
 __all__ = ["ENTRY_POINTS", "reader_named", "readers"]
 
 ENTRY_POINTS = "memorist.readers"
 
 _OWN = (
-    chatgpt, claude, claude_code, codex, gemini,
-    telegram, slack, discord, signal, sigtop, imessage, whatsapp, mail,
-    mem0, mcp_memory, graphiti, letta, langgraph, chroma, qdrant,
-    sharegpt, messages, own,
-    markdown, table,
-)  # fmt: skip
-"""In the order in which they are asked whether a file is theirs: the more general a form, the later."""
+    "chatgpt claude claude_code codex gemini telegram slack discord signal sigtop imessage whatsapp mail"
+    " mem0 mcp_memory graphiti letta langgraph chroma qdrant sharegpt messages own markdown table"
+).split()
+"""The modules of this package, in the order in which they are asked whether a file is theirs: general forms last."""
 
 
 @lru_cache(maxsize=1)
@@ -62,7 +33,7 @@ def readers() -> tuple[Reader, ...]:
         if not isinstance(reader, Reader):
             raise InvalidInputError(f"the entry point {entry.name!r} in {ENTRY_POINTS} is no Reader: {entry.value}")
         others.append(reader)
-    return (*others, *(module.READER for module in _OWN))
+    return (*others, *(import_module(f"memorist.imports.readers.{name}").READER for name in _OWN))
 
 
 def reader_named(name: str) -> Reader:
