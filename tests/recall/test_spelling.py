@@ -38,6 +38,10 @@ def test_other_words_are_left_as_they_are(word: str) -> None:
     assert respelled([word], holders) == {}
 
 
+def test_no_other_word_is_looked_for_in_place_of_an_overlong_one() -> None:
+    assert respelled(["x" * 9000], lambda term: pytest.fail(term[:9])) == {}
+
+
 @settings(max_examples=40)
 @given(st.text(max_size=30))
 def test_any_word_is_left_or_becomes_one_that_is_held(word: str) -> None:

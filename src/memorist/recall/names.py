@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from memorist.recall.analysis import STOPWORDS, fold, words
-from memorist.recall.spelling import SHORTEST, a_slip_away
+from memorist.recall.spelling import LONGEST, SHORTEST, a_slip_away
 
 __all__ = ["ROLES", "named_in"]
 
@@ -58,7 +58,7 @@ def _mentions(text: str, forms: Iterable[str]) -> list[str]:
 
 def _meant(token: str, names: Mapping[str, list[str]]) -> list[str]:
     """Return the speakers that a folded word is a short form of, or a slip away from."""
-    near = set(a_slip_away(token)) if len(token) >= SHORTEST else ()
+    near = set(a_slip_away(token)) if SHORTEST <= len(token) <= LONGEST else ()
     return [
         speaker
         for speaker, forms in names.items()

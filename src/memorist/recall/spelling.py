@@ -3,17 +3,19 @@
 import string
 from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["SHORTEST", "a_slip_away", "respelled"]
+__all__ = ["LONGEST", "SHORTEST", "a_slip_away", "respelled"]
 
 SHORTEST = 5
 """Shorter words are a slip away from too many others."""
+LONGEST = 40
+"""Longer runs of letters are no words, and each letter costs some fifty lookups."""
 
 
 def respelled(terms: Iterable[str], holders: Callable[[str], int]) -> dict[str, str]:
     """Return, for each term that nothing holds, the most common one that is a slip away; others are left out.
 
     A slip is one letter left out, put in or changed, or two neighbours swapped (Damerau, 1964), and never the
-    first letter. Words with other letters than a to z, and short ones, are taken as they are.
+    first letter. Words with other letters than a to z, short and overlong ones are taken as they are.
 
     Args:
         terms: analysed terms.
@@ -21,7 +23,7 @@ def respelled(terms: Iterable[str], holders: Callable[[str], int]) -> dict[str, 
     """
     found = {}
     for term in terms:
-        if len(term) >= SHORTEST and term.isascii() and term.isalpha() and not holders(term):
+        if SHORTEST <= len(term) <= LONGEST and term.isascii() and term.isalpha() and not holders(term):
             counted = [(holders(near), near) for near in a_slip_away(term)]
             count, best = max(counted, key=lambda each: each[0])
             if count:
