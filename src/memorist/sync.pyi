@@ -483,7 +483,6 @@ class Memory(Twin):
         Raises:
             InvalidInputError: `door` is no text that can be stored.
         """
-        ...
 
     def conversation(self, session: str | None = None) -> Conversation:
         """Return the messages of one session; by default the scope's."""
