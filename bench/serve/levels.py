@@ -7,12 +7,14 @@ The store is a SQLite file in which each user has 1,000 records; `--db` takes a 
 `bench/speed/first.py` leaves one, and adds the users who ask. Each client is a user of its own and asks every verb in
 turn. One client asks as fast as it is answered; of several each waits between two calls, at random, for `--pause`
 seconds on average. Times are milliseconds, as a caller in the same machine sees them; the first call of each client is
-not counted, since it reads the user's records into the cache.
+not counted, since it reads the user's records into the cache. The server's processor time a call is the mean of all
+verbs, its start included; it depends less on what else the machine does.
 """
 
 import argparse
 import asyncio
 import contextlib
+import os
 import random
 import shutil
 import statistics
@@ -115,8 +117,10 @@ def main() -> None:
             for clients in given.clients:
                 with common.serving(path, embedder=f"hash:{dimensions}") as served:
                     times = asyncio.run(levels(served.url, clients, given.calls, given.pause, users))
-                held = f"{records:,}" if records else f"{given.db.name}, and {users * EACH:,}"
+                    cpu = served.cpu() / (sum(map(len, times.values())) + clients * len(VERBS))
+                held = f"{records:,}" if records else given.db.stem
                 rows += [[held, clients, verb, *percentiles(times[verb])] for verb in VERBS]
+                rows.append([held, clients, f"server CPU a call, load {os.getloadavg()[0]:.1f}", cpu, "", ""])
     common.show(["records", "clients", "verb", "p50", "p95", "p99"], rows)
 
 

@@ -131,6 +131,7 @@ def draw(lines: Iterable[tuple[Any, Mapping[str, Any]]], image: Path, *, title: 
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
+    from PIL import Image
 
     figure, axes = plt.subplots(figsize=(8, 5), dpi=150)
     for points, look in lines:
@@ -145,6 +146,7 @@ def draw(lines: Iterable[tuple[Any, Mapping[str, Any]]], image: Path, *, title: 
     figure.tight_layout()
     image.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(image)
+    Image.open(image).convert("RGB").quantize(32).save(image, optimize=True)  # a quarter of the bytes
 
 
 def look(label: str, color: str, linestyle: str, marker: str) -> dict[str, Any]:

@@ -151,10 +151,11 @@ def measure(rows: int, given: Namespace, folder: Path) -> dict[str, Any]:
     row |= {f"kept {name}": value for name, value in kept.items()}
     row |= {"scan_cpu_ms": scan(rows), "file MB": path.stat().st_size / 1e6}
     if given.chroma and rows <= MOST_BUILT:
-        fill_chroma(folder / "chroma", rows)
-        found = asked("chroma", folder / "chroma", asking, given.runs)
+        peer = folder / f"chroma-{rows}"
+        fill_chroma(peer, rows)
+        found = asked("chroma", peer, asking, given.runs)
         row |= {f"chroma {name}": value for name, value in found.items() if name != "found"}
-        shutil.rmtree(folder / "chroma")
+        shutil.rmtree(peer)
     return row | {"load": os.getloadavg()[0]}
 
 
