@@ -5,9 +5,9 @@
 Each row is a new process, and its figures are medians. Its time on the clock depends on what else the machine does;
 its processor time, and both as multiples of an interpreter that does nothing, depend on that less. The parts stand
 each apart, the one below with the one above. "The limit" is what a cold recall cannot do without: NumPy, onnxruntime,
-and the model loaded and run once. Chroma's and mem0's rows are the same question to a collection of the same texts,
-with the same model's vectors given, so that they load none; mem0 searches its default store, a folder of Qdrant's
-local mode.
+and the model loaded and run once; the SDK's row is that of an MCP server of one call that answers nothing. Chroma's and
+mem0's rows are the same question to a collection of the same texts, with the same model's vectors given, so that they
+load none; mem0 searches its default store, a folder of Qdrant's local mode.
 """
 
 import asyncio
@@ -32,6 +32,22 @@ LISTING = b"""{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"pr
 """
 MAIN = [sys.executable, "-c", "from memorist.cli import main; main()"]
 Row = tuple[float, float]
+PROTOCOL = """
+import anyio
+from mcp.server import Server
+from mcp.server.stdio import stdio_server
+from mcp_types import ListToolsResult
+
+async def listed(context, params):
+    return ListToolsResult(tools=[])
+
+async def main():
+    server = Server("nothing", on_list_tools=listed)
+    async with stdio_server() as (incoming, outgoing):
+        await server.run(incoming, outgoing, server.create_initialization_options())
+
+anyio.run(main)
+"""
 OPENED = """
 import asyncio, sys
 from memorist.memory import Memory
@@ -147,6 +163,7 @@ def main() -> None:
             "memorist --version": measured([*MAIN, "--version"], b"", given.runs),
             "memorist --help": measured([*MAIN, "--help"], b"", given.runs),
             "memorist recall, cold": measured([*MAIN, "recall", PROMPT], b"", given.runs),
+            "the SDK of MCP, no tools listed": measured([sys.executable, "-c", PROTOCOL], LISTING, given.runs),
             "memorist mcp, its tools listed": measured([*MAIN, "mcp"], LISTING, given.runs),
             "a hook with nothing to say": measured([*MAIN, "hook", "UserPromptSubmit"], quiet, given.runs),
             "a prompt, cold": measured([*MAIN, "hook", "UserPromptSubmit"], said, given.runs),

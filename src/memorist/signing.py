@@ -5,7 +5,6 @@ A statement is a JSON object. Its signature (Ed25519) covers all of its other fi
 """
 
 import os
-import tempfile
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from pathlib import Path
@@ -102,6 +101,8 @@ def _private_key(file: Path) -> "Ed25519PrivateKey":
 
 def _make(file: Path) -> None:
     """Make a key that only its owner can read; of several processes, the first one's stays."""
+    import tempfile  # which takes 3 ms, and only a new key needs it
+
     from cryptography.hazmat.primitives import serialization as form
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 

@@ -143,8 +143,6 @@ def test_an_index_beside_a_store_that_finds_no_candidates_is_refused() -> None:
 
     with pytest.raises(InvalidInputError, match="finds no candidates"):
         indexed(Plain(None), OwnIndex())
-    store = SQLiteStore(None)
-    assert indexed(store, None) is store
 
 
 @pytest.mark.parametrize("url", ["qdrant://host", "chroma:folder"])

@@ -13,7 +13,6 @@ from memorist.config import Settings
 from memorist.embedders import BatchedEmbedder, Vectors, open_embedder, unit_rows
 from memorist.errors import EmbedderError
 from memorist.filters import Filter
-from memorist.indexes import indexed
 from memorist.observing import door
 from memorist.origins import Trust
 from memorist.recall import Recaller, embedded, given_vector, marks_of, terms_of
@@ -36,7 +35,11 @@ class Core:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.store = indexed(open_store(settings), settings.index)
+        self.store = open_store(settings)
+        if settings.index is not None:
+            from memorist.indexes import indexed
+
+            self.store = indexed(self.store, settings.index)
         self.embedder = BatchedEmbedder(open_embedder(settings.embedder))
         self.recaller = Recaller(
             self.store, self.embedder, settings.cache_bytes, settings.largest_index, settings.clock

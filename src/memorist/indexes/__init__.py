@@ -30,8 +30,6 @@ def open_index(url: str) -> Index:
     raise InvalidInputError(f"an index is qdrant://HOST:6333 or chroma://HOST:8000 (or a folder), not {url!r}")
 
 
-def indexed(store: Store, index: str | Index | None) -> Store:
-    """Return the store with an index that follows it; the store itself if there is none."""
-    if index is None:
-        return store
+def indexed(store: Store, index: str | Index) -> Store:
+    """Return the store with an index that follows it."""
     return IndexedStore(store, open_index(index) if isinstance(index, str) else index)  # type: ignore[abstract]
