@@ -4,6 +4,7 @@ Neither is embedded and `recall` never finds them, except for entries that are g
 """
 
 import json
+import uuid
 from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -13,10 +14,11 @@ from urllib.parse import quote, unquote
 from memorist.errors import ConflictError, InvalidInputError
 from memorist.memory import Memory
 from memorist.records import Draft, Kind, Record
+from memorist.scope import Scope
 from memorist.stores.base import Order
 from memorist.times import TimeLike
 
-__all__ = ["SessionEntries", "SessionEntry", "Shelf", "ShelfItem"]
+__all__ = ["SessionEntries", "SessionEntry", "Shelf", "ShelfItem", "id_in"]
 
 _KINDS = (Kind.MESSAGE, Kind.TOPIC)
 _PAGE = 500
@@ -95,6 +97,13 @@ class SessionEntries:
         voice = {"role": entry.role} if entry.name is None else {"role": entry.role, "speaker": entry.name}
         payload = {**voice, **self._own, "data": dict(entry.data)}
         return Draft(content=entry.text, kind=Kind.MESSAGE, payload=payload, happened_at=at)
+
+
+def id_in(scope: Scope, id: str) -> str:
+    """Return the id of a record for something whose own id is unique only among those of the same labels."""
+    if scope.agent is None and scope.session is None:
+        return id
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, json.dumps([scope.agent, scope.session, id])))
 
 
 class ShelfItem(NamedTuple):

@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import AsyncGenerator, Callable, Iterable
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -110,12 +109,9 @@ class MemoryMiddleware(MiddlewareBase):
 
 
 def _require_agentscope() -> None:
-    if agentscope_version() == 2:
+    if (installed := agentscope_version()) == 2:
         return
-    try:
-        found = f"it is version {version('agentscope')}"
-    except PackageNotFoundError:
-        found = "it is not installed"
+    found = "it is not installed" if installed is None else f"version {installed} is installed"
     raise MissingExtraError(f"the middleware is for AgentScope 2, and {found}; run: pip install 'agentscope>=2,<3'")
 
 

@@ -152,9 +152,7 @@ class ReMeLongTermMemoryBase(RecordingMemory):
 
     async def _found(self, query: str, options: dict[str, Any]) -> str:
         """Return what there is for a query; "" for nothing."""
-        options, most = split_options(options)
-        top_k = _TOP_K if most is None else most
-        result = await self._run(f"retrieve_{self._kind}_memory", options, query=query, top_k=top_k)
+        result = await self._run(f"retrieve_{self._kind}_memory", flow_options(options, _TOP_K), query=query)
         return str(result.get("answer") or "")
 
     async def _search(self, options: dict[str, Any], keywords: list[str]) -> str:
@@ -163,12 +161,12 @@ class ReMeLongTermMemoryBase(RecordingMemory):
         return "\n\n".join(f"Keyword '{keyword}':\n{answer}" for keyword, answer in found if answer)
 
 
-def split_options(given: dict[str, Any]) -> tuple[dict[str, Any], Any]:
-    """Return the options of a flow without `top_k` and `limit`, and the one of the two that is given, or None."""
+def flow_options(given: dict[str, Any], top_k: int | None = None) -> dict[str, Any]:
+    """Return the options of a flow, with `limit` under its other name, `top_k`; without either, `top_k` as given."""
     options = dict(given)
-    limit = options.pop("limit", None)
-    top_k = options.pop("top_k", None)
-    return options, limit if top_k is None else top_k
+    limits = (options.pop("top_k", None), options.pop("limit", None), top_k)
+    most = next((each for each in limits if each is not None), None)
+    return options if most is None else {**options, "top_k": most}
 
 
 def items_of(content: list[str]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from memorist.adapters.agentscope.base import telling
 from memorist.adapters.agentscope.reading import blocks_of, listed, said
-from memorist.adapters.agentscope.reme import ReMeLongTermMemoryBase, split_options
+from memorist.adapters.agentscope.reme import ReMeLongTermMemoryBase, flow_options
 from memorist.adapters.agentscope.types import Msg, ToolResponse, answer
 
 __all__ = ["ReMeToolLongTermMemory"]
@@ -88,9 +88,7 @@ class ReMeToolLongTermMemory(ReMeLongTermMemoryBase):
         return True
 
     async def _found(self, query: str, options: dict[str, Any]) -> str:
-        options, most = split_options(options)
-        given = options if most is None else {**options, "top_k": most}
-        result = await self._run("retrieve_tool_memory", given, tool_names=query)
+        result = await self._run("retrieve_tool_memory", flow_options(options), tool_names=query)
         return str(result.get("answer") or "")
 
     async def _keep(self, calls: list[dict[str, Any]], options: dict[str, Any]) -> int:

@@ -1,10 +1,9 @@
 """Mango's memory on any Memorist store."""
 
-import json
-import uuid
 from collections.abc import Sequence
 from typing import Any
 
+from memorist.adapters.entries import id_in
 from memorist.adapters.mango.layered import Layer, LayeredMemory, LayerEntry
 from memorist.arguments import MAX_LIMIT
 from memorist.kinds import ToolUse
@@ -32,11 +31,7 @@ class AgentMemory(LayeredMemory):
         self.memory = memory.through("mango")
 
     def _record_id(self, layer: Layer, id: str) -> str:
-        """Return the id of an entry's record: ids are unique behind a wall, Mango's only in one memory's layer."""
-        scope = self.memory.scope
-        if scope.agent is None and scope.session is None:
-            return f"{layer}:{id}"
-        return f"{layer}:{uuid.uuid5(uuid.NAMESPACE_OID, json.dumps([scope.agent, scope.session, id]))}"
+        return f"{layer}:{id_in(self.memory.scope, id)}"
 
     async def _put(self, layer: Layer, entry: LayerEntry) -> None:
         fields = entry.fields

@@ -1,14 +1,13 @@
 """A store of episodes in a Memorist memory."""
 
 import asyncio
-import json
-import uuid
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from os import PathLike, fspath
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
+from memorist.adapters.entries import id_in
 from memorist.adapters.llm_agents.base.memory_store import BaseMemoryStore
 from memorist.adapters.llm_agents.data_structures.memory import (
     Episode,
@@ -80,7 +79,7 @@ class MemoristMemoryStore(BaseMemoryStore):
 
     async def write(self, episode: Episode) -> None:
         memory = await self._open()
-        id = self._record_id(episode.id_)
+        id = id_in(self._scoped.scope, episode.id_)
         await memory.remember(kind=Kind.EPISODE, id=id, if_exists="replace", **self._fields(episode))
 
     async def update(self, episode: Episode) -> None:
@@ -90,13 +89,6 @@ class MemoristMemoryStore(BaseMemoryStore):
         except NotFoundError as error:  # deleted in the meantime
             raise self._not_found(episode.id_) from error
 
-    def _record_id(self, id_: str) -> str:
-        """Return the id of an episode's record: ids are unique behind a wall, an episode's only in one store."""
-        scope = self._scoped.scope
-        if scope.agent is None and scope.session is None:
-            return id_
-        return str(uuid.uuid5(uuid.NAMESPACE_OID, json.dumps([scope.agent, scope.session, id_])))
-
     async def _stored_id(self, id_: str) -> str:
         """Return the id of the record of a stored episode; its own id if something else than a store wrote it.
 
@@ -104,7 +96,7 @@ class MemoristMemoryStore(BaseMemoryStore):
             EpisodeNotFoundError: there is no such episode.
         """
         memory = await self._open()
-        for id in dict.fromkeys([self._record_id(id_), id_]):
+        for id in dict.fromkeys([id_in(self._scoped.scope, id_), id_]):
             if await memory.episodes.get(id) is not None:
                 return id
         raise self._not_found(id_)
