@@ -13,13 +13,13 @@ with Memory.open("agent.db", user="alice", session="monday") as memory:
 What makes no calls, such as `read_messages` and `frame`, is in `memorist.agents`.
 """
 
-from collections.abc import Callable, Collection, Coroutine, Mapping
+from collections.abc import Callable, Collection, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memorist import agents
-from memorist.agents.tools import ToolFunction, ToolResult, ToolSchema
+from memorist.agents.tools import ToolFunction, ToolSchema
 from memorist.sync import Memory
-from memorist.twin import Twin, blocking
+from memorist.twin import Twin, blocking, blocking_method
 
 __all__ = ["Toolbox", "after_turn", "before_turn", "memory_tools"]
 
@@ -36,7 +36,8 @@ class Toolbox(Twin, of=agents.Toolbox):  # noqa: D101  # it has the text of its 
         schemas: list[ToolSchema]
 
         def add(self, function: ToolFunction, **given: Any) -> ToolSchema: ...
-        def call(self, name: str, arguments: Mapping[str, Any] | str | None = None) -> ToolResult: ...
+
+        call = blocking_method(agents.Toolbox.call)
 
 
 def memory_tools(memory: Memory, *, only: Collection[str] | None = None) -> Toolbox:

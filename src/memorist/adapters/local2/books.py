@@ -2,11 +2,10 @@
 
 import json
 import uuid
-from abc import ABC, abstractmethod
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from memorist.adapters.chroma import ChromaFolder, Embedding, Row
 from memorist.embedders import Embedder
@@ -38,90 +37,59 @@ class Episode:
     similarity: float = 0.0
 
 
-class Book(ABC):
-    """What a memory service needs of a store. Every call blocks, and may be made from any thread."""
-
-    @abstractmethod
-    def set_topic(self, topic: str, content: str) -> str:
-        """Store a topic's value in place of an older one, and return the row's id, which stays the same."""
-
-    @abstractmethod
-    def topic(self, topic: str) -> str | None:
-        """Return a topic's value, or None."""
-
-    @abstractmethod
-    def add(self, content: str, metadata: Mapping[str, Any], at: datetime | None) -> str:
-        """Store an episode, and return its new id."""
-
-    @abstractmethod
-    def nearest(self, query: str, count: int, least: float) -> list[Episode]:
-        """Return the episodes whose similarity is `least` or more, best first; a good rating counts a little."""
-
-    @abstractmethod
-    def episode(self, id: str) -> Episode | None:
-        """Return an episode, or None."""
-
-    @abstractmethod
-    def find(self, query_id: Any) -> str | None:
-        """Return the id of the newest episode with this `query_id` in its metadata, or None."""
-
-    @abstractmethod
-    def rate(self, episode: Episode, score: float) -> None:
-        """Store a score in an episode's metadata, and as its rating."""
-
-    def now(self) -> datetime:
-        """Return the present, in UTC."""
-        return now()
-
-    @abstractmethod
-    def close(self) -> None:
-        """Release the store. A second call does nothing."""
-
-
-class MemoryBook(Book):
-    """Topics and episodes in an open memory."""
+class MemoryBook:
+    """Topics and episodes in an open memory. Every call blocks, and may be made from any thread."""
 
     def __init__(self, memory: Memory, *, owned: bool) -> None:
         self._memory = memory.through("local2")
         self._owned = owned
 
     def set_topic(self, topic: str, content: str) -> str:
+        """Store a topic's value in place of an older one, and return the row's id, which stays the same."""
         record: Record = self._memory.topics.set(topic, content, metadata={"type": "topic", "topic": topic})
         return record.id
 
     def topic(self, topic: str) -> str | None:
+        """Return a topic's value, or None."""
         return self._memory.topics.get(topic)
 
     def add(self, content: str, metadata: Mapping[str, Any], at: datetime | None) -> str:
+        """Store an episode, and return its new id."""
         record: Record = self._memory.remember(content, kind=Kind.EPISODE, metadata=dict(metadata), happened_at=at)
         return record.id
 
     def nearest(self, query: str, count: int, least: float) -> list[Episode]:
+        """Return the episodes whose similarity is `least` or more, best first; a good rating counts a little."""
         hits = self._memory.recall(query, limit=count, kind=Kind.EPISODE, mode="dense", min_similarity=least)
         return [_of_record(hit.record, hit.similarity) for hit in hits]
 
     def episode(self, id: str) -> Episode | None:
+        """Return an episode, or None."""
         record: Record | None = self._memory.get(id)
         return _of_record(record) if record is not None and record.kind == Kind.EPISODE else None
 
     def find(self, query_id: Any) -> str | None:
+        """Return the id of the newest episode with this `query_id` in its metadata, or None."""
         found = self._memory.recent(1, kind=Kind.EPISODE, where={"query_id": {"$eq": query_id}})
         return found[0].id if found else None
 
     def rate(self, episode: Episode, score: float) -> None:
+        """Store a score in an episode's metadata, and as its rating."""
         self._memory.revise(episode.id, metadata={**episode.metadata, "score": score})
         self._memory.rate(episode.id, _rating(score), source="feedback")
 
     def now(self) -> datetime:
+        """Return the present, in UTC."""
         return self._memory.clock()
 
     def close(self) -> None:
+        """Release the store, unless it was handed in. A second call does nothing."""
         if self._owned:
             self._memory.close()
 
 
-class ChromaBook(Book):
-    """Topics and episodes as rows of one Chroma collection, told apart by `type`, topics found by `topic`.
+class ChromaBook:
+    """The same as rows of one Chroma collection, told apart by `type`, topics found by `topic`.
 
     Args:
         folder: Chroma's folder.
@@ -179,10 +147,17 @@ class ChromaBook(Book):
         rows = self._rows
         _wait(rows.run(lambda: rows.collection.update(ids=[episode.id], metadatas=[{"score": score}])))
 
+    def now(self) -> datetime:
+        return now()
+
     def close(self) -> None:
         folder, self._folder = self._folder, None
         if folder is not None:
             _wait(folder.close())
+
+
+Book: TypeAlias = MemoryBook | ChromaBook
+"""Where a memory service keeps its topics and episodes."""
 
 
 def _wait(work: Coroutine[Any, Any, _T]) -> _T:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from memorist.adapters.mango.types import MemoryEntry, MemoryService, make_entry_id
-from memorist.agents.tools import Toolbox, ToolResult, ToolSchema
+from memorist.agents.tools import Toolbox, ToolResult
 
 __all__ = ["MEMORY_TOOLS", "SUMMARY_LENGTH", "MemoryTools"]
 
@@ -19,7 +19,7 @@ _MOST_FOUND = 5
 _THRESHOLD = 0.6
 
 
-class MemoryTools:
+class MemoryTools(Toolbox):
     """The tools on one memory, for one session of an agent.
 
     ```python
@@ -30,25 +30,9 @@ class MemoryTools:
     """
 
     def __init__(self, memory: MemoryService) -> None:
+        super().__init__([getattr(self, name) for name in MEMORY_TOOLS])
         self.memory = memory
         self._saved: list[str] = []
-        self._box = Toolbox(
-            [
-                self.search_saved_correct_tool_uses,
-                self.save_question_tool_args,
-                self.save_text_memory,
-                self.delete_last_memory_entry,
-            ]
-        )
-
-    @property
-    def schemas(self) -> list[ToolSchema]:
-        """The schemas for a model."""
-        return self._box.schemas
-
-    async def call(self, name: str, arguments: dict[str, Any] | str | None = None) -> ToolResult:
-        """Carry out a model's call; an error is an unsuccessful result."""
-        return await self._box.call(name, arguments)
 
     def saved(self, entry_id: str) -> None:
         """Note that a tool call was stored in this session, so that it can be deleted."""

@@ -1,9 +1,8 @@
 """A session of the OpenAI Agents SDK in a memory."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 from agents.memory import SessionSettings
 
@@ -11,12 +10,12 @@ from memorist.adapters.entries import SessionEntries, SessionEntry
 from memorist.agents import before_turn, text_of, without_recalled
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
+from memorist.stores.threads import settled
 
 __all__ = ["Item", "MemoristSession"]
 
 Item: TypeAlias = Any
 """One of the SDK's `TResponseInputItem`: a dictionary of the Responses API."""
-_T = TypeVar("_T")
 _VOICES = ("user", "assistant")
 
 
@@ -69,15 +68,15 @@ class MemoristSession:
     async def add_items(self, items: list[Item], *, wrapper: Any = None) -> None:
         """Add items in order: all of them or none. A caller's cancellation waits until that is settled."""
         entries = [_entry(item) for item in items if not _is_told(item)]
-        await _settled(self._entries(wrapper).append(entries))
+        await settled(self._entries(wrapper).append(entries))
 
     async def pop_item(self, *, wrapper: Any = None) -> Item | None:
         """Remove the newest item and return it, or None."""
-        return await _settled(self._entries(wrapper).pop())
+        return await settled(self._entries(wrapper).pop())
 
     async def clear_session(self, *, wrapper: Any = None) -> None:
         """Remove every item of this session."""
-        await _settled(self._entries(wrapper).clear())
+        await settled(self._entries(wrapper).clear())
 
     async def add_context(self, history: list[Item], new: list[Item]) -> list[Item]:
         """Return the items of a turn with what the whole memory of the user tells for it before the new ones.
@@ -113,18 +112,3 @@ def _entry(item: Item) -> SessionEntry:
     if item.get("role") not in _VOICES:
         return SessionEntry(item)
     return SessionEntry(item, without_recalled(text_of(item.get("content"))), item["role"])
-
-
-async def _settled(work: Awaitable[_T]) -> _T:
-    """Wait until `work` has succeeded or failed, also when the caller is cancelled meanwhile."""
-    task = asyncio.ensure_future(work)
-    cancelled: asyncio.CancelledError | None = None
-    while not task.done():
-        try:
-            await asyncio.wait({task})
-        except asyncio.CancelledError as error:
-            cancelled = cancelled or error
-    if cancelled is not None:
-        task.exception()  # so that it counts as retrieved
-        raise cancelled
-    return task.result()
