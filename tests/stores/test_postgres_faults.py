@@ -108,6 +108,24 @@ async def test_a_server_that_is_away_is_one_clear_error_and_no_more_when_it_is_b
         ]
 
 
+async def test_a_call_waits_for_a_server_no_longer_than_it_may(mortal: "Server") -> None:
+    """It tries for `busy_timeout`, here once, and does not begin that again for each of its attempts."""
+    url = mortal.new_url(pool_size=1, sslmode="disable", gssencmode="disable")
+    async with opened(url, busy_timeout=0.01) as store:
+        await asyncio.to_thread(mortal.kill)
+        tried = asyncio.Queue[asyncio.StreamWriter]()
+        try:
+            async with await asyncio.start_server(lambda _, writer: tried.put_nowait(writer), "127.0.0.1", mortal.port):
+                for call in (store.get(ALICE, ["one"]), store.write(ALICE, [put(make_record("one"))])):
+                    waiting = asyncio.ensure_future(call)
+                    (await tried.get()).close()
+                    with pytest.raises(StoreUnavailableError, match="connection failed"):
+                        await waiting
+                assert tried.empty()
+        finally:
+            await asyncio.to_thread(mortal.start)
+
+
 async def test_a_restart_between_two_calls_is_not_noticed(mortal: "Server") -> None:
     async with opened(mortal.new_url(pool_size=3)) as store:
         await asyncio.gather(*(store.write(ALICE, [put(make_record(f"{n}"))]) for n in range(9)))

@@ -176,9 +176,11 @@ class Connections:
 
     async def _to_repeat(self, error: Exception) -> bool:
         if is_lost(error):
-            if self._pool is not None:
-                await self._pool.discard()
-            return True
+            if self._pool is None:
+                return True
+            gave_up = error is self._pool.away  # the pool has tried for as long as a call may wait
+            await self._pool.discard()
+            return not gave_up
         if is_unprepared(error):
             self._prepare = None
             return True

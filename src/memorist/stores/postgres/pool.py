@@ -30,6 +30,9 @@ class Pool:
         size: the most connections at a time.
         timeout: seconds to wait for a connection.
         shown: the database, as errors may show it.
+
+    Attributes:
+        away: the error of the last attempt to connect, None if it succeeded.
     """
 
     def __init__(self, connect: Callable[[], Awaitable[Connection]], size: int, timeout: float, shown: str) -> None:
@@ -38,7 +41,7 @@ class Pool:
         self._shown = shown
         self._turns = asyncio.Semaphore(size)
         self._idle: list[tuple[float, Connection]] = []
-        self._away: Exception | None = None
+        self.away: Exception | None = None
 
     async def take(self) -> Connection:
         """Return a connection, to be returned with `give_back`.
@@ -52,8 +55,8 @@ class Pool:
             async with asyncio.timeout(self._timeout):
                 await self._turns.acquire()
         except TimeoutError:
-            if self._away is not None:
-                raise self._away from None
+            if self.away is not None:
+                raise self.away from None
             raise StoreBusyError(
                 f"every connection to {self._shown} was in use for too long; try again, or raise pool_size in its URL"
             ) from None
@@ -80,12 +83,12 @@ class Pool:
             try:
                 connection = await self._connect()
             except Exception as error:
-                self._away = error
+                self.away = error
                 if time.monotonic() + _PAUSE > deadline or not may_come_back(error):
                     raise
                 await asyncio.sleep(_PAUSE)
             else:
-                self._away = None
+                self.away = None
                 return connection
 
     async def give_back(self, connection: Connection) -> None:
