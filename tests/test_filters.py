@@ -62,7 +62,7 @@ WHERES = st.recursive(
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(FIELDS, max_size=6), st.lists(WHERES, min_size=1, max_size=8))
 def test_the_store_and_python_agree_on_every_condition(fields: list[dict[str, Any]], wheres: list[Any]) -> None:
     records = [make_record(f"n{n}", metadata=each, payload=each) for n, each in enumerate(fields)]

@@ -83,7 +83,7 @@ def told(index: WallIndex) -> dict[str, object]:
     return answers
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(STEPS, st.booleans())
 def test_following_is_like_reading_anew(steps: list[tuple[list[Entry], set[int]]], looking: bool) -> None:
     follower, reader = followed(steps, told if looking else lambda _: None)

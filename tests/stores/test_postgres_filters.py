@@ -38,7 +38,7 @@ EQUAL = st.builds(lambda value: {"x": value}, PLAIN) | st.builds(
 
 @pytest.fixture(scope="module")
 def url(server: "Server") -> str:
-    return server.new_url(pool_size=2)
+    return server.new_url(pool_size=2, purge="delete")
 
 
 @example(stored=[10**308, 2**1024 - 2**970 - 1, 2**1024 - 2**970], filters=[{"x": {"$gte": float("inf")}}])
