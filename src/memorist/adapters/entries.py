@@ -8,7 +8,7 @@ import uuid
 from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote, unquote
 
 from memorist.errors import ConflictError, InvalidInputError
@@ -18,8 +18,9 @@ from memorist.scope import Scope
 from memorist.stores.base import Order
 from memorist.times import TimeLike
 
-__all__ = ["SessionEntries", "SessionEntry", "Shelf", "ShelfItem", "id_in"]
+__all__ = ["SessionEntries", "SessionEntry", "Shelf", "ShelfItem", "first", "id_in"]
 
+_T = TypeVar("_T")
 _KINDS = (Kind.MESSAGE, Kind.TOPIC)
 _PAGE = 500
 _TICK = timedelta(microseconds=1)
@@ -66,15 +67,9 @@ class SessionEntries:
 
     async def newest(self, count: int | None = None) -> list[dict[str, Any]]:
         """Return the newest entries, oldest first; by default all of them."""
-        found: list[dict[str, Any]] = []
-        if count is not None and count <= 0:
-            return found
         page = min(count or _PAGE, _PAGE)
-        async for record in self._memory.iterate(order="newest", page=page, kind=_KINDS, payload=self._own):
-            found.append(_data_of(record))
-            if len(found) == count:
-                break
-        return found[::-1]
+        records = self._memory.iterate(order="newest", page=page, kind=_KINDS, payload=self._own)
+        return [_data_of(each) for each in reversed(await first(records, count))]
 
     async def pop(self) -> dict[str, Any] | None:
         """Remove the newest entry and return it; None where there is none. No two callers get the same."""
@@ -97,6 +92,17 @@ class SessionEntries:
         voice = {"role": entry.role} if entry.name is None else {"role": entry.role, "speaker": entry.name}
         payload = {**voice, **self._own, "data": dict(entry.data)}
         return Draft(content=entry.text, kind=Kind.MESSAGE, payload=payload, happened_at=at)
+
+
+async def first(items: AsyncIterator[_T], count: int | None) -> list[_T]:
+    """Return the first `count` items, all of them for None; no more are read than are returned."""
+    found: list[_T] = []
+    if count is None or count > 0:
+        async for each in items:
+            found.append(each)
+            if len(found) == count:
+                break
+    return found
 
 
 def id_in(scope: Scope, id: str) -> str:

@@ -208,6 +208,13 @@ async def test_what_has_expired_is_not_shown_and_does_not_take_a_place(memory: A
 # --- filters ---------------------------------------------------------------------------------------------
 
 
+async def test_no_more_memories_than_asked_for(memory: AsyncMemory) -> None:
+    for text in ("Likes tea", "Likes jam"):
+        await memory.add(text, user_id="alice", infer=False)
+    for top_k in (0, 1, 2, 3):
+        assert len(await texts(memory.get_all(user_id="alice", top_k=top_k))) == min(top_k, 2)
+
+
 @pytest.mark.parametrize(
     ("filters", "expected"),
     [

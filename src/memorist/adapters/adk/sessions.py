@@ -14,7 +14,7 @@ from google.adk.sessions.session import Session
 from google.adk.sessions.state import State
 from pydantic_core import to_jsonable_python
 
-from memorist.adapters.entries import Shelf
+from memorist.adapters.entries import Shelf, first
 from memorist.errors import ConflictError
 from memorist.memory import Memory
 from memorist.records import Kind
@@ -73,13 +73,8 @@ class MemoristSessionService(BaseSessionService):
         session = await self._session(app_name, user_id, id, head)
         most = None if config is None else config.num_recent_events
         since = None if config is None else config.after_timestamp
-        events: list[Event] = []
-        if most != 0:
-            async for each in shelf.under(app_name, "events", id, order="newest", since=since):
-                events.append(Event.model_validate(each.value))
-                if len(events) == most:
-                    break
-        session.events = events[::-1]
+        events = await first(shelf.under(app_name, "events", id, order="newest", since=since), most)
+        session.events = [Event.model_validate(each.value) for each in reversed(events)]
         return session
 
     async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:

@@ -9,6 +9,7 @@ from crewai.memory.storage.backend import EmbeddingDimensionMismatchError
 from crewai.memory.types import MemoryRecord, ScopeInfo
 
 from memorist.adapters.crewai.records import FORM, draft_of, has_metadata, narrowed, path_of, plain_metadata, record_of
+from memorist.adapters.entries import first
 from memorist.embedders import EmbedderSpec, open_embedder
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
@@ -136,16 +137,8 @@ class MemoristStorage:
 
     def list_records(self, scope_prefix: str | None = None, limit: int = 200, offset: int = 0) -> list[MemoryRecord]:
         """Return records of a scope and below it, newest first."""
-        found: list[Record] = []
-
-        async def read() -> list[Record]:
-            async for record in self._every(scope_prefix):
-                if len(found) >= offset + limit:
-                    break
-                found.append(record)
-            return found[offset:]
-
-        return [record_of(record) for record in run(read)]
+        records = run(lambda: first(self._every(scope_prefix), offset + limit))
+        return [record_of(record) for record in records[offset:]]
 
     def get_scope_info(self, scope: str) -> ScopeInfo:
         """Return what there is in a scope and below it."""

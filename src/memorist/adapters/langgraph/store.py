@@ -22,6 +22,7 @@ from langgraph.store.base import (
     validate_op_namespace,
 )
 
+from memorist.adapters.entries import first
 from memorist.adapters.langgraph.items import (
     FIELD,
     draft_of,
@@ -162,13 +163,12 @@ class MemoristStore(BaseStore):
 
     async def _search(self, op: SearchOp) -> list[SearchItem]:
         memory, wanted = self._behind(op.namespace_prefix), op.offset + op.limit
-        found: list[tuple[Record, float | None]] = []
-        async for record, score in self._candidates(memory, op):
-            if len(found) >= wanted:
-                break
-            if matches(record.payload[FIELD]["value"], op.filter or {}):
-                found.append((record, score))
-        chosen = found[op.offset :]
+        passing = (
+            (record, score)
+            async for record, score in self._candidates(memory, op)
+            if matches(record.payload[FIELD]["value"], op.filter or {})
+        )
+        chosen = (await first(passing, wanted))[op.offset :]
         if op.refresh_ttl:
             await self._renew(memory, [record for record, _ in chosen])
         return [search_item_of(record, score) for record, score in chosen]

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Generator, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
+from memorist.adapters.entries import first
 from memorist.adapters.mem0 import checks
 from memorist.adapters.mem0.adding import draw, model_of, store, summarise
 from memorist.adapters.mem0.asking import enough, selection_of, shown
@@ -260,13 +261,9 @@ class AsyncMemory:
         asked = selection_of({"user_id": user_id, "agent_id": agent_id, "run_id": run_id}, filters, top_k, limit)
         memory = await self._of(asked.owner)
         passes = asked.test(show_expired, memory.clock())
-        found: list[Record] = []
         page = min(asked.top_k + 1, _PAGE)
-        async for each in memory.iterate(kind=KINDS, where=asked.split.where, order="newest", page=page):
-            if passes(each):
-                found.append(each)
-            if len(found) == asked.top_k:
-                break
+        records = memory.iterate(kind=KINDS, where=asked.split.where, order="newest", page=page)
+        found = await first((each async for each in records if passes(each)), asked.top_k)
         return {"results": [item(each, with_score=False) for each in found]}
 
     async def search(

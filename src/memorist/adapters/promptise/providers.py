@@ -4,6 +4,7 @@ from abc import abstractmethod
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
+from memorist.adapters.entries import first
 from memorist.adapters.originals import caught_by
 from memorist.adapters.promptise.types import (
     MemoryIsolationError,
@@ -37,15 +38,11 @@ class Provider(MemoryProvider):
     ) -> list[MemoryResult]:
         """Return the entries whose metadata has these values exactly, oldest first where the backend has an order."""
         owner, wanted = self._owner("list_entries", user_id), self._kept(metadata or {}).items()
-        found: list[MemoryResult] = []
-        if limit < 1:
-            return found
-        async for each in self._entries(owner):
-            if all(name in each.metadata and each.metadata[name] == value for name, value in wanted):
-                found.append(each)
-            if len(found) == limit:
-                break
-        return found
+
+        def matches(metadata: Mapping[str, Any]) -> bool:
+            return all(name in metadata and metadata[name] == value for name, value in wanted)
+
+        return await first((each async for each in self._entries(owner) if matches(each.metadata)), limit)
 
     async def add(self, content: str, *, metadata: dict[str, Any] | None = None, user_id: str | None = None) -> str:
         owner = self._owner("add", user_id)

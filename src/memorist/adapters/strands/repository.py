@@ -6,7 +6,7 @@ from strands.session.session_repository import SessionRepository
 from strands.types.exceptions import SessionException
 from strands.types.session import Session, SessionAgent, SessionMessage
 
-from memorist.adapters.entries import Shelf
+from memorist.adapters.entries import Shelf, first
 from memorist.errors import ConflictError
 from memorist.memory import Memory
 from memorist.twin import Twin, asynchronous, run
@@ -120,16 +120,8 @@ class MemoristSessionRepository(SessionRepository):
         if self.read_agent(session_id, agent_id) is None:
             raise SessionException(f"Agent {agent_id} in session {session_id} does not exist")
         end = None if limit is None else offset + limit
-
-        async def read() -> list[Any]:
-            found: list[Any] = []
-            async for each in self._shelf(session_id).under(session_id, "agents", agent_id, "messages"):
-                if end is not None and len(found) >= end:
-                    break
-                found.append(each.value)
-            return found[offset:]
-
-        return [SessionMessage.from_dict(each) for each in run(read)]
+        messages = self._shelf(session_id).under(session_id, "agents", agent_id, "messages")
+        return [SessionMessage.from_dict(each.value) for each in run(lambda: first(messages, end))[offset:]]
 
     # --- graphs and swarms -------------------------------------------------------------------------
 
