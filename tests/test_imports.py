@@ -137,8 +137,10 @@ def test_a_command_that_ends_leaves_nothing_to_be_collected() -> None:
     code = "import atexit, gc; atexit.register(lambda: print('tracked:', len(gc.get_objects())))"
     done = subprocess.run(
         [sys.executable, "-c", f"{code}\nfrom memorist.cli import main; main()", "--help"],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert int(done.stdout.rpartition("tracked:")[2]) < 1000
 
 

@@ -39,8 +39,10 @@ async def test_a_file_without_origins_opens_and_gets_those_that_its_records_sugg
         connection.execute("PRAGMA user_version = 4")
     async with Memory.open(path, embedder="hash") as memory:
         alice = memory.scoped(user="alice")
-        found = {(record.kind, record.id if "note" in record.id else str(record.payload.get("role"))): record.origin
-                 async for record in alice.iterate()}  # fmt: skip
+        found = {
+            (record.kind, record.id if "note" in record.id else str(record.payload.get("role"))): record.origin
+            async for record in alice.iterate()
+        }
         authors = {name: origin.authors.names for (_, name), origin in found.items()}
         assert authors == {
             "note": ["user"], "note2": ["import"], "user": ["user"], "assistant": ["assistant"], "tool": ["tool"],

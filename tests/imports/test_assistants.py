@@ -95,8 +95,9 @@ def test_what_claude_remembers_is_a_note(write: Write) -> None:
     remembered = {"conversations_memory": "**Work**\n\nAnna is a nurse.", "project_memories": {"p1": "Trip to Lisbon."}}
     found = items(write("memories.json", [{**remembered, "account_uuid": "a"}]))
     assert [(each.kind, each.content, each.metadata["project"]) for each in found] == [
-        (Kind.NOTE, "**Work**\n\nAnna is a nurse.", ""), (Kind.NOTE, "Trip to Lisbon.", "p1"),
-    ]  # fmt: skip
+        (Kind.NOTE, "**Work**\n\nAnna is a nurse.", ""),
+        (Kind.NOTE, "Trip to Lisbon.", "p1"),
+    ]
 
 
 # --- coding agents ---------------------------------------------------------------------------------------

@@ -73,8 +73,9 @@ async def test_a_folder_of_chroma(tmp_path: Path) -> None:
     )
     client.create_collection("empty", embedding_function=None)
     assert [(each.id, each.content, each.metadata["page"]) for each in items(tmp_path / "store")] == [
-        ("a", "A hill", 2), ("b", "A river", 3),
-    ]  # fmt: skip
+        ("a", "A hill", 2),
+        ("b", "A river", 3),
+    ]
 
 
 async def test_the_graph_of_the_mcp_memory_server(write: Write) -> None:

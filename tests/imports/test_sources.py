@@ -76,14 +76,14 @@ def has_empty(value: Any) -> bool:
     ("text", "reason"),
     [
         ('[{"a": 1}, {"b": ]', "line 1"),
-        ('[1, 2\n3]', "line 2: expected , or ]"),
-        ('[1, 2', "it ends in the middle"),
+        ("[1, 2\n3]", "line 2: expected , or ]"),
+        ("[1, 2", "it ends in the middle"),
         ('["open', "it ends in the middle"),
         ('[{"a" 1}]', "expected :"),
         ("[1, 2] ]", "line 1"),
         ("[nope]", "line 1"),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_json_is_told_by_its_line(text: str, reason: str) -> None:
     with pytest.raises(FormatError, match=reason.replace("[", r"\[").replace("]", r"\]")):
         list(walk(StringIO(text), lambda path: True))

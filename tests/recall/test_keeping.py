@@ -64,10 +64,12 @@ async def answers(memory: Memory) -> list[Any]:
         for mode in ("hybrid", "dense", "lexical"):
             hits = await memory.recall(question, limit=20, mode=mode, explain=True)
             numbers = [{**hit.signals, "score": hit.score, "similarity": hit.similarity} for hit in hits]
-            found.append([
-                (hit.record.id, hit.matched, {name: round(value, 5) for name, value in each.items()})
-                for hit, each in zip(hits, numbers, strict=True)
-            ])  # fmt: skip
+            found.append(
+                [
+                    (hit.record.id, hit.matched, {name: round(value, 5) for name, value in each.items()})
+                    for hit, each in zip(hits, numbers, strict=True)
+                ]
+            )
     return found
 
 

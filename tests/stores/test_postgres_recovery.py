@@ -66,8 +66,10 @@ def test_a_mistaken_purge_is_undone_to_the_moment_before_it(
         with Memory.open(settings=settings) as memory:
             alice, bob = memory.scoped(user="alice"), memory.scoped(user="bob")
             assert {record.content for record in alice.browse().records} == {
-                "Tea before the base backup", "Milk", "Honey after the base backup",
-            }  # fmt: skip
+                "Tea before the base backup",
+                "Milk",
+                "Honey after the base backup",
+            }
             assert [hit.record.content for hit in alice.recall("honey", limit=1)] == ["Honey after the base backup"]
             assert [record.content for record in bob.browse().records] == ["Coffee"]
             assert memory.audit()[-1].number == purge.number - 1

@@ -266,10 +266,12 @@ def fact_draft(
     """Return the record for a statement; the payload names its source."""
     sources = [*statement.sources, *([supersedes] if text is not None and supersedes is not None else ())]
     given = {
-        "happened_at": statement.happened_at, "id": id, "author": statement.author & ~Author.OPERATOR or None,
+        "happened_at": statement.happened_at,
+        "id": id,
+        "author": statement.author & ~Author.OPERATOR or None,
         "derived_from": sources,
         **fields,
-    }  # fmt: skip
+    }
     payload: dict[str, Any] = {
         **(given.pop("payload", None) or {}),
         "messages": list(statement.messages) or None,

@@ -94,9 +94,10 @@ class McpByHttp(Mcp):
         if tenant not in self.tokens:
             self.tokens[tenant], _ = await Tokens(self.memory).create(tenant, tenant=tenant)
         headers = [
-            (b"authorization", f"Bearer {self.tokens[tenant]}".encode()), (b"content-type", b"application/json"),
+            (b"authorization", f"Bearer {self.tokens[tenant]}".encode()),
+            (b"content-type", b"application/json"),
             (b"accept", b"application/json, text/event-stream"),
-        ]  # fmt: skip
+        ]
         if call.user is not None:
             headers.append((b"memorist-user", call.user.encode("utf-8", "surrogatepass")))
         params = {"name": self.tools[call.verb][0], "arguments": dict(call.arguments)}

@@ -164,9 +164,11 @@ async def audit(access: Admin, request: Request) -> JSONResponse:
 
 
 @router.put(
-    "/retention", response_model=models.RetentionRules, responses={**BODY, **problems()},
+    "/retention",
+    response_model=models.RetentionRules,
+    responses={**BODY, **problems()},
     openapi_extra=takes(requests.Retain),
-)  # fmt: skip
+)
 async def retain(access: Admin, body: Body) -> JSONResponse:
     """Set how long the tenant's records are kept, in place of the rules before."""
     rules = await access.memory.ask(asked(requests.Retain, body))
@@ -174,9 +176,11 @@ async def retain(access: Admin, body: Body) -> JSONResponse:
 
 
 @router.post(
-    "/retention", response_model=models.RetentionReportBody, responses={**BODY, **problems()},
+    "/retention",
+    response_model=models.RetentionReportBody,
+    responses={**BODY, **problems()},
     openapi_extra=takes(requests.Retention),
-)  # fmt: skip
+)
 async def retention(access: Admin, body: Body) -> JSONResponse:
     """Return the rules, or those given, and how many records are too old by them; nothing is deleted."""
     return JSONResponse((await access.memory.ask(asked(requests.Retention, body))).to_dict())
