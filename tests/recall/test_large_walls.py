@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from inside import core_of
+from inside import core_of, walls_held
 from memorist import Draft, Hit, Kind, Memory
 from memorist.config import Settings
 from memorist.errors import EmbedderMismatchError
@@ -167,16 +167,15 @@ async def test_what_was_written_before_the_call_is_found(large_url: str, monkeyp
 
 async def test_a_wall_that_grows_is_let_go_of_and_one_that_shrinks_is_read(large_url: str) -> None:
     async with opened(large_url, 20, user="alice") as alice:
-        recaller = core_of(alice).recaller
         await alice.remember([f"Tea {n}" for n in range(20)])
         assert len(await alice.recall("tea", limit=100)) == 20
-        assert len(recaller._indexes) == 1
+        assert walls_held(alice) == 1
         await alice.remember("Tea again", id="again")
         assert len(await alice.recall("tea", limit=100)) == 21
-        assert len(recaller._indexes) == 0
+        assert walls_held(alice) == 0
         await alice.forget("again")
         assert len(await alice.recall("tea", limit=100)) == 20
-        assert len(recaller._indexes) == 1
+        assert walls_held(alice) == 1
 
 
 async def test_only_a_store_that_finds_candidates_spares_the_reading(server: "Server") -> None:
@@ -184,7 +183,7 @@ async def test_only_a_store_that_finds_candidates_spares_the_reading(server: "Se
         async with opened(url, 3, user="alice") as alice:
             await alice.remember([f"Tea {n}" for n in range(9)])
             assert len(await alice.recall("tea", limit=100)) == 9
-            assert len(core_of(alice).recaller._indexes) == 1
+            assert walls_held(alice) == 1
 
 
 async def test_many_ask_and_write_at_once(server: "Server", monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,3 +10,8 @@ def core_of(memory: Memory) -> Core:
     engine = memory._engine
     assert isinstance(engine, LocalEngine)
     return engine._core
+
+
+def walls_held(memory: Memory) -> int:
+    """Return how many walls the ranking holds in memory."""
+    return len(core_of(memory).recaller._indexes)
