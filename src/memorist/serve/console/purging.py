@@ -7,6 +7,7 @@ from starlette.responses import Response
 
 from memorist.errors import InvalidInputError
 from memorist.results import Receipt
+from memorist.scope import checked_name
 from memorist.serve.console.visits import Visit
 
 __all__ = ["preview", "purge"]
@@ -27,7 +28,7 @@ async def purge(visit: Visit) -> Response:
         InvalidInputError: another name was typed.
     """
     user = visit.memory.scope.user
-    if visit.value("typed") != (user or _SHARED):
+    if checked_name("user", visit.value("typed")) != (user or _SHARED):  # in NFC, as names are kept
         raise InvalidInputError("another name was typed than the one on the page; nothing was deleted")
     receipt = await visit.memory.purge(shared=user is None)
     if (kept := visit.session.forgotten) is not None and kept.scope.wall == visit.memory.scope.wall:
