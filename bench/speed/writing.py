@@ -6,15 +6,17 @@ Every call gives its vector of 384 dimensions and returns when the record is on 
 the same columns and the vector, into one table without an index or history: apsw, WAL, synchronous=FULL. `the same
 bytes` inserts it with a blob that makes the log grow as Memorist's write does (its indexes, its text index and its
 change log are pages, too). The rounds of all alternate, since a disk's mood changes: compare within a run. `fsync`
-is the disk alone, one page written and flushed. By default the files lie in the system's temporary folder; name a
-`--folder` on the disk in question where that is a RAM disk.
+is the disk alone, one page written and flushed. `cpu_ms` is processor time, the median of the rounds: it hardly
+depends on the disk. By default the files lie in the system's temporary folder; name a `--folder` on the disk in
+question where that is a RAM disk.
 """
 
 import asyncio
 import os
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +70,14 @@ async def measure(folder: Path, writes: int) -> list[dict[str, Any]]:
         "bare insert, the same bytes": bare(folder / "heavy.db", PAGES * 8192),
     }
     taken: dict[str, list[float]] = {name: [] for name in (*blocking, "remember", TOGETHER)}
+    worked: dict[str, list[float]] = {name: [] for name in taken}
+
+    @contextmanager
+    def working(name: str, writes: int) -> Iterator[None]:
+        start = time.process_time()
+        yield
+        worked[name].append((time.process_time() - start) / writes * 1e3)
+
     async with Memory.open(folder / "memorist.db", embedder=common.embedder()) as memory:
         alice = memory.scoped(user="alice")
         await common.fill(alice, common.isotropic(1000, 1))
@@ -80,23 +90,31 @@ async def measure(folder: Path, writes: int) -> list[dict[str, Any]]:
         for turn in range(ROUNDS):
             numbers = range(turn * share, (turn + 1) * share)
             for name, write in blocking.items():
+                with working(name, share):
+                    for number in numbers:
+                        start = time.perf_counter()
+                        write(vectors[number], number)
+                        taken[name].append(time.perf_counter() - start)
+            with working("remember", share):
                 for number in numbers:
                     start = time.perf_counter()
-                    write(vectors[number], number)
-                    taken[name].append(time.perf_counter() - start)
-            for number in numbers:
-                start = time.perf_counter()
-                await some(range(number, number + 1))
-                taken["remember"].append(time.perf_counter() - start)
+                    await some(range(number, number + 1))
+                    taken["remember"].append(time.perf_counter() - start)
             start = time.perf_counter()
-            await asyncio.gather(*(some(numbers) for _ in range(AT_ONCE)))
+            with working(TOGETHER, share * AT_ONCE):
+                await asyncio.gather(*(some(numbers) for _ in range(AT_ONCE)))
             taken[TOGETHER].append((time.perf_counter() - start) / len(numbers) / AT_ONCE)
-    return [_row(name, seconds, taken["remember"]) for name, seconds in taken.items()]
+    return [_row(name, seconds, worked[name], taken["remember"]) for name, seconds in taken.items()]
 
 
-def _row(name: str, seconds: list[float], alone: list[float]) -> dict[str, Any]:
+def _row(name: str, seconds: list[float], worked: list[float], alone: list[float]) -> dict[str, Any]:
     mean = float(np.mean(seconds))
-    row: dict[str, Any] = {"write": name, "writes/s": 1 / mean, "mean_ms": mean * 1e3}
+    row: dict[str, Any] = {
+        "write": name,
+        "writes/s": 1 / mean,
+        "cpu_ms": float(np.median(worked)),
+        "mean_ms": mean * 1e3,
+    }
     if name == TOGETHER:
         return row | {"x one at a time": float(np.mean(alone)) / mean}
     return row | Times(seconds).plain()
