@@ -25,18 +25,18 @@ from memorist.times import TimeLike, iso, parse_expiry, parse_time
 __all__ = [
     "LOCAL",
     "NO_TOKEN",
-    "WRONG_HEADER",
     "Grant",
     "Right",
     "Token",
     "Tokens",
     "UnauthorizedError",
+    "bearer",
     "is_loopback",
     "is_near",
 ]
 
 NO_TOKEN = "a token is needed: send the header `Authorization: Bearer TOKEN`"
-WRONG_HEADER = "the header must be `Authorization: Bearer TOKEN`"
+_WRONG_HEADER = "the header must be `Authorization: Bearer TOKEN`"
 _PROXIES = frozenset(("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip"))
 _PORT = re.compile(r":\d*$")
 _PREFIX = "mem_"
@@ -242,6 +242,20 @@ class Tokens:
 
     async def _records(self) -> Sequence[Record]:
         return [record async for record in self._memory.iterate(kind=Kind.TOPIC, key_prefix=_KEY, order="key")]
+
+
+def bearer(said: str | None) -> str | None:
+    """Return the secret in the header Authorization, if there is one.
+
+    Raises:
+        UnauthorizedError: the header holds something else.
+    """
+    if said is None:
+        return None
+    scheme, _, secret = said.partition(" ")
+    if scheme.lower() != "bearer" or not secret.strip():
+        raise UnauthorizedError(_WRONG_HEADER)
+    return secret.strip()
 
 
 def is_near(client: str | None, headers: Mapping[str, str]) -> bool:

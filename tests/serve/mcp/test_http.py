@@ -119,7 +119,7 @@ async def test_who_brings_no_token_that_holds_is_refused(host: Host, tokens: dic
         (f"Bearer {tokens['bob']}", "not known here, or was revoked"),
         (f"Bearer {tokens['expired']}", "has expired"),
         ("Basic YWxpY2U6eA==", "the header must be"),
-        ("Bearer", "not known here"),
+        ("Bearer", "the header must be"),
     ):
         answer = await post(url, **({} if said is None else {"authorization": said}))
         assert answer.status_code == 401 and answer.headers["www-authenticate"].startswith("Bearer")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from memorist.errors import ScopeError
 from memorist.memory import Memory
-from memorist.serve.auth import LOCAL, NO_TOKEN, WRONG_HEADER, Grant, Right, Tokens, UnauthorizedError, is_near
+from memorist.serve.auth import LOCAL, NO_TOKEN, Grant, Right, Tokens, UnauthorizedError, bearer, is_near
 from memorist.serve.quotas import Quotas
 from memorist.serve.reading import USER_HEADER, header
 
@@ -77,13 +77,9 @@ class Gate:
         return Access(memory, self.right if grant.right.includes(self.right) else grant.right, grant.token)
 
     async def _grant(self, headers: Sequence[tuple[bytes, bytes]], client: str | None) -> Grant:
-        named = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
-        said = header(headers, "Authorization")
-        if said is None:
-            if self.open and is_near(client, named):
-                return LOCAL
-            raise UnauthorizedError(NO_TOKEN)
-        scheme, _, secret = said.partition(" ")
-        if scheme.lower() != "bearer":
-            raise UnauthorizedError(WRONG_HEADER)
-        return await Tokens(self.memory).grant(secret.strip())
+        secret = bearer(header(headers, "Authorization"))
+        if secret is not None:
+            return await Tokens(self.memory).grant(secret)
+        if self.open and is_near(client, {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}):
+            return LOCAL
+        raise UnauthorizedError(NO_TOKEN)

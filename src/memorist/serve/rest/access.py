@@ -11,16 +11,7 @@ from memorist import requests
 from memorist.audit import called_by
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
-from memorist.serve.auth import (
-    LOCAL,
-    NO_TOKEN,
-    WRONG_HEADER,
-    Grant,
-    Right,
-    Tokens,
-    UnauthorizedError,
-    is_near,
-)
+from memorist.serve.auth import LOCAL, NO_TOKEN, Grant, Right, Tokens, UnauthorizedError, bearer, is_near
 from memorist.serve.observability.requests import GRANT, SCOPE
 from memorist.serve.quotas import Quotas
 from memorist.serve.reading import USER_HEADER, header
@@ -95,11 +86,8 @@ async def admit(request: Request) -> Grant:
     """
     if (granted := request.scope.get(GRANT)) is not None:
         return cast(Grant, granted)
-    said = header(request.scope["headers"], "Authorization")
-    scheme, _, secret = (said or "").partition(" ")
-    if said is not None and (scheme.lower() != "bearer" or not secret.strip()):
-        raise UnauthorizedError(WRONG_HEADER)
-    return await authorized(request, server_of(request), None if said is None else secret.strip())
+    secret = bearer(header(request.scope["headers"], "Authorization"))
+    return await authorized(request, server_of(request), secret)
 
 
 async def authorized(request: Request, server: Server, secret: str | None) -> Grant:

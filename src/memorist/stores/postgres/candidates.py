@@ -7,6 +7,7 @@ from memorist.records import Kind
 from memorist.scope import Wall
 from memorist.stores.base import Candidates, Outline
 from memorist.stores.postgres.connections import Query, Rows
+from memorist.stores.postgres.queries import FOUND, SCORE
 from memorist.stores.postgres.rows import BEHIND, entry_of, name_of, queries_of, unescaped
 from memorist.stores.sql import Sql
 
@@ -19,7 +20,6 @@ _FIRST_LINES = 1000
 _BESIDE = 2
 """The distance over which a message influences its neighbours. Messages within it of one that was found are
 candidates too; messages within twice the distance are read only to rank those."""
-_K1, _B = 1.2, 0.75
 _SPEAKER = "coalesce(payload ->> 'speaker', payload ->> 'role')"
 _NEXT_YEAR = (
     "(extract(epoch FROM date_trunc('year', timestamp '1970-01-01' + div(at, 1000000) * interval '1 second')"
@@ -76,14 +76,9 @@ def holding(schema: str, wall: Wall, outline: Outline, terms: Sequence[str], pas
         return None
     name = name_of(wall)
     condition, bindings = passing
-    score = f"sum(information * times * ({_K1} + 1) / (times + {_K1} * (1 - {_B} + {_B} * length / %s::float8)))"
+    score = SCORE.format(average="%s::float8")
     return (
-        "WITH found AS MATERIALIZED (SELECT term, number, length,"
-        " 1 + (terms @@ twice)::int + (terms @@ thrice)::int + (terms @@ often)::int AS times"
-        " FROM unnest(%s::tsquery[], %s::tsquery[], %s::tsquery[], %s::tsquery[])"
-        " WITH ORDINALITY AS asked (once, twice, thrice, often, term)"
-        f" CROSS JOIN LATERAL (SELECT number, length, terms FROM {schema}.words_of_wall"
-        f" WHERE {BEHIND} AND terms @@ once) AS held), known AS MATERIALIZED (SELECT term, count(*) AS holders,"
+        f"WITH {FOUND.format(s=schema)}, known AS MATERIALIZED (SELECT term, count(*) AS holders,"
         " ln(1 + (greatest(%s, count(*)) - count(*) + 0.5) / (count(*) + 0.5))::float8 AS information"
         " FROM found GROUP BY term),"
         f" scored AS (SELECT number, {score} AS score FROM found JOIN known USING (term) GROUP BY number)"

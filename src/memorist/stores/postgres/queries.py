@@ -14,9 +14,11 @@ from memorist.stores.sql import Sql
 
 __all__ = [
     "BY_INDEX",
+    "FOUND",
     "MOST_EXACT",
     "PARTS",
     "PURGED",
+    "SCORE",
     "behind",
     "changed",
     "counting",
@@ -41,6 +43,17 @@ BY_INDEX = (
 )
 _K1, _B = 1.2, 0.75
 """BM25's parameters, as SQLite's text index has them."""
+FOUND = (
+    "found AS MATERIALIZED (SELECT term, number, length,"
+    " 1 + (terms @@ twice)::int + (terms @@ thrice)::int + (terms @@ often)::int AS times"
+    " FROM unnest(%s::tsquery[], %s::tsquery[], %s::tsquery[], %s::tsquery[])"
+    " WITH ORDINALITY AS asked (once, twice, thrice, often, term)"
+    " CROSS JOIN LATERAL (SELECT number, length, terms FROM {s}.words_of_wall"
+    f" WHERE {BEHIND} AND terms @@ once) AS held)"
+)
+"""The entries that hold each term, and how often: what words are searched in."""
+SCORE = f"sum(information * times * ({_K1} + 1) / (times + {_K1} * (1 - {_B} + {_B} * found.length / {{average}})))"
+"""The score of the rows of an entry in `FOUND`, by the average length of the wall's texts."""
 PURGED = ("indexed", "words", "staged", "changes", "records", "walls")
 PARTS = """
 SELECT part.relname FROM pg_class AS part JOIN pg_namespace AS space ON space.oid = part.relnamespace
@@ -132,19 +145,13 @@ def searching_words(schema: str, wall: Wall, terms: Sequence[str], limit: int) -
         return None
     name = name_of(wall)
     return (
-        "WITH found AS MATERIALIZED (SELECT term, number, length,"
-        " 1 + (terms @@ twice)::int + (terms @@ thrice)::int + (terms @@ often)::int AS times"
-        " FROM unnest(%s::tsquery[], %s::tsquery[], %s::tsquery[], %s::tsquery[])"
-        " WITH ORDINALITY AS asked (once, twice, thrice, often, term)"
-        f" CROSS JOIN LATERAL (SELECT number, length, terms FROM {schema}.words_of_wall"
-        f" WHERE {BEHIND} AND terms @@ once) AS held),"
+        f"WITH {FOUND.format(s=schema)},"
         " whole AS (SELECT entries AS rows, greatest(length::float8 / greatest(entries, 1), 1) AS length"
         f" FROM {schema}.walls WHERE {BEHIND}),"
         " known AS (SELECT term, ln(1 + (greatest(max(whole.rows), count(*)) - count(*) + 0.5)"
         " / (count(*) + 0.5))::float8 AS information"
         " FROM found, whole GROUP BY term)"
-        f" SELECT number, sum(information * times * ({_K1} + 1)"
-        f" / (times + {_K1} * (1 - {_B} + {_B} * found.length / whole.length::float8))) AS score"
+        f" SELECT number, {SCORE.format(average='whole.length::float8')} AS score"
         " FROM found JOIN known USING (term), whole GROUP BY number ORDER BY score DESC, number DESC LIMIT %s",
         (*map(list, zip(*asked, strict=True)), *name, *name, limit),
     )
