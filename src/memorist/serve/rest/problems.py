@@ -17,7 +17,7 @@ from memorist.serve.quotas import TooManyError
 from memorist.serve.rest import models
 from memorist.serve.rest.bodies import NotJsonError
 
-__all__ = ["BODY", "KeyReusedError", "add_handlers", "problem_of", "problems"]
+__all__ = ["KeyReusedError", "add_handlers", "problem_of", "problems"]
 
 log = logging.getLogger("memorist.serve")
 
@@ -85,10 +85,6 @@ def problems(*statuses: int, common: tuple[int, ...] = (401, 403, 422, 429, 503)
     """Return the OpenAPI responses for the errors of a route: those of every route, and these."""
     problem = {"model": models.Problem, "content": {MEDIA_TYPE: {}}}
     return {status: {**problem, "description": _DESCRIPTIONS[status]} for status in sorted({*common, *statuses})}
-
-
-BODY = problems(400, 408, 413, 415)
-"""The errors of a route that takes JSON."""
 
 
 def problem_of(error: Exception) -> tuple[int, dict[str, str], dict[str, Any]]:

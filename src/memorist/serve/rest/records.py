@@ -15,9 +15,9 @@ from memorist.serve.rest import models
 from memorist.serve.rest.access import Access, Reader, Writer
 from memorist.serve.rest.bodies import Body, asked, asked_in_query
 from memorist.serve.rest.idempotency import Outcome, original, remember_once
-from memorist.serve.rest.problems import BODY, problems
-from memorist.serve.rest.routing import router_of
-from memorist.serve.rest.schemas import takes, takes_in_query
+from memorist.serve.rest.problems import problems
+from memorist.serve.rest.routing import router_of, takes
+from memorist.serve.rest.schemas import takes_in_query
 
 __all__ = ["page_answer", "records_answer", "router"]
 
@@ -26,13 +26,7 @@ router = router_of("records")
 Id = Annotated[str, Path(description="The record's id, percent-encoded whole: a slash in it is %2F.")]
 
 
-@router.post(
-    "/records",
-    status_code=201,
-    response_model=models.Records,
-    responses={**BODY, **problems(404, 409)},
-    openapi_extra=takes(requests.Remember),
-)
+@router.post("/records", status_code=201, response_model=models.Records, **takes(requests.Remember, 404, 409))
 async def remember(access: Writer, body: Body) -> JSONResponse:
     """Store records: all of them or none. On disk when it returns; in the order given."""
     request = asked(requests.Remember, body)
@@ -91,12 +85,7 @@ async def get(access: Reader, id: Id) -> JSONResponse:
     return JSONResponse(record.to_dict())
 
 
-@router.patch(
-    "/records/{id}",
-    response_model=models.RecordBody,
-    responses={**BODY, **problems(404, 409)},
-    openapi_extra=takes(requests.Revise),
-)
+@router.patch("/records/{id}", response_model=models.RecordBody, **takes(requests.Revise, 404, 409))
 async def revise(access: Writer, id: Id, body: Body) -> JSONResponse:
     """Change the fields given; the record as it was stays in its history."""
     request = asked(requests.Revise, body, id=_unquoted(id))
@@ -104,12 +93,7 @@ async def revise(access: Writer, id: Id, body: Body) -> JSONResponse:
     return await _changed(access, request, Action.REVISED, fields, body)
 
 
-@router.put(
-    "/records/{id}/rating",
-    response_model=models.RecordBody,
-    responses={**BODY, **problems(404, 409)},
-    openapi_extra=takes(requests.Rate),
-)
+@router.put("/records/{id}/rating", response_model=models.RecordBody, **takes(requests.Rate, 404, 409))
 async def rate(access: Writer, id: Id, body: Body) -> JSONResponse:
     """Give a record feedback from -1 to 1, or take it back with null."""
     request = asked(requests.Rate, body, id=_unquoted(id))

@@ -7,13 +7,16 @@ from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
 from fastapi.security.base import SecurityBase
 
+from memorist import requests
 from memorist.observing import through
 from memorist.origins import REST
 from memorist.serve.limits import App, Message, Receive, Send
 from memorist.serve.reading import read_query
 from memorist.serve.rest.access import admit
+from memorist.serve.rest.problems import problems
+from memorist.serve.rest.schemas import body_of
 
-__all__ = ["RawPaths", "StrictRoute", "router_of"]
+__all__ = ["RawPaths", "StrictRoute", "router_of", "takes"]
 
 _REPEATED = ("kind",)
 
@@ -37,6 +40,11 @@ def router_of(tag: str) -> APIRouter:
     return APIRouter(
         prefix="/v1", route_class=StrictRoute, tags=[tag], generate_unique_id_function=lambda route: route.name
     )
+
+
+def takes(kind: type[requests.Request[Any]], *statuses: int) -> dict[str, Any]:
+    """Return what a route declares whose body `asked` makes a request: its errors, these among them, and the body."""
+    return {"responses": problems(400, 408, 413, 415, *statuses), "openapi_extra": body_of(kind)}
 
 
 class StrictRoute(APIRoute):

@@ -3,7 +3,6 @@
 import inspect
 from collections.abc import Collection, Mapping
 from dataclasses import MISSING, fields
-from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
@@ -17,7 +16,7 @@ from memorist.retention import Rule
 from memorist.times import TimeLike
 from memorist.verbs import Verbs
 
-__all__ = ["body_fields", "takes", "takes_in_query"]
+__all__ = ["body_fields", "body_of", "takes_in_query"]
 
 _ELSEWHERE = ("id", "agent", "session", "count_tokens")
 """Arguments that are in the path or in the query, or of Python alone."""
@@ -54,8 +53,7 @@ _RANGES: Mapping[Any, dict[str, Any]] = {
 }
 
 
-@cache
-def takes(kind: type[requests.Request[Any]]) -> dict[str, Any]:
+def body_of(kind: type[requests.Request[Any]]) -> dict[str, Any]:
     """Return what OpenAPI says of a body that `asked` makes a request."""
     schema = _object(kind, f"{kind.__name__}Body", _texts_of(kind))
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}

@@ -18,9 +18,9 @@ from memorist.serve.rest import models
 from memorist.serve.rest.access import Access, Admin, KeyedAdmin, Reader, Writer
 from memorist.serve.rest.bodies import Body, asked, asked_in_query
 from memorist.serve.rest.idempotency import Outcome
-from memorist.serve.rest.problems import BODY, problem_of, problems
-from memorist.serve.rest.routing import router_of
-from memorist.serve.rest.schemas import takes, takes_in_query
+from memorist.serve.rest.problems import problem_of, problems
+from memorist.serve.rest.routing import router_of, takes
+from memorist.serve.rest.schemas import takes_in_query
 
 __all__ = ["STREAMING", "check_operator", "router"]
 
@@ -163,24 +163,14 @@ async def audit(access: Admin, request: Request) -> JSONResponse:
     return JSONResponse({"entries": [entry.to_dict() for entry in found]})
 
 
-@router.put(
-    "/retention",
-    response_model=models.RetentionRules,
-    responses={**BODY, **problems()},
-    openapi_extra=takes(requests.Retain),
-)
+@router.put("/retention", response_model=models.RetentionRules, **takes(requests.Retain))
 async def retain(access: Admin, body: Body) -> JSONResponse:
     """Set how long the tenant's records are kept, in place of the rules before."""
     rules = await access.memory.ask(asked(requests.Retain, body))
     return JSONResponse({"rules": [rule.to_dict() for rule in rules]})
 
 
-@router.post(
-    "/retention",
-    response_model=models.RetentionReportBody,
-    responses={**BODY, **problems()},
-    openapi_extra=takes(requests.Retention),
-)
+@router.post("/retention", response_model=models.RetentionReportBody, **takes(requests.Retention))
 async def retention(access: Admin, body: Body) -> JSONResponse:
     """Return the rules, or those given, and how many records are too old by them; nothing is deleted."""
     return JSONResponse((await access.memory.ask(asked(requests.Retention, body))).to_dict())
