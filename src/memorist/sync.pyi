@@ -514,6 +514,9 @@ class Memory(Twin):
     def ask(self, request: Request[T]) -> T:
         """Return what the engine answers to a request in this scope; every verb is one call of this."""
 
+    def prepare(self, request: Request[Any]) -> None:
+        """Let the engine do ahead what it can of a request that will come soon: embed its texts. Nothing is stored."""
+
     @property
     def scope(self) -> Scope:
         """What this memory sees and where it writes."""

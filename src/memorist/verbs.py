@@ -44,8 +44,8 @@ class Verbs:
         """Return what the engine answers to a request in this scope; every verb is one call of this."""
         return await self._engine.answer(self._scope, request)
 
-    async def _prepare(self, request: Request[Any]) -> None:
-        """Let the engine do ahead what it can of a request that comes soon."""
+    async def prepare(self, request: Request[Any]) -> None:
+        """Let the engine do ahead what it can of a request that will come soon: embed its texts. Nothing is stored."""
         await self._engine.prepare(self._scope, request)
 
     # --- scope -------------------------------------------------------------------------------------

@@ -94,7 +94,7 @@ async def _prepare(parts: Iterable[tuple[Memory, Sequence[Draft | Record]]]) -> 
     for memory, drafts in parts:
         new = tuple(draft for draft in drafts if isinstance(draft, Draft))
         with suppress(MemoristError):  # `store` comes upon it, too
-            await memory._prepare(requests.Remember(records=new))
+            await memory.prepare(requests.Remember(records=new))
 
 
 def scoped_to(memory: Memory, user: str | None) -> Memory:
