@@ -185,6 +185,8 @@ def test_a_large_file_is_read_in_bounded_memory(tmp_path: Path, name: str, make:
         "import sys\n"
         "from pathlib import Path\n"
         "from memorist.imports import read\n"
+        "from memorist.imports.registry import readers\n"
+        "readers()\n"  # which loads them
         "def peak():\n"
         "    [line] = [each for each in Path('/proc/self/status').open() if each.startswith('VmHWM')]\n"
         "    return int(line.split()[1])\n"
