@@ -18,7 +18,7 @@ async def langgraph(memory: Memory) -> None:
 
 
 async def openai_agents(memory: Memory) -> None:
-    pytest.importorskip("agents")
+    pytest.importorskip("agents.memory")  # `agents` alone may be the folder of tests
     from memorist.adapters.openai_agents import MemoristSession
 
     await MemoristSession("monday", memory).add_items([{"role": "user", "content": "I like tea"}])
