@@ -56,7 +56,7 @@ async def test_from_a_bad_answer_to_a_case(
     await expect(rows.nth(1)).to_contain_text("context through MCP · planner")
     await rows.first.click()
     await expect(page.get_by_role("heading", level=1)).to_have_text("hotels?")
-    await expect(page.get_by_role("region", name="How long it took")).to_contain_text("embedding the question")
+    await expect(page.get_by_role("region", name="How long it took")).to_contain_text("ranking")
     missed = page.get_by_role("region", name="What was missed")
     await expect(missed.locator("li")).to_have_count(5)
     await page.get_by_role("region", name="What was given").get_by_role("button").click()
