@@ -150,10 +150,9 @@ def _composed(label: str, name: str) -> str:
 
 
 _HIDDEN_CATEGORIES = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
-_HIDDEN = {0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0}.union(
-    range(0x180B, 0x1810), range(0xFE00, 0xFE10), range(0xFFF0, 0xFFF9)
+_HIDDEN = frozenset((0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0)).union(
+    range(0x180B, 0x1810), range(0xFE00, 0xFE10), range(0xFFF0, 0xFFF9), range(0xE0000, 0xE1000)
 )
-_SUPPLEMENTARY = range(0xE0000, 0xE1000)
 """Invisible characters that have a category of visible ones: fillers, selectors, the blank of Braille."""
 _VIRAMA = 9
 _SKIN_TONES = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
@@ -163,8 +162,7 @@ _NON_JOINER, _JOINER, _EMOJI_STYLE = "\u200c", "\u200d", "\ufe0f"
 def _is_hidden(name: str, position: int) -> bool:
     """Whether the character at `position` cannot be seen, and is not one of the few that a script or an emoji needs."""
     character = name[position]
-    hidden = ord(character) in _HIDDEN or ord(character) in _SUPPLEMENTARY
-    if unicodedata.category(character) not in _HIDDEN_CATEGORIES and not hidden:
+    if ord(character) not in _HIDDEN and unicodedata.category(character) not in _HIDDEN_CATEGORIES:
         return False
     before, after = name[position - 1 : position], name[position + 1 : position + 2]
     if character == _EMOJI_STYLE:
