@@ -194,11 +194,15 @@ async def test_connections_that_an_administrator_ends_are_made_anew(server: "Ser
 
 
 class Wire:
-    """A line to the server that can be cut when the client says COMMIT: before it arrives, or right after."""
+    """A line to the server that can be cut when the client says COMMIT: before it arrives, or right after.
+
+    The next connections, as many as `refused` says, are answered as by a server that can start no session just then.
+    """
 
     def __init__(self, port: int) -> None:
         self.port = port
         self.cut: str | None = None
+        self.refused = 0
         self._relays: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
@@ -212,6 +216,11 @@ class Wire:
         self._relays.add(asyncio.create_task(self._relay(reader, writer)))
 
     async def _relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self.refused:
+            self.refused -= 1
+            await reader.read(65536)
+            writer.write(b"Ecould not fork new process for connection\0")
+            return writer.close()
         there, out = await asyncio.open_connection("127.0.0.1", self.port)
         back = asyncio.create_task(self._copy(there, writer))
         while data := await reader.read(65536):
@@ -236,9 +245,11 @@ class Wire:
 
     @staticmethod
     async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while data := await reader.read(65536):
-            writer.write(data)
-            await writer.drain()
+        with suppress(ConnectionError):
+            while data := await reader.read(65536):
+                writer.write(data)
+                await writer.drain()
+        writer.close()
 
 
 @pytest.mark.parametrize("cut", ["before", "after"])
@@ -252,6 +263,19 @@ async def test_a_line_cut_at_the_commit_stores_once(server: "Server", cut: str) 
             assert await store.write(ALICE, [put(make_record("one")), put(make_record("two"))]) == [True, True]
             assert wire.cut is None
             assert [len(await store.history(ALICE, id)) for id in ("first", "one", "two")] == [1, 1, 1]
+
+
+async def test_a_server_that_can_start_no_session_for_a_moment(server: "Server") -> None:
+    wire = Wire(server.port)
+    async with wire.up() as port:
+        url = server.new_url(pool_size=1, gssencmode="disable").replace(f":{server.port}", f":{port}")
+        async with opened(url) as store:
+            await store.write(ALICE, [put(make_record("first"))])
+            wire.refused = 2
+            with server.connect() as connection:
+                connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'app'")
+            assert await store.write(ALICE, [put(make_record("one"))]) == [True]
+            assert wire.refused == 0
 
 
 async def test_a_pool_whose_connections_are_all_in_use(server: "Server") -> None:

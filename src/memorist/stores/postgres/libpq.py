@@ -49,7 +49,7 @@ _BUSY = {
 }
 _TOO_LONG = "54000"
 _LOST = ("57P01", "57P02", "57P03", "08000", "08003", "08006")
-_REFUSED = r"authentication failed|no password|pg_hba.conf|does not exist|SSL|certificate|translate host name"
+_REFUSED = r"authentication failed|no password|pg_hba.conf|does not exist|(?<!during )SSL|certificate|translate host"
 _UNKNOWN = re.compile(r'invalid URI query parameter: "\w+"')
 _UNPREPARED = ("26000", "42P05", "0A000")
 _REASONS = (
@@ -60,7 +60,10 @@ _REASONS = (
     (r"translate host name|Name or service not known|resolve host|nodename nor servname", "check the host's name"),
     (r"refused|No such file|Is the server running", "check the host and the port, and that the server is running"),
     (r"timeout expired|timed out|unreachable", "check the host and the port, and what stands between"),
-    (r"starting up|shutting down|recovery mode", "the server is starting or stopping; try again in a moment"),
+    (
+        r"starting up|shutting down|recovery mode|error response during SSL",
+        "the server is starting or stopping; try again in a moment",
+    ),
     (r"SSL|certificate", "check sslmode and the certificates"),
     (r"session is read-only", "every server that answers is a standby: name the primary server, or promote one"),
 )
