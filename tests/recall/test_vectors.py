@@ -28,6 +28,7 @@ def hostile(count: int, dimensions: int) -> Floats:
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vectors_module, "BLOCK_ROWS", 100)
     monkeypatch.setattr(vectors_module, "_HELD_BLOCKS", 1)
+    monkeypatch.setattr(vectors_module, "_SHARED_BLOCKS", 3)
 
 
 @pytest.mark.parametrize("count", [1, 2, 255, 256, 257, 600])

@@ -1,7 +1,9 @@
 """One wall's vectors: whole while they are few, as one-byte codes once they are many."""
 
 import math
+import os
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,9 @@ BLOCK_ROWS = 32_768
 """Rows in a block. One block is scanned whole in 2 ms; from the second on, codes are faster (bench/vectors)."""
 _STEPS = 127
 _AT_ONCE = 4096
+_SHARED_BLOCKS = 8
+"""From so many blocks of codes on, threads share a scan: it takes more than 8 ms."""
+_THREADS = min(os.cpu_count() or 1, 4)
 _HELD_BLOCKS = 4
 """The blocks of codes that are always in this process's own memory."""
 
@@ -168,11 +173,21 @@ class VectorTable:
             return whole
         codes, scale, _ = _quantize(query[None])
         scores = np.empty(self.rows, np.float32)
-        for block, (rows, scales) in enumerate(zip(self._codes, self._scales, strict=True)):
+
+        def scan(block: int) -> None:
             start = block * BLOCK_ROWS
             count = min(self.rows - start, BLOCK_ROWS)
-            products: Any = np.asarray(cdist(codes, rows[:count], metric="dot", out_dtype="float32"))[0]
-            np.multiply(products, scales[:count] * scale[0], out=scores[start : start + count])
+            rows, scales = self._codes[block][:count], self._scales[block][:count]
+            products: Any = np.asarray(cdist(codes, rows, metric="dot", out_dtype="float32"))[0]
+            np.multiply(products, scales * scale[0], out=scores[start : start + count])
+
+        blocks = range(len(self._codes))
+        if len(blocks) < _SHARED_BLOCKS:
+            for block in blocks:
+                scan(block)
+        else:
+            with ThreadPoolExecutor(_THREADS, "memorist-scan") as threads:
+                list(threads.map(scan, blocks))
         return scores
 
     def error(self, query: NDArray[np.float32]) -> float:
