@@ -359,8 +359,12 @@ class Agreement(RuleBasedStateMachine):
             kept = {name: each for name, each in kept.items() if name[0].tenant == tenant}
             assert {name: Kept.of(record, kept[name].place) for name, record in stored.items() if name in kept} == kept
             assert stored.keys() == kept.keys()
-            counts = {wall.user: len(house.records) for wall, house in self.houses.items() if wall.tenant == tenant}
-            assert self.run(memory.users()) == {user: count for user, count in counts.items() if count}
+            counts = {
+                wall.user: sum(each.current for each in house.records.values())
+                for wall, house in self.houses.items()
+                if wall.tenant == tenant and house.records
+            }
+            assert self.run(memory.users()) == counts
 
 
 Agreement.TestCase.settings = settings(
