@@ -1,5 +1,8 @@
 """A model is optimised once, and loaded from the copy by the processes after it."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +32,19 @@ async def embedded() -> Vectors:
         return await embedder.embed(["A harbour in winter", "ship.sh"])
     finally:
         await embedder.close()
+
+
+def test_the_runtime_neither_reports_nor_numbers_this_machine(tmp_path: Path) -> None:
+    program = (
+        "from pathlib import Path\n"
+        "from memorist.embedders.onnx import BUNDLED\n"
+        "from memorist.embedders.sessions import open_session\n"
+        "open_session(BUNDLED / 'model.onnx', 'f' * 64)\n"
+    )
+    known = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+    places = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache"), "MEMORIST_CACHE": str(tmp_path / "own")}
+    subprocess.run([sys.executable, "-c", program], env=known | places, check=True)
+    assert [each.name for each in tmp_path.iterdir()] == ["own"]
 
 
 async def test_the_copy_gives_the_same_vectors_and_a_broken_one_is_replaced(folder: Path) -> None:

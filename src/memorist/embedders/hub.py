@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from memorist.embedders.base import Role
 from memorist.embedders.blocking import BlockingEmbedder
 from memorist.embedders.prefixes import Prefixes, prefixes_for
+from memorist.embedders.sessions import without_telemetry
 from memorist.errors import EmbedderError, missing_extra
 
 
@@ -68,6 +69,7 @@ class FastembedEmbedder(HubEmbedder):
     _loaded_model: Any = None
 
     def _open(self) -> Prefixes | None:
+        without_telemetry()
         try:
             from fastembed import TextEmbedding
         except ImportError as error:

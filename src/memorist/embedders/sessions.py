@@ -19,10 +19,18 @@ from memorist.places import folder
 if TYPE_CHECKING:
     import onnxruntime
 
-__all__ = ["cache_folder", "open_session"]
+__all__ = ["cache_folder", "open_session", "without_telemetry"]
 
 _LARGEST = 256 * 1024 * 1024
 """The most bytes of weights of a model that is kept."""
+
+
+def without_telemetry() -> None:
+    """Keep onnxruntime from sending reports to its maker, which it does by itself from version 1.29 on.
+
+    It reads the variable once, when it is loaded. A value that the user has set stays.
+    """
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 
 def cache_folder() -> Path:
@@ -42,6 +50,7 @@ def open_session(weights: Path, digest: str) -> onnxruntime.InferenceSession:
     Raises:
         EmbedderError: the file cannot be loaded.
     """
+    without_telemetry()
     import onnxruntime
 
     kept = cache_folder() / f"{digest[:32]}-{onnxruntime.__version__}-{platform.machine()}.onnx"
@@ -86,6 +95,8 @@ def _keeping(weights: Path, kept: Path) -> onnxruntime.InferenceSession:
 def _session(file: Path, **given: Any) -> onnxruntime.InferenceSession:
     import onnxruntime
 
+    if os.environ.get("ORT_DISABLE_TELEMETRY") == "1":
+        onnxruntime.disable_telemetry_events()  # on Windows, where no variable is read
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
