@@ -29,9 +29,10 @@ async def set_(context: click.Context, rules: Rules = (), json: AsJson = False) 
     """Set the tenant's rules, in place of those before; without any, everything is kept."""
     async with opened(context) as memory:
         found = await memory.retain([_rule(text) for text in rules])
-    print_json({"rules": [rule.to_dict() for rule in found]}) if json else click.echo(
-        f"{counted(len(found), 'rule')} set"
-    )
+    if json:
+        print_json({"rules": [rule.to_dict() for rule in found]})
+    else:
+        click.echo(f"{counted(len(found), 'rule')} set")
 
 
 @retention.subcommand()
