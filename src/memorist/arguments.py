@@ -38,7 +38,6 @@ __all__ = [
     "number",
     "one_of",
     "optional",
-    "position",
     "probability",
     "rating",
     "records",
@@ -145,11 +144,6 @@ def whole(name: str, value: Any, least: int = 0) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise InvalidInputError(f"{name} must be a whole number of {least} or more, not {shown(value)}")
     return value
-
-
-def position(name: str, value: Any) -> int:
-    """Return where a reading of a list goes on: a whole number, 0 for the beginning."""
-    return whole(name, value)
 
 
 def tokens(name: str, value: Any) -> int:

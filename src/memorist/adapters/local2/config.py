@@ -8,10 +8,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from memorist.arguments import number
+from memorist.arguments import number, whole
 from memorist.errors import FormatError, InvalidInputError, missing_extra
 
-__all__ = ["MemoryConfig", "check_count"]
+__all__ = ["MemoryConfig"]
 
 _EMBEDDERS = frozenset({"default", "openai", "http", "https", "ollama", "fastembed", "sentence-transformers"})
 
@@ -51,7 +51,7 @@ class MemoryConfig:
         for name in ("store", "user"):
             if (value := getattr(self, name)) is not None and (not isinstance(value, str) or not value.strip()):
                 raise InvalidInputError(f"{name} must be a text or nothing, not {value!r}")
-        check_count(self.top_k)
+        whole("top_k", self.top_k, 1)
         if not 0 <= number("min_score", self.min_score) <= 1:
             raise InvalidInputError(f"min_score must be a number from 0 to 1, not {self.min_score!r}")
         prefixes = self.topic_prefixes
@@ -106,9 +106,3 @@ class MemoryConfig:
         name = model.partition(":")[0]
         ours = name in _EMBEDDERS or bool(entry_points(group="memorist.embedders", name=name))
         return model if ours or Path(model).expanduser().is_dir() else f"ollama:{model}"
-
-
-def check_count(top_k: object) -> None:
-    """Raise InvalidInputError for a number of results that is none."""
-    if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:
-        raise InvalidInputError(f"top_k must be a whole number of 1 or more, not {top_k!r}")

@@ -9,8 +9,8 @@ from os import PathLike
 from typing import Any, Self
 
 from memorist.adapters.local2.books import Book, ChromaBook, Episode, MemoryBook
-from memorist.adapters.local2.config import MemoryConfig, check_count
-from memorist.arguments import number, text
+from memorist.adapters.local2.config import MemoryConfig
+from memorist.arguments import number, text, whole
 from memorist.embedders import CallableEmbedder, Embedder, EmbedderSpec, open_embedder, prefixes_for
 from memorist.errors import InvalidInputError, NotFoundError
 from memorist.kinds.common import check_text
@@ -147,7 +147,7 @@ class MemoryService:
             InvalidInputError: the query is no text, or `top_k` no whole number of 1 or more.
         """
         count = self.config.top_k if top_k is None else top_k
-        check_count(count)
+        whole("top_k", count, 1)
         return self._book.nearest(query, count, self.config.min_score) if text("query", query).strip() else []
 
     # --- feedback ----------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ R = TypeVar("R", bound=requests.Request[Any])
 _FROM_TEXT: Mapping[read.Reader, Callable[[str], Any]] = {
     read.flag: truth_of,
     read.limit: number_of,
-    read.position: number_of,
+    read.whole: number_of,
 }
 """How arguments of other types than texts stand in a query."""
 _LARGE = 64 * 1024

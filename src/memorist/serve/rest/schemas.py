@@ -47,7 +47,7 @@ _SPECIAL: Mapping[frozenset[Any], dict[str, Any]] = {
 """The schemas of types that JSON does not have: what stands for them there."""
 _RANGES: Mapping[Any, dict[str, Any]] = {
     read.limit: {"minimum": 0, "maximum": read.MAX_LIMIT},
-    read.position: {"minimum": 0},
+    read.whole: {"minimum": 0},
     read.tokens: {"minimum": 32, "maximum": read.MAX_TOKENS},
     read.probability: {"minimum": 0, "maximum": 1},
 }
