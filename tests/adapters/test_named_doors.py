@@ -43,7 +43,15 @@ async def mango(memory: Memory) -> None:
     await AgentMemory(memory).save_text("Likes tea")
 
 
-@pytest.mark.parametrize("write", [langgraph, openai_agents, strands, mem0, mango], ids=lambda each: each.__name__)
+async def agentscope(memory: Memory) -> None:
+    from memorist.adapters.agentscope import DurableMemory, Msg
+
+    await DurableMemory(memory.scoped(session="monday")).add(Msg("alice", "I like tea", "user"))
+
+
+@pytest.mark.parametrize(
+    "write", [langgraph, openai_agents, strands, mem0, mango, agentscope], ids=lambda each: each.__name__
+)
 async def test_an_adapter_names_itself(write: Callable[[Memory], Awaitable[Any]], alice: Memory) -> None:
     await write(alice)
     assert {record.origin.door async for record in alice.iterate()} == {write.__name__}

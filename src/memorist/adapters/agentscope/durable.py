@@ -60,7 +60,7 @@ class DurableMemory(Buffer):
         if tokens is not None and (isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 1):
             raise InvalidInputError(f"tokens must be a whole number above 0, not {tokens!r}")
         self._memory = memory.through("agentscope")
-        self._talk = memory.conversation()
+        self._talk = self._memory.conversation()
         self._tokens = tokens
         self._model = as_chat_model(model)
         self._count_tokens = count_tokens
