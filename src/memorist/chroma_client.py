@@ -11,7 +11,11 @@ from urllib.parse import urlsplit
 
 from memorist.errors import StoreUnavailableError, missing_extra
 
-__all__ = ["connect"]
+__all__ = ["connect", "query"]
+
+_TRIES = 5
+_RACED = "error finding id"
+"""What Chroma says of a row that was written while a query read the index; the next try finds it."""
 
 
 def connect(at: Path | str | None, key: str | None = None) -> tuple[Any, Callable[[], None]]:
@@ -37,6 +41,17 @@ def connect(at: Path | str | None, key: str | None = None) -> tuple[Any, Callabl
         return _in_memory(chromadb)
     client = _in_folder(chromadb, at) if isinstance(at, Path) else _at_server(chromadb, at, key)
     return client, lambda: _close(client)
+
+
+def query(collection: Any, **asked: Any) -> Any:
+    """Return what a collection's `query` returns, also while other threads and processes write to it."""
+    for _ in range(_TRIES - 1):
+        try:
+            return collection.query(**asked)
+        except Exception as error:
+            if _RACED not in str(error).lower():
+                raise
+    return collection.query(**asked)
 
 
 def _in_folder(chromadb: Any, folder: Path) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from memorist.chroma_client import connect
+from memorist.chroma_client import connect, query
 from memorist.embedders import Embedder, Role, open_embedder
 from memorist.errors import (
     ClosedError,
@@ -171,13 +171,13 @@ class Rows:
 
     def _measured(self, vector: Sequence[float], count: int, chosen: Mapping[str, Any]) -> list[Row]:
         include = ["documents", "metadatas", "embeddings"]
-        answer = self.collection.query(query_embeddings=[vector], n_results=count, include=include, **chosen)
+        answer = query(self.collection, query_embeddings=[vector], n_results=count, include=include, **chosen)
         asked, vectors = np.asarray(vector, np.float64), np.asarray(answer["embeddings"][0], np.float64)
         return _best_first(answer, [_cosine(asked, each) for each in vectors])
 
     def _asked(self, text: str, count: int, chosen: Mapping[str, Any]) -> list[Row]:
         include = ["documents", "metadatas", "distances"]
-        answer = self.collection.query(query_texts=[text], n_results=count, include=include, **chosen)
+        answer = query(self.collection, query_texts=[text], n_results=count, include=include, **chosen)
         distances = (answer.get("distances") or [[]])[0] or [1.0] * len((answer.get("ids") or [[]])[0])
         return _best_first(answer, [1.0 - each for each in distances])[:count]
 

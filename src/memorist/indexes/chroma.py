@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from memorist.chroma_client import connect
+from memorist.chroma_client import connect, query
 from memorist.errors import ClosedError
 from memorist.indexes.address import Address, translated
 from memorist.indexes.base import Index, Near, Point, Position
@@ -103,7 +103,8 @@ class ChromaIndex(Index):
             collection = self._points()
             if collection is None:
                 return []
-            answer = collection.query(
+            answer = query(
+                collection,
                 query_embeddings=[np.asarray(vector, np.float32)],
                 n_results=limit,
                 where={"wall": wall},
