@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from memorist.config import Settings
 from memorist.errors import StoreBusyError, StoreError, StoreUnavailableError
 from memorist.memory import Memory
 from memorist.records import Draft
@@ -155,6 +156,21 @@ async def test_calls_go_on_as_soon_as_the_server_is_back(mortal: "Server") -> No
         assert [len(records) for records in await asyncio.gather(*calls)] == [1] * 6
 
 
+async def test_a_memory_opens_as_soon_as_the_server_is_back(mortal: "Server") -> None:
+    url = mortal.new_url()
+    await asyncio.to_thread(mortal.kill)
+    try:
+        with pytest.raises(StoreUnavailableError, match="cannot be reached"):
+            await Memory.open(settings=Settings(url=url, busy_timeout=0.3), embedder="hash")
+        opening = asyncio.ensure_future(Memory.open(url, embedder="hash").__aenter__())
+        await asyncio.to_thread(turn_away, mortal.port, 3)
+    finally:
+        await asyncio.to_thread(mortal.start)
+    memory = await opening
+    await memory.remember("first")
+    await memory.close()
+
+
 async def test_several_restarts_in_a_row_are_not_noticed(mortal: "Server") -> None:
     async with opened(mortal.new_url(pool_size=2)) as store:
         await store.write(ALICE, [put(make_record("first"))])
@@ -276,6 +292,9 @@ async def test_a_server_that_can_start_no_session_for_a_moment(server: "Server")
                 connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'app'")
             assert await store.write(ALICE, [put(make_record("one"))]) == [True]
             assert wire.refused == 0
+        wire.refused = 2
+        async with opened(url) as store:
+            assert len(await store.get(ALICE, ["one"])) == 1
 
 
 async def test_a_pool_whose_connections_are_all_in_use(server: "Server") -> None:

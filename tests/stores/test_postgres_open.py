@@ -34,7 +34,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.postgres]
 async def opening(url: str, embedder: Any = "hash", **given: Any) -> MemoristError:
     """Return the error of opening a memory, and see that it keeps the password to itself."""
     with pytest.raises(MemoristError) as raised:
-        async with Memory.open(url, embedder=embedder):
+        async with Memory.open(settings=Settings(url=url, busy_timeout=0.1), embedder=embedder):
             pass
     assert "s3cret" not in str(raised.value)
     return raised.value

@@ -9,6 +9,7 @@ import asyncio
 import json
 import os
 import threading
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeAlias, TypeVar
@@ -17,7 +18,7 @@ from memorist.errors import ClosedError, StoreUnavailableError
 from memorist.scope import Reach, Wall
 from memorist.stores.postgres.libpq import Connection, is_lost, is_unprepared, translated
 from memorist.stores.postgres.options import PostgresOptions
-from memorist.stores.postgres.pool import Pool
+from memorist.stores.postgres.pool import Pool, persist
 from memorist.stores.postgres.schema import prepare
 
 __all__ = ["EVERYTHING", "Connections", "Query", "Rows", "Unsettled", "everyone_of", "only"]
@@ -61,7 +62,10 @@ class Connections:
     # --- from outside, on any thread and loop ----------------------------------------------------------
 
     async def connect(self) -> None:
-        """Check the server and its tables, migrate what is old, open the pool; raises as `schema.prepare`."""
+        """Check the server and its tables, migrate what is old, open the pool; raises as `schema.prepare`.
+
+        While the server is away, this waits for it as a call does.
+        """
         self._thread.start()
         try:
             await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._tracked(self._connect), self._loop))
@@ -126,11 +130,13 @@ class Connections:
                 raise
             return connection
 
-        first = await plain()
-        async with first:
-            await first.set_isolation_level(psycopg.IsolationLevel.READ_COMMITTED)
-            await prepare(first, self.options)
-            await self._read_settings(first)
+        async def prepared() -> None:
+            async with await plain() as first:
+                await first.set_isolation_level(psycopg.IsolationLevel.READ_COMMITTED)
+                await prepare(first, self.options)
+                await self._read_settings(first)
+
+        await persist(prepared, time.monotonic() + self.options.busy_timeout)
         self._pool = Pool(connected, self.options.pool_size, self.options.busy_timeout, self.options.shown)
 
     async def _read_settings(self, connection: Connection) -> None:

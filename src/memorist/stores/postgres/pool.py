@@ -8,12 +8,14 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from typing import TypeVar
 
 from memorist.errors import StoreBusyError
 from memorist.stores.postgres.libpq import Connection, may_come_back
 
-__all__ = ["Pool"]
+__all__ = ["Pool", "persist"]
 
+_T = TypeVar("_T")
 _FRESH = 30.0
 """Seconds after which an unused connection is tested before it is lent."""
 _IDLE = 600.0
@@ -79,17 +81,16 @@ class Pool:
         return None
 
     async def _made(self, deadline: float) -> Connection:
-        while True:
+        async def attempt() -> Connection:
             try:
                 connection = await self._connect()
             except Exception as error:
                 self.away = error
-                if time.monotonic() + _PAUSE > deadline or not may_come_back(error):
-                    raise
-                await asyncio.sleep(_PAUSE)
-            else:
-                self.away = None
-                return connection
+                raise
+            self.away = None
+            return connection
+
+        return await persist(attempt, deadline)
 
     async def give_back(self, connection: Connection) -> None:
         """Take a connection back, and close it if it is no longer usable."""
@@ -112,6 +113,17 @@ class Pool:
             await _close(self._idle.pop()[1])
 
     close = discard
+
+
+async def persist(attempt: Callable[[], Awaitable[_T]], deadline: float) -> _T:
+    """Return the outcome of an attempt, which is repeated until the deadline while the server is away."""
+    while True:
+        try:
+            return await attempt()
+        except Exception as error:
+            if time.monotonic() + _PAUSE > deadline or not may_come_back(error):
+                raise
+            await asyncio.sleep(_PAUSE)
 
 
 async def _close(connection: Connection) -> None:
