@@ -11,8 +11,6 @@ from memorist.cli.running import EXIT_INTERRUPTED, Options
 from memorist.cli.table import Commands
 from memorist.scope import DEFAULT_TENANT
 
-__all__ = ["app"]
-
 
 class Root(click.Group):
     """The command. A subcommand is loaded to be run, and not to be listed."""

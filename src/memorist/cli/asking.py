@@ -4,8 +4,6 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["ask"]
-
 
 def ask(
     url: str, verb: str, scope: Mapping[str, str | None], body: Mapping[str, Any], *, seconds: float

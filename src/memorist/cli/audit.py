@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from memorist.audit import AuditEntry, Mode
     from memorist.memory import Memory
 
-__all__ = ["Key", "audit", "caller_of", "trusted_key"]
-
 Key = Annotated[
     str | None,
     Option(metavar="KEY", help="The public key to trust, as `memorist audit key` prints it; by default yours."),

@@ -12,8 +12,6 @@ from memorist.cli.options import User
 from memorist.cli.running import Options, given
 from memorist.scope import DEFAULT_TENANT
 
-__all__ = ["local2"]
-
 
 @command()
 async def local2(

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from memorist.memory import Memory
     from memorist.stores.base import Order
 
-__all__ = ["doctor", "stats"]
-
 _NOT_FOR_USERS = frozenset({"agentscope1", "bench", "dev", "docs"})
 _LEAST_FREE = 100 * 1024 * 1024
 _MOST_USERS = 10

@@ -15,8 +15,6 @@ import click
 
 from memorist.cli.running import run
 
-__all__ = ["Argument", "Option", "command", "group"]
-
 Function: TypeAlias = Callable[..., None] | Callable[..., Awaitable[None]]
 _TYPES: dict[type, Any] = {str: str, int: int, float: float, bool: bool, Path: click.Path(path_type=Path)}
 _RANGES: dict[type, Any] = {int: click.IntRange, float: click.FloatRange}

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from memorist.demo import DemoAnswer, Outcome
 
-__all__ = ["demo"]
-
 _WIDEST = 120
 _INTRODUCTION = (
     "[bold]Memorist[/bold] remembers what two people told an assistant, closes the file, opens it again and "

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from memorist.language import DigestReport
     from memorist.memory import Memory
 
-__all__ = ["digest"]
-
 
 @command()
 async def digest(

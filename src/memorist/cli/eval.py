@@ -14,8 +14,6 @@ from memorist.cli.showing import clean, counted, print_json
 if TYPE_CHECKING:
     from memorist.files.cases import Outcome, Report
 
-__all__ = ["eval_"]
-
 
 @command("eval")
 async def eval_(

@@ -17,8 +17,6 @@ from memorist.cli.running import EXIT_BAD_LINES, opened
 from memorist.cli.showing import clean, counted, print_bad, print_json
 from memorist.errors import path_taken
 
-__all__ = ["export", "load", "print_lines", "write_new"]
-
 _REFRESH = 100
 
 

@@ -19,8 +19,6 @@ from memorist.cli.showing import clean, counted, print_bad, print_json
 if TYPE_CHECKING:
     from memorist.imports import ImportReport, Options, Source, Survey
 
-__all__ = ["import_"]
-
 _MOST_SPEAKERS = 8
 
 Column = Annotated[str | None, Option(metavar="COLUMN", help="A table's column.")]

@@ -11,8 +11,6 @@ from memorist.cli.declaring import Argument, Option, group
 from memorist.cli.running import check_exists
 from memorist.errors import InvalidInputError, StoreUnavailableError, path_taken
 
-__all__ = ["key"]
-
 _PLAIN = "none"
 
 

@@ -8,8 +8,6 @@ from memorist.cli.declaring import Option, command
 from memorist.cli.options import Tools
 from memorist.cli.running import Options
 
-__all__ = ["mcp"]
-
 
 @command()
 async def mcp(

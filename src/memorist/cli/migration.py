@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from memorist.scope import Wall
     from memorist.stores import Store
 
-__all__ = ["migrate"]
-
 _MOST_SHOWN = 20
 
 

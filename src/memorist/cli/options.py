@@ -9,27 +9,6 @@ from memorist.cli.declaring import Argument, Option
 from memorist.kind import Kind
 from memorist.origins import Trust
 
-__all__ = [
-    "AsJson",
-    "AsOf",
-    "Cue",
-    "Everyone",
-    "Expires",
-    "Id",
-    "Limit",
-    "Metadata",
-    "Narrowing",
-    "OneKind",
-    "Session",
-    "Shared",
-    "Since",
-    "Source",
-    "Superseded",
-    "Tools",
-    "Until",
-    "User",
-]
-
 
 def json_object(text: str) -> dict[str, Any]:
     """Return the mapping in a JSON object; anything else is a usage error."""

@@ -10,8 +10,6 @@ from memorist.cli.showing import console
 if TYPE_CHECKING:
     from memorist.files.chats import Progress
 
-__all__ = ["bytes_bar", "records_bar", "spinner"]
-
 _REFRESH_LINES = 50
 
 

@@ -19,8 +19,6 @@ from memorist.cli.showing import (
 )
 from memorist.errors import NotFoundError
 
-__all__ = ["browse", "context", "count", "get", "history", "recall", "recent", "why"]
-
 Mode: TypeAlias = Literal["hybrid", "dense", "lexical"]
 Order: TypeAlias = Literal["newest", "oldest", "key"]
 

@@ -13,8 +13,6 @@ from memorist.cli.showing import clean, counted, print_json
 from memorist.errors import FormatError
 from memorist.results import Receipt
 
-__all__ = ["describe", "receipt"]
-
 
 @group
 def receipt() -> None:

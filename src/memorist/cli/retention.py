@@ -11,8 +11,6 @@ from memorist.cli.running import opened
 from memorist.cli.showing import counted, print_json
 from memorist.errors import InvalidInputError
 
-__all__ = ["retention"]
-
 Rules = Annotated[
     tuple[str, ...],
     Argument(metavar="RULE", help='KIND=AGE, as message=90d or topic=forever; or JSON: {"where": {…}, "keep": "30d"}.'),

@@ -24,19 +24,6 @@ if TYPE_CHECKING:
     from memorist.config import Settings
     from memorist.memory import Memory
 
-__all__ = [
-    "Options",
-    "check_exists",
-    "confirm",
-    "fail",
-    "given",
-    "opened",
-    "run",
-    "served",
-    "tell_of_others",
-    "text_or_stdin",
-]
-
 EXIT_FAILED = 1
 EXIT_USAGE = 2
 EXIT_BAD_LINES = 3

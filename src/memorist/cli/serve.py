@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from memorist.serve.observability import Observer
     from memorist.serve.quotas import Quotas
 
-__all__ = ["serve"]
-
 
 @command()
 async def serve(

@@ -9,8 +9,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-__all__ = ["announced", "running", "state_folder"]
-
 
 def state_folder() -> str:
     """Return the folder of what this user's programs note down while they run: MEMORIST_STATE, or the system's."""

@@ -16,8 +16,6 @@ from memorist.errors import InvalidInputError
 if TYPE_CHECKING:
     from memorist.config import Settings
 
-__all__ = ["config", "file_options", "options_of"]
-
 _PREFIX = "MEMORIST_"
 
 

@@ -15,23 +15,6 @@ if TYPE_CHECKING:
 
     from memorist.results import Provenance
 
-__all__ = [
-    "Table",
-    "clean",
-    "console",
-    "counted",
-    "print_bad",
-    "print_changes",
-    "print_context",
-    "print_hits",
-    "print_json",
-    "print_provenance",
-    "print_record",
-    "print_records",
-    "print_table",
-    "shown_url",
-]
-
 Cell: TypeAlias = str | list[tuple[str, str]]
 """A text, or parts of one, each with its style."""
 _LONGEST = 600

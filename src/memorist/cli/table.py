@@ -12,8 +12,6 @@ import click
 if TYPE_CHECKING:
     from importlib.abc import InspectLoader
 
-__all__ = ["Commands"]
-
 _MODULES: Mapping[str, str] = {
     "demo": "demo",
     "writing": "remember revise forget purge rate",

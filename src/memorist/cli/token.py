@@ -9,8 +9,6 @@ from memorist.cli.options import AsJson
 from memorist.cli.running import Options, check_exists
 from memorist.cli.showing import Table, clean, print_json, print_table
 
-__all__ = ["token"]
-
 
 @group
 def token() -> None:

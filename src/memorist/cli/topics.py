@@ -10,8 +10,6 @@ from memorist.cli.running import opened, tell_of_others, text_or_stdin
 from memorist.cli.showing import Table, clean, print_json, print_table
 from memorist.errors import NotFoundError
 
-__all__ = ["topics"]
-
 Topic: TypeAlias = Annotated[str, Argument(help="The topic's name, exactly.")]
 
 

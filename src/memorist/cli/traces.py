@@ -9,8 +9,6 @@ from memorist.cli.options import AsJson, Everyone, Limit, Session, Since, Until,
 from memorist.cli.running import opened
 from memorist.cli.showing import Table, clean, print_json, print_table
 
-__all__ = ["traces"]
-
 
 @command()
 async def traces(

@@ -18,8 +18,6 @@ from memorist.cli.showing import counted, print_bad
 if TYPE_CHECKING:
     from memorist.adapters.mango.layered import LayeredMemory
 
-__all__ = ["mango"]
-
 Folder: TypeAlias = Annotated[
     Path | None,
     Option(metavar="FOLDER", help="Mango's own Chroma folder; without it, the database is used."),

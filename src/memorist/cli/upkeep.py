@@ -10,8 +10,6 @@ from memorist.cli.progress import records_bar, spinner
 from memorist.cli.running import opened
 from memorist.cli.showing import counted, print_json
 
-__all__ = ["backup", "reindex"]
-
 
 @command()
 async def backup(

@@ -22,8 +22,6 @@ from memorist.results import Derived
 if TYPE_CHECKING:
     from memorist.memory import Memory
 
-__all__ = ["forget", "purge", "rate", "remember", "revise"]
-
 Authors: TypeAlias = Annotated[
     tuple[str, ...], Option("--author", metavar="|".join(Author(255).names), help="Who wrote it; several times.")
 ]

@@ -20,8 +20,6 @@ from memorist.scope import Scope
 from memorist.serve.auth import Grant
 from memorist.times import Clock
 
-__all__ = ["Quotas", "TooManyError", "parse_limits"]
-
 T = TypeVar("T")
 _FORM = re.compile(r"(requests|records|bytes)=([1-9]\d{0,14})(KiB|MiB|GiB)?/(s|min|h|day)")
 _UNITS = {None: 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}

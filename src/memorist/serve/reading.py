@@ -8,8 +8,6 @@ from urllib.parse import parse_qsl
 from memorist.arguments import unknown_arguments
 from memorist.errors import InvalidInputError, shown
 
-__all__ = ["USER_HEADER", "header", "number_of", "read_query", "truth_of"]
-
 USER_HEADER = "Memorist-User"
 _MOST_PARAMETERS = 200
 _NUMBER = re.compile(r"-?\d{1,400}(\.\d{1,400})?([eE][+-]?\d{1,4})?", re.ASCII)

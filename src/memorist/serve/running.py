@@ -18,8 +18,6 @@ try:
 except ImportError as error:
     raise missing_extra("uvicorn", "rest") from error
 
-__all__ = ["Server", "bind", "bracketed", "check_open", "url_of"]
-
 _GRACE = 10
 _PAUSE, _PAUSES = 0.01, 50
 """Seconds, and how often, that the end of a server waits for the first request of a connection."""

@@ -15,8 +15,6 @@ from typing import Any
 
 from memorist.errors import InvalidInputError, MemoristError
 
-__all__ = ["READY", "end_with_parent", "supervise"]
-
 READY = "ready"
 _PAUSE = 1.0
 """Seconds before a worker that ended by itself is replaced."""

@@ -7,8 +7,6 @@ from typing import Any
 from memorist.cli.servers import running
 from memorist.files.projects import project_of
 
-__all__ = ["Ask", "Caller", "whose"]
-
 Ask = Callable[[str, str | None, dict[str, Any]], dict[str, Any]]
 """Asks a verb, in a project or (None) in all of them, with a request's arguments."""
 

@@ -2,8 +2,6 @@
 
 from typing import Any, NamedTuple
 
-__all__ = ["EVENTS", "Event", "answer_of"]
-
 
 class Event(NamedTuple):
     """An event by its agent's own name.

@@ -17,8 +17,6 @@ from memorist.memory import Memory
 from memorist.observing import through
 from memorist.origins import HOOK
 
-__all__ = ["keep", "opened"]
-
 _MOST = 400
 
 

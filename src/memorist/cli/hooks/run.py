@@ -15,8 +15,6 @@ from memorist.cli.hooks.events import EVENTS, answer_of
 from memorist.cli.servers import state_folder
 from memorist.errors import MemoristError
 
-__all__ = ["answer", "run"]
-
 _LAST = 6
 _MOST_OF_ONE = 300
 _MOST_OF_A_PROMPT = 4000

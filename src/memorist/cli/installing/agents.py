@@ -9,8 +9,6 @@ from typing import Any
 
 from memorist.errors import InvalidInputError
 
-__all__ = ["AGENTS", "CLAUDE_EVENTS", "CodingAgent", "Registered", "hooks_of"]
-
 CLAUDE_EVENTS = ("SessionStart", "UserPromptSubmit", "PreCompact", "Stop", "SessionEnd")
 _CODEX_EVENTS = CLAUDE_EVENTS[:-1]
 _CURSOR_EVENTS = ("sessionStart", "beforeSubmitPrompt", "afterAgentResponse")

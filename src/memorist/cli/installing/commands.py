@@ -17,8 +17,6 @@ from memorist.cli.running import Options, confirm, run
 from memorist.errors import InvalidInputError
 from memorist.scope import DEFAULT_TENANT
 
-__all__ = ["hook", "install", "uninstall"]
-
 AgentName = Enum("AgentName", {name: name for name in AGENTS}, type=str)  # type: ignore[misc]
 Agent: TypeAlias = Annotated[AgentName, Argument(metavar="AGENT", help=f"One of {', '.join(AGENTS)}.")]
 Project: TypeAlias = Annotated[

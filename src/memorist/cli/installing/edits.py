@@ -9,8 +9,6 @@ from typing import Any
 from memorist.cli.installing.jsonc import parse, with_first, without
 from memorist.errors import InvalidInputError
 
-__all__ = ["Edit", "JsonHooks", "JsonServer", "TomlServer"]
-
 SERVER = "memorist"
 _OURS = re.compile(r"(?:^|[\\/'\"\s])memorist(?:\.exe)?['\"]? hook \w")
 _BEGIN = "# >>> memorist: written by `memorist install`, removed by `memorist uninstall`"

@@ -10,8 +10,6 @@ from pathlib import Path
 from memorist.cli.installing.edits import Edit
 from memorist.errors import InvalidInputError
 
-__all__ = ["FileEdit", "planned", "written"]
-
 BACKUP = ".before-memorist"
 
 

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Node", "parse", "with_first", "without"]
-
 _SPACE = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _ATOM = re.compile(r"[^\s,\]}/]+")
 _MARKS = {"{": "}", "[": "]"}

@@ -8,8 +8,6 @@ from memorist.cli.installing.agents import CLAUDE_EVENTS, Registered, hooks_of
 from memorist.cli.installing.edits import SERVER
 from memorist.errors import InvalidInputError
 
-__all__ = ["plugin_files", "write_plugin"]
-
 _ABOUT = "Long-term memory for coding sessions, kept on this machine"
 
 

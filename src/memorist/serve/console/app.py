@@ -22,8 +22,6 @@ from memorist.serve.limits import Limits
 from memorist.serve.rest.access import Server, authorized
 from memorist.serve.rest.problems import problem_of
 
-__all__ = ["STREAMING", "add_console"]
-
 _IMPORT = "/import"
 STREAMING = (_IMPORT, "/purge")
 """Where files of any size are given, or what is done takes as long as it takes."""

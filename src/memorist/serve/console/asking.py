@@ -10,8 +10,6 @@ from memorist.records import Kind
 from memorist.results import Context, ContextItem
 from memorist.serve.console.visits import Visit
 
-__all__ = ["PARAMETERS", "ask", "linked", "pieces_of"]
-
 T = TypeVar("T")
 
 _HITS = 10

@@ -10,8 +10,6 @@ from memorist.files.cases import MOST, PLACES, KeptCases, Outcome, Report, evalu
 from memorist.serve.console.traces import records_of, traced
 from memorist.serve.console.visits import Visit
 
-__all__ = ["cases", "download", "keep", "remove", "run"]
-
 
 async def cases(visit: Visit) -> Response:
     """Show the cases that were made of traces, and where a file of cases is given."""

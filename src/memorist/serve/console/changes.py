@@ -11,8 +11,6 @@ from memorist.serve.console.visits import Visit
 from memorist.serve.console.zones import parse_zone
 from memorist.serve.reading import number_of
 
-__all__ = ["forget", "rate", "remember", "revise", "set_topic", "set_zone", "undo"]
-
 
 def _needed(visit: Visit, name: str) -> str:
     value = visit.value(name)

@@ -8,8 +8,6 @@ from typing import TypeAlias
 
 from memorist.serve.console.zones import local
 
-__all__ = ["Chart", "Span", "drawn", "nice_ticks", "shares_of", "spans_between"]
-
 Begin: TypeAlias = Callable[[datetime], datetime]
 HEIGHT = 132
 _MOST_COLUMNS = 42

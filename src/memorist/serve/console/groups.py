@@ -11,8 +11,6 @@ import numpy as np
 
 from memorist.recall.analysis import STOPWORDS
 
-__all__ = ["Group", "Layout", "lay_out", "names_of"]
-
 _SAMPLE = 4000
 _MOST_GROUPS = 8
 _RECORDS_A_GROUP = 12

@@ -14,8 +14,6 @@ from memorist.serve.console.visits import BACK_TO, Visit
 from memorist.serve.console.zones import local, written_day
 from memorist.times import iso
 
-__all__ = ["Row", "days_of", "home", "rows_of", "users"]
-
 _LATELY = 8
 _MOST_USERS = 8
 _PAGE = 100

@@ -10,8 +10,6 @@ from memorist.serve.console.rendering import link
 from memorist.serve.console.visits import Visit
 from memorist.serve.console.zones import local, parse_zone, zone_names
 
-__all__ = ["COLUMNS", "Importing"]
-
 COLUMNS = ("text", "time", "speaker", "conversation", "id")
 """What a column of a table may be."""
 _MOST_TOLD = 100

@@ -13,8 +13,6 @@ from memorist.errors import FormatError, InvalidInputError, MemoristError, Store
 from memorist.imports import ColumnsError, ImportReport, Options, Source, Survey, load, survey
 from memorist.memory import Memory
 
-__all__ = ["Job", "State"]
-
 State: TypeAlias = Literal["looking", "waiting", "loading", "done", "gone"]
 _IDLE_SECONDS = 900
 _MOMENT = 0.3

@@ -17,8 +17,6 @@ from memorist.serve.console.groups import Group, Layout, lay_out, names_of
 from memorist.serve.console.visits import Visit
 from memorist.serve.console.zones import local
 
-__all__ = ["draw"]
-
 WIDTH, HEIGHT = 1000, 480
 _MOST, _MOST_OF_EVERYONE = 50_000, 10_000
 _READ = 1000

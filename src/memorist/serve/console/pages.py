@@ -10,8 +10,6 @@ from memorist.serve.auth import Right
 from memorist.serve.console.visits import Visit
 from memorist.serve.console.zones import zone_names
 
-__all__ = ["browse", "export", "record", "status", "topics"]
-
 _PAGE = 25
 _DEEPEST = 12
 """The number of dots of a topic's name that make branches; the rest of the name is its leaf."""

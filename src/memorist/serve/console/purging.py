@@ -10,8 +10,6 @@ from memorist.results import Receipt
 from memorist.scope import checked_name
 from memorist.serve.console.visits import Visit
 
-__all__ = ["preview", "purge"]
-
 _SHARED = "shared"
 """What is typed in the place of a name to purge what no user has alone."""
 

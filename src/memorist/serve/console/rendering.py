@@ -16,8 +16,6 @@ from memorist.recall.rank import WEIGHTS
 from memorist.serve.console.charts import Share, shares_of
 from memorist.serve.console.zones import local, written_day
 
-__all__ = ["HEADERS", "link", "render"]
-
 HEADERS: Mapping[str, str] = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "

@@ -10,8 +10,6 @@ from memorist.files.cases import Report
 from memorist.records import Record
 from memorist.serve.console.jobs import Job
 
-__all__ = ["COOKIE", "Forgotten", "Session", "Sessions"]
-
 COOKIE = "memorist"
 _IDLE_SECONDS = 12 * 3600
 _MOST = 1000

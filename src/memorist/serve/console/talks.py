@@ -13,8 +13,6 @@ from memorist.records import Kind, Record
 from memorist.serve.console.visits import Visit
 from memorist.serve.console.zones import local, written_day
 
-__all__ = ["Turn", "speaker_of", "talk", "talks", "turns_of"]
-
 _TALKS = 20
 _READ = 100
 _MOST_READS = 20

@@ -16,8 +16,6 @@ from memorist.serve.console.visits import Visit
 from memorist.serve.console.zones import local
 from memorist.times import iso
 
-__all__ = ["PARAMETERS", "Bar", "Lane", "lanes_of", "timeline"]
-
 PARAMETERS = ("day", "as_of", "cursor", "start", "fragment")
 _MOST_FACTS = 2000
 _LANES = 20

@@ -14,8 +14,6 @@ from memorist.serve.console.asking import pieces_of
 from memorist.serve.console.charts import Share, shares_of
 from memorist.serve.console.visits import Visit
 
-__all__ = ["records_of", "trace", "traced", "traces"]
-
 _PAGE = 25
 _FOUND = 5
 _DOORS = {"python": "Python", "rest": "REST", "mcp": "MCP", "cli": "the command"}

@@ -23,8 +23,6 @@ from memorist.serve.reading import number_of, read_query
 from memorist.serve.rest.access import Server, authorized
 from memorist.serve.rest.problems import problem_of
 
-__all__ = ["BACK_TO", "PAGES", "Handler", "Visit", "answered", "error_page", "is_foreign", "secured", "set_cookie"]
-
 _MOST_PARTS = 5
 _MOST_FILES = 100
 _REFUSED = "this form is not of this page, or too old; go back, reload, and send it again"

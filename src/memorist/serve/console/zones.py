@@ -6,8 +6,6 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from memorist.errors import InvalidInputError, shown
 
-__all__ = ["local", "parse_zone", "written_day", "zone_names"]
-
 
 def local(moment: datetime, zone: tzinfo) -> datetime:
     """Return a time in a zone; in UTC where the calendar ends before it gets there."""

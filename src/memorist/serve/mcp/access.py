@@ -9,8 +9,6 @@ from memorist.serve.auth import LOCAL, NO_TOKEN, Grant, Right, Tokens, Unauthori
 from memorist.serve.quotas import Quotas
 from memorist.serve.reading import USER_HEADER, header
 
-__all__ = ["Access", "Gate"]
-
 
 @dataclass(frozen=True, slots=True)
 class Access:

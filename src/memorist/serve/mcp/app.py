@@ -22,8 +22,6 @@ from memorist.serve.mcp.server import Context, create_server
 from memorist.serve.mcp.toolsets import ToolSet
 from memorist.serve.reading import read_query
 
-__all__ = ["LIMITS", "LOOPBACK_HOSTS", "create_app"]
-
 LIMITS = Limits(body_bytes=4 * 1024 * 1024)
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 _ACCESS = "memorist.access"

@@ -9,8 +9,6 @@ from mcp_types import CallToolResult
 from memorist.engine.traced import Telemetry
 from memorist.serve.mcp.tools import TOOLS
 
-__all__ = ["ObservedCalls"]
-
 
 class ObservedCalls:
     """A middleware that replaces the SDK's own, which reports error messages and names that a client made up.

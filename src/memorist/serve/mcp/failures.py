@@ -8,8 +8,6 @@ from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 
 from memorist.errors import InvalidInputError, MemoristError, NotFoundError, ScopeError
 
-__all__ = ["FAILED", "protocol_error", "report"]
-
 log = logging.getLogger("memorist.serve")
 
 FAILED = "the server failed; its log says more"

@@ -19,8 +19,6 @@ from memorist.memory import Memory
 from memorist.records import Kind, Record
 from memorist.times import iso
 
-__all__ = ["TEMPLATE", "completed", "list_resources", "read_resource"]
-
 TOPICS_URI = "memory://topics"
 PROFILE_URI = "memory://profile"
 _TOPIC = f"{TOPICS_URI}/"

@@ -17,8 +17,6 @@ from memorist.serve.mcp.server import create_server
 from memorist.serve.mcp.toolsets import ToolSet
 from memorist.serve.running import Server, bind, bracketed, check_open, url_of
 
-__all__ = ["serve_http", "serve_stdio"]
-
 log = logging.getLogger("memorist.serve")
 
 _EVERY_ADDRESS = ("0.0.0.0", "::", "")

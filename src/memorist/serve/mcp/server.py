@@ -38,8 +38,6 @@ from memorist.serve.mcp.failures import protocol_error
 from memorist.serve.mcp.prompt import INSTRUCTIONS, PROMPT, prompt_of
 from memorist.serve.mcp.toolsets import CORE_INSTRUCTIONS, ToolSet, call_tool, list_tools
 
-__all__ = ["AccessOf", "create_server"]
-
 Context = ServerRequestContext[Any, Any]
 AccessOf = Callable[[Context], Access]
 _T = TypeVar("_T")

@@ -6,20 +6,6 @@ from typing import Any
 from memorist.records import Hit, Kind, Record
 from memorist.results import Context
 
-__all__ = [
-    "CONTEXT",
-    "DELETED",
-    "HITS",
-    "RECORD",
-    "RECORDS",
-    "TOPIC",
-    "TOPICS",
-    "context_of",
-    "hits_of",
-    "record_of",
-    "records_of",
-]
-
 Schema = dict[str, Any]
 
 _WALLS = ("tenant", "user")

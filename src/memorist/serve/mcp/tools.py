@@ -13,8 +13,6 @@ from memorist.serve.auth import Right
 from memorist.serve.mcp import shapes
 from memorist.serve.mcp.shapes import context_of, hits_of, record_of, records_of
 
-__all__ = ["TOOLS", "MemoryTools", "ToolSpec"]
-
 Answer = dict[str, Any]
 Recallable = Literal["note", "fact", "experience", "episode", "message", "tool_use"]
 AnyKind = Literal["note", "fact", "experience", "episode", "message", "tool_use", "topic", "tool_guideline"]

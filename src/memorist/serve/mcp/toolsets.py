@@ -15,8 +15,6 @@ from memorist.serve.mcp.access import Access
 from memorist.serve.mcp.failures import FAILED, report
 from memorist.serve.mcp.tools import TOOLS, MemoryTools
 
-__all__ = ["CORE_INSTRUCTIONS", "ToolSet", "call_tool", "list_tools"]
-
 ToolSet: TypeAlias = Literal["core", "all"]
 """Which tools are offered: the five of `memorist.agents.memory_tools`, or every one."""
 

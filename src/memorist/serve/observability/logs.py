@@ -11,8 +11,6 @@ import traceback
 from datetime import UTC, datetime
 from typing import Any, Literal, TextIO
 
-__all__ = ["LogFormat", "start_logging"]
-
 LogFormat = Literal["text", "json"]
 
 

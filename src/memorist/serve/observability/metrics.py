@@ -9,8 +9,6 @@ try:
 except ImportError as error:
     raise missing_extra("prometheus-client", "rest") from error
 
-__all__ = ["MEDIA_TYPE", "Metrics"]
-
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 

@@ -5,8 +5,6 @@ from memorist.errors import MissingExtraError
 from memorist.memory import Memory
 from memorist.serve.observability.metrics import Metrics
 
-__all__ = ["Observer"]
-
 
 class Observer:
     """The spans and metrics of one server; they leave the process only through exporters that the program has set.

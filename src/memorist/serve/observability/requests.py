@@ -10,8 +10,6 @@ from memorist.serve.auth import Grant
 from memorist.serve.limits import App, Message, Receive, Send
 from memorist.serve.observability.observer import Observer
 
-__all__ = ["ERROR", "GRANT", "SCOPE", "ObservedRequests"]
-
 log = logging.getLogger("memorist.serve.requests")
 
 GRANT = "memorist.grant"

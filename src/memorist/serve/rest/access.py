@@ -17,8 +17,6 @@ from memorist.serve.quotas import Quotas
 from memorist.serve.reading import USER_HEADER, header
 from memorist.serve.rest.idempotency import Ledger, Outcome, Settle, fingerprint
 
-__all__ = ["Access", "Admin", "KeyedAdmin", "Prober", "Reader", "Server", "Writer", "admit", "server_of"]
-
 T = TypeVar("T")
 _KEY_HEADER = "Idempotency-Key"
 _LONGEST_KEY = 255

@@ -23,8 +23,6 @@ from memorist.serve.rest.idempotency import Ledger
 from memorist.serve.rest.problems import add_handlers, problem_of, problems
 from memorist.serve.rest.routing import RawPaths
 
-__all__ = ["create_api", "guarded"]
-
 _SUBJECTS = (records, reading, whole, caller)
 _NOTHING_TOLD: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 """FastAPI's own spans hold paths and queries, ids and users' names with them, and its logs what was sent."""

@@ -18,8 +18,6 @@ from memorist.scope import Scope
 from memorist.serve.reading import number_of, truth_of
 from memorist.serve.rest.schemas import body_fields
 
-__all__ = ["Body", "NotJsonError", "asked", "asked_in_query"]
-
 R = TypeVar("R", bound=requests.Request[Any])
 _FROM_TEXT: Mapping[read.Reader, Callable[[str], Any]] = {
     read.flag: truth_of,

@@ -7,8 +7,6 @@ from memorist.serve.rest.access import Reader
 from memorist.serve.rest.problems import problems
 from memorist.serve.rest.routing import router_of
 
-__all__ = ["router"]
-
 router = router_of("server")
 
 

@@ -22,8 +22,6 @@ from memorist.requests import Remember
 from memorist.scope import SERVER_TENANT
 from memorist.serve.rest.problems import KeyReusedError
 
-__all__ = ["Ledger", "Outcome", "Settle", "fingerprint", "original", "remember_once"]
-
 _KEEP = 24 * 3600.0
 _RUNNING = timedelta(minutes=2)
 """After this time an unfinished call is considered cut off by a crash, and may be repeated."""

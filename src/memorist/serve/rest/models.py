@@ -7,29 +7,6 @@ from pydantic import BaseModel, ConfigDict, create_model
 from memorist.origins import Trust
 from memorist.records import Action, Kind
 
-__all__ = [
-    "Caller",
-    "Changes",
-    "ContextAnswer",
-    "Count",
-    "DerivedBody",
-    "Embedded",
-    "EmbeddingsBody",
-    "Faults",
-    "Forgotten",
-    "Hits",
-    "LoadReportBody",
-    "PageBody",
-    "Problem",
-    "ProvenanceBody",
-    "Purged",
-    "RecordBody",
-    "Records",
-    "Status",
-    "TracesBody",
-    "Users",
-]
-
 Json: TypeAlias = dict[str, Any]
 
 

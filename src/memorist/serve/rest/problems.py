@@ -17,8 +17,6 @@ from memorist.serve.quotas import TooManyError
 from memorist.serve.rest import models
 from memorist.serve.rest.bodies import NotJsonError
 
-__all__ = ["KeyReusedError", "add_handlers", "problem_of", "problems"]
-
 log = logging.getLogger("memorist.serve")
 
 MEDIA_TYPE = "application/problem+json"

@@ -11,8 +11,6 @@ from memorist.serve.rest.problems import problems
 from memorist.serve.rest.records import page_answer, records_answer
 from memorist.serve.rest.routing import router_of, takes
 
-__all__ = ["router"]
-
 router = router_of("search")
 
 

@@ -19,8 +19,6 @@ from memorist.serve.rest.problems import problems
 from memorist.serve.rest.routing import router_of, takes
 from memorist.serve.rest.schemas import takes_in_query
 
-__all__ = ["page_answer", "records_answer", "router"]
-
 router = router_of("records")
 
 Id = Annotated[str, Path(description="The record's id, percent-encoded whole: a slash in it is %2F.")]

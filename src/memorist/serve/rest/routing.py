@@ -16,8 +16,6 @@ from memorist.serve.rest.access import admit
 from memorist.serve.rest.problems import problems
 from memorist.serve.rest.schemas import body_of
 
-__all__ = ["RawPaths", "StrictRoute", "router_of", "takes"]
-
 _REPEATED = ("kind",)
 
 

@@ -16,8 +16,6 @@ from memorist.retention import Rule
 from memorist.times import TimeLike
 from memorist.verbs import Verbs
 
-__all__ = ["body_fields", "body_of", "takes_in_query"]
-
 _ELSEWHERE = ("id", "agent", "session", "count_tokens")
 """Arguments that are in the path or in the query, or of Python alone."""
 _KIND = {"type": "string", "enum": [str(kind) for kind in Kind]}

@@ -22,8 +22,6 @@ from memorist.serve.rest.problems import problem_of, problems
 from memorist.serve.rest.routing import router_of, takes
 from memorist.serve.rest.schemas import takes_in_query
 
-__all__ = ["STREAMING", "check_operator", "router"]
-
 router = router_of("the whole")
 
 STREAMING = (
