@@ -1,6 +1,8 @@
 """What trips new users: a scope that is empty, a mistyped file, a hint that does not work."""
 
+import io
 import json
+import signal
 import socket
 from pathlib import Path
 from typing import Any
@@ -8,6 +10,7 @@ from typing import Any
 import pytest
 
 from memorist import errors
+from memorist.cli.app import app
 
 Command = Any
 
@@ -132,3 +135,32 @@ def test_a_hint_names_the_command_that_works_for_this_installation(
     assert str(errors.missing_extra("mcp", "mcp")) == f"mcp is not installed; run: {command}"
     upgrade = command.replace("pip install", "pip install --upgrade").replace("[mcp]", "").replace("@abc", "")
     assert errors.install_command() == upgrade
+
+
+def test_the_first_interrupt_ends_a_question(db: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def answer(prompt: str) -> str:
+        asked.append(prompt)
+        signal.raise_signal(signal.SIGINT)
+        return "y"
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "a.csv").write_text("one,two\n1,Hello\n")
+    monkeypatch.setattr("click.termui.visible_prompt_func", answer)
+    for command in (("install", "cursor"), ("import", str(tmp_path / "a.csv"))):
+        monkeypatch.setattr("sys.stdin", Terminal())
+        with pytest.raises(SystemExit) as ended:
+            app(command, prog_name="memorist")
+        assert ended.value.code != 0 and len(asked) == 1
+        asked.clear()
+    assert not (tmp_path / "home").exists() and not db.exists()
+
+
+def test_wrong_settings_are_an_error_of_a_migration_too(memorist: Command, tmp_path: Path) -> None:
+    done = memorist("--config", tmp_path / "none.toml", "migrate", tmp_path / "a.db", tmp_path / "b.db")
+    assert (done.code, done.err) == (2, f"error: there is no file {tmp_path / 'none.toml'}\n")

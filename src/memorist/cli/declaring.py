@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias, Union, Unpack, get_args, get_origin
 
 import click
 
-from memorist.cli.running import run
+from memorist.cli.running import foreseen, run
 
 Function: TypeAlias = Callable[..., None] | Callable[..., Awaitable[None]]
 _TYPES: dict[type, Any] = {str: str, int: int, float: float, bool: bool, Path: click.Path(path_type=Path)}
@@ -209,7 +209,8 @@ def _callback(function: Function) -> Function:
         given = {name: value for name, value in kwargs.items() if name not in spread or value not in (None, ())}
         if iscoroutinefunction(function):
             run(lambda: function(*args, **given))
-        else:
+            return
+        with foreseen():
             function(*args, **given)
 
     return click.pass_context(called) if click.Context in function.__annotations__.values() else called

@@ -89,15 +89,8 @@ def _import(
     """Show what one source holds, store it if that is wanted, and return the report as JSON."""
     from memorist.imports import Source, load
 
-    async def open_source() -> "Source":
-        return Source(path)
-
-    with run(open_source) as source:
-
-        async def look() -> "tuple[Options, Survey]":
-            return _looked(source, format, options)
-
-        answered, found = run(look)
+    with Source(path) as source:
+        answered, found = _looked(source, format, options)
         if not json:
             _show(source.name, found)
         if dry_run:

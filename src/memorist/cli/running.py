@@ -115,7 +115,7 @@ def served(
     if options.embedder is not None or options.config is not None:
         return None
     db = options.db or os.environ.get("MEMORIST_DB") or None
-    with _foreseen():
+    with foreseen():
         if (url := running(options.settings().url if db is None and options.file.is_file() else db)) is None:
             return None
         from memorist.cli.asking import ask
@@ -166,7 +166,6 @@ async def tell_of_others(memory: "Memory") -> None:
 
 def run(work: Callable[[], Awaitable[_T]]) -> _T:
     """Run a command to its end; an expected error is one line on stderr, not a traceback."""
-
     import asyncio  # which takes as long to import as the rest of a command that only prints its help
 
     from memorist.observing import through
@@ -175,12 +174,13 @@ def run(work: Callable[[], Awaitable[_T]]) -> _T:
     async def main() -> _T:
         return await work()
 
-    with _foreseen(), through(CLI):
+    with foreseen(), through(CLI):
         return asyncio.run(main())
 
 
 @contextmanager
-def _foreseen() -> Iterator[None]:
+def foreseen() -> Iterator[None]:
+    """Turn an expected error into one line on stderr and an exit code."""
     try:
         yield
     except KeyboardInterrupt:
@@ -205,7 +205,7 @@ def text_or_stdin(text: str) -> str:
     """Return `text`, or the standard input if it is ``-``."""
     if text != "-":
         return text
-    with _foreseen():
+    with foreseen():
         try:
             return sys.stdin.buffer.read().decode("utf-8").rstrip("\r\n")
         except UnicodeDecodeError as error:

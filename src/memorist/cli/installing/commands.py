@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+from collections.abc import Iterable
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, TypeAlias
@@ -11,9 +12,9 @@ import click
 from memorist.cli.declaring import Argument, Option, command
 from memorist.cli.installing.agents import AGENTS, CodingAgent, Registered
 from memorist.cli.installing.edits import Edit, JsonHooks, JsonServer, TomlServer
-from memorist.cli.installing.files import FileEdit, planned, written
+from memorist.cli.installing.files import planned, written
 from memorist.cli.installing.plugin import plugin_files, write_plugin
-from memorist.cli.running import Options, confirm, run
+from memorist.cli.running import Options, confirm
 from memorist.errors import InvalidInputError
 from memorist.scope import DEFAULT_TENANT
 
@@ -109,41 +110,36 @@ def _edits(known: CodingAgent, server: object, hooks: object) -> tuple[Edit, Edi
 def _change(known: CodingAgent, root: Path | None, edits: tuple[Edit, Edit], *, dry_run: bool, yes: bool) -> None:
     """Show what changes, and write it where that is wanted: all files, or none where one cannot be read."""
 
-    async def work() -> None:
-        found = [planned(where(root), edit) for where, edit in zip((known.servers, known.hooks), edits, strict=True)]
-        changes = [each for each in found if each is not None]
-        if not changes:
-            click.echo(f"{known.name} has it as it should be; nothing is to be written")
-        for change in changes:
-            _show(change)
-        if not changes or dry_run:
-            return
-        if not yes:
-            confirm("Write this?")
-        for change in changes:
-            backup = written(change)
-            kept = f"; as it was: {backup}" if backup else ""
-            click.echo(f"Wrote {change.file}{kept}")
-        click.echo(f"Look at it with {known.look}. Sessions that are open see it when they begin anew.")
-
-    run(work)
+    found = [planned(where(root), edit) for where, edit in zip((known.servers, known.hooks), edits, strict=True)]
+    changes = [each for each in found if each is not None]
+    if not changes:
+        click.echo(f"{known.name} has it as it should be; nothing is to be written")
+    for change in changes:
+        click.echo(f"{change.file}{'' if change.before is not None else ' (new)'}")
+        _show(change.lines())
+    if not changes or dry_run:
+        return
+    if not yes:
+        confirm("Write this?")
+    for change in changes:
+        backup = written(change)
+        kept = f"; as it was: {backup}" if backup else ""
+        click.echo(f"Wrote {change.file}{kept}")
+    click.echo(f"Look at it with {known.look}. Sessions that are open see it when they begin anew.")
 
 
-def _show(change: FileEdit) -> None:
-    click.echo(f"{change.file}{'' if change.before is not None else ' (new)'}")
-    for line in change.lines():
+def _show(lines: Iterable[str]) -> None:
+    for line in lines:
         click.echo(f"  {line}")
 
 
 def _plugin(known: CodingAgent, folder: Path, registered: Registered, *, dry_run: bool) -> None:
-    async def work() -> None:
-        if known is not AGENTS["claude-code"]:
-            raise InvalidInputError("--plugin makes a plugin for Claude Code: memorist install claude-code --plugin …")
-        for path, text in plugin_files(registered).items():
-            click.echo(f"{folder / path}")
-            click.echo("".join(f"  + {line}\n" for line in text.splitlines()), nl=False)
-        if not dry_run:
-            write_plugin(folder, registered)
-            click.echo(f"Try it with: claude --plugin-dir {folder}")
-
-    run(work)
+    if known is not AGENTS["claude-code"]:
+        raise InvalidInputError("--plugin makes a plugin for Claude Code: memorist install claude-code --plugin …")
+    files = plugin_files(registered)
+    for path, text in files.items():
+        click.echo(f"{folder / path}")
+        _show(f"+ {line}" for line in text.splitlines())
+    if not dry_run:
+        write_plugin(folder, files)
+        click.echo(f"Try it with: claude --plugin-dir {folder}")

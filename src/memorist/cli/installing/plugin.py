@@ -1,6 +1,7 @@
 """A plugin for Claude Code: hooks, the MCP server, and a skill, as one folder."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 from memorist import __version__
@@ -34,21 +35,18 @@ def plugin_files(registered: Registered) -> dict[str, str]:
     }
 
 
-def write_plugin(folder: Path, registered: Registered) -> list[Path]:
-    """Write the plugin into a folder, over one that was written before, and return its files.
+def write_plugin(folder: Path, files: Mapping[str, str]) -> None:
+    """Write the files of the plugin into a folder, over those that were written before.
 
     Raises:
         InvalidInputError: the folder holds something else.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())) and not _is_plugin(folder):
         raise InvalidInputError(f"{folder} holds something else than this plugin; name another folder")
-    files = []
-    for path, text in plugin_files(registered).items():
+    for path, text in files.items():
         file = folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
-        files.append(file)
-    return files
 
 
 def _is_plugin(folder: Path) -> bool:
