@@ -29,6 +29,7 @@ def test_the_demo_shows_each_user_their_own_answer_and_leaves_nothing(memorist: 
     result = memorist("demo")
     assert (result.code, result.err) == (0, "")
     assert result.out.count("Do I prefer a hotel") == 2
+    assert " Question " in result.out
     assert "of 6 right" in result.out and "all 61 were there" in result.out
     file = Path(re.sub(r"\s", "", result.out).split("Thefilewas")[1].split(";")[0])
     assert not file.exists() and not file.parent.exists()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 
 from memorist.cli.declaring import Argument, Option, group
-from memorist.cli.files import print_lines, write_new
+from memorist.cli.files import write_lines
 from memorist.cli.options import AsJson, Limit, User
 from memorist.cli.running import Options, check_exists, fail, opened
 from memorist.cli.showing import Table, clean, counted, print_json, print_table
@@ -101,11 +101,9 @@ async def export(
 ) -> None:
     """Write the log as lines of JSON, and in the last line a signed checkpoint."""
     async with opened(context) as memory:
-        lines = _lines(memory, all=not checkpoint)
-        if file == "-":
-            return await print_lines(lines)
-        entries = await write_new(Path(file), lines)  # the number of lines but one
-    click.echo(f"Wrote {counted(entries, 'entry', 'entries')} and a checkpoint to {file}")
+        written = await write_lines(file, _lines(memory, all=not checkpoint))
+    if written is not None:
+        click.echo(f"Wrote {counted(written - 1, 'entry', 'entries')} and a checkpoint to {file}")
 
 
 async def _lines(memory: "Memory", *, all: bool) -> AsyncIterator[str]:

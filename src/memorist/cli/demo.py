@@ -61,7 +61,7 @@ def _answers(outcome: "Outcome", width: int) -> "Table":
     from rich.table import Table
 
     shown = Table(box=HORIZONTALS, header_style="bold", border_style="dim", show_lines=True, expand=True, width=width)
-    shown.add_column("DemoQuestion", ratio=5)
+    shown.add_column("Question", ratio=5)
     shown.add_column("For", no_wrap=True)
     shown.add_column("What was found", ratio=8)
     for title in ("Score", "Similar", "ms"):

@@ -1,6 +1,7 @@
 """The command that extracts facts from raw messages: digest."""
 
 import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -97,26 +98,9 @@ async def _scopes(memory: "Memory", everyone: bool) -> list["Memory"]:
 
 
 def _plain(report: "DigestReport") -> dict[str, Any]:
-    usage = report.usage
-    return {
-        "messages": report.messages,
-        "records": report.records,
-        "decisions": dict(report.decisions),
-        "experiences": report.experiences,
-        "raw": report.raw,
-        "left": report.left,
-        "problem": None if report.problem is None else report.problem.reason,
-        "usage": {
-            "calls": usage.calls,
-            "failures": usage.failures,
-            "prompt_tokens": usage.prompt_tokens,
-            "completion_tokens": usage.completion_tokens,
-            "estimated": usage.estimated,
-            "cost": usage.cost,
-            "seconds": round(usage.seconds, 3),
-            "concurrency": usage.concurrency,
-        },
-    }
+    problem = None if report.problem is None else report.problem.reason
+    usage = asdict(report.usage) | {"seconds": round(report.usage.seconds, 3)}
+    return {**asdict(report), "problem": problem, "usage": usage}
 
 
 def _print(report: "DigestReport") -> None:

@@ -4,9 +4,10 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, BinaryIO
 
 import click
 
@@ -64,45 +65,50 @@ async def export(
     """Write every memory, superseded ones too, as lines of JSON that `memorist load` reads."""
     async with opened(context, user) as memory:
         lines = memory.export(everyone=user is None)
-        if file == "-":
-            return await print_lines(lines)
-        with records_bar(f"Writing {clean(file)}") as bar:
+        with nullcontext() if file == "-" else records_bar(f"Writing {clean(file)}") as bar:
             total = 0 if bar is None else await memory.count(everyone=user is None, superseded=True)
-            show = None if bar is None else lambda done: bar(done, total)
-            number = await write_new(Path(file).expanduser(), lines, show)
-    click.echo(f"{counted(number, 'record')} written to {file}")
+            written = await write_lines(file, lines, None if bar is None else lambda done: bar(done - 1, total))
+    if written is not None:
+        click.echo(f"{counted(written - 1, 'record')} written to {file}")  # the first line is the header
 
 
-async def print_lines(lines: AsyncIterator[str]) -> None:
-    """Write the lines to the standard output, in UTF-8 whatever the terminal's encoding."""
-    async for line in lines:
-        sys.stdout.buffer.write(f"{line}\n".encode())
-    sys.stdout.buffer.flush()
-
-
-async def write_new(target: Path, lines: AsyncIterator[str], show: Callable[[int], None] | None = None) -> int:
-    """Write the lines to a new file, all or none; return their number without the first.
+async def write_lines(file: str, lines: AsyncIterator[str], show: Callable[[int], None] | None = None) -> int | None:
+    """Write lines to a new file, all or none, and return their number; None where they go to the standard output.
 
     Args:
-        target: the file.
+        file: the file; ``-`` is the standard output, which gets UTF-8 whatever the terminal's encoding.
         lines: the lines, without line ends.
         show: called during the work with the number of written lines.
     """
+    if file == "-":
+        async for line in lines:
+            sys.stdout.buffer.write(f"{line}\n".encode())
+        sys.stdout.buffer.flush()
+        return None
+    target, number = Path(file).expanduser(), 0
     if target.exists():
         raise path_taken(target)
+    with replacing(target) as stream:
+        async for line in lines:
+            stream.write(f"{line}\n".encode())
+            number += 1
+            if show is not None and number % _REFRESH == 0:
+                show(number)
+    return number
+
+
+@contextmanager
+def replacing(target: Path, mode: int = 0o600) -> Iterator[BinaryIO]:
+    """Yield a file that takes the place of `target`, with these rights, once the block ends without an error."""
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}-")
-    draft, number = Path(name), -1
+    draft = Path(name)
     try:
         with os.fdopen(handle, "wb") as stream:
-            async for line in lines:
-                stream.write(f"{line}\n".encode())
-                number += 1
-                if show is not None and number % _REFRESH == 0:
-                    show(number)
+            yield stream
             stream.flush()
             os.fsync(stream.fileno())
+        draft.chmod(mode)
         draft.replace(target)
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
-    return number

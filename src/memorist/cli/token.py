@@ -1,13 +1,18 @@
 """Commands on the tokens that let programs in: create, list, revoke."""
 
-from typing import Annotated
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
 from memorist.cli.declaring import Argument, Option, group
 from memorist.cli.options import AsJson
-from memorist.cli.running import Options, check_exists
+from memorist.cli.running import check_exists
 from memorist.cli.showing import Table, clean, print_json, print_table
+
+if TYPE_CHECKING:
+    from memorist.serve.auth import Tokens
 
 
 @group
@@ -37,14 +42,11 @@ async def create(
     json: AsJson = False,
 ) -> None:
     """Make a token and print it, this once. It is of the tenant that `--tenant` before the command names."""
-    from memorist.memory import Memory
-    from memorist.serve.auth import Tokens
     from memorist.serve.quotas import parse_limits
 
-    options: Options = context.obj
-    tenant = None if all_tenants else options.tenant
-    async with Memory.open(settings=options.settings()) as memory:
-        secret, token = await Tokens(memory).create(
+    tenant = None if all_tenants else context.obj.tenant
+    async with _tokens(context, new=True) as tokens:
+        secret, token = await tokens.create(
             name, tenant=tenant, user=user, right=right, expires_at=expires, limits=parse_limits(limits)
         )
     if json:
@@ -57,13 +59,8 @@ async def create(
 @token.subcommand("list")
 async def list_(context: click.Context, json: AsJson = False) -> None:
     """Show the tokens of this database, without what is secret."""
-    from memorist.memory import Memory
-    from memorist.serve.auth import Tokens
-
-    settings = context.obj.settings()
-    check_exists(settings.url)
-    async with Memory.open(settings=settings) as memory:
-        tokens, now = await Tokens(memory).list(), memory.clock()
+    async with _tokens(context) as store:
+        tokens, now = await store.list(), store.clock()
     if json:
         print_json([token.to_dict() for token in tokens])
         return
@@ -88,11 +85,18 @@ async def list_(context: click.Context, json: AsJson = False) -> None:
 @token.subcommand()
 async def revoke(context: click.Context, name: Annotated[str, Argument(help="The token's name, or its id.")]) -> None:
     """Make a token worthless, at once."""
+    async with _tokens(context) as tokens:
+        token = await tokens.revoke(name)
+    click.echo(f"Revoked {token.grant.name}")
+
+
+@asynccontextmanager
+async def _tokens(context: click.Context, *, new: bool = False) -> "AsyncIterator[Tokens]":
     from memorist.memory import Memory
     from memorist.serve.auth import Tokens
 
     settings = context.obj.settings()
-    check_exists(settings.url)
+    if not new:
+        check_exists(settings.url)
     async with Memory.open(settings=settings) as memory:
-        token = await Tokens(memory).revoke(name)
-    click.echo(f"Revoked {token.grant.name}")
+        yield Tokens(memory)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import click
 
 from memorist.cli.declaring import Argument, Option, group
-from memorist.cli.files import print_lines, write_new
+from memorist.cli.files import write_lines
 from memorist.cli.options import User
 from memorist.cli.progress import spinner
 from memorist.cli.running import EXIT_BAD_LINES, opened
@@ -87,7 +87,6 @@ async def export(
     from memorist.adapters.mango import export_lines
 
     async with _memory(context, user, persist_dir, collection) as memory:
-        if file == "-":
-            return await print_lines(export_lines(memory))
-        number = await write_new(Path(file).expanduser(), export_lines(memory)) + 1
-    click.echo(f"{counted(number, 'entry', 'entries')} written to {file}")
+        written = await write_lines(file, export_lines(memory))
+    if written is not None:
+        click.echo(f"{counted(written, 'entry', 'entries')} written to {file}")

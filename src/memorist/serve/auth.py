@@ -153,6 +153,7 @@ class Tokens:
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory.scoped(tenant=SERVER_TENANT)
+        self.clock = memory.clock
 
     async def create(
         self,
@@ -185,7 +186,7 @@ class Tokens:
             raise InvalidInputError("a token for every tenant cannot be of one user")
         scope = grant.scope()
         grant = replace(grant, tenant=None if tenant is None else scope.tenant, user=scope.user)
-        created = self._memory.clock()
+        created = self.clock()
         expires = None if expires_at is None else parse_expiry(expires_at, created)
         if any(token.grant.name == name for token in await self.list()):
             raise ConflictError(f"there is a token named {shown(name)}; revoke it, or choose another name")
@@ -216,7 +217,7 @@ class Tokens:
         token = await self.find(secret)
         if token is None:
             raise UnauthorizedError("the token is not known here, or was revoked")
-        if token.expired(self._memory.clock()):
+        if token.expired(self.clock()):
             raise UnauthorizedError("the token has expired")
         return replace(token.grant, token=token.id)
 

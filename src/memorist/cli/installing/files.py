@@ -1,12 +1,11 @@
 """The files that are to change: what they say now, what they will say, and the writing of it."""
 
 import difflib
-import os
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from memorist.cli.files import replacing
 from memorist.cli.installing.edits import Edit
 from memorist.errors import InvalidInputError
 
@@ -75,14 +74,5 @@ def written(change: FileEdit) -> Path | None:
 
 
 def _replace(file: Path, text: str, mode: int) -> None:
-    number, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
-    try:
-        with os.fdopen(number, "wb") as out:
-            out.write(text.encode())
-            out.flush()
-            os.fsync(out.fileno())
-        Path(name).chmod(mode)
-        Path(name).replace(file)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    with replacing(file, mode) as out:
+        out.write(text.encode())
