@@ -9,7 +9,7 @@ import pytest
 from clocks import MovedClock
 from inside import core_of
 from memorist.config import Settings
-from memorist.errors import EmbedderError, ScopeError, StoreError
+from memorist.errors import EmbedderError, InvalidInputError, ScopeError, StoreError
 from memorist.memory import Memory
 from memorist.observing import through
 from memorist.origins import CONSOLE, MCP, REST
@@ -92,6 +92,15 @@ async def test_a_context_is_kept_with_its_text_and_its_records(reopen: Open) -> 
         assert len(trace.missed) == 5
         assert not {hit.id for hit in trace.missed} & {hit.id for hit in trace.hits}
         assert trace.parts["choosing"] > 0
+
+
+@pytest.mark.parametrize("reopen", ["sqlite"], indirect=True)
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+async def test_a_call_whose_session_is_no_name_is_refused_and_not_kept(reopen: Open) -> None:
+    async with reopen() as memory:
+        with pytest.raises(InvalidInputError, match="session"):
+            await memory.recall("tea", session="a\nb")
+        assert (await memory.traces()).traces == []
 
 
 async def test_traces_are_paged_and_chosen(reopen: Open, clock: MovedClock) -> None:

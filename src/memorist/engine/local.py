@@ -131,13 +131,13 @@ class LocalEngine(Engine):
         with acting(request.verb, door().name):
             if request.writes and not isinstance(request, requests.Sweep):
                 await self._sweep_if_due()
-            answer = _answer(self._core, scope, request)
+            answer: Callable[[], Awaitable[Any]] = partial(_answer, self._core, scope, request)
             if self._tracer is not None:
                 if isinstance(request, requests.Recall | requests.Context) and door().traced:
-                    answer = self._tracer.traced(scope, request, door().name, answer)
+                    answer = partial(self._tracer.traced, scope, request, door().name, answer)
                 elif isinstance(request, requests.Traces):
                     await self._tracer.settled()
-            given: T = await answer
+            given: T = await answer()
             if not request.writes:
                 await self._reads.note(scope, request, given)
         return given

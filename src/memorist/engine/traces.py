@@ -8,7 +8,7 @@ come upon one. Those that quote a record go with it; see `drop_quoting`.
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
@@ -60,14 +60,14 @@ class Tracer:
         self._pending: set[asyncio.Task[None]] = set()
 
     async def traced(
-        self, scope: Scope, request: requests.Recall | requests.Context, door: str, answer: Awaitable[Any]
+        self, scope: Scope, request: requests.Recall | requests.Context, door: str, answer: Callable[[], Awaitable[Any]]
     ) -> Any:
         """Return the answer to a request that came through a door, and keep a trace of it."""
         call = _Call(request.scope(scope), request, door, self._core.clock(), Observation(request.query))
         begun = time.perf_counter()
         try:
             with observed(call.notes):
-                call.given = await answer
+                call.given = await answer()
             return call.given
         except BaseException as error:
             call.error = type(error).__name__
