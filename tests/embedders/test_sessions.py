@@ -47,20 +47,24 @@ def test_the_runtime_neither_reports_nor_numbers_this_machine(tmp_path: Path) ->
     assert [each.name for each in tmp_path.iterdir()] == ["own"]
 
 
-async def test_the_copy_gives_the_same_vectors_and_a_broken_one_is_replaced(folder: Path) -> None:
+@pytest.mark.parametrize("broken", ["model.onnx", "weights.bin"])
+async def test_the_copy_gives_the_same_vectors_and_a_broken_one_is_replaced(folder: Path, broken: str) -> None:
     first = await embedded()
     [kept] = folder.iterdir()
-    whole = kept.read_bytes()
+    whole = {each.name: each.read_bytes() for each in kept.iterdir()}
     assert np.array_equal(await embedded(), first)
-    kept.write_bytes(whole[:1000])
+    (kept / broken).write_bytes(whole[broken][:1000])
     assert np.array_equal(await embedded(), first)
-    assert [each.read_bytes() for each in folder.iterdir()] == [whole]
+    (kept / broken).unlink()
+    assert np.array_equal(await embedded(), first)
+    assert {each.name: each.read_bytes() for each in kept.iterdir()} == whole
+    assert [*folder.iterdir()] == [kept]
 
 
 async def test_the_copy_of_another_version_goes(folder: Path) -> None:
     await embedded()
     [kept] = folder.iterdir()
-    old = kept.rename(folder / f"{kept.name.partition('-')[0]}-0.1-x86_64.onnx")
+    old = kept.rename(folder / f"{kept.name.partition('-')[0]}-0.1-x86_64")
     await embedded()
     assert [*folder.iterdir()] == [kept] and not old.exists()
 

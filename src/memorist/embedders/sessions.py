@@ -1,8 +1,9 @@
 """Opening a model in onnxruntime: from a copy that it has optimised before, where there is one.
 
 To optimise the bundled model takes half of the time of loading it. So the first process that loads a model keeps what
-comes of it in the user's cache folder, under the fingerprint of the weights and the version of onnxruntime. Any file
-there may be deleted at any time. Where none can be written, each process optimises the model for itself.
+comes of it in a folder in the user's cache folder, under the fingerprint of the weights and the version of onnxruntime.
+The weights are in a file of their own there, which onnxruntime maps into memory where it would copy them otherwise. Any
+file may be deleted at any time. Where none can be written, each process optimises the model for itself.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import os
 import platform
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from memorist.errors import EmbedderError
 from memorist.places import folder
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["cache_folder", "open_session", "without_telemetry"]
 
+_MODEL, _WEIGHTS = "model.onnx", "weights.bin"
 _LARGEST = 256 * 1024 * 1024
 """The most bytes of weights of a model that is kept."""
 
@@ -53,13 +55,12 @@ def open_session(weights: Path, digest: str) -> onnxruntime.InferenceSession:
     without_telemetry()
     import onnxruntime
 
-    kept = cache_folder() / f"{digest[:32]}-{onnxruntime.__version__}-{platform.machine()}.onnx"
-    if kept.is_file():
+    kept = cache_folder() / f"{digest[:32]}-{onnxruntime.__version__}-{platform.machine()}"
+    if kept.is_dir():
         try:
-            return _session(kept)
+            return _session(kept / _MODEL)
         except Exception:  # the library's own errors share no narrower base
-            with suppress(OSError):
-                kept.unlink()
+            _remove(kept)
     if weights.stat().st_size <= _LARGEST:
         with suppress(Exception):  # likewise: the copy is not needed
             return _keeping(weights, kept)
@@ -73,26 +74,29 @@ def _keeping(weights: Path, kept: Path) -> onnxruntime.InferenceSession:
     """Return a session, and keep the optimised model."""
     import tempfile
 
-    from onnxruntime import GraphOptimizationLevel
-
     kept.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=kept.parent) as beside:
         made = Path(beside) / kept.name
-        # Of the highest level, which comes last, some steps fit this processor alone; each process adds them itself.
-        session = _session(
-            weights,
-            optimized_model_filepath=str(made),
-            graph_optimization_level=GraphOptimizationLevel.ORT_ENABLE_EXTENDED,
-        )
-        with made.open("rb+") as file:
-            os.fsync(file.fileno())  # the name must not be on the disk before the bytes
-        for old in kept.parent.glob(f"{kept.name.partition('-')[0]}-*.onnx"):
-            old.unlink()
-        made.replace(kept)
+        made.mkdir()
+        session = _session(weights, kept_as=made / _MODEL)
+        for each in made.iterdir():
+            with each.open("rb+") as file:
+                os.fsync(file.fileno())  # the name must not be on the disk before the bytes
+        for old in kept.parent.glob(f"{kept.name.partition('-')[0]}-*"):
+            if old != kept:
+                _remove(old)
+        with suppress(OSError):  # another process has kept it meanwhile
+            made.rename(kept)
     return session
 
 
-def _session(file: Path, **given: Any) -> onnxruntime.InferenceSession:
+def _remove(kept: Path) -> None:
+    import shutil
+
+    shutil.rmtree(kept, ignore_errors=True)
+
+
+def _session(file: Path, *, kept_as: Path | None = None) -> onnxruntime.InferenceSession:
     import onnxruntime
 
     if os.environ.get("ORT_DISABLE_TELEMETRY") == "1":
@@ -101,6 +105,9 @@ def _session(file: Path, **given: Any) -> onnxruntime.InferenceSession:
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    for name, value in given.items():
-        setattr(options, name, value)
+    if kept_as is not None:
+        options.optimized_model_filepath = str(kept_as)
+        options.add_session_config_entry("session.optimized_model_external_initializers_file_name", _WEIGHTS)
+        # Of the highest level, which comes last, some steps fit this processor alone; each process adds them itself.
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
     return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
