@@ -10,6 +10,7 @@ import pytest
 from memorist.bus import Bus, Envelope, LocalBus, NatsBus
 from memorist.errors import BusError, InvalidInputError
 from natsserver import nats_server
+from ports import free_port
 
 pytestmark = pytest.mark.anyio
 
@@ -333,11 +334,11 @@ async def test_after_the_server_was_away_the_bus_goes_on(server: str) -> None:
     async def reconnected() -> None:
         back.set()
 
-    with nats_server() as url:
+    port = str(free_port())
+    with nats_server("-p", port) as url:
         bus = NatsBus(url, reconnected_cb=reconnected, reconnect_time_wait=0.05)
         await bus.open()
         await bus.subscribe("news", inbox)
-    port = url.rpartition(":")[2]
     with nats_server("-p", port):
         await asyncio.wait_for(back.wait(), 30)
         await bus.publish(message("news", n=1))

@@ -52,8 +52,9 @@ async def chromium() -> AsyncIterator["Browser"]:
     """A real browser for a file's tests."""
     if CHROMIUM is None:
         pytest.skip("there is no Chromium here: apt install chromium")
-    from playwright.async_api import async_playwright
+    from playwright.async_api import async_playwright, expect
 
+    expect.set_options(timeout=30_000)  # as long as the browser's own actions wait
     async with async_playwright() as started:
         browser = await started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser

@@ -92,15 +92,13 @@ async def test_a_chat_is_shown_confirmed_and_stored_once(
         await page.get_by_label("Drop files here").set_input_files(file)
         if not script:
             await page.get_by_role("button", name="Read").click()
-        await expect(page.locator(".found")).to_have_text(
-            "WhatsApp: 3 messages, 1 conversation, 31 December 2023", timeout=10_000
-        )
+        await expect(page.locator(".found")).to_have_text("WhatsApp: 3 messages, 1 conversation, 31 December 2023")
         await expect(page.locator("#import")).to_contain_text(f"{NAME}, line 4: 31.13.23, 21:44 is not a date")
         await expect(page.get_by_label("Who you are")).to_have_value("Anna")
         await page.get_by_label("Who you are").select_option("Bob")
         await page.get_by_label("Zone").fill("Europe/Oslo")
         await page.get_by_role("button", name="Import", exact=True).click()
-        await expect(page.locator(".found")).to_contain_text(told, timeout=10_000)
+        await expect(page.locator(".found")).to_contain_text(told)
         await page.get_by_role("button", name="Import more").click()
         await expect(page.get_by_label("Drop files here")).to_be_visible()
     records = (await alice.browse(order="oldest")).records

@@ -43,10 +43,10 @@ async def test_a_hit_opens_in_its_place_in_the_talk(browser: Browser, site: str,
         await page.locator("#hit-1").get_by_role("link", name="trip", exact=True).click()
         await expect(page.locator("#found")).to_contain_text("message 25 of trip")
         await expect(page.locator("#found")).to_be_in_viewport()
-        said = await page.locator(".said .text").all_inner_texts()
-        assert said == [f"message {number} of trip" for number in range(10, 41)]
+        said = page.locator(".said .text")
+        await expect(said).to_have_text([f"message {number} of trip" for number in range(10, 41)])
         await page.get_by_role("link", name="Earlier").click()
-        assert await page.locator(".said .text").all_inner_texts() == [f"message {n} of trip" for n in range(10)]
+        await expect(said).to_have_text([f"message {number} of trip" for number in range(10)])
         assert await page.get_by_role("link", name="Earlier").count() == 0
 
 
@@ -69,7 +69,8 @@ async def test_each_conversation_is_listed_once(page: Page, site: str, alice: Me
     await page.goto(f"{site}/talks?user=alice")
     titles = await page.locator(".talks strong").all_inner_texts()
     while await page.get_by_role("link", name="Older").count():
-        await page.get_by_role("link", name="Older").click()
+        async with page.expect_navigation():
+            await page.get_by_role("link", name="Older").click()
         titles += await page.locator(".talks strong").all_inner_texts()
     assert sorted(titles) == ["long", *(f"talk {number:02}" for number in range(30))]
 

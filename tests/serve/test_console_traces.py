@@ -1,6 +1,7 @@
 """Traces in the console: a call is looked at, and what was right makes it a case; in a real browser."""
 
 import json
+import re
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -69,6 +70,7 @@ async def test_from_a_bad_answer_to_a_case(
     await other.get_by_label("Words of it").fill("homestays in Lisbon")
     await other.get_by_role("button", name="Search").click()
     await other.locator("li", has_text="Prefers homestays").get_by_role("button").click()
+    await expect(page.get_by_role("status")).to_contain_text("Kept as a case")
     await page.goto(f"{site}/cases?user=alice")
     made = page.get_by_role("region", name="Of traces")
     await expect(made.locator("li")).to_have_count(2)
@@ -110,7 +112,7 @@ async def test_calls_are_paged_and_everyones_are_for_administrators(
     await page.get_by_role("link", name="Older calls").click()
     await expect(page.locator(".talks > li")).to_have_count(5)
     await page.get_by_role("link", name="question 0").click()
-    assert "user=bob" in page.url
+    await expect(page).to_have_url(re.compile("user=bob"))
 
 
 async def test_the_next_page_keeps_the_boxes_that_are_ticked(page: Page, site: str, alice: Memory) -> None:

@@ -14,6 +14,7 @@ import pytest
 from memorist.errors import StoreBusyError, StoreError, StoreUnavailableError
 from memorist.memory import Memory
 from memorist.records import Draft
+from ports import free_port
 
 if TYPE_CHECKING:
     from postgres_server import Server
@@ -35,7 +36,7 @@ def by_its_hosts(one: "Server", other: "Server") -> AbstractContextManager[str]:
 @contextmanager
 def by_haproxy(one: "Server", other: "Server") -> Iterator[str]:
     """Run the HAProxy of deploy/ in front of the servers; yield its URL."""
-    from postgres_server import free_port, wait_until_answered
+    from postgres_server import wait_until_answered
 
     with one.connect() as connection:
         connection.execute("CREATE ROLE haproxy LOGIN CONNECTION LIMIT 5")

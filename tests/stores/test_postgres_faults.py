@@ -146,7 +146,7 @@ def turn_away(port: int, count: int) -> None:
 
 async def test_calls_go_on_as_soon_as_the_server_is_back(mortal: "Server") -> None:
     """None waits for a connection that is in a back-off, though it was tried in vain several times."""
-    async with opened(mortal.new_url(pool_size=2), busy_timeout=12) as store:
+    async with opened(mortal.new_url(pool_size=2)) as store:
         await store.write(ALICE, [put(make_record("first"))])
         await asyncio.to_thread(mortal.kill)
         calls = [asyncio.create_task(store.get(ALICE, ["first"])) for _ in range(6)]

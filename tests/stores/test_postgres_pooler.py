@@ -16,7 +16,8 @@ from memorist.records import Draft
 from memorist.stores import Store
 from memorist.stores.postgres import PostgresStore, parse_url
 from memorist.testing.contract.writing import WritingContract
-from postgres_server import PASSWORD, free_port, wait_until_answered
+from ports import free_port
+from postgres_server import PASSWORD, wait_until_answered
 
 if TYPE_CHECKING:
     from postgres_server import Server

@@ -1,7 +1,6 @@
 """A real `chroma run` server for tests, on a port of its own."""
 
 import shutil
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,16 +9,9 @@ from pathlib import Path
 
 from memorist.errors import StoreUnavailableError
 from memorist.indexes import open_index
+from ports import free_port
 
-__all__ = ["free_port", "running_server"]
-
-
-def free_port() -> int:
-    """Return a port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+__all__ = ["running_server"]
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -16,7 +15,9 @@ from typing import Any
 
 import psycopg
 
-__all__ = ["PASSWORD", "Server", "free_port", "has_server", "running_server", "running_standby", "wait_until_answered"]
+from ports import free_port
+
+__all__ = ["PASSWORD", "Server", "has_server", "running_server", "running_standby", "wait_until_answered"]
 
 PASSWORD = "s3cret word"
 _USER = "nobody"
@@ -161,12 +162,6 @@ class Server:
             host="127.0.0.1", port=self.port, user=user, password=PASSWORD, dbname=database, autocommit=True,
             connect_timeout=10,
         )  # fmt: skip
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def wait_until_answered(url: str, process: subprocess.Popen[bytes], log: Path | None = None) -> None:

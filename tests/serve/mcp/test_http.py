@@ -17,6 +17,7 @@ from memorist.memory import Memory
 from memorist.serve.auth import Right, Tokens
 from memorist.serve.limits import Limits
 from memorist.serve.mcp import Gate, create_app, serve_http
+from ports import free_port
 from servers import running
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -231,7 +232,7 @@ async def test_a_client_that_hangs_up_harms_no_other(host: Host, by_http: Any, v
 
 
 async def test_clients_go_on_after_the_server_was_started_again(serve: Any, by_http: Any, value: Any) -> None:
-    url = serve()
+    url = serve(port=free_port())
     async with by_http(url, mode="auto") as new, by_http(url, mode="legacy") as old:
         before = await value(new, "add_memory", content="before")
         serve(port=urlsplit(url).port, stop=url)
