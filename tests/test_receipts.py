@@ -94,6 +94,15 @@ async def test_a_dry_run_says_what_would_go_and_deletes_nothing(memory: Memory, 
     ]
 
 
+async def test_what_has_expired_is_counted_and_searched_for_too(memory: Memory) -> None:
+    victim = memory.scoped(user=NAME)
+    await victim.remember([Draft(content=f"{MARK} long gone", expires_at="2001-01-01"), f"{MARK} is known"])
+    assert await victim.count() == 1
+    told, done = await victim.purge(dry_run=True), await victim.purge()
+    assert (told.purged, told.statement["texts"]) == (done.purged, done.statement["texts"]) == (2, 5)
+    assert done.clean
+
+
 async def test_what_others_say_too_is_told_apart_from_what_was_left(memory: Memory) -> None:
     await memory.scoped(user=NAME).remember("The meeting is on Monday")
     await memory.scoped(user="anna").remember(f"{NAME} says: The meeting is on Monday")

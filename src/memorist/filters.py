@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from memorist.errors import InvalidInputError, shown
@@ -28,6 +28,8 @@ OPERATORS = ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin", "$exists
 MAX_DEPTH = 32
 MAX_TESTS = 500
 """Most comparisons in one filter: SQLite nests no expression deeper than twice that."""
+
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,7 @@ class Filter:
         verified: only (un)verified ones.
         without: none of these authors.
         derived_from: drawn from one of the records with these ids.
+        expired: also records that have expired and are not swept yet; only for maintenance.
     """
 
     ids: frozenset[str] | None = None
@@ -104,6 +107,7 @@ class Filter:
     verified: bool | None = None
     without: Author = NOBODY
     derived_from: frozenset[str] | None = None
+    expired: bool = False
 
     @property
     def reads_fields(self) -> bool:
@@ -111,10 +115,14 @@ class Filter:
         parts = (self.ids, self.key, self.key_prefix, self.where, self.payload, self.verified, self.derived_from)
         return any(part is not None for part in parts)
 
+    def expired_by(self, now: datetime) -> datetime:
+        """Return the time up to which what expires does not pass at the time `now`."""
+        return _LONG_AGO if self.expired else now
+
     def matches(self, record: Record, now: datetime) -> bool:
-        """Return whether `record` passes at the time `now`. An expired record never does."""
+        """Return whether `record` passes at the time `now`."""
         checks = (
-            record.expires_at is None or record.expires_at > now,
+            record.expires_at is None or record.expires_at > self.expired_by(now),
             self.ids is None or record.id in self.ids,
             self.kinds is None or record.kind in self.kinds,
             self.agent is None or record.scope.agent == self.agent,

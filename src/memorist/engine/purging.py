@@ -4,13 +4,14 @@ import json
 import secrets
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from memorist import requests
 from memorist.audit import current_act
 from memorist.engine.core import Core
 from memorist.engine.writing import forget
-from memorist.filters import make_filter
+from memorist.filters import Filter, make_filter
 from memorist.records import Action, Draft, Kind, Record
 from memorist.results import DRY_RUN, RECEIPT, Receipt, subject_hash
 from memorist.scope import SERVER_TENANT, Reach, Scope, Wall
@@ -27,6 +28,7 @@ _PIECE = 40
 _SHORTEST = 5
 """Bytes of a text that is searched for; a shorter one is found by chance in gigabytes of vectors."""
 _BACKUPS = "backup/"
+_EVERYTHING = Filter(superseded=True, expired=True)
 _KEPT = 400 * 86_400.0
 """Seconds for which a backup is remembered."""
 
@@ -42,7 +44,7 @@ async def purge(core: Core, scope: Scope, request: requests.Purge) -> Receipt:
     texts = await _texts_of(core, wall)
     tokens = 0 if wall.user is None else await core.store.count(_SERVER.reach(), core.filter(_tokens(wall), _SERVER))
     quoting = Reach(wall.traces.tenant, None if wall.user is None else (wall.user,))  # any may quote what is shared
-    traces = await core.store.count(quoting, make_filter(superseded=True))
+    traces = await core.store.count(quoting, _EVERYTHING)
     kinds = await (_counted if dry_run else _deleted)(core, wall)
     found = await core.store.search(wall, texts)
     backups = [copy async for copy in _backups(core, texts)]
@@ -75,7 +77,7 @@ async def _counted(core: Core, wall: Wall) -> Counter[str]:
     """Return how many records of each kind are behind a wall."""
     reach, found = Reach(wall.tenant, (wall.user,)), Counter[str]()
     for kind in Kind:
-        found[str(kind)] = await core.store.count(reach, make_filter(kind=kind, superseded=True))
+        found[str(kind)] = await core.store.count(reach, replace(_EVERYTHING, kinds=frozenset([kind])))
     return +found
 
 
@@ -83,10 +85,10 @@ async def _deleted(core: Core, wall: Wall) -> Counter[str]:
     """Delete everything behind a wall, and return how many records of each kind are gone."""
     if wall.user is not None:  # tokens first: what the purge erases includes their bytes, which hold the name
         await forget(core, _SERVER, _tokens(wall))
-    traces = [wall.traces]
+    traces = {wall.traces}
     if wall.user is None:  # any user's traces may quote what is shared
-        await core.store.sweep(core.clock())
-        traces = [Wall(wall.traces.tenant, user) for user in {None, *await core.store.users(wall.traces.tenant)}]
+        pages = core.pages(Reach(wall.traces.tenant, None), _EVERYTHING)
+        traces |= {trace.scope.wall async for page in pages for trace in page}
     kinds = await core.store.purge(wall, *traces)
     core.recaller.drop(wall)
     return kinds
@@ -94,8 +96,7 @@ async def _deleted(core: Core, wall: Wall) -> Counter[str]:
 
 async def _texts_of(core: Core, wall: Wall) -> list[str]:
     """Return texts that belong to a user: the name, ids, keys, and pieces of contents of the newest records."""
-    everything = make_filter(superseded=True)
-    records = await core.store.select(Scope(*wall).reach(), everything, order="newest", limit=_RECORDS)
+    records = await core.store.select(Scope(*wall).reach(), _EVERYTHING, order="newest", limit=_RECORDS)
     texts = [wall.user or "", *(text for record in records for text in _texts_in(record))]
     return list(dict.fromkeys(text for text in texts if len(text.encode()) >= _SHORTEST))
 

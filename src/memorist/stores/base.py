@@ -165,7 +165,7 @@ class Store(ABC):
     - `write` is atomic and durable: when it returns, its changes survive a power cut; when it raises,
       it has changed nothing.
     - Every method sees only records behind the given wall, or within the given reach.
-    - No method returns an expired record; `sweep` deletes it.
+    - No method returns an expired record, unless the filter asks for it; `sweep` deletes it.
     - Every method may be called from any thread and any event loop.
     """
 

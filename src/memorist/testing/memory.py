@@ -145,7 +145,9 @@ class MemoryContract:
         done = await memory.purge(user="alice")
         assert (done.dry_run, done.statement["records"]) == (False, told.statement["records"])
         assert await memory.users() == {None: 1}
-        assert (await memory.purge(shared=True)).purged == 1
+        await memory.remember("expired, and not swept yet", expires_at="2001-01-01")
+        told = await memory.purge(shared=True, dry_run=True)
+        assert (told.purged, (await memory.purge(shared=True)).purged) == (2, 2)
         assert await memory.users() == {}
 
     # --- reading -----------------------------------------------------------------------------------

@@ -91,9 +91,9 @@ VERBS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
     "remember": (
         {"content": st.sampled_from([*TEXTS, None, True, 5])},
         {"id": st.sampled_from(IDS), "key": st.sampled_from(IDS), "kind": st.sampled_from(KINDS[:9]),
-         "happened_at": _times, "metadata": st.sampled_from(METADATA), "cue": st.sampled_from(TEXTS),
-         "source": st.sampled_from(["me", "", 5]),
-"derived_from": st.lists(_ids, max_size=2) | st.sampled_from(["x1", 5, [5], None]),
+         "happened_at": _times, "expires_at": _times, "metadata": st.sampled_from(METADATA),
+         "cue": st.sampled_from(TEXTS), "source": st.sampled_from(["me", "", 5]),
+         "derived_from": st.lists(_ids, max_size=2) | st.sampled_from(["x1", 5, [5], None]),
          "author": st.sampled_from(["tool", ["web", "user"], "boss", [], 5]),
          "session": _narrowing["session"], "verified": _flags, "rating": st.sampled_from([0.5, 2, "1", True, None])},
     ),
@@ -121,6 +121,14 @@ VERBS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
     "purge": ({}, {"shared": st.sampled_from([True, False]), "dry_run": st.sampled_from([True, False])}),
 }  # fmt: skip
 
+EXPIRED = [
+    Call("remember", "alice", {"content": "Likes tea", "expires_at": "2001-01-01"}),
+    Call("remember", "alice", {"content": "Likes milk"}),
+    Call("forget", "alice", {"id": Earlier(0)}),
+    Call("purge", "alice", {"dry_run": True}),
+    Call("purge", "alice", {"dry_run": False}),
+]
+"""What has expired is hidden, and yet purged."""
 WHOLE = ("retain", "retention", "sweep", "checkpoint", "verify_audit")
 """The verbs that are refused behind a user's wall."""
 

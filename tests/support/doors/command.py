@@ -51,6 +51,8 @@ class CommandLine(Door):
         texts = {name: value for name, value in rest.items() if name not in apart}
         sources = rest.get("derived_from", [])
         objects = [rest.get(name, {}) for name in ("where", "metadata")]
+        if "expires_at" in given:  # each command begins with a sweep
+            return False
         numbers = isinstance(rest.get("limit", 1), int) and not isinstance(rest.get("limit"), bool)
         positive = rest.get("limit", 1) in range(1, 10_002) if numbers else False  # its options have a least value
         return (

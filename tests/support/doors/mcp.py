@@ -20,7 +20,7 @@ class Mcp(Door):
     """MCP, by the SDK's client in this process, as over the standard streams."""
 
     tools: ClassVar[Mapping[str, tuple[str, tuple[str, ...]]]] = {
-        "remember": ("add_memory", ("content", "metadata", "happened_at", "source", "session")),
+        "remember": ("add_memory", ("content", "metadata", "happened_at", "expires_at", "source", "session")),
         "get": ("get_memory", ("id",)),
         "revise": ("update_memory", ("id", "content", "metadata", "verified", "happened_at")),
         "rate": ("rate_memory", ("id", "rating")),
@@ -44,7 +44,7 @@ class Mcp(Door):
         }  # a small model's numbers may be texts: they are read
         # A model leaves an argument out by null, and times of tools are texts; JSON has no lone surrogates.
         told = all(value is not None for value in call.arguments.values())
-        times = (call.arguments.get(name, "") for name in ("since", "until", "happened_at"))
+        times = (call.arguments.get(name, "") for name in ("since", "until", "happened_at", "expires_at"))
         valid = "\\ud800" not in repr(call.arguments) and call.arguments.get("kind") != "topic"
         return known and told and valid and all(isinstance(each, str) for each in times)
 

@@ -32,7 +32,7 @@ _BEYOND = Decimal(10) ** 400
 def sql_of(filter: Filter, now: datetime) -> Sql:
     """Return a condition on the table `records`, and the values of its placeholders."""
     parts: list[str] = [ALIVE]
-    values: list[Any] = [to_micros(now)]
+    values: list[Any] = [to_micros(filter.expired_by(now))]
 
     def add(sql: str, *given: Any) -> None:
         parts.append(sql)

@@ -20,7 +20,7 @@ _OPERATORS = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 def sql_of(filter: Filter, now: datetime) -> Sql:
     """Return a condition on the table `records`, and the values of its question marks."""
     parts: list[str] = ["(expires_at IS NULL OR expires_at > ?)"]
-    bindings: list[Any] = [to_micros(now)]
+    bindings: list[Any] = [to_micros(filter.expired_by(now))]
 
     def add(sql: str, *values: Any) -> None:
         parts.append(sql)
