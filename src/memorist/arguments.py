@@ -5,7 +5,7 @@ A reader takes the argument's name and a value and returns the value as requests
 """
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from difflib import get_close_matches
 from typing import Any, TypeAlias, TypeVar
@@ -267,14 +267,13 @@ def draft_of(content: Any, fields: Mapping[str, Any] | None = None) -> Draft:
     return Draft(**given)
 
 
-def unknown_arguments(verb: str, given: Iterable[str], known: Iterable[str]) -> None:
+def unknown_arguments(verb: str, given: Iterable[str], known: Collection[str]) -> None:
     """Raise an UnknownArgumentError for the first name that is not known; it names the nearest right one."""
-    there = list(known)
     for name in given:
-        if name in there:
+        if name in known:
             continue
-        near = [_SYNONYMS[name]] if _SYNONYMS.get(name) in there else get_close_matches(str(name), there, 1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(there)}"
+        near = [_SYNONYMS[name]] if _SYNONYMS.get(name) in known else get_close_matches(str(name), list(known), 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known)}"
         raise UnknownArgumentError(f"{verb} takes no argument {shown(name)}; {hint}")
 
 

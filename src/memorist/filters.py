@@ -169,7 +169,7 @@ def make_filter(
         raise InvalidInputError(f"kind must be one kind or several, not {shown(kind)}")
     kinds = None if kind is None else [kind] if isinstance(kind, str) else list(kind)
     for name, form in (("key", str), ("key_prefix", str), ("verified", bool)):
-        if not isinstance(rest.get(name), form | None):
+        if rest.get(name) is not None and not isinstance(rest[name], form):
             raise InvalidInputError(f"{name} must be a {form.__name__}, not {shown(rest[name])}")
     return Filter(
         ids=None if ids is None else frozenset(ids),

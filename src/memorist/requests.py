@@ -118,12 +118,13 @@ class Request(Generic[T]):
             cls.verb = cls.__name__.lower()
 
     def __init__(self, **given: Any) -> None:
-        defaults = _defaults(type(self))  # type: ignore[arg-type]  # likewise
+        defaults = _defaults(type(self))
         values = defaults | given
         if len(values) > len(defaults):
             raise TypeError(f"{type(self).__name__} has no argument {min(given.keys() - defaults.keys())!r}")
-        if lacking := [name for name, value in values.items() if value is MISSING]:
-            raise TypeError(f"{type(self).__name__} needs {lacking[0]!r}")
+        for name in _needed(type(self)):
+            if name not in given:
+                raise TypeError(f"{type(self).__name__} needs {name!r}")
         self.__dict__.update(values)
         self.__post_init__()
 
@@ -146,7 +147,7 @@ class Request(Generic[T]):
         return tuple(getattr(self, each.name) for each in fields(self) if each.compare)
 
     def __post_init__(self) -> None:
-        for name, reader, may_be_none in readers(type(self)):  # type: ignore[arg-type]  # takes the class for an instance
+        for name, reader, may_be_none in readers(type(self)):
             value = getattr(self, name)
             if value is not None or not may_be_none:
                 object.__setattr__(self, name, reader(name, value))
@@ -159,30 +160,41 @@ class Request(Generic[T]):
             UnknownArgumentError: there is no such argument; the text names the nearest right one.
             InvalidInputError: an argument is wrong or lacking.
         """
-        read.unknown_arguments(cls.verb, given, cls.arguments())
-        for each in fields(cls):
-            if each.init and each.default is MISSING and each.name not in given:
-                raise InvalidInputError(f"{cls.verb} needs {each.name}")
+        read.unknown_arguments(cls.verb, given, _defaults(cls))
+        for name in _needed(cls):
+            if name not in given:
+                raise InvalidInputError(f"{cls.verb} needs {name}")
         return cls(**given)
 
     @classmethod
     def arguments(cls) -> tuple[str, ...]:
         """Return the names of all arguments."""
-        return tuple(each.name for each in fields(cls) if each.init)
+        return tuple(_defaults(cls))
 
     def given(self) -> dict[str, Any]:
         """Return the arguments that differ from their defaults, as JSON has them."""
-        values = {each.name: (getattr(self, each.name), each.default) for each in fields(self) if each.init}
-        return {name: plain(value) for name, (value, default) in values.items() if value is not default}
+        defaults = _defaults(type(self)).items()
+        return {name: plain(value) for name, default in defaults if (value := getattr(self, name)) is not default}
 
 
-@cache
+def _once(read: Callable[[Any], T]) -> Callable[[Any], T]:
+    """Cache what is read of each type; of a class with `__hash__`, `cache` alone is typed as for an instance."""
+    return cache(read)
+
+
+@_once
 def _defaults(kind: Any) -> dict[str, Any]:
     """Return the default of each argument of a type of request: MISSING where it must be given."""
     return {each.name: each.default for each in fields(kind)}
 
 
-@cache
+@_once
+def _needed(kind: Any) -> tuple[str, ...]:
+    """Return the arguments of a type of request that must be given."""
+    return tuple(name for name, default in _defaults(kind).items() if default is MISSING)
+
+
+@_once
 def readers(kind: Any) -> tuple[tuple[str, read.Reader, bool], ...]:
     """Return the reader of each annotated field of a type of request, and whether None leaves the field out."""
     hints = get_type_hints(kind, include_extras=True)

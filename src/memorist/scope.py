@@ -107,7 +107,9 @@ class Scope:
         """
         given = {"tenant": tenant, "user": user, "agent": agent, "session": session}
         changed = {name: value for name, value in given.items() if value is not None}
-        narrowed = replace(self, **changed) if changed else self
+        if not changed:
+            return self
+        narrowed = replace(self, **changed)
         if self.user is not None and narrowed.user != self.user:
             raise ScopeError(f"the memory of user {self.user!r} cannot be turned into that of {narrowed.user!r}")
         if narrowed.tenant != self.tenant and (self.user is not None or self.tenant != DEFAULT_TENANT):

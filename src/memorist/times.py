@@ -163,7 +163,7 @@ def to_micros(moment: datetime) -> int:
 
 def from_micros(micros: int) -> datetime:
     """Return the point in time that `to_micros` made `micros` of."""
-    return _EPOCH + timedelta(microseconds=micros)
+    return _EPOCH + _MICROSECOND * micros
 
 
 def iso(moment: datetime) -> str:

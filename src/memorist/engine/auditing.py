@@ -19,6 +19,7 @@ from memorist.times import iso
 __all__ = ["Reads", "checkpoint", "entries", "log_of"]
 
 _MODE_KEPT = timedelta(minutes=1)
+_UNNOTED = (requests.Audit, requests.Checkpoint, requests.Purge)
 
 
 def log_of(core: Core) -> AuditLog:
@@ -58,7 +59,7 @@ class Reads:
     async def note(self, scope: Scope, request: Request[Any], answer: Any) -> None:
         """Note a read, durably."""
         log, moment = self._core.store.audit, self._core.clock()
-        if log is None or isinstance(request, requests.Audit | requests.Checkpoint | requests.Purge):
+        if log is None or isinstance(request, _UNNOTED):
             return
         if self._asked is None or moment - self._asked >= _MODE_KEPT:
             self._noted, self._asked = await log.mode() == "reads", moment

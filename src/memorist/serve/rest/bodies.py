@@ -70,7 +70,7 @@ def asked(kind: type[R], body: Mapping[str, Any], **more: Any) -> R:
 def asked_in_query(kind: type[R], request: Request, **more: Any) -> R:
     """Return the request that the parameters of a query make, with arguments that came otherwise."""
     given = {name: value for name, value in request.state.query.items() if name not in Scope.__dataclass_fields__}
-    for name, reader, _ in requests.readers(kind):  # type: ignore[arg-type]  # mypy takes the class for an instance
+    for name, reader, _ in requests.readers(kind):
         if name in given and reader in _FROM_TEXT:
             given[name] = _FROM_TEXT[reader](given[name])
     return kind.of({**given, **more})

@@ -28,6 +28,7 @@ __all__ = [
     "values_of",
 ]
 
+_KINDS = {str(each): each for each in Kind}
 COLUMNS = (
     "id, kind, content, cue, key, agent, session, metadata, payload, source, verified, rating,"
     " created_at, updated_at, happened_at, expires_at, superseded_by, superseded_at, version,"
@@ -81,7 +82,7 @@ def record_of(row: Sequence[Any], wall: Wall) -> Record:
     held = _mapping(payload)
     return Record(
         id=id,
-        kind=Kind(kind),
+        kind=_KINDS[kind],
         scope=_scope(wall.tenant, wall.user, agent, session),
         content=content,
         cue=cue,

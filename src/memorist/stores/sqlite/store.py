@@ -493,12 +493,13 @@ def _rows_in(
     table: str = "records",
 ) -> list[tuple[Any, ...]]:
     """Return `columns` of a wall's rows with `column` in `values`."""
-    wall_id = writes.find_wall(connection, wall)
+    behind = "wall = (SELECT id FROM walls WHERE tenant = ? AND user = ?)"
+    name = (wall.tenant, shared_name(wall.user))
     rows: list[tuple[Any, ...]] = []
     for start in range(0, len(values), _VARIABLES):
         some = values[start : start + _VARIABLES]
         rows += connection.execute(
-            f"SELECT {columns} FROM {table} WHERE wall = ? AND {column} IN ({','.join('?' * len(some))}){condition}",
-            (wall_id, *some, *bindings),
+            f"SELECT {columns} FROM {table} WHERE {behind} AND {column} IN ({','.join('?' * len(some))}){condition}",
+            (*name, *some, *bindings),
         )
     return rows
