@@ -153,13 +153,13 @@ class WritingContract(Contract):
         assert await store.fetch(ALICE, numbers) == {}
         assert await store.select(only(ALICE), ALL, order="oldest", limit=9) == []
         assert await store.count(only(ALICE), ALL) == 0
+        unswept = Filter(superseded=True, expired=True)
+        assert await store.count(only(ALICE), unswept) == 2
+        assert set(ids_of(await store.select(only(ALICE), unswept, order="oldest", limit=9))) == {"over", "noted"}
         assert await store.users("acme") == {}
         assert (await store.matching(ALICE, ALL)).tolist() == []
         assert [change.record for change in await store.history(ALICE, "over")] == [None]
         assert await store.write(ALICE, forgotten("over")) == [False]
-        unswept = Filter(superseded=True, expired=True)
-        assert await store.count(only(ALICE), unswept) == 2
-        assert set(ids_of(await store.select(only(ALICE), unswept, order="oldest", limit=9))) == {"over", "noted"}
         # Its id and its key are free again.
         await store.write(ALICE, [put(make_record("new", key="k", kind=Kind.TOPIC)), put(make_record("noted"))])
         assert ids_of(await store.get(ALICE, ["new", "noted"])) == ["new", "noted"]
