@@ -29,13 +29,15 @@ PARIS = "Q: What is the capital of France?\nA: Paris."
 
 
 @pytest.fixture
-def service(tmp_path: Path) -> Iterator[MemoryService]:
-    with MemoryService(store=str(tmp_path / "local2.db"), embedding_model="hash") as service:
-        yield service
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    settings = Settings(clock=lambda: datetime(2026, 6, 1, 12, tzinfo=UTC))
+    with Memory.open(tmp_path / "local2.db", embedder="hash", settings=settings) as memory:
+        yield memory
 
 
-def today() -> str:
-    return f"{datetime.now(UTC):%Y-%m-%d}"
+@pytest.fixture
+def service(memory: Memory) -> MemoryService:
+    return MemoryService(memory=memory)
 
 
 # --- schemas -------------------------------------------------------------------------------------------
@@ -180,7 +182,7 @@ async def test_episodes_are_laid_out_with_their_relevance_and_day(
     service.write_episodic(PARIS, {"timestamp_utc": "2026-05-30T08:00:00+00:00"})
     score = service.search_episodic("What is the capital of France?")[0]["score"]
     assert await search(service).call({"query": "What is the capital of France?"}) == (
-        f"[Memory recall — {today()}]\n"
+        "[Memory recall — 2026-06-01]\n"
         "\n"
         f"1. (relevance: {score:.2f}) 2026-05-30\n"
         "   Q: What is the capital of France?\n"
@@ -222,7 +224,7 @@ async def test_several_episodes_are_numbered_best_first(service: MemoryService) 
     service.write_episodic("capital of France", {"timestamp_utc": "2026-05-28T08:00:00Z"})
     text = await SearchMemoryTool(service).call({"query": "capital of France"})
     header, first, second = text.split("\n\n")
-    assert header == f"[Memory recall — {today()}]"
+    assert header == "[Memory recall — 2026-06-01]"
     assert first == "1. (relevance: 1.00) 2026-05-28\n   capital of France"
     assert second.startswith("2. (relevance: 0.") and second.endswith(
         "2026-05-29\n   capital of France, and of Spain too"
@@ -237,7 +239,7 @@ async def test_a_search_in_a_cold_memory_says_so(service: MemoryService, search:
 async def test_what_is_noted_is_found_and_has_a_day(service: MemoryService) -> None:
     assert await SaveMemoryTool(service).call({"content": "The staging server moved to Oslo"}) == "Memory saved."
     text = await SearchMemoryTool(service).call({"query": "where did the staging server move"})
-    assert text.endswith(f"{today()}\n   The staging server moved to Oslo")
+    assert text.endswith("2026-06-01\n   The staging server moved to Oslo")
 
 
 # --- what goes wrong -----------------------------------------------------------------------------------
@@ -264,8 +266,10 @@ async def test_a_bad_call_is_answered_with_a_text(
 
 
 @pytest.mark.parametrize("tool", [*TOOLS, *DUAL_MODE_TOOLS])
-async def test_a_store_that_fails_is_answered_with_a_text(service: MemoryService, tool: type[MemoryTool]) -> None:
-    service.close()
+async def test_a_store_that_fails_is_answered_with_a_text(
+    memory: Memory, service: MemoryService, tool: type[MemoryTool]
+) -> None:
+    memory.close()
     args = dict.fromkeys(tool.SCHEMA["function"]["parameters"]["properties"], "user.name")
     text = await tool(service).call(args)
     assert text.startswith(f"{tool.name} failed: the memory is not open")
