@@ -6,8 +6,6 @@ from typing import Any
 
 from memorist.agents import Toolbox
 
-__all__ = ["answer"]
-
 
 async def answer(tools: Toolbox, name: str, arguments: Mapping[str, Any] | str) -> tuple[bool, str]:
     """Return whether a call succeeded, and the text for the model: what came of it, as JSON, or what went wrong."""

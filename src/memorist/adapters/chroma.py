@@ -23,8 +23,6 @@ from memorist.errors import (
     StoreUnavailableError,
 )
 
-__all__ = ["ChromaFolder", "Embedding", "Row", "Rows", "translated"]
-
 _T = TypeVar("_T")
 _MARK = "memorist:embedder"
 """The key of a collection's metadata that names the embedder of its vectors."""

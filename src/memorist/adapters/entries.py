@@ -18,8 +18,6 @@ from memorist.scope import Scope
 from memorist.stores.base import Order
 from memorist.times import TimeLike
 
-__all__ = ["SessionEntries", "SessionEntry", "Shelf", "ShelfItem", "first", "id_in"]
-
 _T = TypeVar("_T")
 _KINDS = (Kind.MESSAGE, Kind.TOPIC)
 _PAGE = 500

@@ -6,8 +6,6 @@ from typing import Any
 
 from memorist.errors import MissingExtraError, missing_extra
 
-__all__ = ["lazy_names"]
-
 
 def lazy_names(package: str, modules: Mapping[str, str], *, extras: Mapping[str, str]) -> Callable[[str], Any]:
     """Return a package's ``__getattr__``, which imports each public name from its module on first use.

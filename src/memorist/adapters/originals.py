@@ -4,8 +4,6 @@ import functools
 import sys
 from typing import Any, TypeVar
 
-__all__ = ["caught_by"]
-
 _E = TypeVar("_E", bound=Exception)
 
 

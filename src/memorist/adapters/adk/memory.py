@@ -14,8 +14,6 @@ from google.genai.types import Content, Part
 from memorist.memory import Memory
 from memorist.records import Action, Draft, Kind, Record
 
-__all__ = ["MemoristMemoryService"]
-
 _NAMESPACE = uuid.UUID("6d656d6f-7269-5374-8000-00000061646b")
 
 

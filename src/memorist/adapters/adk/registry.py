@@ -8,8 +8,6 @@ from memorist.adapters.adk.sessions import MemoristSessionService
 from memorist.memory import Memory
 from memorist.twin import run
 
-__all__ = ["memory_service", "register", "session_service"]
-
 _SCHEME = "memorist"
 
 

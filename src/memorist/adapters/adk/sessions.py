@@ -19,8 +19,6 @@ from memorist.errors import ConflictError
 from memorist.memory import Memory
 from memorist.records import Kind
 
-__all__ = ["MemoristSessionService"]
-
 _FORM = "adk"
 
 

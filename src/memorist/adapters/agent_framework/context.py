@@ -10,8 +10,6 @@ from memorist.agents import after_turn, before_turn
 from memorist.errors import EmbedderError, StoreError
 from memorist.memory import Memory
 
-__all__ = ["MemoristContextProvider"]
-
 log = logging.getLogger("memorist.adapters.agent_framework")
 
 

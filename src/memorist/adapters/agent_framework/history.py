@@ -9,8 +9,6 @@ from memorist.adapters.entries import SessionEntries, SessionEntry
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
 
-__all__ = ["MemoristHistoryProvider"]
-
 
 class MemoristHistoryProvider(HistoryProvider):
     """Keeps the messages of each session whole and in order; recall does not find them.

@@ -9,8 +9,6 @@ from memorist import agents
 from memorist.adapters.calling import answer
 from memorist.memory import Memory
 
-__all__ = ["memory_tools"]
-
 
 def memory_tools(memory: Memory, *, only: Collection[str] | None = None) -> list[FunctionTool]:
     """Return tools with which a model searches and changes the memory; see `memorist.agents.memory_tools`.

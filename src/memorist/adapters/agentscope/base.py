@@ -6,8 +6,6 @@ from typing import Any, TypeVar, cast
 
 from memorist.adapters.agentscope.types import LongTermMemoryShape, Msg, ToolResponse, answer
 
-__all__ = ["LongTermMemoryBase", "RecordingMemory", "telling"]
-
 _Tool = TypeVar("_Tool", bound=Callable[..., Awaitable[ToolResponse]])
 
 

@@ -19,8 +19,6 @@ from memorist.adapters.agentscope.messages import (
 )
 from memorist.adapters.agentscope.types import MemoryShape, Msg
 
-__all__ = ["Buffer", "Held", "InMemoryMemory", "MemoryBase", "state_of"]
-
 
 class MemoryBase(MemoryShape, ABC):
     """What a short-term memory can do."""

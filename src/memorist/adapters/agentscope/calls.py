@@ -10,8 +10,6 @@ from memorist.errors import InvalidInputError
 from memorist.kinds import ToolUse
 from memorist.times import parse_time
 
-__all__ = ["call_key", "read_call"]
-
 
 def call_key(use: ToolUse) -> str:
     """Return a text that is equal for two calls with the same input and output."""

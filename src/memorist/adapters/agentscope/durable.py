@@ -17,8 +17,6 @@ from memorist.language import summarize
 from memorist.memory import Memory
 from memorist.twin import run
 
-__all__ = ["DurableMemory"]
-
 SUMMARISED = "summarised"
 """The mark of messages that are part of the summary."""
 

@@ -19,8 +19,6 @@ from memorist.memory import Memory
 from memorist.records import Hit, Record
 from memorist.scope import Scope
 
-__all__ = ["PERSONAL_ACKNOWLEDGEMENT", "TASK_ACKNOWLEDGEMENT", "FlowRunner", "Result"]
-
 Result: TypeAlias = dict[str, Any]
 """`answer` (a text), `success`, and `metadata`."""
 

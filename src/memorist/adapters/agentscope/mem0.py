@@ -12,8 +12,6 @@ from memorist.adapters.agentscope.reading import asked, listed, recorded, said, 
 from memorist.adapters.agentscope.types import Msg, ToolResponse, answer
 from memorist.framing import neutralise
 
-__all__ = ["Mem0LongTermMemory"]
-
 _IDS = ("agent_id", "user_id", "run_id")
 
 

@@ -16,8 +16,6 @@ from memorist.embedders import Role, open_embedder
 from memorist.errors import ModelError
 from memorist.twin import run
 
-__all__ = ["Mem0ChatModel", "Mem0Embedder", "callers_loop", "wait_for"]
-
 _T = TypeVar("_T")
 
 callers_loop: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("callers_loop", default=None)

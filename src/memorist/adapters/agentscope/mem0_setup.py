@@ -12,8 +12,6 @@ from memorist.adapters.agentscope.models import as_embedder
 from memorist.embedders import open_embedder
 from memorist.errors import missing_extra
 
-__all__ = ["configured", "mem0_library", "one_at_a_time"]
-
 _PROVIDER = "memorist"
 _MODELS = "memorist.adapters.agentscope.mem0_models"
 

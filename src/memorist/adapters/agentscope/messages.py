@@ -7,19 +7,6 @@ from typing import Any, TypeAlias
 from memorist.adapters.agentscope.reading import RECALLED
 from memorist.adapters.agentscope.types import Msg
 
-__all__ = [
-    "SUMMARY",
-    "Index",
-    "Marks",
-    "checked_marks",
-    "checked_messages",
-    "checked_positions",
-    "chosen",
-    "read_state",
-    "renamed",
-    "summary_message",
-]
-
 Marks: TypeAlias = str | list[str] | None
 Index: TypeAlias = int | Iterable[int] | Iterable[str]
 

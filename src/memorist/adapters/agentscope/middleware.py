@@ -12,8 +12,6 @@ from memorist.agents.tools import ToolSchema
 from memorist.errors import InvalidInputError, MissingExtraError
 from memorist.framing import neutralise
 
-__all__ = ["MemoryMiddleware", "Mode"]
-
 _OPENING = "<long_term_memory>The content below are retrieved from long-term memory, which maybe useful:\n"
 _CLOSING = "</long_term_memory>"
 

@@ -13,8 +13,6 @@ from memorist.language.models import ChatMessage, ChatModel
 from memorist.language.opening import open_chat_model
 from memorist.language.reading import with_schema
 
-__all__ = ["AgentScopeChatModel", "as_chat_model", "as_embedder"]
-
 
 def as_chat_model(given: Any) -> ChatModel | None:
     """Return a chat model of this project: AgentScope's wrapped, anything else as `open_chat_model` takes it.

@@ -8,8 +8,6 @@ from memorist.adapters.agentscope.reading import said
 from memorist.adapters.agentscope.reme import ReMeLongTermMemoryBase, acknowledged, items_of
 from memorist.adapters.agentscope.types import Msg, ToolResponse, answer
 
-__all__ = ["ReMePersonalLongTermMemory"]
-
 
 class ReMePersonalLongTermMemory(ReMeLongTermMemoryBase):
     """Keeps what users say about themselves, as facts. A newer fact replaces one that it contradicts.

@@ -7,19 +7,6 @@ from typing import Any
 from memorist.adapters.agentscope.types import Msg
 from memorist.framing import without_recalled
 
-__all__ = [
-    "RECALLED",
-    "asked",
-    "blocks_of",
-    "listed",
-    "recorded",
-    "said",
-    "searchable",
-    "steps_of",
-    "text_of",
-    "words_of",
-]
-
 RECALLED = "long_term_memory"
 """The name of the message that tells an agent what was recalled; it also marks a summary in its metadata."""
 

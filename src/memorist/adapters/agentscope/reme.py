@@ -12,8 +12,6 @@ from memorist.adapters.agentscope.types import Msg
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
 
-__all__ = ["ReMeLongTermMemoryBase"]
-
 _TOP_K = 3
 NOT_STARTED = "ReMeApp context not started. Please use 'async with' to initialize the app."
 

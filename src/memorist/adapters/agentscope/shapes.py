@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-__all__ = ["Block", "LongTermMemoryShape", "MemoryShape", "Msg", "StateModule", "ToolResponse"]
-
 Block = dict[str, Any]
 """A part of a message: text, thinking, tool_use, tool_result, image, audio or video, by its `type`."""
 

@@ -8,8 +8,6 @@ from memorist.adapters.agentscope.reading import steps_of
 from memorist.adapters.agentscope.reme import ReMeLongTermMemoryBase, acknowledged, items_of
 from memorist.adapters.agentscope.types import Msg, ToolResponse, answer
 
-__all__ = ["ReMeTaskLongTermMemory"]
-
 
 class ReMeTaskLongTermMemory(ReMeLongTermMemoryBase):
     """Keeps experiences with tasks, found by when to use them.

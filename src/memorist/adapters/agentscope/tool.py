@@ -10,8 +10,6 @@ from memorist.adapters.agentscope.reading import blocks_of, listed, said
 from memorist.adapters.agentscope.reme import ReMeLongTermMemoryBase, flow_options
 from memorist.adapters.agentscope.types import Msg, ToolResponse, answer
 
-__all__ = ["ReMeToolLongTermMemory"]
-
 
 class ReMeToolLongTermMemory(ReMeLongTermMemoryBase):
     """Keeps tool calls with their results, and for each tool a guideline with exact statistics.

@@ -11,8 +11,6 @@ from memorist.memory import Memory
 from memorist.origins import Author
 from memorist.records import Draft, Kind, Record
 
-__all__ = ["MemoryFiles"]
-
 ROOT = "/memories"
 _MOST_LINES = 999_999
 _AROUND = 2

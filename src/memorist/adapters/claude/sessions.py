@@ -23,8 +23,6 @@ from memorist.memory import Memory
 from memorist.records import Draft, Record, make_id
 from memorist.twin import Twin, asynchronous
 
-__all__ = ["MemoristSessionStore"]
-
 
 class MemoristSessionStore(SessionStore):
     """Keeps the transcripts of Claude Agent SDK sessions as topics of one memory.

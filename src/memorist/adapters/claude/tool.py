@@ -20,8 +20,6 @@ from memorist.errors import InvalidInputError
 from memorist.memory import Memory
 from memorist.twin import Twin, asynchronous, blocking_method
 
-__all__ = ["MemoristAsyncMemoryTool", "MemoristMemoryTool"]
-
 
 class _OnFiles:
     """What both tools have: the files, and how they are made."""

@@ -24,8 +24,6 @@ from memorist.adapters.crewai.storage import MemoristStorage
 from memorist.records import Hit, Kind
 from memorist.twin import run
 
-__all__ = ["MemoristMemory"]
-
 
 class MemoristMemory(CrewMemory):
     """Keeps texts as they are and finds them by meaning and by words.

@@ -9,8 +9,6 @@ from crewai.memory.utils import normalize_scope_path
 
 from memorist.records import Draft, Kind, Record
 
-__all__ = ["FORM", "draft_of", "has_metadata", "narrowed", "path_of", "plain_metadata", "record_of", "visible_to"]
-
 FORM = "crewai"
 
 

@@ -16,8 +16,6 @@ from memorist.memory import Memory
 from memorist.records import Kind, Record
 from memorist.twin import Twin, asynchronous, blocking_method, run
 
-__all__ = ["MemoristStorage", "embedder", "factory"]
-
 _MOST = 10_000
 
 

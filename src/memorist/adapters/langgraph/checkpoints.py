@@ -18,20 +18,6 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from memorist.records import Draft, Kind, Record
 
-__all__ = [
-    "FIELD",
-    "checkpoint_draft",
-    "checkpoint_key",
-    "checkpoint_of",
-    "checkpoints_key",
-    "config_of",
-    "copied",
-    "metadata_of",
-    "thread_key",
-    "write_draft",
-    "writes_key",
-]
-
 FIELD = "langgraph_checkpoint"
 """Where the parts are in a record's payload."""
 ALL_THREADS = "langgraph.thread:"

@@ -9,8 +9,6 @@ from langgraph.store.base import Item, PutOp, SearchItem, get_text_at_path
 from memorist.records import Draft, Kind, Record
 from memorist.times import iso, parse_time
 
-__all__ = ["FIELD", "draft_of", "item_of", "make_id", "matches", "namespace_of", "path_of", "search_item_of"]
-
 FIELD = "langgraph"
 """Where an item's parts are in its record's payload."""
 Namespace = tuple[str, ...]

@@ -15,8 +15,6 @@ from memorist.errors import EmbedderError, InvalidInputError, StoreError
 from memorist.memory import Memory
 from memorist.twin import Twin, asynchronous, run
 
-__all__ = ["MemoryMiddleware"]
-
 log = logging.getLogger("memorist.adapters.langgraph")
 
 

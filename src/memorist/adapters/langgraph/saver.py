@@ -31,8 +31,6 @@ from memorist.memory import Memory
 from memorist.records import Kind, Record
 from memorist.twin import Twin, asynchronous, blocking_method, run
 
-__all__ = ["MemoristSaver"]
-
 _PAGE = 100
 
 

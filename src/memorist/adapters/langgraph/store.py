@@ -38,8 +38,6 @@ from memorist.memory import Memory
 from memorist.records import Kind, Record
 from memorist.twin import Twin, asynchronous, run
 
-__all__ = ["MemoristStore"]
-
 _KINDS = (Kind.NOTE, Kind.TOPIC)
 _PAGE = 1000
 _MOST = 10_000

@@ -11,8 +11,6 @@ from memorist.agents import Toolbox, ToolSchema
 from memorist.memory import Memory
 from memorist.twin import Twin, asynchronous, blocking
 
-__all__ = ["memory_tools"]
-
 
 def memory_tools(memory: Memory | Twin, *, only: Collection[str] | None = None) -> list[BaseTool]:
     """Return tools with which a model searches, saves, updates and deletes; see `memorist.agents.memory_tools`.

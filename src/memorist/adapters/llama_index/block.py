@@ -12,8 +12,6 @@ from pydantic import Field, PrivateAttr
 from memorist.agents import after_turn, before_turn
 from memorist.twin import asynchronous
 
-__all__ = ["MemoristMemoryBlock"]
-
 _LEAST_TOKENS = 16
 _REMEMBERED = 32
 

@@ -16,8 +16,6 @@ from memorist.bus import Bus, Envelope
 from memorist.errors import MemoristError
 from memorist.framing import without_recalled
 
-__all__ = ["FeedbackAgent", "MemoryAgent", "run_local"]
-
 log = logging.getLogger("memorist.local2")
 
 _MOST_EARLY = 1000

@@ -15,8 +15,6 @@ from memorist.sync import Memory
 from memorist.times import now
 from memorist.twin import run
 
-__all__ = ["Book", "ChromaBook", "Episode", "MemoryBook"]
-
 _T = TypeVar("_T")
 _RATING = 0.05
 """What a rating of 1 adds to a similarity when episodes are ordered, as in `Memory.recall`."""

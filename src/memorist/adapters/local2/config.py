@@ -11,8 +11,6 @@ from typing import Any
 from memorist.arguments import number, whole
 from memorist.errors import FormatError, InvalidInputError, missing_extra
 
-__all__ = ["MemoryConfig"]
-
 _EMBEDDERS = frozenset({"default", "openai", "http", "https", "ollama", "fastembed", "sentence-transformers"})
 
 

@@ -6,17 +6,6 @@ from datetime import UTC, datetime
 
 from memorist.adapters.local2.books import Episode
 
-__all__ = [
-    "NOTHING",
-    "SAVED",
-    "WHAT_TO_PASS",
-    "episodes_text",
-    "exchange",
-    "saved_text",
-    "topic_text",
-    "without_quoted",
-]
-
 _TOPIC = re.compile(r"^[> \t]*\[Memory: ([^\]\n]+)\][ \t]*\n?", re.MULTILINE)
 _RECALL = re.compile(
     r"^[> \t]*\[Memory recall [—–-] [^\]\n]*\][ \t]*(?:\n|\Z)"

@@ -8,8 +8,6 @@ from pathlib import Path
 from memorist.adapters.local2.service import MemoryService
 from memorist.bus import Bus, NatsBus
 
-__all__ = ["Participant"]
-
 _CONFIG = Path("config/memory.yaml")
 
 

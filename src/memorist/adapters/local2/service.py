@@ -18,8 +18,6 @@ from memorist.sync import Memory
 from memorist.times import parse_time
 from memorist.twin import run
 
-__all__ = ["MemoryService"]
-
 
 class MemoryService:
     """Topics and episodes in one store; every call blocks, and may be made from any thread.

@@ -1,7 +1,5 @@
 """The subjects of messages on the bus."""
 
-__all__ = ["RESPONSE_GENERATION", "TOOL_SCHEMA", "USER_FEEDBACK", "tool_request", "tool_result"]
-
 RESPONSE_GENERATION = "response.generation"
 """An answer: answer, thinking, tool_calls, query, session_id, query_id."""
 USER_FEEDBACK = "user.feedback"

@@ -16,18 +16,6 @@ from memorist.agents.tools import Toolbox, ToolSchema
 from memorist.bus import Bus, Envelope
 from memorist.errors import BusError
 
-__all__ = [
-    "DUAL_MODE_TOOLS",
-    "TOOLS",
-    "MemoryRecallTool",
-    "MemorySaveTool",
-    "MemoryTool",
-    "RecallTopicTool",
-    "SaveMemoryTool",
-    "SaveTopicTool",
-    "SearchMemoryTool",
-]
-
 log = logging.getLogger("memorist.local2")
 
 

@@ -11,8 +11,6 @@ from memorist.memory import Memory
 from memorist.records import Kind, Record
 from memorist.twin import run
 
-__all__ = ["AgentMemory"]
-
 
 class AgentMemory(LayeredMemory):
     """Keeps tool calls and examples as tool uses (examples as verified ones), and texts as notes.

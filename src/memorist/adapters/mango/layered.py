@@ -11,8 +11,6 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 from memorist.adapters.mango.types import MemoryEntry, MemoryService, TextMemoryEntry, TrainingEntry, make_entry_id
 
-__all__ = ["Layer", "LayerEntry", "LayeredMemory"]
-
 logger = logging.getLogger("memorist.adapters.mango")
 
 Layer: TypeAlias = Literal["tool", "text", "training"]

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from memorist.adapters.mango.types import MemoryEntry, MemoryService, TextMemoryEntry, TrainingEntry
 from memorist.framing import neutralise
 
-__all__ = ["memory_sections", "prompt_sections"]
-
 _LONGEST = 2000
 _TRAINING = (
     "## Verified examples\n"

@@ -9,8 +9,6 @@ from memorist.adapters.mango.tools import MEMORY_TOOLS, SUMMARY_LENGTH, MemoryTo
 from memorist.adapters.mango.types import MemoryEntry, MemoryService, make_entry_id
 from memorist.framing import without_recalled
 
-__all__ = ["ToolCallRecorder"]
-
 logger = logging.getLogger("memorist.adapters.mango")
 
 

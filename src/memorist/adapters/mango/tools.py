@@ -5,8 +5,6 @@ from typing import Any
 from memorist.adapters.mango.types import MemoryEntry, MemoryService, make_entry_id
 from memorist.agents.tools import Toolbox, ToolResult
 
-__all__ = ["MEMORY_TOOLS", "SUMMARY_LENGTH", "MemoryTools"]
-
 MEMORY_TOOLS = (
     "search_saved_correct_tool_uses",
     "save_question_tool_args",

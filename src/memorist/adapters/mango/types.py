@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-__all__ = ["MemoryEntry", "MemoryService", "TextMemoryEntry", "TrainingEntry", "make_entry_id"]
-
 
 def make_entry_id() -> str:
     """Return a new id: a random UUID."""

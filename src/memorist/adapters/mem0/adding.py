@@ -15,8 +15,6 @@ from memorist.records import Draft, Kind
 if TYPE_CHECKING:
     from memorist.language import ChatModel, Reconciled
 
-__all__ = ["draw", "model_of", "store", "summarise"]
-
 _FENCED = re.compile(r"```\w*\n(.*?)\n?```", re.DOTALL)
 _PROCEDURE = (
     "You write down how an agent carried out a task, so that it can go on, or do it again, from your text alone. "

@@ -12,8 +12,6 @@ from memorist.arguments import MAX_LIMIT
 from memorist.errors import InvalidInputError
 from memorist.records import Hit, Record
 
-__all__ = ["Selection", "enough", "selection_of", "shown"]
-
 _TOP_K, _TOP_K_1 = 20, 100
 """The most results by default: in the form of mem0 2.x, and in that of 1.x."""
 _THRESHOLD = 0.1

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any, Self
 from memorist.adapters.mem0.memory import AsyncMemory
 from memorist.twin import Twin, blocking_method, run
 
-__all__ = ["Memory"]
-
 
 class Memory(Twin, of=AsyncMemory):  # noqa: D101  # has the text of its original
     def close(self) -> None:

@@ -9,8 +9,6 @@ from memorist.adapters.mem0.errors import ValidationError
 from memorist.adapters.originals import caught_by
 from memorist.errors import InvalidInputError
 
-__all__ = ["IDS", "Owner", "check_search", "day_of", "message_list", "owner_of", "trimmed"]
-
 IDS = ("user_id", "agent_id", "run_id")
 PROCEDURAL = "procedural_memory"
 

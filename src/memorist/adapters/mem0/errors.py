@@ -5,8 +5,6 @@ from typing import Any
 
 from memorist.errors import InvalidInputError, ModelError, NotFoundError
 
-__all__ = ["EmptyReplyError", "MemoryNotFoundError", "ValidationError"]
-
 
 class ValidationError(InvalidInputError):
     """An argument of `add` is wrong; `message`, `error_code`, `details` and `suggestion` say which and why."""

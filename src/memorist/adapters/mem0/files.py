@@ -12,8 +12,6 @@ from typing import Any
 
 from memorist.errors import FormatError, InvalidInputError, missing_extra
 
-__all__ = ["StoredMemory", "has_history", "points", "read_mem0"]
-
 _STORAGE = "storage.sqlite"
 _CURRENT = (
     "SELECT memory_id, new_memory, event, created_at, updated_at, actor_id, role FROM history"

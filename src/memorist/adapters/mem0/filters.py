@@ -9,8 +9,6 @@ from memorist.errors import InvalidInputError
 from memorist.filters import holds, parse_where
 from memorist.times import parse_time
 
-__all__ = ["Split", "split"]
-
 _STORED = {"eq": "$eq", "ne": "$ne", "gt": "$gt", "gte": "$gte", "lt": "$lt", "lte": "$lte", "in": "$in", "nin": "$nin"}
 _TEXTUAL = ("contains", "icontains")
 _TIMES = ("created_at", "updated_at")

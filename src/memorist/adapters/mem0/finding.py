@@ -8,8 +8,6 @@ from memorist.errors import ConflictError
 from memorist.memory import Memory
 from memorist.records import Change, Record
 
-__all__ = ["Finder"]
-
 _MOST_KNOWN = 10_000
 
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from memorist.embedders import EmbedderSpec
     from memorist.language import ChatModelSpec
 
-__all__ = ["AsyncMemory"]
-
 Results = dict[str, list[dict[str, Any]]]
 _PAGE = 1000
 _UNSET: Any = object()

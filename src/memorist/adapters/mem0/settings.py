@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from memorist.embedders import Embedder, EmbedderSpec
     from memorist.language import ChatModel, ChatModelSpec
 
-__all__ = ["Opening", "opening_of"]
-
 _INSTRUCTIONS = ("custom_instructions", "custom_fact_extraction_prompt")
 """The names in mem0 2.x and in 1.x."""
 _UNUSED = ("reranker", "graph_store", "custom_update_memory_prompt")

@@ -10,18 +10,6 @@ from typing import Any
 from memorist.errors import InvalidInputError
 from memorist.records import Action, Change, Kind, Record
 
-__all__ = [
-    "KINDS",
-    "deleting_source",
-    "expired",
-    "flat",
-    "fresh_id",
-    "history_rows",
-    "item",
-    "split_metadata",
-    "text_of",
-]
-
 KINDS = (Kind.NOTE, Kind.FACT)
 """What mem0's calls see: texts stored as they are, and statements drawn from a chat."""
 LABELS = ("user_id", "agent_id", "run_id")

@@ -12,8 +12,6 @@ from memorist.errors import InvalidInputError
 from memorist.memory import Memory
 from memorist.stores.threads import settled
 
-__all__ = ["Item", "MemoristSession"]
-
 Item: TypeAlias = Any
 """One of the SDK's `TResponseInputItem`: a dictionary of the Responses API."""
 _VOICES = ("user", "assistant")

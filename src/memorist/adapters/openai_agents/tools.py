@@ -10,8 +10,6 @@ from memorist.agents import ToolSchema
 from memorist.agents import memory_tools as tools_of
 from memorist.memory import Memory
 
-__all__ = ["memory_tools"]
-
 
 def memory_tools(
     memory: Memory, *, only: Collection[str] | None = None, user: Callable[[Any], str] | None = None

@@ -13,8 +13,6 @@ from memorist.errors import MemoristError, missing_extra
 from memorist.framing import without_recalled
 from memorist.twin import run
 
-__all__ = ["MemoryAgent"]
-
 logger = logging.getLogger("memorist.adapters.promptise")
 
 

@@ -10,8 +10,6 @@ from memorist.adapters.chroma import ChromaFolder, Embedding, Row, Rows
 from memorist.adapters.promptise.providers import Provider
 from memorist.adapters.promptise.types import MemoryResult, MemoryScope
 
-__all__ = ["ChromaProvider"]
-
 logger = logging.getLogger("memorist.adapters.promptise")
 
 _OWNER = "_promptise_user_id"

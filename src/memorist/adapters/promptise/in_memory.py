@@ -10,8 +10,6 @@ from uuid import uuid4
 from memorist.adapters.promptise.providers import Provider
 from memorist.adapters.promptise.types import MemoryResult, MemoryScope
 
-__all__ = ["InMemoryProvider"]
-
 
 class InMemoryProvider(Provider):
     """Finds the texts that contain the query, ignoring case, shortest first. Not for production.

@@ -17,8 +17,6 @@ from memorist.adapters.promptise.providers import Provider
 from memorist.adapters.promptise.types import MemoryResult, MemoryScope
 from memorist.errors import missing_extra
 
-__all__ = ["Mem0Provider"]
-
 logger = logging.getLogger("memorist.adapters.promptise")
 
 _T = TypeVar("_T")

@@ -9,8 +9,6 @@ from memorist.adapters.promptise.types import MemoryResult, MemoryScope
 from memorist.memory import Memory
 from memorist.records import Record
 
-__all__ = ["MemoristProvider"]
-
 
 class MemoristProvider(Provider):
     """Stores notes, and finds what `Memory.recall` finds; a user is a wall in the store.

@@ -5,8 +5,6 @@ from typing import Any
 
 from memorist.content import text_of as content_text
 
-__all__ = ["GraphAnswer", "is_system", "messages_of", "query_of", "text_of"]
-
 _ASKED = ("input", "query", "question", "text")
 _ANSWERED = ("output", "answer", "response", "result", "text")
 _MOST = 500

@@ -14,8 +14,6 @@ from memorist.adapters.promptise.types import (
     owner_key,
 )
 
-__all__ = ["Provider"]
-
 
 class Provider(MemoryProvider):
     """A provider over entries that each have an owner; the owner is None with the scope SHARED.

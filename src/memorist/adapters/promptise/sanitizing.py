@@ -10,8 +10,6 @@ from functools import lru_cache
 
 from memorist.control_tokens import LOOK_ALIKES
 
-__all__ = ["sanitize_memory_content"]
-
 _SAFE_LENGTH = 2000
 """Most characters of one recalled text in a prompt."""
 

@@ -5,8 +5,6 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol, runtime_checkable
 
-__all__ = ["MemoryIsolationError", "MemoryProvider", "MemoryResult", "MemoryScope", "owner_key"]
-
 
 class MemoryScope(str, Enum):  # noqa: UP042  # as Promptise has it: a member's text is not its value
     """Whether every caller sees every entry, or each user their own."""

@@ -19,8 +19,6 @@ from memorist.errors import EmbedderError, InvalidInputError, StoreError
 from memorist.memory import Memory
 from memorist.twin import asynchronous
 
-__all__ = ["MemoristCapability"]
-
 log = logging.getLogger("memorist.adapters.pydantic_ai")
 
 

@@ -18,8 +18,6 @@ from memorist.memory import Memory
 from memorist.records import Draft, Kind, Record
 from memorist.twin import Twin, asynchronous
 
-__all__ = ["MemoristConversationStore"]
-
 FIELD = "pydantic_ai"
 """Where the parts are in a record's payload."""
 _CONVERSATION, _ENTRY = "pydantic_ai.conversation:", "pydantic_ai.entry:"

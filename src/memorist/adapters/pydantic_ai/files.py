@@ -21,8 +21,6 @@ from memorist.memory import Memory
 from memorist.records import Draft, Hit, Kind, Record, make_id
 from memorist.twin import Twin, asynchronous
 
-__all__ = ["MemoristMemoryStore"]
-
 FIELD = "pydantic_ai"
 """Where the parts are in a record's payload."""
 _FILE, _OPERATION = "pydantic_ai.file:", "pydantic_ai.operation:"

@@ -14,8 +14,6 @@ from memorist.twin import Twin, asynchronous, run
 if TYPE_CHECKING:
     from strands.multiagent.base import MultiAgentBase
 
-__all__ = ["MemoristSessionRepository"]
-
 _T = TypeVar("_T", Session, SessionAgent, SessionMessage)
 
 

@@ -25,8 +25,6 @@ from memorist.memory import Memory
 from memorist.records import Draft, Hit, Kind
 from memorist.times import iso
 
-__all__ = ["MemoristStore", "injection"]
-
 _NAMESPACE = uuid.UUID("6d656d6f-7269-5374-8000-737472616e64")
 _MOST = 3
 """How many entries a search returns where nobody says; as Strands' memory manager has it."""
