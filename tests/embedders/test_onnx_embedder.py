@@ -15,6 +15,7 @@ import pytest
 
 from memorist.embedders import OnnxEmbedder, Role
 from memorist.embedders.onnx import BUNDLED
+from memorist.embedders.registry import open_ahead, open_embedder
 from memorist.errors import EmbedderError
 
 TEXTS = [
@@ -227,12 +228,16 @@ class TestFolder:
         with pytest.raises(EmbedderError, match=complaint):
             embed(OnnxEmbedder(folder), ["tea"])
 
+    @pytest.mark.parametrize("opening", [open_embedder, open_ahead])
     @pytest.mark.parametrize(("name", "content"), [("model.onnx", b"no model"), ("tokenizer.json", b"{}")])
-    def test_a_damaged_file_is_named(self, folder: Any, name: Any, content: Any) -> None:
+    def test_a_damaged_file_is_named(self, folder: Any, name: Any, content: Any, opening: Any) -> None:
         (folder / name).unlink()
         (folder / name).write_bytes(content)
         with pytest.raises(EmbedderError, match=name):
-            embed(OnnxEmbedder(folder), ["tea"])
+            embed(opening(folder), ["tea"])
+
+    def test_a_model_loaded_ahead_gives_the_same_vectors(self, folder: Any) -> None:
+        assert np.array_equal(embed(open_ahead(folder), TEXTS), embed(open_embedder(folder), TEXTS))
 
     def test_a_file_cut_short_is_found_before_it_is_used(self, folder: Any) -> None:
         (folder / "memorist.json").write_text(json.dumps({"files": {"model.onnx": {"bytes": 99}}}))

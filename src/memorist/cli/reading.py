@@ -77,7 +77,7 @@ def _answered(context: click.Context, verb: str, user: str | None, body: dict[st
         from memorist import requests
 
         request = requests.Recall.of(body) if verb == "recall" else requests.Context.of(body)
-        async with opened(context, user) as memory:
+        async with opened(context, user, embeds=body.get("mode") != "lexical") as memory:
             answer: Any = await memory.ask(request)
             plain = {"hits": [hit.to_dict() for hit in answer]} if verb == "recall" else answer.to_dict()
             if not plain[filled]:

@@ -66,6 +66,7 @@ async def opened(
     *,
     new: bool = False,
     reindexing: bool = False,
+    embeds: bool = False,
 ) -> AsyncIterator["Memory"]:
     """Open the memory that the command line names: a database, or a server's memory by its URL.
 
@@ -74,22 +75,28 @@ async def opened(
         user: the user of the memory.
         new: create the database if it does not exist.
         reindexing: also open a database with another embedder's vectors.
+        embeds: load the model while the rest is imported and opened.
 
     Raises:
         NotFoundError: the file does not exist, and `new` is false.
     """
-    from memorist.memory import Memory
-
     options: Options = context.obj
     settings = replace(options.settings(), reindexing=reindexing)
-    if settings.url.startswith(("http://", "https://")):
-        token = os.environ.get("MEMORIST_TOKEN") or None
-        async with Memory.connect(settings.url, token=token, tenant=options.tenant, user=user) as memory:
-            yield memory
-        return
-    if not new:
+    remote = settings.url.startswith(("http://", "https://"))
+    if not remote and not new:
         check_exists(settings.url)
-    async with Memory.open(tenant=options.tenant, user=user, settings=settings) as memory:
+    if not remote and embeds:
+        from memorist.embedders.registry import open_ahead
+
+        settings = settings.with_given(embedder=open_ahead(settings.embedder))
+    from memorist.memory import Memory
+
+    if remote:
+        token = os.environ.get("MEMORIST_TOKEN") or None
+        opening = Memory.connect(settings.url, token=token, tenant=options.tenant, user=user)
+    else:
+        opening = Memory.open(tenant=options.tenant, user=user, settings=settings)
+    async with opening as memory:
         yield memory
 
 

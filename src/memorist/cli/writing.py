@@ -56,7 +56,7 @@ async def remember(
         happened_at=happened_at, supersedes=supersedes,
         expires_at=expires, author=author or None, derived_from=derived_from or None,
     )  # fmt: skip
-    async with opened(context, user, new=True) as memory:
+    async with opened(context, user, new=True, embeds=True) as memory:
         record = await memory.remember(text, kind=kind, verified=verified, if_exists=if_exists, **fields)
     print_json(record.to_dict()) if json else click.echo(f"Remembered as {record.id}")
 

@@ -7,6 +7,7 @@ import os
 import threading
 import weakref
 from collections import deque
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from memorist.embedders.base import Role, Vectors
 from memorist.embedders.blocking import BlockingEmbedder, Workers
 from memorist.embedders.folder import ModelFolder, read_folder
-from memorist.embedders.sessions import open_session
+from memorist.embedders.sessions import open_session, without_telemetry
 from memorist.embedders.tokenizing import open_tokenizer
 from memorist.errors import EmbedderError
 
@@ -51,6 +52,16 @@ class OnnxEmbedder(BlockingEmbedder):
         self._model: _Model | None = None
         self._model_lock = threading.Lock()
 
+    def load_ahead(self) -> None:
+        """Begin to load the model in a thread, for a caller that will embed soon and has other work to do meanwhile.
+
+        An error is raised where the model is used.
+        """
+        with suppress(ImportError):
+            without_telemetry()
+            import onnxruntime  # noqa: F401 - here: a thread would import it in turns with the caller, not beside it
+        self._single.submit(self._load_whole)
+
     async def close(self) -> None:
         await super().close()
         self._bulk.close()
@@ -67,6 +78,10 @@ class OnnxEmbedder(BlockingEmbedder):
         self._card = card
         self.dimensions = card.dimensions or self._loaded_model().run(card.name).shape[0]
         self.fingerprint = card.fingerprint
+
+    def _load_whole(self) -> None:
+        self._load_once()
+        self._loaded_model()
 
     def _encode(self, texts: list[str], role: Role) -> ArrayLike:
         return [self._encode_one(text, role) for text in texts]

@@ -53,6 +53,18 @@ def open_embedder(spec: EmbedderSpec = None, *, api_key: str | None = None) -> E
     raise EmbedderError(f"an embedder is a name, a folder, a function or an Embedder, not {type(spec).__name__}")
 
 
+def open_ahead(spec: EmbedderSpec = None) -> Embedder:
+    """Return the embedder that `spec` names; a model in a folder is loaded by a thread while the caller goes on.
+
+    Raises:
+        EmbedderError: The name is unknown or malformed.
+    """
+    embedder = open_embedder(spec)
+    if isinstance(embedder, OnnxEmbedder):
+        embedder.load_ahead()
+    return embedder
+
+
 def _named(spec: str, api_key: str | None) -> Embedder:
     name, _, argument = spec.partition(":")
     if name in ("http", "https"):

@@ -42,7 +42,7 @@ def open_tokenizer(path: Path, most: int) -> Tokenizer:
         MissingExtraError: it is of another kind than BERT's, and tokenizers is not installed.
     """
     try:
-        definition = json.loads(path.read_text(encoding="utf-8"))
+        definition = json.loads(path.read_bytes())
     except (OSError, ValueError) as error:
         raise EmbedderError(f"cannot read {path}: {error}") from error
     try:

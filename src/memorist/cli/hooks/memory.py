@@ -12,6 +12,7 @@ from memorist import requests
 from memorist.cli.hooks.caller import Ask, Caller
 from memorist.cli.hooks.events import Event
 from memorist.config import Settings, config_file
+from memorist.embedders.registry import open_ahead
 from memorist.kinds import Message
 from memorist.memory import Memory
 from memorist.observing import through
@@ -21,10 +22,10 @@ _MOST = 400
 
 
 @contextmanager
-def opened(caller: Caller) -> Iterator[Ask]:
-    """Open the caller's memory and yield what asks it, with a server's words."""
+def opened(caller: Caller, *, embeds: bool) -> Iterator[Ask]:
+    """Open the caller's memory and yield what asks it, with a server's words; `embeds` loads the model meanwhile."""
     with through(HOOK), asyncio.Runner() as runner:
-        memory = runner.run(_open(caller, server=False))
+        memory = runner.run(_open(caller, server=False, embeds=embeds))
 
         def ask(verb: str, project: str | None, body: dict[str, Any]) -> dict[str, Any]:
             seen = memory.unlabelled() if project is None else memory
@@ -38,7 +39,7 @@ def opened(caller: Caller) -> Iterator[Ask]:
             runner.run(memory.close())
 
 
-async def _open(caller: Caller, *, server: bool = True) -> Memory:
+async def _open(caller: Caller, *, server: bool = True, embeds: bool = True) -> Memory:
     settings = Settings.load(file=config_file()).with_given(url=caller.db)
     url = caller.server() if server else None
     if url is not None or settings.url.startswith(("http://", "https://")):
@@ -46,6 +47,8 @@ async def _open(caller: Caller, *, server: bool = True) -> Memory:
         return await Memory.connect(
             url or settings.url, token=token, tenant=caller.tenant, user=caller.user, agent=caller.project
         )
+    if embeds:
+        settings = settings.with_given(embedder=open_ahead(settings.embedder))
     return await Memory.open(settings=settings, tenant=caller.tenant, user=caller.user, agent=caller.project)
 
 

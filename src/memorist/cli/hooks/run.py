@@ -73,7 +73,7 @@ def _told(caller: Caller, does: str, said: dict[str, Any]) -> str:
             _log([does], error)
     from memorist.cli.hooks.memory import opened
 
-    with opened(caller) as ask:
+    with opened(caller, embeds=does == "prompt") as ask:
         return _read(ask, caller, does, said)
 
 
