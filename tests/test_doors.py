@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from doors.base import Door
-from doors.calls import EXPIRED, Call, calls
+from doors.calls import EXPIRED, TWICE, Call, calls
 from doors.command import CommandLine
 from doors.console import Console
 from doors.mcp import Mcp, McpByHttp, McpByStdio
@@ -69,6 +69,7 @@ def test_every_door_answers_as_python_does(
         @settings(max_examples=plays, deadline=None, suppress_health_check=list(HealthCheck))
         @given(st.lists(calls().filter(door.takes), min_size=1, max_size=5))
         @example(EXPIRED)
+        @example(TWICE)
         def play(drawn: list[Call]) -> None:
             assert portal.call(compared, law, door, [call for call in drawn if door.takes(call)]) == []
 

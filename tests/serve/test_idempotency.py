@@ -67,6 +67,24 @@ async def test_an_id_of_the_callers_own_that_is_taken_stays_a_conflict(http: Any
         assert (await http.post("/v1/records", json=other, headers=KEY, params=ALICE)).status_code == 201
 
 
+@pytest.mark.parametrize("more", [[], [{"content": "Without an id"}]])
+async def test_an_id_is_taken_by_the_same_record_of_another_key(http: Any, alice: Memory, more: list[Any]) -> None:
+    body = {"records": [{"content": "New", "id": "mine"}, *more]}
+    answers = [await http.post("/v1/records", json=body, headers=key, params=ALICE) for key in (KEY, KEY, OTHER)]
+    assert [answer.status_code for answer in answers] == [201, 201, 409]
+    assert answers[0].json() == answers[1].json() and await alice.count() == len(body["records"])
+
+
+async def test_ids_are_forgotten_under_a_key_too(http: Any, alice: Memory) -> None:
+    await alice.remember("Same", id="mine")
+    body = {"records": [{"content": "Same", "id": "mine"}], "forgetting": ["mine"]}
+    answers = [await http.post("/v1/records", json=body, headers=KEY, params=ALICE) for _ in range(2)]
+    assert answers[0].json() == answers[1].json() and len(await alice.history("mine")) == 3
+    body = {"records": [], "forgetting": ["mine"]}
+    assert (await http.post("/v1/records", json=body, headers=OTHER, params=ALICE)).json() == {"records": []}
+    assert await alice.count() == 0
+
+
 async def test_an_id_that_a_forgotten_record_had_is_given_once(http: Any, alice: Memory) -> None:
     await alice.remember("Old", id="mine")
     await alice.forget("mine")

@@ -129,6 +129,8 @@ EXPIRED = [
     Call("purge", "alice", {"dry_run": False}),
 ]
 """What has expired is hidden, and yet purged."""
+TWICE = [Call("remember", "alice", {"content": "Likes tea", "id": "x1"})] * 2
+"""An id is taken, whatever the content."""
 WHOLE = ("retain", "retention", "sweep", "checkpoint", "verify_audit")
 """The verbs that are refused behind a user's wall."""
 

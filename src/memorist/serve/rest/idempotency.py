@@ -5,7 +5,8 @@ after a purge; the answer is rebuilt from the records' history. A key is stored 
 the same store as the records, and expires after a day.
 
 `remember` leaves its mark in the records themselves: their ids are made from the key. So there is no moment at
-which a crash could leave records without a trace of the request that stored them.
+which a crash could leave records without a trace of the request that stored them. For ids of the caller's own, the key
+is stored before the records: what was stored under such an id earlier is not this request's.
 """
 
 import hashlib
@@ -90,6 +91,21 @@ class Ledger:
         await self._memory.revise(entry.id, content=done, expires_at=_KEEP)
         return outcome, found is None
 
+    async def begun(self, key: str, memory: Memory, request: str) -> Record:
+        """Return the entry made when a key came first, for a request that notes no outcome.
+
+        Raises:
+            KeyReusedError: the key came before with another request.
+        """
+        name, begun = f"call/{_mark(memory, key)}", json.dumps({"request": request})
+        entry = await self._memory.remember(begun, kind=Kind.TOPIC, key=name, expires_at=_KEEP, if_exists="ignore")
+        _outcome(entry, request)
+        return entry
+
+    async def forget(self, entry: Record) -> None:
+        """Forget a key whose request has failed."""
+        await self._memory.forget(entry.id)
+
 
 def _outcome(entry: Record, request: str) -> Outcome | None:
     """Return what came of a call; None while it is worked on, or where a crash cut it off."""
@@ -117,51 +133,63 @@ async def original(memory: Memory, id: str, version: int) -> Record:
     raise ConflictError("the call was done, and its record has been forgotten since")
 
 
-async def remember_once(memory: Memory, key: str, request: Remember) -> list[Record]:
+async def remember_once(ledger: Ledger, memory: Memory, key: str, request: Remember, asked: str) -> list[Record]:
     """Remember the drafts under ids made from the key, or return what they became when they came before.
+
+    Args:
+        ledger: notes the key where the caller names ids.
+        memory: whose request it is.
+        key: the caller's.
+        request: what to remember.
+        asked: the fingerprint of the request.
 
     Raises:
         KeyReusedError: the key came before with other records.
-        ConflictError: what came before has been forgotten since.
+        ConflictError: an id is taken, or what came before has been forgotten since.
     """
     mark, drafts = _mark(memory, key), request.records
     named = [
         replace(draft, id=f"{mark[:24]}{position:08x}") if draft.id is None else draft
         for position, draft in enumerate(drafts)
     ]
-    if (before := await _remembered(memory, drafts, named)) is not None:
+    entry = await ledger.begun(key, memory, asked) if any(draft.id is not None for draft in drafts) else None
+    since = None if entry is None else entry.created_at
+    if (before := await _remembered(memory, named, since)) is not None:
         return before
     try:
         return await memory.ask(replace(request, records=tuple(named)))
     except ConflictError:  # perhaps by the same request, a moment earlier
-        if (before := await _remembered(memory, drafts, named)) is not None:
+        if (before := await _remembered(memory, named, since)) is not None:
             return before
+        if entry is not None:
+            await ledger.forget(entry)
         raise
 
 
-async def _remembered(memory: Memory, given: Sequence[Draft], named: Sequence[Draft]) -> list[Record] | None:
-    """Return the records as they were first stored, or None where there are none of this request."""
+async def _remembered(memory: Memory, named: Sequence[Draft], since: datetime | None) -> list[Record] | None:
+    """Return the records as they were first stored, or None where there are none of this request.
+
+    Where ids are the caller's own, `since` is when the key came first.
+    """
     first: list[Record] = []
-    for draft, asked in zip(named, given, strict=True):
+    for draft in named:
         changes = await memory.history(draft.id or "")
-        if not changes:
-            if not first:
-                return None
-            raise KeyReusedError(_REUSED)
         # An id may have been given before: the last record stored under it counts.
         begun = [change for change in changes if change.action is Action.REMEMBERED] or changes
+        if not begun or (since is not None and begun[-1].at < since):
+            if since is not None or not first:
+                return None
+            raise KeyReusedError(_REUSED)
         record = begun[-1].record
-        if record is None and asked.id is not None:
-            return None  # the caller's own id is free again
         if record is None:
             raise ConflictError("what this Idempotency-Key stored has been forgotten since")
         wanted = draft.to_record(memory.scope, record.created_at)
         if any(getattr(record, name) != getattr(wanted, name) for name in _COMPARED):
-            if asked.id is None:
-                raise KeyReusedError(_REUSED)
-            return None  # the caller's own id is taken by another record: the verb raises
+            if since is not None:
+                return None  # another has taken the id meanwhile: the verb raises
+            raise KeyReusedError(_REUSED)
         first.append(record)
-    return first
+    return first or None
 
 
 def _mark(memory: Memory, key: str) -> str:

@@ -14,7 +14,7 @@ from memorist.records import Action, Page, Record
 from memorist.serve.rest import models
 from memorist.serve.rest.access import Access, Reader, Writer
 from memorist.serve.rest.bodies import Body, asked, asked_in_query
-from memorist.serve.rest.idempotency import Outcome, original, remember_once
+from memorist.serve.rest.idempotency import Outcome, fingerprint, original, remember_once
 from memorist.serve.rest.problems import problems
 from memorist.serve.rest.routing import router_of, takes
 from memorist.serve.rest.schemas import takes_in_query
@@ -32,7 +32,7 @@ async def remember(access: Writer, body: Body) -> JSONResponse:
     if key is None:
         stored = await memory.ask(request)
     elif request.if_exists != "replace":
-        stored = await remember_once(memory, key, request)
+        stored = await remember_once(access.server.ledger, memory, key, request, fingerprint("remember", body))
     else:
         stored = await _replace_once(access, request, body)
     return records_answer(stored, 201)
