@@ -2,7 +2,6 @@
 
 import asyncio
 import shutil
-import socket
 import ssl
 import subprocess
 from collections.abc import AsyncIterator
@@ -22,6 +21,7 @@ from memorist.errors import (
 from memorist.memory import Memory
 from memorist.serve.app import create_app
 from memorist.serve.auth import Tokens
+from ports import free_port
 from servers import running
 
 pytestmark = pytest.mark.anyio
@@ -75,8 +75,7 @@ async def test_a_token_that_is_revoked_is_told_at_the_next_call(guarded: str, st
 
 
 async def test_where_there_is_no_server_the_error_says_so() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     with pytest.raises(StoreUnavailableError, match=f"http://127.0.0.1:{port} cannot be reached"):
         await Memory.connect(f"http://127.0.0.1:{port}")
 
