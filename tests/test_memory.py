@@ -617,19 +617,33 @@ async def test_recalls_at_once_each_see_what_was_stored_before_them(
 
 
 async def test_writers_share_commits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    commits = 0
+    commits, calls, all_wait = 0, 0, threading.Event()
 
     def count() -> bool:
         nonlocal commits
         commits += 1
-        return False
+        return not all_wait.wait(30)
 
     monkeypatch.setattr(apsw, "connection_hooks", [lambda connection: connection.set_commit_hook(count)])
+    all_wait.set()
     async with Memory.open(tmp_path / "memory.db", embedder=HashEmbedder()) as memory:
+        await memory.remember("first")
+        store = core_of(memory).store
+        write = store.write
+
+        async def counted(*given: Any) -> Any:
+            nonlocal calls
+            calls += 1
+            if calls == 200:
+                asyncio.get_running_loop().call_soon(all_wait.set)
+            return await write(*given)
+
+        monkeypatch.setattr(store, "write", counted)
         before = commits
+        all_wait.clear()  # until then the first of their commits is held up
         await asyncio.gather(*(memory.remember(f"note {n}") for n in range(200)))
-        assert await memory.count() == 200
-    assert 0 < commits - before < 60
+        assert await memory.count() == 201
+    assert 1 <= commits - before <= 2
 
 
 async def test_a_write_that_cannot_begin_leaves_the_writer_alive(tmp_path: Path) -> None:

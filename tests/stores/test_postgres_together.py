@@ -3,9 +3,9 @@
 import asyncio
 import json
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 import pytest
@@ -22,6 +22,7 @@ from memorist.scope import Wall
 from memorist.stores import Store
 from memorist.stores.base import Entry, Write
 from memorist.stores.postgres import PostgresStore, parse_url, queries
+from memorist.stores.postgres.grouping import Call, Outcome
 from memorist.stores.postgres.schema import lock_key
 from memorist.stores.sqlite import SQLiteStore
 from memorist.testing.contract.base import (
@@ -290,21 +291,28 @@ async def test_recall_finds_the_same_in_the_same_order_as_on_a_file(server: "Ser
         assert np.allclose([rest for _, *rest in ours], [rest for _, *rest in theirs], atol=1e-5)
 
 
+def counting(store: PostgresStore, expected: int) -> list[int]:
+    """Note how many calls each transaction carries out; none begins before as many as are expected have come."""
+    shared: list[int] = []
+    grouping, carried_out = store._grouping, store._write_together
+
+    async def counted(calls: Sequence[Call]) -> list[Outcome]:
+        shared.append(len(calls))
+        while sum(shared) + sum(map(len, grouping._waiting.values())) < expected:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        return await carried_out(calls)
+
+    grouping._run = counted
+    return shared
+
+
 async def test_calls_of_one_user_that_wait_share_a_commit_and_fail_alone(server: "Server") -> None:
     store = PostgresStore(parse_url(server.new_url(pool_size=2)))
     await store.open()
     try:
         await store.bind(FINGERPRINT, DIMENSIONS)
         await store.write(ALICE, [put(make_record("taken", key="k"))])
-        commits = 0
-        carried_out = store._write_together
-
-        async def counted(*given: Any) -> Any:
-            nonlocal commits
-            commits += 1
-            return await carried_out(*given)
-
-        store._grouping._run = counted
+        shared = counting(store, 40)
         calls: list[list[Write]] = [[put(make_record(f"a{n}")), put(make_record(f"b{n}"))] for n in range(40)]
         calls[5] = [put(make_record("never")), put(make_record("taken"))]  # the id
         calls[6] = [*forgotten("taken"), put(make_record("never")), put(make_record("a4"))]
@@ -316,7 +324,7 @@ async def test_calls_of_one_user_that_wait_share_a_commit_and_fail_alone(server:
         failed = [n for n, outcome in enumerate(outcomes) if isinstance(outcome, BaseException)]
         assert failed == [5, 6, 7, 9]
         assert all(isinstance(outcomes[n], ConflictError) for n in failed)
-        assert commits <= 4
+        assert len(shared) <= 2
         assert await store.count(only(ALICE), ALL) == 2 * 35 + 2
         assert await store.get(ALICE, ["never"]) == []
         assert [change.action for change in await store.history(ALICE, "taken")] == [Action.REMEMBERED]
@@ -345,14 +353,7 @@ async def test_calls_of_many_users_share_a_commit_and_stay_apart(server: "Server
     walls = [Wall("acme", None), *(Wall("acme", f"user {n}") for n in range(20)), Wall("other", "user 1")]
     async with opened(store):
         await store.write(walls[1], [put(make_record("taken", walls[1]))])
-        shared: list[int] = []
-        carried_out = store._write_together
-
-        async def counted(calls: Any) -> Any:
-            shared.append(len(calls))
-            return await carried_out(calls)
-
-        store._grouping._run = counted
+        shared = counting(store, 45)
         calls: list[tuple[Wall, list[Write]]] = [
             (wall, [put(make_record(f"{n}", wall)), put(make_record("own", wall))]) for n, wall in enumerate(walls)
         ]
