@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Mapping
 
 from starlette.routing import BaseRoute
+from starlette.types import ASGIApp
 
 from memorist.memory import Memory
 from memorist.serve.console import STREAMING, add_console
-from memorist.serve.limits import App, Limits
+from memorist.serve.limits import Limits
 from memorist.serve.observability import Observer
 from memorist.serve.quotas import Quotas
 from memorist.serve.rest.app import create_api, guarded
@@ -24,7 +25,7 @@ def create_app(
     more: Iterable[BaseRoute] = (),
     settings: Mapping[str, str] | None = None,
     console: bool = True,
-) -> App:
+) -> ASGIApp:
     """Return the server as an ASGI app.
 
     Args:

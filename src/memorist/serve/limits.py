@@ -2,20 +2,16 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memorist.errors import InvalidInputError, StoreBusyError
 
 __all__ = ["MIB", "BodyTooLargeError", "Limiter", "Limits", "OverloadedError", "RequestTimeoutError"]
-
-Message: TypeAlias = MutableMapping[str, Any]
-Receive: TypeAlias = Callable[[], Awaitable[Message]]
-Send: TypeAlias = Callable[[Message], Awaitable[None]]
-App: TypeAlias = Callable[[Message, Receive, Send], Awaitable[None]]
 
 MIB = 1024 * 1024
 
@@ -65,7 +61,7 @@ class Limiter:
 
     def __init__(
         self,
-        app: App,
+        app: ASGIApp,
         limits: Limits,
         *,
         streaming: Iterable[str],
@@ -79,7 +75,7 @@ class Limiter:
         self._refuse = refuse
         self._active = 0
 
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or refuse it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
@@ -109,7 +105,7 @@ class Limiter:
 class _Body:
     """Receives a body, and stops if it grows too large or stalls."""
 
-    def __init__(self, scope: Message, receive: Receive, limits: Limits, *, streaming: bool) -> None:
+    def __init__(self, scope: Scope, receive: Receive, limits: Limits, *, streaming: bool) -> None:
         self._receive = receive
         self._most = limits.load_bytes if streaming else limits.body_bytes
         self._patience = limits.seconds if streaming else limits.body_seconds

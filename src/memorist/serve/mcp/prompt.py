@@ -1,6 +1,17 @@
 """The instructions for a model, and the prompt that says when to use which tool."""
 
-from mcp_types import GetPromptResult, Prompt, PromptMessage, TextContent
+from mcp_types import (
+    GetPromptRequestParams,
+    GetPromptResult,
+    ListPromptsResult,
+    PaginatedRequestParams,
+    Prompt,
+    PromptMessage,
+    TextContent,
+)
+
+from memorist.errors import NotFoundError, shown
+from memorist.serve.mcp.access import Access
 
 INSTRUCTIONS = """\
 Long-term memory of one user. Search it (search_memories) before you answer what may rest on earlier conversations; \
@@ -41,7 +52,18 @@ PROMPT = Prompt(
 )
 
 
-def prompt_of() -> GetPromptResult:
-    """Return the prompt."""
+async def list_prompts(access: Access, params: PaginatedRequestParams | None) -> ListPromptsResult:
+    """Return the one prompt there is."""
+    return ListPromptsResult(prompts=[PROMPT])
+
+
+async def get_prompt(access: Access, params: GetPromptRequestParams) -> GetPromptResult:
+    """Return the prompt of a name.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    if params.name != PROMPT.name:
+        raise NotFoundError(f"there is no prompt {shown(params.name)}; there is {PROMPT.name}")
     message = PromptMessage(role="user", content=TextContent(text=GUIDE))
     return GetPromptResult(description=PROMPT.description, messages=[message])

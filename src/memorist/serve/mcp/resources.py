@@ -5,11 +5,17 @@ from urllib.parse import quote, unquote
 
 from mcp_types import (
     Annotations,
+    CompleteRequestParams,
+    CompleteResult,
     Completion,
     ListResourcesResult,
+    ListResourceTemplatesResult,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
     ReadResourceResult,
     Resource,
     ResourceTemplate,
+    ResourceTemplateReference,
     TextResourceContents,
 )
 
@@ -17,6 +23,7 @@ from memorist.errors import NotFoundError, shown
 from memorist.framing import neutralise
 from memorist.memory import Memory
 from memorist.records import Kind, Record
+from memorist.serve.mcp.access import Access
 from memorist.times import iso
 
 TOPICS_URI = "memory://topics"
@@ -51,19 +58,26 @@ _FIXED = [
 ]
 
 
-async def list_resources(memory: Memory, cursor: str | None) -> ListResourcesResult:
+async def list_resources(access: Access, params: PaginatedRequestParams | None) -> ListResourcesResult:
     """Return one page of the resources: the fixed ones on the first, then the topics by name."""
-    page = await memory.unlabelled().browse(kind=Kind.TOPIC, order="key", limit=_PAGE, cursor=cursor)
+    cursor = params.cursor if params else None
+    page = await access.memory.unlabelled().browse(kind=Kind.TOPIC, order="key", limit=_PAGE, cursor=cursor)
     found = [_resource_of(record) for record in page.records]
     return ListResourcesResult(resources=found if cursor else [*_FIXED, *found], next_cursor=page.next)
 
 
-async def read_resource(memory: Memory, uri: str) -> ReadResourceResult:
+async def list_templates(access: Access, params: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
+    """Return the template of a topic's URI."""
+    return ListResourceTemplatesResult(resource_templates=[TEMPLATE])
+
+
+async def read_resource(access: Access, params: ReadResourceRequestParams) -> ReadResourceResult:
     """Return the resource at a URI.
 
     Raises:
         NotFoundError: there is none.
     """
+    memory, uri = access.memory, str(params.uri)
     if uri == PROFILE_URI:
         return _contents(uri, await profile(memory), "text/markdown")
     if uri == TOPICS_URI:
@@ -78,10 +92,16 @@ async def read_resource(memory: Memory, uri: str) -> ReadResourceResult:
     return _contents(uri, value, "text/plain")
 
 
-async def completed(memory: Memory, beginning: str) -> Completion:
-    """Return the names of topics with this prefix."""
-    page = await memory.unlabelled().browse(kind=Kind.TOPIC, order="key", key_prefix=beginning or None, limit=_PAGE)
-    return Completion(values=[str(record.key) for record in page.records], has_more=page.next is not None)
+async def complete(access: Access, params: CompleteRequestParams) -> CompleteResult:
+    """Return the names of topics with the prefix that was typed; none for what is not a topic's name."""
+    asked = params.ref.uri if isinstance(params.ref, ResourceTemplateReference) else None
+    if asked != TEMPLATE.uri_template or params.argument.name != "name":
+        return CompleteResult(completion=Completion(values=[]))
+    page = await access.memory.unlabelled().browse(
+        kind=Kind.TOPIC, order="key", key_prefix=params.argument.value or None, limit=_PAGE
+    )
+    values = [str(record.key) for record in page.records]
+    return CompleteResult(completion=Completion(values=values, has_more=page.next is not None))
 
 
 async def profile(memory: Memory) -> str:

@@ -7,35 +7,17 @@ from typing import Any, TypeVar
 
 from mcp import MCPError
 from mcp.server import Server, ServerRequestContext
-from mcp_types import (
-    CallToolRequestParams,
-    CallToolResult,
-    CompleteRequestParams,
-    CompleteResult,
-    Completion,
-    GetPromptRequestParams,
-    GetPromptResult,
-    ListPromptsResult,
-    ListResourcesResult,
-    ListResourceTemplatesResult,
-    ListToolsResult,
-    PaginatedRequestParams,
-    ReadResourceRequestParams,
-    ReadResourceResult,
-    ResourceTemplateReference,
-)
+from mcp_types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams
 
 from memorist import __version__
 from memorist.audit import called_by
 from memorist.engine.traced import Call, Telemetry, Watch
-from memorist.errors import NotFoundError, shown
 from memorist.observing import through
 from memorist.origins import MCP
-from memorist.serve.mcp import resources
+from memorist.serve.mcp import prompt, resources
 from memorist.serve.mcp.access import Access
 from memorist.serve.mcp.calls import ObservedCalls
 from memorist.serve.mcp.failures import protocol_error
-from memorist.serve.mcp.prompt import INSTRUCTIONS, PROMPT, prompt_of
 from memorist.serve.mcp.toolsets import CORE_INSTRUCTIONS, ToolSet, call_tool, list_tools
 
 Context = ServerRequestContext[Any, Any]
@@ -88,62 +70,23 @@ def create_server(
 
     core = tools == "core"
     prompts: dict[str, Any] = (
-        {} if core else {"on_list_prompts": answering(_list_prompts), "on_get_prompt": answering(_get_prompt)}
+        {}
+        if core
+        else {"on_list_prompts": answering(prompt.list_prompts), "on_get_prompt": answering(prompt.get_prompt)}
     )
     server: Server[Any] = Server(
         "memorist",
         title="Memorist",
         version=__version__,
         description="Long-term memory for LLM agents",
-        instructions=CORE_INSTRUCTIONS if core else INSTRUCTIONS,
+        instructions=CORE_INSTRUCTIONS if core else prompt.INSTRUCTIONS,
         on_list_tools=answering(listed),
         on_call_tool=answering(called),
-        on_list_resources=answering(_list_resources),
-        on_list_resource_templates=answering(_list_resource_templates),
-        on_read_resource=answering(_read_resource),
-        on_completion=answering(_complete),
+        on_list_resources=answering(resources.list_resources),
+        on_list_resource_templates=answering(resources.list_templates),
+        on_read_resource=answering(resources.read_resource),
+        on_completion=answering(resources.complete),
         **prompts,
     )
     server.middleware[:] = [ObservedCalls(telemetry)]
     return server
-
-
-# --- resources ---------------------------------------------------------------------------------------
-
-
-async def _list_resources(access: Access, params: PaginatedRequestParams | None) -> ListResourcesResult:
-    return await resources.list_resources(access.memory, params.cursor if params else None)
-
-
-async def _list_resource_templates(
-    access: Access, params: PaginatedRequestParams | None
-) -> ListResourceTemplatesResult:
-    return ListResourceTemplatesResult(resource_templates=[resources.TEMPLATE])
-
-
-async def _read_resource(access: Access, params: ReadResourceRequestParams) -> ReadResourceResult:
-    return await resources.read_resource(access.memory, str(params.uri))
-
-
-async def _complete(access: Access, params: CompleteRequestParams) -> CompleteResult:
-    of_topics = (
-        isinstance(params.ref, ResourceTemplateReference)
-        and params.ref.uri == resources.TEMPLATE.uri_template
-        and params.argument.name == "name"
-    )
-    if not of_topics:
-        return CompleteResult(completion=Completion(values=[]))
-    return CompleteResult(completion=await resources.completed(access.memory, params.argument.value))
-
-
-# --- the prompt --------------------------------------------------------------------------------------
-
-
-async def _list_prompts(access: Access, params: PaginatedRequestParams | None) -> ListPromptsResult:
-    return ListPromptsResult(prompts=[PROMPT])
-
-
-async def _get_prompt(access: Access, params: GetPromptRequestParams) -> GetPromptResult:
-    if params.name != PROMPT.name:
-        raise NotFoundError(f"there is no prompt {shown(params.name)}; there is {PROMPT.name}")
-    return prompt_of()

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from typing import Any
 
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
 from memorist.serve.auth import Grant
-from memorist.serve.limits import App, Message, Receive, Send
 from memorist.serve.observability.observer import Observer
 
 log = logging.getLogger("memorist.serve.requests")
@@ -32,7 +33,7 @@ class ObservedRequests:
         route_of: returns the template of the route that answered a scope, or None if there is none.
     """
 
-    def __init__(self, app: App, observer: Observer, route_of: Callable[[Mapping[str, Any]], str | None]) -> None:
+    def __init__(self, app: ASGIApp, observer: Observer, route_of: Callable[[Mapping[str, Any]], str | None]) -> None:
         self._app = app
         self._metrics = observer.metrics
         self._telemetry = observer.telemetry
@@ -42,7 +43,7 @@ class ObservedRequests:
             name, told = "http.server.request.duration", "How long a request takes."
             self._duration = self._telemetry.meter.create_histogram(name, "s", told)
 
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Forward a request and report its outcome."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
@@ -82,14 +83,14 @@ class ObservedRequests:
                     fields = self._fields(scope, method, route, status, seconds, error)
                     log.log(level, "request", extra={"fields": fields | _trace(span)})
 
-    def _span(self, scope: Message, method: str) -> Any:
+    def _span(self, scope: Scope, method: str) -> Any:
         if self._telemetry is None:
             return nullcontext()
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         return self._telemetry.span(method, {"url.scheme": scope.get("scheme", "http")}, headers=headers)
 
     def _fields(
-        self, scope: Message, method: str, route: str, status: int, seconds: float, error: str | None
+        self, scope: Scope, method: str, route: str, status: int, seconds: float, error: str | None
     ) -> dict[str, Any]:
         """Return the logged fields of a request."""
         grant: Grant | None = scope.get(GRANT)

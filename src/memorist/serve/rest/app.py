@@ -7,13 +7,14 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from memorist import __version__
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
 from memorist.scope import DEFAULT_TENANT, Scope
 from memorist.serve.auth import Tokens
-from memorist.serve.limits import App, Limiter, Limits
+from memorist.serve.limits import Limiter, Limits
 from memorist.serve.observability import ObservedRequests, Observer
 from memorist.serve.observability.metrics import MEDIA_TYPE as METRICS_TYPE
 from memorist.serve.quotas import Quotas
@@ -71,7 +72,7 @@ def create_api(
     return app
 
 
-def guarded(app: FastAPI, limits: Limits, observer: Observer, *, streaming: Sequence[str] = ()) -> App:
+def guarded(app: FastAPI, limits: Limits, observer: Observer, *, streaming: Sequence[str] = ()) -> ASGIApp:
     """Return an app with limits around it, and all that happens there observed.
 
     Args:

@@ -6,11 +6,11 @@ from typing import Any, cast
 from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
 from fastapi.security.base import SecurityBase
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memorist import requests
 from memorist.observing import through
 from memorist.origins import REST
-from memorist.serve.limits import App, Message, Receive, Send
 from memorist.serve.reading import read_query
 from memorist.serve.rest.access import admit
 from memorist.serve.rest.problems import problems
@@ -22,10 +22,10 @@ _REPEATED = ("kind",)
 class RawPaths:
     """An app that matches paths as they were sent: a slash within an id stays ``%2F``."""
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Forward a request with its path still encoded."""
         if scope["type"] == "http" and scope.get("raw_path") is not None:
             raw = scope["raw_path"].partition(b"?")[0]
