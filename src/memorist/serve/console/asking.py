@@ -56,8 +56,7 @@ async def ask(visit: Visit) -> Response:
         return visit.part("answers.html", **values)
     asked_with = {name: "1" if value is True else str(value) for name, value in query.items() if value}
     narrowed = any(name != "kind" for name in asked_with)
-    values |= {"label": chosen["session"], "shared": shared, "asked_with": asked_with, "narrowed": narrowed}
-    values |= {name: chosen[name] for name in ("kind", "since", "until", "as_of")}
+    values |= {"chosen": chosen, "shared": shared, "asked_with": asked_with, "narrowed": narrowed}
     return visit.page("ask.html", title="Ask", scripts=("ask.js",), **values)
 
 

@@ -152,21 +152,21 @@ def nice_ticks(highest: int) -> list[int]:
 def spans_between(first: datetime, last: datetime) -> tuple[str, list[Span]]:
     """Return days, weeks, months, years or more that hold both times, whichever are few enough, and their name."""
     unit, starts = "", list[datetime]()
-    for unit, begin in _UNITS.items():  # noqa: B007
-        starts = list(islice(_starts(begin, first, last), _MOST_COLUMNS + 2))
+    for unit, (begin, days) in _UNITS.items():  # noqa: B007
+        starts = list(islice(_starts(begin, days, first, last), _MOST_COLUMNS + 2))
         if len(starts) <= _MOST_COLUMNS + 1:
             break
     form = {"day": "{0.day} {0:%b} {0.year}", "week": "{0.day} {0:%b} {0.year}", "month": "{0:%b} {0.year}"}
     return unit, [Span(since, until, form.get(unit, "{0.year}").format(since)) for since, until in pairwise(starts)]
 
 
-def _starts(begin: Begin, first: datetime, last: datetime) -> Iterator[datetime]:
+def _starts(begin: Begin, days: int, first: datetime, last: datetime) -> Iterator[datetime]:
     """Yield where each span begins, and where the last one ends."""
     at = begin(first)
     while at <= last:
         yield at
         try:
-            at = begin(at + timedelta(days=_LONGER[begin]))
+            at = begin(at + timedelta(days=days))
         except OverflowError:  # the calendar ends with the year 9999
             at = datetime.max.replace(tzinfo=last.tzinfo)
             break
@@ -186,30 +186,18 @@ def _month(moment: datetime) -> datetime:
     return _day(moment).replace(day=1)
 
 
-def _year(moment: datetime) -> datetime:
-    return _month(moment).replace(month=1)
+def _years(number: int) -> Begin:
+    """Return what says where so many years begin."""
+    return lambda moment: _day(moment).replace(year=max(moment.year // number * number, 1), month=1, day=1)
 
 
-def _decade(moment: datetime) -> datetime:
-    return _year(moment).replace(year=max(moment.year // 10 * 10, 1))
-
-
-def _century(moment: datetime) -> datetime:
-    return _year(moment).replace(year=max(moment.year // 100 * 100, 1))
-
-
-def _epoch(moment: datetime) -> datetime:
-    return _year(moment).replace(year=max(moment.year // 1000 * 1000, 1))
-
-
-_UNITS: dict[str, Begin] = {
-    "day": _day,
-    "week": _week,
-    "month": _month,
-    "year": _year,
-    "decade": _decade,
-    "century": _century,
-    "millennium": _epoch,
+_UNITS: dict[str, tuple[Begin, int]] = {
+    "day": (_day, 1),
+    "week": (_week, 7),
+    "month": (_month, 32),
+    "year": (_years(1), 367),
+    "decade": (_years(10), 3654),
+    "century": (_years(100), 36526),
+    "millennium": (_years(1000), 365250),
 }
-_LONGER: dict[Begin, int] = {_day: 1, _week: 7, _month: 32, _year: 367, _decade: 3654, _century: 36526, _epoch: 365250}
-"""Days after which one is surely in the next span, and not in the one after it."""
+"""Where a span begins, and the days after which one is surely in the next span, and not in the one after it."""

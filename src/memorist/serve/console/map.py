@@ -13,7 +13,7 @@ from starlette.responses import Response
 from memorist.errors import InvalidInputError, shown
 from memorist.memory import Memory
 from memorist.records import Record
-from memorist.serve.console.groups import Group, Layout, lay_out, names_of
+from memorist.serve.console.groups import Layout, lay_out, names_of
 from memorist.serve.console.visits import Visit
 from memorist.serve.console.zones import local
 
@@ -28,6 +28,7 @@ _COLOURS = ("kind", "session", "time", "user")
 _SHADES = 8
 _OTHER = 9
 _FOUND = 12
+_NOWHERE = Layout(np.empty((0, 2)), np.empty(0, dtype=np.int64), 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +55,8 @@ async def draw(visit: Visit) -> Response:
     hits = await memory.recall(question, limit=_FOUND) if question and not everyone else []
     found = {hit.record.id for hit in hits}
     total = await memory.count(everyone=everyone)
-    groups, layout = list[Group](), None
-    if records:
-        layout = await asyncio.to_thread(lay_out, vectors)
-        groups = await asyncio.to_thread(names_of, [each.text[:_COUNTED] for each in records], layout)
+    layout = await asyncio.to_thread(lay_out, vectors) if records else _NOWHERE
+    groups = await asyncio.to_thread(names_of, [each.text[:_COUNTED] for each in records], layout)
     codes, legend = _coloured(records, colour, visit)
     kept = {"colour": None if colour == "kind" else colour, "everyone": everyone, "q": question}
     return visit.page(
@@ -148,10 +147,8 @@ def _shaded(records: Sequence[Mapped], visit: Visit) -> tuple[list[str], list[tu
 
 
 def _dots(
-    visit: Visit, records: Sequence[Mapped], layout: Layout | None, styles: Sequence[str], found: set[str]
+    visit: Visit, records: Sequence[Mapped], layout: Layout, styles: Sequence[str], found: set[str]
 ) -> list[dict[str, Any]]:
-    if layout is None:
-        return []
     return [
         {
             "x": round(float(x) * WIDTH, 1),
@@ -165,10 +162,8 @@ def _dots(
     ]
 
 
-def _cells(layout: Layout | None) -> list[tuple[int, int, float]]:
+def _cells(layout: Layout) -> list[tuple[int, int, float]]:
     """Return the places of a grid that hold records: column, row, and how dense, 0 to 1."""
-    if layout is None:
-        return []
     counts, _, _ = np.histogram2d(
         layout.positions[:, 0], layout.positions[:, 1], bins=(_COLUMNS, _ROWS), range=((0, 1), (0, 1))
     )
@@ -176,10 +171,8 @@ def _cells(layout: Layout | None) -> list[tuple[int, int, float]]:
     return [(int(column), int(row), round(float(dense[column, row]), 2)) for column, row in np.argwhere(counts > 0)]
 
 
-def _points(records: Sequence[Mapped], layout: Layout | None, styles: Sequence[str], found: set[str]) -> str:
+def _points(records: Sequence[Mapped], layout: Layout, styles: Sequence[str], found: set[str]) -> str:
     """Return all records for the script, as JSON."""
-    if layout is None:
-        return "{}"
     names = sorted(set(styles))
     place = {name: number for number, name in enumerate(names)}
     users = sorted({each.user or "" for each in records})

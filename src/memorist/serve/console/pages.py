@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from memorist.errors import InvalidInputError, NotFoundError, shown
 from memorist.records import Kind
 from memorist.serve.auth import Right
 from memorist.serve.console.visits import Visit
 from memorist.serve.console.zones import zone_names
+from memorist.serve.rest.whole import lines_answer
 
 _PAGE = 25
 _DEEPEST = 12
@@ -18,34 +19,14 @@ _KINDS = [str(kind) for kind in Kind]
 
 async def browse(visit: Visit) -> Response:
     """Page through the records that pass a filter."""
-    names = ("kind", "session", "since", "until")
-    chosen = {name: visit.value(name) for name in names}
-    everyone, superseded = visit.everyone, visit.flag("superseded")
+    chosen = {name: visit.value(name) for name in ("kind", "session", "since", "until")}
     order: Any = visit.value("order") or "newest"
-    page = await visit.memory.browse(
-        **{name: value for name, value in chosen.items() if value is not None},  # type: ignore[arg-type]
-        superseded=superseded,
-        everyone=everyone,
-        order=order,
-        cursor=visit.value("cursor"),
-        limit=_PAGE,
-    )
-    flags = {"everyone": everyone, "superseded": superseded, "order": order}
+    flags = {"everyone": visit.everyone, "superseded": visit.flag("superseded"), "order": order}
+    narrowing: Any = {name: value for name, value in chosen.items() if value is not None}
+    page = await visit.memory.browse(**narrowing, **flags, cursor=visit.value("cursor"), limit=_PAGE)
     more = None if page.next is None else visit.link("/browse", **chosen, **flags, cursor=page.next)
-    return visit.page(
-        "browse.html",
-        title="Records",
-        records=page.records,
-        more=more,
-        kinds=_KINDS,
-        kind=chosen["kind"],
-        label=chosen["session"],
-        since=chosen["since"],
-        until=chosen["until"],
-        everyone=everyone,
-        superseded=superseded,
-        order=order,
-    )
+    values: Any = {"records": page.records, "more": more, "kinds": _KINDS, "chosen": chosen}
+    return visit.page("browse.html", title="Records", **values, **flags)
 
 
 async def record(visit: Visit) -> Response:
@@ -77,14 +58,9 @@ async def topics(visit: Visit) -> Response:
 
 async def export(visit: Visit) -> Response:
     """Export every record of the scope as lines of JSON."""
-    lines = visit.memory.export()
-
-    async def encoded() -> Any:
-        async for line in lines:
-            yield f"{line}\n".encode()
-
-    headers = {"content-disposition": 'attachment; filename="memorist.jsonl"'}
-    return StreamingResponse(encoded(), media_type="application/x-ndjson", headers=headers)
+    answer = await lines_answer(visit.memory.export())
+    answer.headers["content-disposition"] = 'attachment; filename="memorist.jsonl"'
+    return answer
 
 
 async def status(visit: Visit) -> Response:

@@ -50,19 +50,11 @@ def _local(context: Context, moment: datetime) -> datetime:
 
 
 @pass_context
-def _when(context: Context, moment: datetime) -> Markup:
+def _when(context: Context, moment: datetime, form: str = "%Y-%m-%d %H:%M") -> Markup:
     """Return a time, in the visitor's zone, as an element that people and programs can read."""
     there = _local(context, moment)
     exact = there.isoformat()
-    return Markup('<time datetime="{}" title="{}">{}</time>').format(exact, exact, f"{there:%Y-%m-%d %H:%M}")
-
-
-@pass_context
-def _clock(context: Context, moment: datetime) -> Markup:
-    """Return the time of day, in the visitor's zone, likewise."""
-    there = _local(context, moment)
-    exact = there.isoformat()
-    return Markup('<time datetime="{}" title="{}">{}</time>').format(exact, exact, f"{there:%H:%M}")
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(exact, exact, format(there, form))
 
 
 def _marked(text: str, words: tuple[str, ...]) -> Markup:
@@ -104,7 +96,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"when": _when, "clock": _clock, "day": _date, "date": _iso_date, "shares": _shares}
+    environment.filters |= {"when": _when, "day": _date, "date": _iso_date, "shares": _shares}
     environment.globals |= {"link": link, "marked": _marked, "version": __version__}
     return environment
 

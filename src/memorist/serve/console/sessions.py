@@ -16,14 +16,6 @@ _MOST = 1000
 _UNDO_SECONDS = 120
 
 
-@dataclass(frozen=True, slots=True)
-class Forgotten:
-    """A record that was just forgotten, kept only in this process's memory, so that it can be restored for a while."""
-
-    record: Record
-    until: float
-
-
 @dataclass(slots=True)
 class Session:
     """The session of one browser. `secret` is its token; None if the server requires none.
@@ -40,18 +32,18 @@ class Session:
     evaluated: Report | None = None
     job: Job | None = None
     seen: float = field(default_factory=time.monotonic)
-    _forgotten: Forgotten | None = None
+    _forgotten: tuple[Record, float] | None = None
 
     def forgot(self, record: Record) -> None:
-        """Keep a forgotten record for a while, replacing the one before."""
-        self._forgotten = Forgotten(record, time.monotonic() + _UNDO_SECONDS)
+        """Keep a forgotten record for two minutes in this process's memory, replacing the one before."""
+        self._forgotten = record, time.monotonic() + _UNDO_SECONDS
 
     @property
     def forgotten(self) -> Record | None:
         """The record that can still be restored."""
-        if self._forgotten is not None and self._forgotten.until < time.monotonic():
+        if self._forgotten is not None and self._forgotten[1] < time.monotonic():
             self._forgotten = None
-        return None if self._forgotten is None else self._forgotten.record
+        return None if self._forgotten is None else self._forgotten[0]
 
     def took_back(self) -> None:
         """Drop the forgotten record, which has been restored."""

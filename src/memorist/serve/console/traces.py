@@ -38,12 +38,11 @@ class Row:
 async def traces(visit: Visit) -> Response:
     """List the calls that pass a filter, newest first."""
     chosen = {name: visit.value(name) for name in ("since", "until", "session", "door")}
-    narrowing: dict[str, Any] = {name: chosen[name] for name in ("since", "until", "door")}
-    empty, everyone = visit.flag("empty"), visit.everyone
+    narrowing: Any = {name: value for name, value in chosen.items() if name != "session"}
+    flags = {"empty": visit.flag("empty"), "everyone": visit.everyone}
     page = await visit.memory.scoped(session=chosen["session"]).traces(
-        **narrowing, empty=empty or None, everyone=everyone, limit=_PAGE, cursor=visit.value("cursor")
+        **narrowing, empty=flags["empty"] or None, everyone=flags["everyone"], limit=_PAGE, cursor=visit.value("cursor")
     )
-    flags = {"empty": empty, "everyone": everyone}
     return visit.page(
         "traces.html",
         title="Traces",
@@ -51,13 +50,9 @@ async def traces(visit: Visit) -> Response:
         longest=max((each.seconds for each in page.traces), default=0.0),
         more=None if page.next is None else visit.link("/traces", **chosen, **flags, cursor=page.next),
         doors=_DOORS,
-        label=chosen["session"],
-        narrowed=any((*chosen.values(), empty)),
-        since=chosen["since"],
-        until=chosen["until"],
-        door=chosen["door"],
-        empty=empty,
-        everyone=everyone,
+        chosen=chosen,
+        narrowed=any((*chosen.values(), flags["empty"])),
+        **flags,
     )
 
 

@@ -170,17 +170,13 @@ class Visit:
     def page(self, template: str, status: int = 200, **values: Any) -> Response:
         """Return a page."""
         common = {
-            "visit": self,
             "session": self.session,
             "grant": self.grant,
             "scope": self.scope,
-            "here": self.link,
             "may_write": self.grant.right.includes(Right.WRITE),
             "path": self.request.url.path,
-            "user": self._user,
             "notice": self.session.take_notice(),
             "tenant": self.grant.tenant or self.value("tenant"),
-            "zone": self.session.zone,
             "pages": PAGES,
             "question": "",
             "asked_with": {},
@@ -188,12 +184,12 @@ class Visit:
             "back_to": BACK_TO,
             "section": _SECTIONS.get(self.request.url.path, self.request.url.path),
         }
-        return HTMLResponse(render(template, **common | values), status)
+        return self.part(template, status, **common | values)
 
-    def part(self, template: str, **values: Any) -> Response:
+    def part(self, template: str, status: int = 200, **values: Any) -> Response:
         """Return a part of a page, for a script to put in its place."""
         common = {"visit": self, "here": self.link, "zone": self.session.zone, "user": self._user}
-        return HTMLResponse(render(template, **common | values))
+        return HTMLResponse(render(template, **common | values), status)
 
     def redirect(self, path: str, notice: str | None = None, **query: Any) -> Response:
         """Return a redirect to another page, with a message to show there."""

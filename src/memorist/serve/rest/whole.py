@@ -51,9 +51,12 @@ async def export(access: Reader, request: Request) -> StreamingResponse:
     everyone = asked_in_query(requests.Browse, request).everyone
     if everyone:
         await access.ask(requests.Count(everyone=True))  # what is refused is refused before the answer begins
-    lines = access.memory.export(everyone=everyone)
-    first = await anext(lines)
-    return StreamingResponse(_lines(first, lines), media_type=LINES)
+    return await lines_answer(access.memory.export(everyone=everyone))
+
+
+async def lines_answer(lines: AsyncIterator[str]) -> StreamingResponse:
+    """Return lines as an answer; an error before the first one is an answer of its own."""
+    return StreamingResponse(_lines(await anext(lines), lines), media_type=LINES)
 
 
 async def _lines(first: str, rest: AsyncIterator[str]) -> AsyncIterator[bytes]:
