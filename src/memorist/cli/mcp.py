@@ -74,8 +74,11 @@ async def mcp(
             right=right,
             open=not require_token,
         )
-        await serve_http(gate, tools=tools, host=host, port=port, hosts=allow_host, ready=_announce)
-
-
-def _announce(url: str) -> None:
-    click.echo(f"Serving MCP at {url} (Ctrl-C stops it)", err=True)
+        await serve_http(
+            gate,
+            tools=tools,
+            host=host,
+            port=port,
+            hosts=allow_host,
+            ready=lambda url: click.echo(f"Serving MCP at {url} (Ctrl-C stops it)", err=True),
+        )

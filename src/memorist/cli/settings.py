@@ -41,11 +41,6 @@ def options_of(context: click.Context, said: Mapping[str, Any]) -> dict[str, dic
     return {command: {parameter.name: said[name] for name, parameter in variables if name in said}}
 
 
-def _all_variables(context: click.Context) -> Iterator[tuple[str, Any]]:
-    for each in getattr(context.find_root().command, "commands", {}).values():
-        yield from _variables(each)
-
-
 def _variables(command: Any) -> Iterator[tuple[str, Any]]:
     """Yield each option of a command that has a variable, behind the variable's name without its prefix."""
     for parameter in command.params:
@@ -83,7 +78,8 @@ def _layers(context: click.Context, options: Options) -> Iterator[tuple[str, Any
         "environment": from_environment(os.environ) | {name: text for name, text in variables.items() if text},
         "file": from_file(options.file) | file_options(options.file),
     }
-    defaults = {name: parameter.default for name, parameter in _all_variables(context)}
+    commands = getattr(context.find_root().command, "commands", {}).values()
+    defaults = {name: parameter.default for each in commands for name, parameter in _variables(each)}
     for name in (*NAMES, *COMMAND_NAMES):
         source = next((layer for layer, values in said.items() if name in values), "default")
         own = said.get(source, defaults).get(name)

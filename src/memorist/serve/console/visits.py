@@ -136,10 +136,6 @@ class Visit:
         """Whether the token allows reading all users of its tenant at once."""
         return self.grant.user is None and self.grant.right.includes(Right.ADMIN)
 
-    @property
-    def _user(self) -> str | None:
-        return self.grant.user or self.value("user")
-
     def link(self, path: str, **query: Any) -> str:
         """Return a path in the same scope."""
         return link(path, **self.scope, **query)
@@ -188,7 +184,12 @@ class Visit:
 
     def part(self, template: str, status: int = 200, **values: Any) -> Response:
         """Return a part of a page, for a script to put in its place."""
-        common = {"visit": self, "here": self.link, "zone": self.session.zone, "user": self._user}
+        common = {
+            "visit": self,
+            "here": self.link,
+            "zone": self.session.zone,
+            "user": self.grant.user or self.value("user"),
+        }
         return HTMLResponse(render(template, **common | values), status)
 
     def redirect(self, path: str, notice: str | None = None, **query: Any) -> Response:

@@ -23,6 +23,7 @@ from memorist.serve.mcp.toolsets import ToolSet
 from memorist.serve.reading import read_query
 
 LIMITS = Limits(body_bytes=4 * 1024 * 1024)
+PATH = "/mcp"
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 _ACCESS = "memorist.access"
 _STATUS: dict[type[MemoristError], int] = {
@@ -40,7 +41,6 @@ def create_app(
     *,
     tools: ToolSet = "core",
     hosts: Iterable[str] | None = LOOPBACK_HOSTS,
-    path: str = "/mcp",
     limits: Limits = LIMITS,
     ended: Callable[[Call], None] | None = None,
 ) -> Starlette:
@@ -52,7 +52,6 @@ def create_app(
         hosts: the names that a request may call this server by, on any port where they name none; another
             name, or a page of another origin, is refused: it is how a web page would reach a local server.
             None is any name: who comes without a token must use this machine's own all the same.
-        path: where the server answers.
         limits: the limits of a request.
         ended: called with each call of a verb that has ended, to be counted.
 
@@ -71,7 +70,7 @@ def create_app(
     door = _Door(StreamableHTTPASGIApp(manager), gate)
     guarded = Limiter(door, limits, streaming=(), free=(), refuse=_refusal)
     # The server sends no notifications and keeps no session, so there is nothing to GET or DELETE.
-    route = Route(path, endpoint=guarded, methods=["POST"])
+    route = Route(PATH, endpoint=guarded, methods=["POST"])
     return Starlette(routes=[route], lifespan=lambda app: manager.run())
 
 

@@ -12,7 +12,7 @@ from mcp.server.stdio import stdio_server
 from memorist.errors import InvalidInputError
 from memorist.serve.auth import Tokens, is_loopback
 from memorist.serve.mcp.access import Access, Gate
-from memorist.serve.mcp.app import LOOPBACK_HOSTS, create_app
+from memorist.serve.mcp.app import LOOPBACK_HOSTS, PATH, create_app
 from memorist.serve.mcp.server import create_server
 from memorist.serve.mcp.toolsets import ToolSet
 from memorist.serve.running import Server, bind, bracketed, check_open, url_of
@@ -43,7 +43,6 @@ async def serve_http(
     host: str = "127.0.0.1",
     port: int = 8766,
     hosts: Iterable[str] = (),
-    path: str = "/mcp",
     ready: Callable[[str], None] = lambda url: None,
 ) -> None:
     """Serve clients over streamable HTTP until the process receives a signal to stop.
@@ -54,7 +53,6 @@ async def serve_http(
         host: the address to listen on.
         port: the port; 0 takes a free one.
         hosts: more names that clients call this server by.
-        path: where it answers.
         ready: called with the URL once it listens.
 
     Raises:
@@ -64,9 +62,9 @@ async def serve_http(
     """
     near = check_open(host, tokens=bool(await Tokens(gate.memory).list()))
     more = tuple(hosts)
-    app = create_app(replace(gate, open=gate.open and near), tools=tools, hosts=[*_names(host, more), *more], path=path)
+    app = create_app(replace(gate, open=gate.open and near), tools=tools, hosts=[*_names(host, more), *more])
     with bind(host, port) as listening:
-        ready(url_of(host, listening) + path)
+        ready(url_of(host, listening) + PATH)
         async with app.router.lifespan_context(app):
             await Server(app).serve(sockets=[listening])
 

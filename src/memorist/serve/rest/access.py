@@ -95,16 +95,13 @@ async def authorized(request: Request, server: Server, secret: str | None) -> Gr
         UnauthorizedError: it brought no token, or one that is unknown or expired.
     """
     if secret is None:
-        if server.open and _is_local(request):
+        client = None if request.client is None else request.client.host
+        if server.open and is_near(client, request.headers):
             request.scope[GRANT] = LOCAL
             return LOCAL
         raise UnauthorizedError(NO_TOKEN)
     grant = request.scope[GRANT] = await server.tokens.grant(secret)
     return grant
-
-
-def _is_local(request: Request) -> bool:
-    return is_near(None if request.client is None else request.client.host, request.headers)
 
 
 def _needing(right: Right) -> Callable[..., Awaitable[Access]]:

@@ -6,9 +6,8 @@ from memorist import requests
 from memorist.serve.rest import models
 from memorist.serve.rest.access import Admin, Reader, Writer
 from memorist.serve.rest.bodies import Body, asked
-from memorist.serve.rest.idempotency import Outcome
 from memorist.serve.rest.problems import problems
-from memorist.serve.rest.records import page_answer, records_answer
+from memorist.serve.rest.records import forgotten, page_answer, records_answer
 from memorist.serve.rest.routing import router_of, takes
 
 router = router_of("search")
@@ -75,13 +74,7 @@ async def derived(access: Reader, body: Body) -> JSONResponse:
 @router.post("/forget", response_model=models.Forgotten, **takes(requests.Forget, 409))
 async def forget(access: Writer, body: Body) -> JSONResponse:
     """Delete the records named that pass the filter, or all that pass it; superseded ones too."""
-    request = asked(requests.Forget, body)
-
-    async def work() -> Outcome:
-        return {"forgotten": await access.memory.ask(request)}
-
-    outcome, _ = await access.once(("forget", body), work)
-    return JSONResponse(outcome)
+    return await forgotten(access, asked(requests.Forget, body), body)
 
 
 @router.get("/users", response_model=models.Users, responses=problems())

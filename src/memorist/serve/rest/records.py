@@ -120,12 +120,7 @@ async def why(access: Reader, id: Id) -> JSONResponse:
 async def forget_one(access: Writer, id: Id, request: Request) -> JSONResponse:
     """Delete one record, its texts in the history included. An id that does not exist is passed over."""
     forget = asked_in_query(requests.Forget, request, ids=(_unquoted(id),))
-
-    async def work() -> Outcome:
-        return {"forgotten": await access.memory.ask(forget)}
-
-    outcome, _ = await access.once(("forget", forget.given()), work)
-    return JSONResponse(outcome)
+    return await forgotten(access, forget, forget.given())
 
 
 @router.get(
@@ -171,6 +166,16 @@ async def _changed(
     if not new:
         changed.append(await original(access.memory, id, outcome["version"]))
     return JSONResponse(changed[0].to_dict())
+
+
+async def forgotten(access: Access, request: requests.Forget, asked: Mapping[str, Any]) -> JSONResponse:
+    """Forget, once for each idempotency key, and answer with how many records are gone."""
+
+    async def work() -> Outcome:
+        return {"forgotten": await access.memory.ask(request)}
+
+    outcome, _ = await access.once(("forget", asked), work)
+    return JSONResponse(outcome)
 
 
 def records_answer(records: list[Record], status: int = 200) -> JSONResponse:
