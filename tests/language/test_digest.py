@@ -291,7 +291,7 @@ def test_the_command_says_what_is_left_and_fails(server: ChatServer, command: An
     code, out, err = command("digest", "--user", "alice")
     assert code == 1
     assert "0 messages and 0 raw records read" in out
-    assert "HTTP 429" in err and "1 not reached; the next run goes on there" in err
+    assert "HTTP 429" in err and "1 not reached; the next run resumes there" in err
 
 
 def test_a_model_that_is_out_is_asked_for_one_user_of_everyone(server: ChatServer, command: Any) -> None:

@@ -13,7 +13,7 @@ from memorist.scope import DEFAULT_TENANT
 
 
 class Root(click.Group):
-    """The command. A subcommand is loaded to be run, and not to be listed."""
+    """The command. A subcommand's module is loaded when it is run, not when it is listed."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -24,18 +24,18 @@ class Root(click.Group):
         return list(self.commands)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command for the list of them, with its help alone."""
+        """Return a command with its help alone, for the list of commands."""
         return click.Command(cmd_name, help=self.commands.help_of(cmd_name)) if cmd_name in self.commands else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the name and the subcommand that is named, and what stands behind it."""
+        """Return the subcommand's name, the subcommand, and the arguments after it."""
         name, found, rest = super().resolve_command(ctx, args)
         return name, found and self.commands[name], rest
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the subcommand that was named; an option that goes before it is not merely unknown behind it."""
+        """Run the subcommand; tell where an option belongs that was given behind it."""
         try:
             return super().invoke(ctx)
         except click.NoSuchOption as error:

@@ -1,4 +1,4 @@
-"""Asking a server of this machine, by one small request of HTTP: the libraries for it cost more than the answer."""
+"""A request to a server of this machine over a plain socket: loading an HTTP library would take longer than that."""
 
 import json
 from collections.abc import Mapping
@@ -8,14 +8,14 @@ from typing import Any
 def ask(
     url: str, verb: str, scope: Mapping[str, str | None], body: Mapping[str, Any], *, seconds: float
 ) -> dict[str, Any]:
-    """Return a server's answer to a request that is posted.
+    """Post a request to a server and return its answer.
 
     Args:
-        url: the server's, of plain HTTP, as it announced it.
-        verb: the request's.
+        url: the server's plain HTTP URL, as it announced it.
+        verb: the verb of the request.
         scope: the tenant, the user and the labels.
         body: the other arguments.
-        seconds: the longest wait.
+        seconds: the timeout of each wait.
 
     Raises:
         OSError: it does not answer, or is not a Memorist server.

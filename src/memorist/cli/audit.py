@@ -33,7 +33,7 @@ def audit() -> None:
 
 @audit.subcommand()
 async def on(
-    context: click.Context, reads: Annotated[bool, Option("--reads", help="Note every read too.")] = False
+    context: click.Context, reads: Annotated[bool, Option("--reads", help="Log every read too.")] = False
 ) -> None:
     """Log every change from now on, whichever program makes it."""
     await _switch(context, "reads" if reads else "changes")
@@ -96,7 +96,7 @@ async def export(
     context: click.Context,
     file: Annotated[str, Argument(metavar="[FILE]", help="A new file; by default the standard output.")] = "-",
     checkpoint: Annotated[
-        bool, Option("--checkpoint", help="Only where the log ends: one line, to be kept elsewhere.")
+        bool, Option("--checkpoint", help="Only the signed end of the log: one line, to be kept elsewhere.")
     ] = False,
 ) -> None:
     """Write the log as lines of JSON, and in the last line a signed checkpoint."""
@@ -125,7 +125,7 @@ async def verify(
     only_files: Annotated[bool, Option("--only-files", help="Read the exports alone, not the database.")] = False,
     json: AsJson = False,
 ) -> None:
-    """Check that no entry was changed, added or removed; a cut tail shows against a checkpoint."""
+    """Check that no entry was changed, added or removed. A missing end is found by comparing with a checkpoint."""
     from memorist.audit import CHECKPOINT, verify
     from memorist.signing import check
 

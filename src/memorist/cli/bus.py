@@ -23,13 +23,13 @@ async def local2(
         str, Option(metavar="URL", help="The NATS server; several with commas between.")
     ] = "nats://127.0.0.1:4222",
     dual_mode: Annotated[
-        bool, Option("--dual-mode", help="The two older tools, in the place of the four with one purpose each.")
+        bool, Option("--dual-mode", help="Offer the two older tools instead of the four with one purpose each.")
     ] = False,
     user: User = None,
 ) -> None:
     """Start LoCAL2's memory tools and agents on a bus, until Ctrl-C.
 
-    What is given before the command goes before the file: --db, --embedder, and --tenant for the collection.
+    Options before the command override the file: --db, --embedder, and --tenant for the collection.
     """
     import asyncio
 

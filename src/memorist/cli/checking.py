@@ -76,7 +76,7 @@ class Finding(NamedTuple):
 
 @command()
 async def doctor(context: click.Context, json: AsJson = False) -> None:
-    """Check the settings, the database, the embedder and the extras, and say how to mend what is broken.
+    """Check the settings, the database, the embedder and the extras, and say how to fix what is broken.
 
     Exits with 1 where something is broken.
     """

@@ -39,7 +39,7 @@ async def digest(
         Path | None, Option(metavar="FOLDER", envvar="MEMORIST_PROMPTS", help="Prompts of your own.")
     ] = None,
     language: Annotated[str | None, Option(help="The language of the facts; by default the messages'.")] = None,
-    again: Annotated[bool, Option("--again", help="Also what no answer could be used for before.")] = False,
+    again: Annotated[bool, Option("--again", help="Also retry messages for which no answer was usable.")] = False,
     batch: Annotated[int, Option(help="Most messages in one call.", min=1)] = 20,
     concurrency: Annotated[int, Option(help="Most calls at once.", min=1)] = 4,
     timeout: Annotated[float, Option(help="Seconds for one call.", min=0.1)] = 60.0,
@@ -47,11 +47,11 @@ async def digest(
     completion_price: Annotated[float, Option(help="What a million tokens answered cost.", min=0)] = 0.0,
     json: AsJson = False,
 ) -> None:
-    """Draw facts from the messages not read yet, with a chat model.
+    """Extract facts from the messages that were not read yet, with a chat model.
 
-    Messages and what a failing model left raw are read once, and what was drawn is reconciled with the facts
-    that are there. An interrupted run is gone on with by the next. Where the model cannot be reached nothing is
-    lost, and the exit code is 1.
+    Each message, and each record that a failing model left raw, is read once, and the facts are reconciled with
+    those that are stored. The next run resumes one that was interrupted. Where the model cannot be reached, nothing
+    is lost, and the exit code is 1.
     """
     from memorist.language import Digest, DigestReport, Prices, Prompts, open_chat_model
 
@@ -119,4 +119,4 @@ def _print(report: "DigestReport") -> None:
     if report.problem is not None:
         click.echo(f"problem: {clean(report.problem.reason)}", err=True)
     if report.left:
-        click.echo(f"{report.left:,} not reached; the next run goes on there", err=True)
+        click.echo(f"{report.left:,} not reached; the next run resumes there", err=True)

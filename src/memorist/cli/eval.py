@@ -25,7 +25,7 @@ async def eval_(
 ) -> None:
     """Ask the questions of a file, and print hit rates, tokens, and what got worse since the last run.
 
-    The run is kept beside the file, as FILE.last.json.
+    The results are kept beside the file, as FILE.last.json.
     """
     from memorist.files.cases import evaluate as ask
     from memorist.files.cases import read_cases, report_of

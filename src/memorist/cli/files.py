@@ -25,15 +25,13 @@ _REFRESH = 100
 async def load(
     context: click.Context,
     file: Annotated[str, Argument(metavar="PATH", help="The file; - reads the standard input.")],
-    user: Annotated[
-        str | None, Option("--user", "-u", help="Whose records they become, where a line names no user.")
-    ] = None,
+    user: Annotated[str | None, Option("--user", "-u", help="The user of the lines that name none.")] = None,
     json: AsJson = False,
 ) -> None:
-    """Load a chat, or what `memorist export` wrote; which of the two, the file says itself.
+    """Load a chat, or what `memorist export` wrote. The format is recognised.
 
     A chat is one JSON object a line: text (or content), and if you have them id, group, session, speaker
-    (or role), timestamp, user, metadata. What is there already is left alone, so a file can be loaded
+    (or role), timestamp, user, metadata. Records that exist already are left alone, so a file can be loaded
     again, after an interruption too. Lines that cannot be read are left out, counted and listed, and then
     the exit code is 3.
 
@@ -60,7 +58,7 @@ async def load(
 async def export(
     context: click.Context,
     file: Annotated[str, Argument(metavar="[FILE]", help="A new file; by default the standard output.")] = "-",
-    user: Annotated[str | None, Option("--user", "-u", help="Whose; without it, of all users.")] = None,
+    user: Annotated[str | None, Option("--user", "-u", help="Whose records. Without it, those of all users.")] = None,
 ) -> None:
     """Write every memory, superseded ones too, as lines of JSON that `memorist load` reads."""
     async with opened(context, user) as memory:

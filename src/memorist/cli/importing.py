@@ -48,11 +48,11 @@ def import_(
     id: Column = None,
     json: AsJson = False,
 ) -> None:
-    """Import chats, notes and memories that another program exported; which program, the files say themselves.
+    """Import chats, notes and memories that another program exported. The program is recognised from the files.
 
-    What was found is shown, and stored once you confirm. It is never stored twice: an import that was interrupted
-    can be repeated, and so can one of a newer export of the same account. What was edited since is revised. Parts
-    that cannot be read are left out, counted and listed, and then the exit code is 3.
+    What was found is shown, and stored once you confirm. Nothing is stored twice: repeat an import that was
+    interrupted, or import a newer export of the same account. Records edited since are revised. Parts that cannot
+    be read are left out, counted and listed, and then the exit code is 3.
     """
     from memorist.imports import Options
 

@@ -46,11 +46,11 @@ async def rotate(
         str,
         Option(
             metavar="SOURCE",
-            help="The new key's place: file:PATH, env:NAME, command:COMMAND or keyring:SERVICE/NAME; none to decrypt.",
+            help="Where the new key is: file:PATH, env:NAME, command:COMMAND or keyring:SERVICE/NAME; none to decrypt.",
         ),
     ],
 ) -> None:
-    """Encrypt the file anew with another key; a plain file becomes an encrypted one. It can be repeated after a kill.
+    """Encrypt the file with another key, or a plain file with a first one. Repeat it if it was killed.
 
     MEMORIST_KEY_FROM says where the present key is kept. No other process may have the file open.
     """

@@ -32,9 +32,9 @@ def migrate(
 ) -> None:
     """Copy everything from one store to another: all tenants, users and records, with their vectors.
 
-    The source is not changed. What is in the target already is left alone, so a migration that was interrupted
-    goes on when it is run again. At the end both are compared by count and checksum; where they differ the
-    exit code is 1. The log of changes begins anew in the target.
+    The source is not changed. Records that the target has already are left alone, so a migration that was
+    interrupted is resumed by running it again. At the end both are compared by count and checksum; where they differ
+    the exit code is 1. The target's log of changes starts empty.
     """
     from memorist.stores import file_of
 

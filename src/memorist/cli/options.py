@@ -22,7 +22,9 @@ def json_object(text: str) -> dict[str, Any]:
 
 
 AsJson: TypeAlias = Annotated[bool, Option("--json", help="Print JSON, for programs.")]
-Cue: TypeAlias = Annotated[str | None, Option(help="What recall matches instead: a question, a situation.")]
+Cue: TypeAlias = Annotated[
+    str | None, Option(help="The text that recall matches instead of the content: a question, a situation.")
+]
 Expires: TypeAlias = Annotated[
     str | None, Option("--expires", metavar="WHEN", help="When it expires: 90d, 12h, or a date.")
 ]
@@ -48,8 +50,8 @@ OneKind: TypeAlias = Annotated[Kind, Option("--kind", "-k", help="What it is.")]
 Session: TypeAlias = Annotated[str | None, Option("--session", "-s", help="Only this conversation.")]
 Shared: TypeAlias = Annotated[bool, Option("--shared", help="Also what all users share.")]
 Since: TypeAlias = Annotated[str | None, Option(help="Only from this time on: 2024-05-01, 7d or '7 days ago'.")]
-Superseded: TypeAlias = Annotated[bool, Option("--superseded", help="Also those whose place another took.")]
-Until: TypeAlias = Annotated[str | None, Option(help="Only before this time, likewise.")]
+Superseded: TypeAlias = Annotated[bool, Option("--superseded", help="Superseded memories too.")]
+Until: TypeAlias = Annotated[str | None, Option(help="Only before this time, written in the same way.")]
 
 
 class Narrowing(TypedDict, total=False):
@@ -68,5 +70,5 @@ class Narrowing(TypedDict, total=False):
         bool | None, Option("--verified/--unverified", help="Only what someone has checked, or has not.")
     ]
     min_trust: Annotated[
-        Trust | None, Option("--min-trust", help="Only what is trusted so far, by the rules of the settings.")
+        Trust | None, Option("--min-trust", help="Only what is trusted at least so much, by the rules of the settings.")
     ]

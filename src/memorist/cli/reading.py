@@ -36,7 +36,9 @@ def recall(
     min_score: Annotated[float, Option(min=0, max=1, help="Leave out what scores less.")] = 0.0,
     min_similarity: Annotated[float, Option(min=0, max=1, help="Leave out what is less similar.")] = 0.0,
     mode: Annotated[Mode, Option(help="dense is meaning alone, lexical words alone.")] = "hybrid",
-    now: Annotated[str | None, Option(help="When it is asked: what “last week” in it counts from.")] = None,
+    now: Annotated[
+        str | None, Option(help="The time of the question, from which “last week” in it is counted.")
+    ] = None,
     explain: Annotated[bool, Option("--explain", help="Show what each part of the ranking gave.")] = False,
     json: AsJson = False,
     **narrowing: Unpack[Narrowing],
@@ -56,7 +58,9 @@ def context(
     question: Annotated[str, Argument(parser=text_or_stdin, help="A question or a task; - reads the standard input.")],
     user: User = None,
     tokens: Annotated[int, Option(min=32, help="The most that the text may take.")] = 600,
-    known: Annotated[tuple[str, ...], Option(help="An id or a text to leave out, known already; several times.")] = (),
+    known: Annotated[
+        tuple[str, ...], Option(help="An id or a text to leave out, because it is known already. Repeatable.")
+    ] = (),
     as_of: AsOf = None,
     shared: Shared = False,
     explain: Annotated[bool, Option("--explain", help="Show which memories it tells, and why.")] = False,
@@ -111,9 +115,9 @@ async def browse(
     user: User = None,
     limit: Annotated[int, Option("--limit", "-n", min=1, help="How many on a page.")] = 20,
     order: Annotated[Order, Option(help="What comes first.")] = "newest",
-    cursor: Annotated[str | None, Option(help="Where the page before ended, as it said.")] = None,
+    cursor: Annotated[str | None, Option(help="The cursor that the page before printed.")] = None,
     as_of: AsOf = None,
-    key_prefix: Annotated[str | None, Option(help="Only keys, such as topics' names, that begin so.")] = None,
+    key_prefix: Annotated[str | None, Option(help="Only keys, such as topics' names, with this prefix.")] = None,
     superseded: Superseded = False,
     shared: Shared = False,
     everyone: Everyone = False,
@@ -150,7 +154,7 @@ async def get(context: click.Context, id: Id, user: User = None, json: AsJson = 
 @command()
 async def count(
     context: click.Context,
-    user: Annotated[str | None, Option("--user", "-u", help="Whose; without it, of all users.")] = None,
+    user: Annotated[str | None, Option("--user", "-u", help="Whose records. Without it, those of all users.")] = None,
     as_of: AsOf = None,
     superseded: Superseded = False,
     json: AsJson = False,

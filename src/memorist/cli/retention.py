@@ -24,7 +24,7 @@ def retention() -> None:
 
 @retention.subcommand("set")
 async def set_(context: click.Context, rules: Rules = (), json: AsJson = False) -> None:
-    """Set the tenant's rules, in place of those before; without any, everything is kept."""
+    """Set the tenant's rules, replacing those before; without any, everything is kept."""
     async with opened(context) as memory:
         found = await memory.retain([_rule(text) for text in rules])
     if json:
@@ -62,7 +62,7 @@ async def _report(context: click.Context, rules: tuple[str, ...], json: bool) ->
 
 @retention.subcommand()
 async def apply(context: click.Context, json: AsJson = False) -> None:
-    """Delete at once what is too old, and what has expired."""
+    """Delete now what is too old, and what has expired."""
     async with opened(context) as memory:
         gone = await memory.sweep()
     print_json({"swept": gone}) if json else click.echo(f"Deleted {counted(gone, 'record')}")

@@ -112,7 +112,7 @@ def served(
         verb: the request's.
         user: whose records.
         body: the other arguments.
-        filled: the field of the answer that is empty where nothing was found; why is told then.
+        filled: the field of the answer that is empty where nothing was found; the reason is then printed.
 
     Returns:
         None where no server answers, or an option names an embedder or a file of settings.
@@ -155,7 +155,7 @@ def check_exists(url: str) -> None:
 
 
 async def tell_of_others(memory: "Memory") -> None:
-    """Report on stderr that a scope is empty, and which users have records, if the caller may know them."""
+    """Report on stderr that a scope is empty, and which users have records, if the caller may list them."""
     if await memory.count(superseded=True):
         return
     if memory.scope.user is not None:
@@ -222,7 +222,7 @@ def text_or_stdin(text: str) -> str:
 def confirm(question: str) -> None:
     """Ask for confirmation; raise unless the user is at a terminal and confirms."""
     if not sys.stdin.isatty():
-        raise click.BadParameter("nobody is here to be asked; give --yes", param_hint="--yes")
+        raise click.BadParameter("the standard input is no terminal to confirm at; give --yes", param_hint="--yes")
     try:
         sure = click.confirm(question)
     except click.Abort:  # Ctrl-C, or the end of the input

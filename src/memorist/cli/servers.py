@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 
 
 def state_folder() -> str:
-    """Return the folder of what this user's programs note down while they run: MEMORIST_STATE, or the system's."""
+    """Return the folder for this user's runtime state: MEMORIST_STATE, or the system's."""
     if given := os.environ.get("MEMORIST_STATE"):
         return given
     local = os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else os.environ.get("XDG_STATE_HOME")
@@ -20,10 +20,9 @@ def state_folder() -> str:
 
 @contextmanager
 def announced(url: str, db: str, *, default: bool) -> Iterator[None]:
-    """Let programs of this user find a server of this process, until the block ends.
+    """Announce a server of this process to programs of the same user, until the block ends.
 
-    The file can be read by this user alone. Where it cannot be written, nobody finds the server, which runs all
-    the same.
+    Only this user can read the file. Where it cannot be written, the server runs without being found.
 
     Args:
         url: where it answers without a token.
@@ -69,7 +68,7 @@ def _named(db: str) -> str:
 
 
 def _lives(pid: int) -> bool:
-    """Whether there is a process with this number. Not asked on Windows, where the question would end it."""
+    """Return whether a process with this id runs. Always true on Windows, where asking would end the process."""
     if sys.platform == "win32":
         return True
     try:

@@ -50,7 +50,7 @@ def _variables(command: Any) -> Iterator[tuple[str, Any]]:
 
 @command()
 async def config(context: click.Context, json: AsJson = False) -> None:
-    """Show every setting, and whether a flag, the environment, the file or the default says so."""
+    """Show every setting, and whether a flag, the environment, the file or the default sets it."""
     options: Options = context.obj
     rows = [{"setting": name, "value": value, "from": source} for name, value, source in _layers(context, options)]
     if json:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from memorist.results import Provenance
 
 Cell: TypeAlias = str | list[tuple[str, str]]
-"""A text, or parts of one, each with its style."""
+"""A text, or its parts, each with a style."""
 _LONGEST = 600
 _MOST_BAD = 20
 _UNFRAMED_WIDTH = 10_000

@@ -41,7 +41,8 @@ _MODULE_OF = {name: f"memorist.cli.{module}" for module, names in _MODULES.items
 
 
 class Commands(Mapping[str, click.Command]):
-    """The commands by name, in the order of the help. Each is a function of its own name; `import` is `import_`."""
+    """The commands by name, in the order of the help. Each function has its command's name, with a trailing underscore
+    for a keyword or a builtin."""
 
     def __getitem__(self, name: str) -> click.Command:
         module = import_module(_MODULE_OF[name])

@@ -23,15 +23,13 @@ def token() -> None:
 @token.subcommand()
 async def create(
     context: click.Context,
-    name: Annotated[str, Argument(help="A name for it, to revoke it by.")],
+    name: Annotated[str, Argument(help="A name, by which it can be revoked.")],
     user: Annotated[
         str | None,
         Option("--user", "-u", help="The one user it is for. Without it, a request names the user."),
     ] = None,
     right: Annotated[str, Option("--right", "-r", help="metrics, read, write or admin.")] = "write",
-    expires: Annotated[
-        str | None, Option(help="Until when it holds: 90d, 12h, or a date. Without it, until it is revoked.")
-    ] = None,
+    expires: Annotated[str | None, Option(help="When it expires: 90d, 12h, or a date. Without it, never.")] = None,
     all_tenants: Annotated[
         bool, Option("--all-tenants", help="For an operator: every tenant, and the store as a whole.")
     ] = False,
@@ -41,7 +39,7 @@ async def create(
     ] = (),
     json: AsJson = False,
 ) -> None:
-    """Make a token and print it, this once. It is of the tenant that `--tenant` before the command names."""
+    """Make a token and print it once. It is for the tenant that `--tenant` before the command names."""
     from memorist.serve.quotas import parse_limits
 
     tenant = None if all_tenants else context.obj.tenant
@@ -58,7 +56,7 @@ async def create(
 
 @token.subcommand("list")
 async def list_(context: click.Context, json: AsJson = False) -> None:
-    """Show the tokens of this database, without what is secret."""
+    """Show the tokens of this database, without their secrets."""
     async with _tokens(context) as store:
         tokens, now = await store.list(), store.clock()
     if json:
@@ -84,7 +82,7 @@ async def list_(context: click.Context, json: AsJson = False) -> None:
 
 @token.subcommand()
 async def revoke(context: click.Context, name: Annotated[str, Argument(help="The token's name, or its id.")]) -> None:
-    """Make a token worthless, at once."""
+    """Revoke a token at once."""
     async with _tokens(context) as tokens:
         token = await tokens.revoke(name)
     click.echo(f"Revoked {token.grant.name}")

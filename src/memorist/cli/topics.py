@@ -21,7 +21,7 @@ def topics() -> None:
 @topics.subcommand("list")
 async def list_(
     context: click.Context,
-    prefix: Annotated[str, Argument(help="Only names that begin so.")] = "",
+    prefix: Annotated[str, Argument(help="Only names with this prefix.")] = "",
     user: User = None,
     json: AsJson = False,
 ) -> None:

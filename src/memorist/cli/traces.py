@@ -21,7 +21,7 @@ async def traces(
     until: Until = None,
     empty: Annotated[bool, Option("--empty", help="Only calls that gave nothing.")] = False,
     everyone: Everyone = False,
-    cursor: Annotated[str | None, Option(help="Where the page before ended, as it said.")] = None,
+    cursor: Annotated[str | None, Option(help="The cursor that the page before printed.")] = None,
     json: AsJson = False,
 ) -> None:
     """Show the calls that agents made, newest first: what they asked, were given and missed. Traces are kept where

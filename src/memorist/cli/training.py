@@ -59,9 +59,8 @@ async def train(
     """Take in training entries, one JSON object a line: question, tool_name, tool_args, and if you have them
     result_summary, id, timestamp, type.
 
-    The type is training where a line names none; what `export` wrote is read as well. A line with an id that
-    is there already takes its place. Blank lines are skipped; bad ones are counted and listed, and then the
-    exit code is 3.
+    The type is training where a line names none; what `export` wrote is read as well. A line replaces the entry
+    with the same id. Blank lines are skipped; bad ones are counted and listed, and then the exit code is 3.
     """
     from memorist.adapters.mango import train_lines
 

@@ -30,7 +30,7 @@ async def backup(
 
 @command()
 async def reindex(context: click.Context, json: AsJson = False) -> None:
-    """Make all vectors anew with the embedder that is set now; goes on where it was interrupted."""
+    """Embed every record again with the embedder that is set now. Running it again resumes an interrupted one."""
     async with opened(context, reindexing=True) as memory:
         with records_bar("Embedding") as progress:
             number = await memory.reindex(progress)

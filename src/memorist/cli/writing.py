@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from memorist.memory import Memory
 
 Authors: TypeAlias = Annotated[
-    tuple[str, ...], Option("--author", metavar="|".join(Author(255).names), help="Who wrote it; several times.")
+    tuple[str, ...], Option("--author", metavar="|".join(Author(255).names), help="Who wrote it. Repeatable.")
 ]
 IfExists: TypeAlias = Literal["error", "replace", "ignore"]
 
@@ -43,10 +43,10 @@ async def remember(
     source: Source = None,
     happened_at: Annotated[str | None, Option("--at", help="When it happened; now if left out.")] = None,
     expires: Expires = None,
-    supersedes: Annotated[str | None, Option(metavar="ID", help="Whose place it takes.")] = None,
+    supersedes: Annotated[str | None, Option(metavar="ID", help="The memory that it supersedes.")] = None,
     verified: Annotated[bool, Option("--verified", help="Someone has checked it.")] = False,
     author: Authors = (),
-    derived_from: Annotated[tuple[str, ...], Option(metavar="ID", help="What it is drawn from; several times.")] = (),
+    derived_from: Annotated[tuple[str, ...], Option(metavar="ID", help="What it is drawn from. Repeatable.")] = (),
     if_exists: Annotated[IfExists, Option(help="What to do where its id is taken.")] = "error",
     json: AsJson = False,
 ) -> None:
@@ -96,7 +96,7 @@ async def rate(
     source: Source = None,
     json: AsJson = False,
 ) -> None:
-    """Give a memory feedback: among similar ones the well-rated rank first."""
+    """Give a memory feedback: among similar ones, recall ranks the well-rated first."""
     try:
         value = None if rating.casefold() == "none" else float(rating)
     except ValueError as error:
@@ -121,7 +121,7 @@ def forget(
     json: AsJson = False,
     **narrowing: Unpack[Narrowing],
 ) -> None:
-    """Forget memories by their ids, or all that pass a filter; their texts in the history included."""
+    """Forget memories by their ids, or all that pass a filter, with their texts in the history."""
     named = list(dict.fromkeys(ids))
     if bool(named) == bool(narrowing):
         raise click.BadParameter("name ids, or a filter; to delete everything of a user there is purge")
@@ -175,13 +175,13 @@ async def _tell_before(
 def purge(
     context: click.Context,
     user: Annotated[str | None, Option("--user", "-u", help="Whose memory to delete.")] = None,
-    shared: Annotated[bool, Option("--shared", help="In the place of a user: what all users share.")] = False,
+    shared: Annotated[bool, Option("--shared", help="Instead of a user: what all users share.")] = False,
     receipt: Annotated[str | None, Option(metavar="FILE", help="A new file for the signed receipt.")] = None,
     dry_run: Annotated[bool, Option("--dry-run", help="Show what would go, and change nothing.")] = False,
     yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
     json: AsJson = False,
 ) -> None:
-    """Delete everything of a user, for good: no byte of it is left in the files. The user's tokens go too."""
+    """Delete everything of a user, for good: no byte of it is left in the files. The user's tokens are deleted too."""
     if (user is None) != shared:
         raise click.BadParameter("say whose: --user NAME, or --shared", param_hint="--user")
     whose = "what all users share" if user is None else f"{user!r}"

@@ -8,15 +8,15 @@ from memorist.cli.servers import running
 from memorist.files.projects import project_of
 
 Ask = Callable[[str, str | None, dict[str, Any]], dict[str, Any]]
-"""Asks a verb, in a project or (None) in all of them, with a request's arguments."""
+"""Calls a verb with a request's arguments, in a project, or in all of them for None."""
 
 
 class Caller:
     """Whose memory a hook is for.
 
     Args:
-        options: what stands behind the event: ``--user``, ``--tenant`` and ``--db``.
-        said: what the agent says: its session, its folder.
+        options: the arguments after the event: ``--user``, ``--tenant`` and ``--db``.
+        said: the agent's JSON, with its session and its folder.
 
     Raises:
         ValueError: an option is unknown or has no value.

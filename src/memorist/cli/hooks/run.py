@@ -37,11 +37,11 @@ def run(arguments: list[str]) -> None:
 
 
 def answer(arguments: list[str], stdin: bytes) -> str:
-    """Return what an event is answered: JSON, or "" where there is nothing to say.
+    """Return the answer to an event: JSON, or "" where there is nothing to say.
 
     Args:
         arguments: the event's name, as its agent writes it, then options.
-        stdin: what the agent says: a JSON object.
+        stdin: the agent's JSON object.
 
     Raises:
         ValueError: there is no such event or option, or the standard input is no JSON object.
@@ -78,7 +78,7 @@ def _told(caller: Caller, does: str, said: dict[str, Any]) -> str:
 
 
 def _asks(prompt: object) -> bool:
-    """Whether there is something to look for: not so in a command of the agent's own, and in one word."""
+    """Return whether there is something to look for: not in a slash command or a single word."""
     return isinstance(prompt, str) and len(prompt.split()) > 1 and not prompt.startswith("/")
 
 
@@ -89,7 +89,7 @@ def _read(ask: Ask, caller: Caller, does: str, said: dict[str, Any]) -> str:
 
 
 def _start(ask: Ask, project: str, *, fresh: bool) -> str:
-    """Return what always holds, and where a session is new, the last that was said in this project."""
+    """Return the standing values, and for a new session the last messages of this project."""
     told = {"query": "", "tokens": _START_TOKENS}
     texts = [
         ask("context", None, {**told, "topics": ["*"], "standing": False})["text"],
@@ -112,7 +112,7 @@ def _line(record: dict[str, Any]) -> str:
 
 
 def _prompt(ask: Ask, caller: Caller, prompt: str) -> str:
-    """Return what is known for a prompt from other sessions: this one's own is before the agent's eyes."""
+    """Return what is known for a prompt from other sessions; the agent sees its own."""
     body = {"query": prompt[:_MOST_OF_A_PROMPT], "tokens": _PROMPT_TOKENS, "standing": False}
     if caller.session is not None:
         body["where"] = {"$not": {"session": caller.session}}

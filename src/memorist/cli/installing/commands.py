@@ -71,12 +71,12 @@ def uninstall(
 def hook(
     event: Annotated[str, Argument(help="The event, as the agent names it: SessionStart, sessionStart, …")],
     user: Annotated[str | None, Option(help="Whose memory.")] = None,
-    tenant: Annotated[str | None, Option(help="Whose memory: the first wall.")] = None,
+    tenant: Annotated[str | None, Option(help="The tenant.")] = None,
     db: Annotated[str | None, Option(metavar="PATH", help="The database.")] = None,
 ) -> None:
-    """Answer an event of a coding agent, which install registers: JSON on standard input, JSON back.
+    """Answer an event of a coding agent, as registered by install: JSON on standard input, JSON on standard output.
 
-    It never fails: where something goes wrong it says nothing, and hook.log in the state folder says why.
+    It never fails: where something goes wrong it prints nothing, and hook.log in the state folder says why.
     """
     from memorist.cli.hooks.run import run as answer
 

@@ -1,4 +1,4 @@
-"""What a file of an agent's settings says with memorist in it, and without."""
+"""Edits that add memorist to the text of an agent's settings file, or remove it."""
 
 import json
 import re
@@ -17,7 +17,7 @@ _BLOCK = re.compile(rf"\n?^{re.escape(_BEGIN)}$.*?^{re.escape(_END)}$\n?", re.MU
 
 
 class Edit:
-    """A change to the text of one file; `text` is what it says, "" where there is none. Raises ValueError."""
+    """A change to the text of one file, "" for a file that does not exist. Raises ValueError for a malformed text."""
 
     def __call__(self, text: str) -> str:
         raise NotImplementedError

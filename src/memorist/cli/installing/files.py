@@ -1,4 +1,4 @@
-"""The files that are to change: what they say now, what they will say, and the writing of it."""
+"""Edits of files: planned, shown as a difference, and written."""
 
 import difflib
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ BACKUP = ".before-memorist"
 
 @dataclass(frozen=True, slots=True)
 class FileEdit:
-    """What a file says, and what it is going to say.
+    """A file's text before and after an edit.
 
     Args:
         file: where.
@@ -27,7 +27,7 @@ class FileEdit:
     after: str
 
     def lines(self) -> Iterator[str]:
-        """Yield every line that goes or comes, and no other: a file of settings may hold secrets."""
+        """Yield the removed and added lines, and no other: a settings file may hold secrets."""
         old, new = (self.before or "").splitlines(), self.after.splitlines()
         for line in difflib.unified_diff(old, new, n=0, lineterm=""):
             if not line.startswith(("---", "+++", "@@")):
@@ -35,7 +35,7 @@ class FileEdit:
 
 
 def planned(file: Path, edit: Edit) -> FileEdit | None:
-    """Return what an edit does to a file, or None where it does nothing.
+    """Return an edit of a file, or None where it changes nothing.
 
     Raises:
         InvalidInputError: the file cannot be read, or is not what it should be.

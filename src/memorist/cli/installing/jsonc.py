@@ -41,14 +41,14 @@ class Node:
 
 
 def parse(text: str) -> Node:
-    """Return what a text of JSON says, and where; comments and a last comma are let pass.
+    """Return the value of a JSON text with the places of its parts; comments and trailing commas are allowed.
 
     Raises:
         ValueError: it is no JSON.
     """
     node = _value(text, _after_space(text, 0))
     if _after_space(text, node.end) != len(text):
-        raise ValueError(f"more stands behind the value, at character {node.end}")
+        raise ValueError(f"there is more text after the value, at character {node.end}")
     return node
 
 
@@ -106,7 +106,7 @@ def _name(text: str, position: int) -> tuple[Any, int]:
 
 
 def with_first(text: str, path: Sequence[str], name: str | None, value: Any) -> str:
-    """Return a text with a value put first into the object or array at a path, which is made where there is none.
+    """Return a text with a value inserted first into the object or array at a path, which is created if it is missing.
 
     Args:
         text: JSON, with an object outside.
@@ -139,7 +139,7 @@ def with_first(text: str, path: Sequence[str], name: str | None, value: Any) -> 
 
 
 def without(text: str, path: Sequence[Any]) -> str:
-    """Return a text without the member or value at a path, and without what would be empty then."""
+    """Return a text without the member or value at a path, and without the containers that this would leave empty."""
     root = parse(text)
     while len(path) > 1 and (outer := root.at(path[:-1])) is not None and len(outer.parts) == 1:
         path = path[:-1]
@@ -157,7 +157,7 @@ def without(text: str, path: Sequence[Any]) -> str:
 
 
 def _unit(text: str, root: Node) -> str:
-    """Return how far a text indents what is inside."""
+    """Return the indentation of a text's first level."""
     first = next(iter(root.parts.values()), None)
     found = None if first is None else re.search(r"\n([ \t]+)$", text[: first.start])
     return found[1] if found else "  "
