@@ -23,7 +23,7 @@ _MOST = 400
 
 @contextmanager
 def opened(caller: Caller, *, embeds: bool) -> Iterator[Ask]:
-    """Open the caller's memory and yield a function that answers as a server does; `embeds` loads the model meanwhile."""
+    """Open the caller's memory and yield what answers as a server does; `embeds` loads the model meanwhile."""
     with through(HOOK), asyncio.Runner() as runner:
         memory = runner.run(_open(caller, server=False, embeds=embeds))
 
