@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from memorist.config import NAMES, Settings, config_file, default_url
+from memorist.config import NAMES, Settings
 from memorist.errors import InvalidInputError
+from memorist.places import config_file, default_url
 
 
 def test_an_empty_environment_gives_the_defaults() -> None:

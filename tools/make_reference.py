@@ -45,7 +45,13 @@ PAGES = {
             "memorist.imports.sources": "",
         },
     ),
-    "settings": ("Settings", {"memorist.config": ""}),
+    "settings": (
+        "Settings",
+        {
+            "memorist.config": "Settings from_environment from_file options_from_file",
+            "memorist.places": "config_file default_url",
+        },
+    ),
     "errors": ("Errors", {"memorist.errors": "-"}),
     "embedders": (
         "Embedders",

@@ -17,40 +17,6 @@ from memorist.records import Draft, Hit, Kind, Record, check_characters, parse_k
 from memorist.retention import Rule, parse_rules
 from memorist.times import TimeLike, checked_bound, checked_expiry, parse_time
 
-__all__ = [
-    "MAX_LIMIT",
-    "MAX_TOKENS",
-    "Reader",
-    "authors",
-    "bound",
-    "condition",
-    "draft_of",
-    "drafts",
-    "expiry",
-    "flag",
-    "handle",
-    "handles",
-    "handles_or_words",
-    "kind",
-    "kinds",
-    "limit",
-    "mapping",
-    "number",
-    "one_of",
-    "optional",
-    "probability",
-    "rating",
-    "records",
-    "rules",
-    "text",
-    "time",
-    "tokens",
-    "unknown_arguments",
-    "vector",
-    "whole",
-    "words",
-]
-
 MAX_LIMIT = 10_000
 MAX_TOKENS = 10_000_000
 Reader: TypeAlias = Callable[[str, Any], Any]

@@ -16,23 +16,6 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from memorist.times import iso
 
-__all__ = [
-    "CHECKPOINT",
-    "MODES",
-    "Act",
-    "AuditEntry",
-    "Counts",
-    "Mode",
-    "acting",
-    "called_by",
-    "canonical",
-    "current_act",
-    "hash_of",
-    "new_act",
-    "text_of",
-    "verify",
-]
-
 Mode: TypeAlias = Literal["off", "changes", "reads"]
 """What is logged: nothing, every change, or every change and every read."""
 MODES: tuple[Mode, ...] = ("off", "changes", "reads")

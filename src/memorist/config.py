@@ -13,23 +13,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from memorist.audit import MODES, Mode
 from memorist.errors import InvalidInputError, shown
 from memorist.origins import TrustRules
-from memorist.places import config_file, default_url
+from memorist.places import default_url
 from memorist.times import Clock, now, parse_duration
 
 if TYPE_CHECKING:
     from memorist.embedders.registry import EmbedderSpec
     from memorist.indexes import Index
-
-__all__ = [
-    "COMMAND_NAMES",
-    "NAMES",
-    "Settings",
-    "config_file",
-    "default_url",
-    "from_environment",
-    "from_file",
-    "options_from_file",
-]
 
 _Number = TypeVar("_Number", int, float)
 

@@ -11,19 +11,6 @@ from memorist.origins import NOBODY, Author
 from memorist.records import Kind, Record, check_characters, parse_kind
 from memorist.times import TimeLike, parse_bound
 
-__all__ = [
-    "All",
-    "Any_",
-    "Condition",
-    "Filter",
-    "Not",
-    "Test",
-    "compares",
-    "make_filter",
-    "parse_condition",
-    "parse_where",
-]
-
 OPERATORS = ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin", "$exists")
 MAX_DEPTH = 32
 MAX_TESTS = 500

@@ -20,18 +20,6 @@ from memorist.errors import (
 )
 from memorist.records import Record
 
-__all__ = [
-    "BadLine",
-    "Lines",
-    "LoadReport",
-    "header",
-    "is_export",
-    "line_of",
-    "read_lines",
-    "read_object",
-    "store_each",
-]
-
 FORMAT = "memorist"
 VERSION = 1
 _BATCH = 500

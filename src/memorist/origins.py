@@ -13,27 +13,6 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from memorist.errors import InvalidInputError, ScopeError, shown
 
-__all__ = [
-    "CLI",
-    "CONSOLE",
-    "HOOK",
-    "IMPORT",
-    "LEVELS",
-    "MCP",
-    "NOBODY",
-    "OPERATOR_CONSOLE",
-    "PYTHON",
-    "REST",
-    "Author",
-    "AuthorLike",
-    "Door",
-    "Origin",
-    "Trust",
-    "TrustRules",
-    "author_of_role",
-    "parse_authors",
-]
-
 Trust: TypeAlias = Literal["low", "medium", "high"]
 LEVELS: tuple[Trust, ...] = get_args(Trust)
 """From the least on."""

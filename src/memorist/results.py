@@ -11,19 +11,6 @@ from memorist.records import Record
 from memorist.scope import Scope
 from memorist.times import iso, parse_time
 
-__all__ = [
-    "DRY_RUN",
-    "RECEIPT",
-    "Context",
-    "ContextItem",
-    "Receipt",
-    "Trace",
-    "TracePage",
-    "TracedHit",
-    "Why",
-    "subject_hash",
-]
-
 Why: TypeAlias = Literal["topic", "pinned", "standing", "recalled", "asked", "earlier"]
 """Why a record stands in a context: its topic was asked for, it was pinned, it holds in every turn, it was
 recalled, it asks what a recalled message answers, or it held before a recalled fact."""

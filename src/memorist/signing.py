@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memorist.audit import canonical
-from memorist.config import config_file
 from memorist.errors import FormatError, MissingExtraError, SignatureError, missing_extra, shown
+from memorist.places import config_file
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

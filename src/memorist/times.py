@@ -8,21 +8,6 @@ from typing import TypeAlias
 from memorist.errors import InvalidInputError, shown
 from memorist.regex import regex
 
-__all__ = [
-    "Clock",
-    "TimeLike",
-    "checked_bound",
-    "checked_expiry",
-    "from_micros",
-    "iso",
-    "now",
-    "parse_bound",
-    "parse_duration",
-    "parse_expiry",
-    "parse_time",
-    "to_micros",
-]
-
 TimeLike: TypeAlias = datetime | str | int | float
 """A datetime (naive means UTC), a text such as ISO 8601, or seconds since 1970."""
 

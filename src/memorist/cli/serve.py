@@ -149,7 +149,8 @@ def _tell(url: str, *, mcp: bool) -> None:
 
 def _is_default(options: Options) -> bool:
     """Whether a command that names no database opens this one."""
-    from memorist.config import Settings, config_file
+    from memorist.config import Settings
+    from memorist.places import config_file
 
     env = {name: value for name, value in os.environ.items() if name not in ("MEMORIST_DB", "MEMORIST_CONFIG")}
     return options.settings().url == Settings.load(env, file=config_file(env)).url

@@ -17,20 +17,6 @@ from memorist.language.prompting import Prompts
 from memorist.language.reading import fits, is_refusal, read_answer
 from memorist.language.tongues import other_language
 
-__all__ = [
-    "Given",
-    "Problem",
-    "StepResult",
-    "ask",
-    "messages_of",
-    "object_of",
-    "opened",
-    "speaker_of",
-    "told",
-    "unusable",
-    "worst",
-]
-
 log = logging.getLogger("memorist.language")
 
 Given: TypeAlias = str | Message | Mapping[str, Any]

@@ -11,12 +11,13 @@ from typing import Any
 from memorist import requests
 from memorist.cli.hooks.caller import Ask, Caller
 from memorist.cli.hooks.events import Event
-from memorist.config import Settings, config_file
+from memorist.config import Settings
 from memorist.embedders.registry import open_ahead
 from memorist.kinds import Message
 from memorist.memory import Memory
 from memorist.observing import through
 from memorist.origins import HOOK
+from memorist.places import config_file
 
 _MOST = 400
 

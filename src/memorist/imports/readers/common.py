@@ -14,20 +14,6 @@ from memorist.imports.reader import Bad, Item
 from memorist.imports.sources import Part
 from memorist.kinds import Message
 
-__all__ = [
-    "MALFORMED",
-    "attempt",
-    "blocks_text",
-    "branch",
-    "database",
-    "each",
-    "html_text",
-    "in_session",
-    "pieces",
-    "tables",
-    "text_field",
-]
-
 _P = ParamSpec("_P")
 _LONGEST_NOTE = 2_000
 """In characters: embedders read little more of a text."""

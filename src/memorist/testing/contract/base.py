@@ -17,28 +17,6 @@ from memorist.scope import Reach, Scope, Wall
 from memorist.stores.base import Entry, Put, Remove, Store, Vector
 from memorist.times import now
 
-__all__ = [
-    "ALICE",
-    "ALL",
-    "BOB",
-    "DIMENSIONS",
-    "FINGERPRINT",
-    "NOON",
-    "SHARED",
-    "WRITTEN",
-    "Contract",
-    "everything",
-    "forgotten",
-    "ids_of",
-    "make_record",
-    "only",
-    "put",
-    "revised",
-    "scenario",
-    "scenario_in",
-    "vector_of",
-]
-
 ALICE, BOB, SHARED = Wall("acme", "alice"), Wall("acme", "bob"), Wall("acme", None)
 NOON = datetime(2024, 5, 8, 12, tzinfo=UTC)
 WRITTEN = Origin(authors=Author.USER, door="python")
