@@ -81,6 +81,9 @@ async def test_the_user_comes_from_the_session(everyone: Memory) -> None:
         await agent.run(text, session=session)
     assert "homestays" not in str(texts(client.inputs[1]))
     assert set(await everyone.users()) == {"alice", "bob"}
+    unnamed = helper(ScriptedClient("Noted."), MemoristContextProvider(everyone, user=lambda session: None))
+    with pytest.raises(InvalidInputError, match="named nobody"):
+        await unnamed.run("I prefer homestays", session=unnamed.create_session())
 
 
 async def test_a_streamed_run_is_kept(alice: Memory) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("agents.memory")
 
-from agents import Agent, RunConfig, Runner, SQLiteSession, function_tool, set_tracing_disabled
+from agents import Agent, RunConfig, Runner, SQLiteSession, UserError, function_tool, set_tracing_disabled
 
 from memorist import Memory
 from memorist.adapters.openai_agents import MemoristSession, memory_tools
@@ -101,6 +101,9 @@ async def test_the_model_saves_searches_updates_and_forgets(everyone: Memory) ->
     assert json.loads(answers[2]) == {"id": "unknown", "deleted": False}
     assert answers[3].startswith("error: ")
     assert [tool.name for tool in memory_tools(alice, only=["search_memories"])] == ["search_memories"]
+    script = ScriptedModel(("add_memory", '{"content": "Prefers homestays"}'), "Noted.")
+    with pytest.raises(UserError, match="named nobody"):
+        await Runner.run(helper(script, tools=memory_tools(everyone, user=lambda context: None)), "I prefer homestays")
 
 
 async def test_a_run_that_is_cancelled_leaves_whole_turns(alice: Memory) -> None:

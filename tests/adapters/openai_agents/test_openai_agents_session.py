@@ -134,6 +134,9 @@ async def test_the_user_comes_from_the_runs_context(everyone: Memory) -> None:
         await other.get_items(wrapper=wrapper)
     with pytest.raises(InvalidInputError, match="wrapper"):
         await MemoristSession("monday", everyone, user=lambda context: context["user"]).get_items()
+    with pytest.raises(InvalidInputError, match="named nobody"):
+        await MemoristSession("monday", everyone, user=lambda context: None).add_items([QUESTION], wrapper=wrapper)
+    assert await everyone.count() == 0
 
 
 async def test_an_encrypted_session_stands_on_it(alice: Memory, session: MemoristSession) -> None:

@@ -131,7 +131,7 @@ async def test_a_store_that_fails_does_not_hold_up_the_run(
     assert result.output == "a"
     assert [record.message.partition(":")[0] for record in caplog.records] == [
         "the turn goes on without memory",
-        "what was said in this run is not kept",
+        "what was said in this turn is not kept",
     ]
 
 

@@ -1,16 +1,13 @@
 """Agent Framework's long-term memory."""
 
-import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from agent_framework import AgentSession, ContextProvider, Message, SessionContext
 
-from memorist.agents import after_turn, before_turn
-from memorist.errors import EmbedderError, StoreError
+from memorist.adapters.turns import keep_turn, of_user
+from memorist.agents import before_turn
 from memorist.memory import Memory
-
-log = logging.getLogger("memorist.adapters.agent_framework")
 
 
 class MemoristContextProvider(ContextProvider):
@@ -30,6 +27,9 @@ class MemoristContextProvider(ContextProvider):
         tokens: the most that is told.
         min_confidence: as in `Memory.context`.
         keep: whether what was said is kept.
+
+    Raises (from a run):
+        InvalidInputError: `user` named nobody.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class MemoristContextProvider(ContextProvider):
         memory: Memory,
         source_id: str = "memorist",
         *,
-        user: Callable[[AgentSession], str] | None = None,
+        user: Callable[[AgentSession], str | None] | None = None,
         tokens: int = 600,
         min_confidence: float | None = None,
         keep: bool = True,
@@ -57,7 +57,7 @@ class MemoristContextProvider(ContextProvider):
         What the providers before this one have put there, such as the session's history, is not told again.
         """
         told = await before_turn(
-            self._of(session),
+            of_user(self._memory, self._user, session),
             _plain(context.get_messages(exclude_sources={self.source_id}, include_input=True)),
             tokens=self._tokens,
             min_confidence=self._min_confidence,
@@ -72,15 +72,8 @@ class MemoristContextProvider(ContextProvider):
     ) -> None:
         """Keep the input and the answer, each once, under the session."""
         if self._keep:
-            memory = self._of(session)
             said = [*context.input_messages, *(context.response.messages if context.response else ())]
-            try:
-                await after_turn(memory, _plain(said), session=session.session_id)
-            except (StoreError, EmbedderError) as error:
-                log.warning("what was said in this run is not kept: %s", error)
-
-    def _of(self, session: AgentSession) -> Memory:
-        return self._memory if self._user is None else self._memory.scoped(user=self._user(session))
+            await keep_turn(of_user(self._memory, self._user, session), _plain(said), session=session.session_id)
 
 
 def _plain(messages: Sequence[Message]) -> list[dict[str, Any]]:

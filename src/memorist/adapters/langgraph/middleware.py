@@ -1,6 +1,5 @@
 """Long-term memory for the agents of LangChain 1.x: told before each turn, kept after it."""
 
-import logging
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, NotRequired
 
@@ -10,12 +9,11 @@ from langchain_core.messages import SystemMessage
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
 
-from memorist.agents import after_turn, before_turn
-from memorist.errors import EmbedderError, InvalidInputError, StoreError
+from memorist.adapters.turns import keep_turn, of_user
+from memorist.agents import before_turn
+from memorist.errors import InvalidInputError
 from memorist.memory import Memory
 from memorist.twin import Twin, asynchronous, run
-
-log = logging.getLogger("memorist.adapters.langgraph")
 
 
 class _State(AgentState[Any]):
@@ -96,19 +94,13 @@ class MemoryMiddleware(AgentMiddleware[_State, Any, Any]):
     async def aafter_agent(self, state: _State, runtime: Runtime[Any]) -> None:
         """Keep what was said."""
         if self._keep:
-            await self._kept(state, self._scoped(runtime))
+            await keep_turn(self._scoped(runtime), state["messages"], session=self._session())
 
     def after_agent(self, state: _State, runtime: Runtime[Any]) -> None:
         """Keep what was said, blocking."""
         if self._keep:
-            memory = self._scoped(runtime)
-            run(lambda: self._kept(state, memory))
-
-    async def _kept(self, state: _State, memory: Memory) -> None:
-        try:
-            await after_turn(memory, state["messages"], session=self._session())
-        except (StoreError, EmbedderError) as error:
-            log.warning("what was said in this turn is not kept: %s", error)
+            memory, session = self._scoped(runtime), self._session()
+            run(lambda: keep_turn(memory, state["messages"], session=session))
 
     # --- whose, and where ------------------------------------------------------------------------------
 
@@ -119,12 +111,7 @@ class MemoryMiddleware(AgentMiddleware[_State, Any, Any]):
                 "nothing says which conversation this is: give the agent a thread_id in its config, "
                 "the memory a session, or the middleware keep=False"
             )
-        if self._user is None:
-            return self._memory
-        user = self._user(runtime)
-        if user is None:
-            raise InvalidInputError("the middleware's `user` named nobody; shared memory takes no `user` at all")
-        return self._memory.scoped(user=user)
+        return of_user(self._memory, self._user, runtime)
 
     def _session(self) -> str | None:
         thread = get_config().get("configurable", {}).get("thread_id")

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 from agents.memory import SessionSettings
 
 from memorist.adapters.entries import SessionEntries, SessionEntry
+from memorist.adapters.turns import of_user
 from memorist.agents import before_turn, text_of, without_recalled
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
@@ -40,7 +41,7 @@ class MemoristSession:
         session_id: str,
         memory: Memory,
         *,
-        user: Callable[[Any], str] | None = None,
+        user: Callable[[Any], str | None] | None = None,
         session_settings: SessionSettings | None = None,
         tokens: int = 600,
         min_confidence: float | None = None,
@@ -91,7 +92,7 @@ class MemoristSession:
         if self._user is None:
             return self._memory
         if wrapper is not None:
-            self._current.set(self._memory.scoped(user=self._user(wrapper.context)))
+            self._current.set(of_user(self._memory, self._user, wrapper.context))
         if (memory := self._current.get()) is None:
             raise InvalidInputError("this session tells its user from the run's context; give the call its wrapper")
         return memory

@@ -6,13 +6,14 @@ from typing import Any
 from agents import FunctionTool
 
 from memorist.adapters.calling import answer
+from memorist.adapters.turns import of_user
 from memorist.agents import ToolSchema
 from memorist.agents import memory_tools as tools_of
 from memorist.memory import Memory
 
 
 def memory_tools(
-    memory: Memory, *, only: Collection[str] | None = None, user: Callable[[Any], str] | None = None
+    memory: Memory, *, only: Collection[str] | None = None, user: Callable[[Any], str | None] | None = None
 ) -> list[FunctionTool]:
     """Return tools with which a model searches and changes the memory; see `memorist.agents.memory_tools`.
 
@@ -26,7 +27,7 @@ def memory_tools(
 
     def made(schema: ToolSchema) -> FunctionTool:
         async def call(context: Any, arguments: str) -> str:
-            seen = memory if user is None else memory.scoped(user=user(context.context))
+            seen = of_user(memory, user, context.context)
             return (await answer(tools_of(seen, only=only), schema.name, arguments))[1]
 
         return FunctionTool(

@@ -1,6 +1,5 @@
 """A capability of Pydantic AI: recalls before a run, keeps what was said after it, and offers tools."""
 
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,13 +12,11 @@ from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.run import AgentRunResult
 from pydantic_ai.toolsets import FunctionToolset
 
-from memorist.agents import ToolSchema, after_turn, before_turn, memory_tools
+from memorist.adapters.turns import keep_turn, of_user
+from memorist.agents import ToolSchema, before_turn, memory_tools
 from memorist.context import Context
-from memorist.errors import EmbedderError, InvalidInputError, StoreError
 from memorist.memory import Memory
 from memorist.twin import asynchronous
-
-log = logging.getLogger("memorist.adapters.pydantic_ai")
 
 
 @dataclass
@@ -79,11 +76,8 @@ class MemoristCapability(AbstractCapability[Any]):
     async def after_run(self, ctx: RunContext[Any], *, result: AgentRunResult[Any]) -> AgentRunResult[Any]:
         """Keep what was said."""
         if self.keep:
-            memory = self._scoped(ctx)
-            try:
-                await after_turn(memory, _plain(result.all_messages()), session=ctx.conversation_id, told=self._told)
-            except (StoreError, EmbedderError) as error:
-                log.warning("what was said in this run is not kept: %s", error)
+            said = _plain(result.all_messages())
+            await keep_turn(self._scoped(ctx), said, session=ctx.conversation_id, told=self._told)
         return result
 
     def get_toolset(self) -> FunctionToolset[Any] | None:
@@ -105,13 +99,7 @@ class MemoristCapability(AbstractCapability[Any]):
         return Tool.from_schema(call, schema.name, schema.description, dict(schema.parameters), takes_ctx=True)
 
     def _scoped(self, ctx: RunContext[Any]) -> Memory:
-        memory: Memory = asynchronous(self.memory).through("pydantic_ai")
-        if self.user is None:
-            return memory
-        user = self.user(ctx)
-        if user is None:
-            raise InvalidInputError("the capability's `user` named nobody; shared memory takes no `user` at all")
-        return memory.scoped(user=user)
+        return of_user(asynchronous(self.memory).through("pydantic_ai"), self.user, ctx)
 
 
 def _is_prompt(message: ModelMessage) -> bool:

@@ -1,0 +1,35 @@
+"""What adapters around an agent share: the memory of the user of a turn, and storing what was said in it."""
+
+import logging
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from memorist.agents import after_turn
+from memorist.errors import EmbedderError, InvalidInputError, StoreError
+from memorist.memory import Memory
+
+_T = TypeVar("_T")
+
+log = logging.getLogger("memorist.adapters")
+
+
+def of_user(memory: Memory, user: Callable[[_T], str | None] | None, context: _T) -> Memory:
+    """Return the memory of the user whom `user` names for a framework's context; without `user`, `memory` itself.
+
+    Raises:
+        InvalidInputError: `user` returned None.
+    """
+    if user is None:
+        return memory
+    name = user(context)
+    if name is None:
+        raise InvalidInputError("`user` named nobody; leave `user` out to use shared memory")
+    return memory.scoped(user=name)
+
+
+async def keep_turn(memory: Memory, messages: Iterable[Any], **options: Any) -> None:
+    """Store what was said, as `after_turn` does; when the store or the embedder fails, log it."""
+    try:
+        await after_turn(memory, messages, **options)
+    except (StoreError, EmbedderError) as error:
+        log.warning("what was said in this turn is not kept: %s", error)
