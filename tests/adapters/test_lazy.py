@@ -1,6 +1,8 @@
 """What an adapter's package says where its framework is missing."""
 
 import sys
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -36,3 +38,22 @@ def test_a_missing_framework_names_its_extra_and_an_old_one_what_it_lacks(packag
         named("Broken")
     with pytest.raises(AttributeError, match="Nothing"):
         named("Nothing")
+
+
+@pytest.mark.parametrize(
+    ("adapter", "framework", "extra"),
+    [
+        ("adk", "google.adk", "adk"),
+        ("agent_framework", "agent_framework", "agent-framework"),
+        ("crewai", "crewai", "crewai"),
+        ("llama_index", "llama_index", "llama-index"),
+        ("openai_agents", "agents", "openai-agents"),
+        ("strands", "strands", "strands"),
+    ],
+)
+def test_an_adapter_without_its_framework_names_the_command(adapter: str, framework: str, extra: str) -> None:
+    with suppress(ModuleNotFoundError):
+        import_module(framework)
+        pytest.skip(f"{framework} is installed")
+    with pytest.raises(MissingExtraError, match=rf"{framework} is not installed; run: pip install .*\[{extra}\]"):
+        import_module(f"memorist.adapters.{adapter}")

@@ -1,25 +1,19 @@
 """The memory of AgentScope: short-term and long-term, with mem0 and with personal, task and tool memory.
 
 With AgentScope 1.x installed these are subclasses of its own classes, so that its agents take them; without it
-they work alone. For AgentScope 2.x there is `MemoryMiddleware`. What needs a further package is loaded when it is
-first asked for.
+they work alone. For AgentScope 2.x there is `MemoryMiddleware`.
 """
 
-from typing import TYPE_CHECKING
-
-from memorist.adapters.lazy import lazy_names
-
-if TYPE_CHECKING:
-    from memorist.adapters.agentscope.base import LongTermMemoryBase
-    from memorist.adapters.agentscope.buffer import InMemoryMemory, MemoryBase
-    from memorist.adapters.agentscope.durable import DurableMemory
-    from memorist.adapters.agentscope.mem0 import Mem0LongTermMemory
-    from memorist.adapters.agentscope.middleware import MemoryMiddleware
-    from memorist.adapters.agentscope.personal import ReMePersonalLongTermMemory
-    from memorist.adapters.agentscope.reme import ReMeLongTermMemoryBase
-    from memorist.adapters.agentscope.task import ReMeTaskLongTermMemory
-    from memorist.adapters.agentscope.tool import ReMeToolLongTermMemory
-    from memorist.adapters.agentscope.types import Msg, StateModule, ToolResponse
+from memorist.adapters.agentscope.base import LongTermMemoryBase
+from memorist.adapters.agentscope.buffer import InMemoryMemory, MemoryBase
+from memorist.adapters.agentscope.durable import DurableMemory
+from memorist.adapters.agentscope.mem0 import Mem0LongTermMemory
+from memorist.adapters.agentscope.middleware import MemoryMiddleware
+from memorist.adapters.agentscope.personal import ReMePersonalLongTermMemory
+from memorist.adapters.agentscope.reme import ReMeLongTermMemoryBase
+from memorist.adapters.agentscope.task import ReMeTaskLongTermMemory
+from memorist.adapters.agentscope.tool import ReMeToolLongTermMemory
+from memorist.adapters.agentscope.types import Msg, StateModule, ToolResponse
 
 __all__ = [
     "DurableMemory",
@@ -36,20 +30,3 @@ __all__ = [
     "StateModule",
     "ToolResponse",
 ]
-
-_MODULES = {
-    "DurableMemory": "durable",
-    "InMemoryMemory": "buffer",
-    "LongTermMemoryBase": "base",
-    "Mem0LongTermMemory": "mem0",
-    "MemoryBase": "buffer",
-    "MemoryMiddleware": "middleware",
-    "Msg": "types",
-    "ReMeLongTermMemoryBase": "reme",
-    "ReMePersonalLongTermMemory": "personal",
-    "ReMeTaskLongTermMemory": "task",
-    "ReMeToolLongTermMemory": "tool",
-    "StateModule": "types",
-    "ToolResponse": "types",
-}
-__getattr__ = lazy_names(__name__, _MODULES, extras={})
