@@ -55,16 +55,18 @@ class _Handler(BaseHTTPRequestHandler):
             server.busy += 1
             server.busiest = max(server.busiest, server.busy)
         try:
-            self._answer(reply(body) if callable(reply) else reply)
+            made = reply(body) if callable(reply) else reply
+            if isinstance(made, threading.Event):
+                made.wait(30)
         finally:
             with server.lock:
                 server.busy -= 1
+        self._answer(made)  # after which its client may ask again at once
 
     def _answer(self, reply: Reply) -> None:
         if isinstance(reply, tuple):
             return self._send(*reply)
         if isinstance(reply, threading.Event):
-            reply.wait(30)
             return
         text = reply if isinstance(reply, str) or reply is None else json.dumps(reply, ensure_ascii=False)
         self._send(200, completion(text, self.server.finish_reason))
