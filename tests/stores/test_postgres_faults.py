@@ -239,19 +239,20 @@ class Wire:
             return writer.close()
         there, out = await asyncio.open_connection("127.0.0.1", self.port)
         back = asyncio.create_task(self._copy(there, writer))
-        while data := await reader.read(65536):
-            cut = self.cut if b"COMMIT\0" in data else None
-            if cut is not None:
-                self.cut = None
-                back.cancel()  # no answer arrives any more
-                await asyncio.wait([back])
-            if cut != "before":
-                out.write(data)
-                await out.drain()
-            if cut == "after":
-                await there.readuntil(b"COMMIT")  # it is done, and the server has said so
-            if cut is not None:
-                break
+        with suppress(ConnectionError):  # the server may have ended it
+            while data := await reader.read(65536):
+                cut = self.cut if b"COMMIT\0" in data else None
+                if cut is not None:
+                    self.cut = None
+                    back.cancel()  # no answer arrives any more
+                    await asyncio.wait([back])
+                if cut != "before":
+                    out.write(data)
+                    await out.drain()
+                if cut == "after":
+                    await there.readuntil(b"COMMIT")  # it is done, and the server has said so
+                if cut is not None:
+                    break
         back.cancel()
         await asyncio.wait([back])
         for each in (out, writer):
@@ -288,8 +289,9 @@ async def test_a_server_that_can_start_no_session_for_a_moment(server: "Server")
         async with opened(url) as store:
             await store.write(ALICE, [put(make_record("first"))])
             wire.refused = 2
-            with server.connect() as connection:
-                connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'app'")
+            with server.connect() as connection:  # and wait until they have ended: the write could come before
+                ended = "SELECT pg_terminate_backend(pid, 30000) FROM pg_stat_activity WHERE usename = 'app'"
+                connection.execute(ended)
             assert await store.write(ALICE, [put(make_record("one"))]) == [True]
             assert wire.refused == 0
         wire.refused = 2
