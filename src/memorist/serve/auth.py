@@ -70,7 +70,7 @@ class Grant:
         tenant: its tenant; None for an operator, who names one with each request.
         user: its user; None for a caller that acts for all users of the tenant and names one with each request.
         right: its right.
-        limits: what it may send in a span of time, as `memorist.serve.quotas.parse_limits` returns it.
+        limits: its limits in a span of time, as `memorist.serve.quotas.parse_limits` returns it.
         token: the id of its token, if it has one.
     """
 
@@ -173,7 +173,7 @@ class Tokens:
             user: its user; None for all users of the tenant.
             right: "read", "write" or "admin".
             expires_at: when it expires: a point in time, or seconds from now.
-            limits: what it may send in a span of time, as `memorist.serve.quotas.parse_limits` returns it.
+            limits: its limits in a span of time, as `memorist.serve.quotas.parse_limits` returns it.
 
         Raises:
             InvalidInputError: an argument is wrong.

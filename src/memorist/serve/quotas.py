@@ -27,7 +27,7 @@ _SPANS = {"s": 1, "min": 60, "h": 3600, "day": 86_400}
 
 
 class TooManyError(StoreBusyError):
-    """A token has used up what it may send for now; `seconds` says when there is enough again."""
+    """A token has used up a limit for now; `seconds` is how long until it may send as much again."""
 
     def __init__(self, text: str, seconds: int) -> None:
         super().__init__(text)
@@ -67,10 +67,10 @@ def _rate(what: str, limit: str) -> _Rate:
 
 
 class Quotas:
-    """What each token of one server has left.
+    """The remaining quota of each token of one server.
 
     Args:
-        limits: those of every caller whose token has none of its own, as `parse_limits` returns them.
+        limits: the limits of tokens that have none of their own, as `parse_limits` returns them.
         clock: seconds that only grow.
     """
 
@@ -94,7 +94,7 @@ class Quotas:
         return Memory(_LimitedEngine(root, lambda sent: self._spend(grant.token or grant.name, rates, sent)), scope)
 
     def _spend(self, token: str, rates: Mapping[str, _Rate], sent: Mapping[str, int]) -> None:
-        """Take what is sent off what is left.
+        """Subtract what is sent from what is left.
 
         Raises:
             TooManyError: not so much is left now; nothing was taken.

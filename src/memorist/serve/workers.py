@@ -1,4 +1,4 @@
-"""Several processes that answer on one socket: started, watched, and replaced without a failed request.
+"""Several processes that answer on one socket: started, supervised, and replaced without a failed request.
 
 The parent holds the socket and answers nothing itself. A worker is told the socket's number, says `READY` on its
 standard output when it answers, and ends when its standard input does: so none outlives its parent.
@@ -37,7 +37,7 @@ async def supervise(
 
     Raises:
         InvalidInputError: this system cannot hand a socket to another process.
-        MemoristError: one did not start; it has said why on standard error.
+        MemoristError: a worker did not start; its standard error says why.
     """
     if os.name != "posix":
         raise InvalidInputError("several workers need a POSIX system; here, run one server")
@@ -73,7 +73,7 @@ class _Worker:
         return self.process.returncode is not None
 
     async def end(self) -> None:
-        """Let it finish what it answers, for as long as a server takes for that at most."""
+        """Stop it after its pending requests, within the server's own grace period."""
         if not self.ended:
             self.process.terminate()
         await self.process.wait()
@@ -104,7 +104,7 @@ async def _replace(
     old: Sequence[_Worker],
     stop: asyncio.Event,
 ) -> None:
-    """Start a successor for each of `old`, and end it when that answers; leave it where none starts."""
+    """Replace each of `old`: end it once its successor answers, keep it if no successor starts."""
     for worker in old:
         if worker.ended:
             log.error("a worker ended by itself with %s; another one starts", worker.process.returncode)

@@ -3,12 +3,14 @@
 import json
 import re
 import tomllib
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
 
 from memorist.cli.installing.jsonc import parse, with_first, without
 from memorist.errors import InvalidInputError
 
+Edit: TypeAlias = Callable[[str], str]
+"""A change to the text of one file, "" for a file that does not exist. Raises ValueError for a malformed text."""
 SERVER = "memorist"
 _OURS = re.compile(r"(?:^|[\\/'\"\s])memorist(?:\.exe)?['\"]? hook \w")
 _BEGIN = "# >>> memorist: written by `memorist install`, removed by `memorist uninstall`"
@@ -16,14 +18,7 @@ _END = "# <<< memorist"
 _BLOCK = re.compile(rf"\n?^{re.escape(_BEGIN)}$.*?^{re.escape(_END)}$\n?", re.MULTILINE | re.DOTALL)
 
 
-class Edit:
-    """A change to the text of one file, "" for a file that does not exist. Raises ValueError for a malformed text."""
-
-    def __call__(self, text: str) -> str:
-        raise NotImplementedError
-
-
-class JsonServer(Edit):
+class JsonServer:
     """Puts the MCP server into a JSON file, or takes it out where `server` is None."""
 
     def __init__(self, server: Mapping[str, Any] | None) -> None:
@@ -39,7 +34,7 @@ class JsonServer(Edit):
         return text if self._server is None else with_first(text, path[:1], SERVER, dict(self._server))
 
 
-class JsonHooks(Edit):
+class JsonHooks:
     """Puts hooks into a JSON file, one for each event, in the place of memorist's own; takes these out for {}."""
 
     def __init__(self, hooks: Mapping[str, Mapping[str, Any]], *, version: int | None = None) -> None:
@@ -96,7 +91,7 @@ def _is_ours(entry: Any) -> bool:
     return isinstance(command, str) and _OURS.search(command) is not None
 
 
-class TomlServer(Edit):
+class TomlServer:
     """Puts the MCP server into a TOML file, as a block between two comments, or takes it out."""
 
     def __init__(self, server: Mapping[str, Any] | None) -> None:

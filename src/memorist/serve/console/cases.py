@@ -12,12 +12,12 @@ from memorist.serve.console.visits import Visit
 
 
 async def cases(visit: Visit) -> Response:
-    """Show the cases that were made of traces, and where a file of cases is given."""
+    """Show the cases that were made of traces, and a form to upload a file of cases."""
     return await _page(visit, None)
 
 
 async def run(visit: Visit) -> Response:
-    """Ask the questions of a file, or those that were made of traces, and show what came of each."""
+    """Ask the questions of a file, or those made of traces, and show the outcome of each."""
     [file, *_] = visit.values.get("files") or [None]
     if visit.flag("kept"):
         asked = list((await _kept(visit).list()).values())

@@ -62,13 +62,13 @@ async def undo(visit: Visit) -> Response:
     """Restore the record that was forgotten last."""
     record = visit.session.forgotten
     if record is None:
-        raise NotFoundError("there is nothing to take back any more; two minutes is what there is")
+        raise NotFoundError("there is nothing to restore any more; a forgotten record can be restored for two minutes")
     header = json.dumps({"format": FORMAT, "version": VERSION})
     scope = visit.grant.scope(tenant=record.scope.tenant, user=record.scope.user)
     memory = visit.server.memory.scoped(tenant=scope.tenant, user=scope.user)
     if not await memory.history(record.id):
         visit.session.took_back()
-        raise NotFoundError("everything of its user was deleted since; it cannot be taken back")
+        raise NotFoundError("everything of its user was deleted since; it cannot be restored")
     report = await memory.load([header, json.dumps(record.to_dict())])
     if report.bad:
         raise InvalidInputError(report.bad[0].reason)

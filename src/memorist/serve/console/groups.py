@@ -1,4 +1,4 @@
-"""Groups of alike records: where each stands on a plane, and the words that set a group apart."""
+"""Groups of similar records: their positions on a plane, and the words that distinguish each group."""
 
 import math
 import re
@@ -40,7 +40,7 @@ class Layout:
 
 
 def lay_out(vectors: Any) -> Layout:
-    """Return where records stand: what is alike lies close, on the plane that sets the groups apart best.
+    """Return the records' positions on the plane that separates the groups best; similar records are close.
 
     Args:
         vectors: unit vectors, shape (records, dimensions). Groups and plane are made from a sample that is spread

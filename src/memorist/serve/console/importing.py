@@ -1,4 +1,4 @@
-"""Importing in the console: files are given, what they hold is shown, and stored once that is confirmed."""
+"""Importing in the console: files are uploaded, their content is shown, and stored once that is confirmed."""
 
 from starlette.datastructures import UploadFile
 from starlette.responses import Response
@@ -26,7 +26,7 @@ class Importing:
         self._most_bytes = most_bytes
 
     async def show(self, visit: Visit) -> Response:
-        """Show where files are given, or what became of those that were."""
+        """Show a form to upload files, or the state of the last upload."""
         job = visit.session.job
         if job is not None:
             job.touch()
@@ -47,7 +47,7 @@ class Importing:
         )
 
     async def upload(self, visit: Visit) -> Response:
-        """Take files, and look what is in them."""
+        """Take files, and survey their content."""
         files = [each for each in visit.values.get("files", ()) if isinstance(each, UploadFile) and each.filename]
         if not files:
             raise FormatError("choose a file")
@@ -67,7 +67,7 @@ class Importing:
         return visit.redirect("/import")
 
     async def go(self, visit: Visit) -> Response:
-        """Look again with other options, store what was found, interrupt that, or remove the files."""
+        """Survey again with other options, store what was found, interrupt that, or remove the files."""
         job, do = visit.session.job, visit.value("do")
         if job is None or job.state == "gone":
             raise NotFoundError("the files are no longer here; give them again")

@@ -28,11 +28,11 @@ log = logging.getLogger(__name__)
 class Job:
     """One upload of a browser's session.
 
-    It is "looking" into the files, "waiting" for the visitor's word, "loading", "done", or "gone". The files are
-    removed when it is done or gone, which it is a quarter of an hour after the last visit too.
+    It is "looking" into the files, "waiting" for the visitor's decision, "loading", "done", or "gone". The files are
+    removed when it is done or gone. It is gone a quarter of an hour after the last visit.
 
     Args:
-        memory: where to.
+        memory: where the records are stored.
         most_bytes: the most bytes that the files may hold, unpacked.
     """
 
@@ -68,7 +68,7 @@ class Job:
         return self._task is not None and not self._task.done()
 
     def touch(self) -> None:
-        """Keep it for a while longer."""
+        """Restart the quarter of an hour after which it is gone."""
         if self._timer is not None:
             self._timer.cancel()
         self._timer = asyncio.get_running_loop().call_later(_IDLE_SECONDS, self._expire)
@@ -77,7 +77,7 @@ class Job:
         """Copy uploaded files to a folder of its own.
 
         Raises:
-            InvalidInputError: a name is no file's.
+            InvalidInputError: a file's name is empty or not printable, or given twice.
             StoreFullError: there is no room for them.
         """
         for name, stream in files:
@@ -94,7 +94,7 @@ class Job:
         self._place = kept[0] if len(kept) == 1 else self._place
 
     def look(self, format: str | None, options: Options) -> None:
-        """Begin to look what is in the files."""
+        """Begin to survey the files."""
         self.format, self.options, self.found, self.interrupted = format, options, None, False
         self._begin("looking", self._look)
 
@@ -104,12 +104,12 @@ class Job:
         self._begin("loading", self._load)
 
     async def settle(self) -> None:
-        """Wait a moment for the work to end, which that on a small file does."""
+        """Wait a moment, in which the work on a small file ends."""
         if self._task is not None:
             await asyncio.wait((self._task,), timeout=_MOMENT)
 
     async def stop(self) -> None:
-        """Interrupt what it is at; what is stored stays."""
+        """Interrupt the work; what is stored stays."""
         if self._task is not None and self.busy:
             self.interrupted = True
             self._task.cancel()
@@ -135,7 +135,7 @@ class Job:
                 self.state, self.problem = "waiting", str(error).partition("; give --as")[0]
             except Exception:
                 log.exception("an import failed")
-                self.state, self.problem = "waiting", "the server met an error of its own, which its log tells"
+                self.state, self.problem = "waiting", "the server failed; its log says more"
             if self.state == "done":
                 self._end()
 

@@ -1,4 +1,4 @@
-"""The map: every record where it is close to those alike, in groups with names."""
+"""The map: records placed close to similar ones, in named groups."""
 
 import asyncio
 import json
@@ -44,7 +44,7 @@ class Mapped:
 
 
 async def draw(visit: Visit) -> Response:
-    """Draw the map: dots for a script or for few records, else how dense each place is."""
+    """Draw the map: as dots for a script or for few records, else as the density of each place."""
     memory = visit.memory
     everyone = visit.everyone
     colour = visit.value("colour") or "kind"

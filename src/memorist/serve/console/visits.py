@@ -121,7 +121,7 @@ class Visit:
 
     @property
     def everyone(self) -> bool:
-        """Whether the records of all users are asked for; a user who is named goes before.
+        """Whether the records of all users are asked for; a named user takes precedence.
 
         Raises:
             ScopeError: the token does not allow that.

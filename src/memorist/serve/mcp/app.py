@@ -53,7 +53,7 @@ def create_app(
             name, or a page of another origin, is refused: it is how a web page would reach a local server.
             None is any name: who comes without a token must use this machine's own all the same.
         limits: the limits of a request.
-        ended: called with each call of a verb that has ended, to be counted.
+        ended: called after each call of a verb, for metrics.
 
     Raises:
         InvalidInputError: the gate's memory is bound, or there is no host.

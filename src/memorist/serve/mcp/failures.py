@@ -1,4 +1,4 @@
-"""What a client is told of an error, and what the log is."""
+"""Errors as they are told to a client, and as they are logged."""
 
 import logging
 import traceback
@@ -14,7 +14,7 @@ FAILED = "the server failed; its log says more"
 
 
 def protocol_error(error: Exception) -> MCPError:
-    """Return an error as the protocol has it; one that is not expected is logged, and its message is not told."""
+    """Return an error of the protocol; an unexpected one is logged, and its message is not told."""
     if isinstance(error, InvalidInputError | NotFoundError | ScopeError):
         return MCPError(INVALID_PARAMS, str(error))
     if isinstance(error, MemoristError):

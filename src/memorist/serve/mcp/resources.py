@@ -105,7 +105,7 @@ async def complete(access: Access, params: CompleteRequestParams) -> CompleteRes
 
 
 async def profile(memory: Memory) -> str:
-    """Return what is known of the user, for people and models; no stored text can pose as more than a line."""
+    """Return what is known of the user, for people and models; each stored text is confined to one line."""
     topics = await memory.topics.list()
     facts = await memory.recent(_FACTS, kind=Kind.FACT)
     parts = [f"# {_line(memory.scope.user) if memory.scope.user else 'Shared by all users'}"]

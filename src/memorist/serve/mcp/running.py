@@ -81,7 +81,7 @@ def _names(host: str, more: tuple[str, ...]) -> tuple[str, ...]:
 
 @contextmanager
 def _ending_at_once() -> Iterator[None]:
-    """Let Ctrl-C end the process as SIGTERM does: the thread that waits for the next line cannot be woken.
+    """Let Ctrl-C end the process as SIGTERM does, because the thread that waits for the next line cannot be woken.
 
     Acknowledged writes are on disk, so there is nothing to finish.
     """

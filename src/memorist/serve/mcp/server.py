@@ -39,7 +39,7 @@ def create_server(
         access: the memory and the right; one for all requests, or a function that returns it for each.
         tools: which tools are offered: "core", the five that a model needs, or "all".
         telemetry: gets the spans; by default OpenTelemetry with the program's own providers.
-        ended: called with each call of a verb that has ended, to be counted.
+        ended: called after each call of a verb, for metrics.
     """
     telemetry = telemetry or Telemetry()
     watch = Watch(telemetry, ended)

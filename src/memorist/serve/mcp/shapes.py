@@ -115,7 +115,7 @@ TOPICS = _object(
 
 
 def record_of(record: Record) -> dict[str, Any]:
-    """Return a record as the tools show it: what says nothing is left out, and whose it is needs no saying."""
+    """Return a record as the tools show it: without empty fields, and without its tenant and user."""
     plain = record.to_dict()
     authors = plain.pop("origin")["authors"]
     plain["authors"] = [] if authors == ["user"] else authors

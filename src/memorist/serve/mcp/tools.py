@@ -20,7 +20,7 @@ AnyKind = Literal["note", "fact", "experience", "episode", "message", "tool_use"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSpec:
-    """What is told of a tool beside what its function says.
+    """The description of a tool beside its function's docstring.
 
     Args:
         title: its name for people.

@@ -14,7 +14,7 @@ from memorist.serve.observability.observer import Observer
 log = logging.getLogger("memorist.serve.requests")
 
 GRANT = "memorist.grant"
-"""The key of the caller in a request's ASGI scope."""
+"""The key of the caller's grant in a request's ASGI scope."""
 SCOPE = "memorist.scope"
 """The key of the memory's scope in it."""
 ERROR = "memorist.error"

@@ -27,7 +27,7 @@ _bearer = HTTPBearer(auto_error=False, description="A token made by `memorist to
 class Server:
     """The state shared by all requests.
 
-    `open` is whether callers on this machine need no token, `settings` what an operator is shown of the others.
+    `open` is whether callers on this machine need no token; `settings` are those that the console shows to operators.
     """
 
     memory: Memory
@@ -56,12 +56,12 @@ class Access:
     async def once(
         self, asked: tuple[Any, ...], work: Callable[[], Awaitable[Outcome]], done_since: Settle | None = None
     ) -> tuple[Outcome, bool]:
-        """Do the work, or, where it was done under the request's idempotency key, return what came of it then.
+        """Do the work, or return its earlier outcome if it was done under the request's idempotency key.
 
         Args:
             asked: what is asked, as plain JSON values.
             work: does it, and returns the numbers to keep.
-            done_since: whether it was done since a time, where a crash cut it off.
+            done_since: returns the outcome of a call since a time, for one that a crash cut off.
 
         Returns:
             The numbers, and whether the work was done now.
@@ -157,7 +157,7 @@ def _keyed(grown: Callable[..., Awaitable[Access]]) -> Callable[..., Any]:
             str | None,
             Header(
                 alias=_KEY_HEADER,
-                description="A text of the caller's own: the same request sent again is answered, not done again.",
+                description="Any text. The same request sent again is answered from its first outcome, not repeated.",
                 json_schema_extra={"minLength": 1, "maxLength": _LONGEST_KEY},
             ),
         ] = None,

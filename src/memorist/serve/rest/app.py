@@ -18,13 +18,14 @@ from memorist.serve.limits import Limiter, Limits
 from memorist.serve.observability import ObservedRequests, Observer
 from memorist.serve.observability.metrics import MEDIA_TYPE as METRICS_TYPE
 from memorist.serve.quotas import Quotas
-from memorist.serve.rest import caller, models, reading, records, whole
-from memorist.serve.rest.access import Prober, Server, server_of
+from memorist.serve.rest import models, reading, records, whole
+from memorist.serve.rest.access import Prober, Reader, Server, server_of
 from memorist.serve.rest.idempotency import Ledger
 from memorist.serve.rest.problems import add_handlers, problem_of, problems
-from memorist.serve.rest.routing import RawPaths
+from memorist.serve.rest.routing import RawPaths, router_of
 
-_SUBJECTS = (records, reading, whole, caller)
+_server = router_of("server")
+_ROUTERS = (records.router, reading.router, whole.router, _server)
 _NOTHING_TOLD: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 """FastAPI's own spans hold paths and queries, ids and users' names with them, and its logs what was sent."""
 
@@ -45,8 +46,8 @@ def create_api(
         version=__version__,
         summary="Long-term memory for LLM agents",
         description=(
-            "Every verb of a memory. A token says whose it is: its tenant always, its user where it is bound to one; "
-            "else a request names the user. What goes wrong is told as a problem (RFC 9457)."
+            "Every verb of a memory. A token sets the tenant, and the user if it is bound to one; "
+            "otherwise a request names the user. Errors are problem documents (RFC 9457)."
         ),
         docs_url=None,  # its page would load scripts from elsewhere; the console has one of its own
         redoc_url=None,
@@ -59,8 +60,8 @@ def create_api(
         observer.observed(memory), Tokens(memory), Ledger(memory), open, settings or {}, quotas or Quotas()
     )
     add_handlers(app)
-    for subject in _SUBJECTS:  # not included, which would make each route anew for every app
-        app.router.routes.extend(subject.router.routes)
+    for router in _ROUTERS:  # not included, which would make each route anew for every app
+        app.router.routes.extend(router.routes)
     app.get("/health", tags=["server"], response_model=models.Status)(health)
     app.get("/ready", tags=["server"], response_model=models.Status, responses=problems(503, common=()))(ready)
     for path, probe in (("/health", health), ("/ready", ready)):  # as some load balancers ask
@@ -73,13 +74,13 @@ def create_api(
 
 
 def guarded(app: FastAPI, limits: Limits, observer: Observer, *, streaming: Sequence[str] = ()) -> ASGIApp:
-    """Return an app with limits around it, and all that happens there observed.
+    """Return an app with limits around it, whose requests are observed.
 
     Args:
         app: the app to protect.
         limits: the limits.
         observer: receives the reports.
-        streaming: paths, beside those of REST, that may take as long as it takes.
+        streaming: paths, beside those of REST, without a limit of the whole time.
     """
     plain = {each.endpoint: each.path for each in app.routes if type(each) is Route}
     free = ("/health", "/ready", "/metrics")
@@ -90,6 +91,13 @@ def guarded(app: FastAPI, limits: Limits, observer: Observer, *, streaming: Sequ
 def _route_of(plain: Mapping[Any, str], scope: Mapping[str, Any]) -> str | None:
     """Return the template of the route that answered. FastAPI may not tell the `plain` ones, Starlette's."""
     return getattr(scope.get("route"), "path", None) or plain.get(scope.get("endpoint"))
+
+
+@_server.get("/caller", response_model=models.Caller, responses=problems())
+async def caller(access: Reader) -> JSONResponse:
+    """Return what the token allows."""
+    grant = access.grant
+    return JSONResponse({"name": grant.name, "tenant": grant.tenant, "user": grant.user, "right": str(grant.right)})
 
 
 async def health() -> JSONResponse:
@@ -104,6 +112,6 @@ async def ready(request: Request) -> JSONResponse:
 
 
 async def metrics(access: Prober, request: Request) -> Response:
-    """Return what the server counts of itself, as Prometheus reads it: for an operator's token."""
+    """Return the server's metrics in Prometheus's format: for an operator's token."""
     whole.check_operator(access)
     return Response(request.app.state.observer.metrics.text(), media_type=METRICS_TYPE)

@@ -24,11 +24,11 @@ _FROM_TEXT: Mapping[read.Reader, Callable[[str], Any]] = {
     read.limit: number_of,
     read.whole: number_of,
 }
-"""How arguments of other types than texts stand in a query."""
+"""How arguments that are no texts are read from a query."""
 _LARGE = 64 * 1024
-"""Bodies from here on are parsed beside the event loop, which would stand still meanwhile."""
+"""Bodies of this size and more are parsed outside the event loop, which they would block."""
 _parser = ThreadPoolExecutor(1, "memorist-json")
-"""One thread: the bodies of many callers are parsed one after the other, with room between for everybody else."""
+"""One thread, so that large bodies of many callers are parsed one after the other."""
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
@@ -62,13 +62,13 @@ Body: TypeAlias = Annotated[dict[str, Any], Depends(_body)]
 
 
 def asked(kind: type[R], body: Mapping[str, Any], **more: Any) -> R:
-    """Return the request that a body makes, with arguments that came otherwise."""
+    """Return the request in a body, with further arguments."""
     read.unknown_arguments(kind.verb, body, body_fields(kind))
     return kind.of({**body, **more})
 
 
 def asked_in_query(kind: type[R], request: Request, **more: Any) -> R:
-    """Return the request that the parameters of a query make, with arguments that came otherwise."""
+    """Return the request in a query's parameters, with further arguments."""
     given = {name: value for name, value in request.state.query.items() if name not in Scope.__dataclass_fields__}
     for name, reader, _ in requests.readers(kind):
         if name in given and reader in _FROM_TEXT:

@@ -1,4 +1,4 @@
-"""What answers look like."""
+"""The models of answers, for OpenAPI."""
 
 from typing import Any, Literal, TypeAlias
 
@@ -192,7 +192,7 @@ class Problem(BaseModel):
 
 
 def _answer(name: str, about: str, **fields: Any) -> type[BaseModel]:
-    """Return the model of an answer in which no other is nested, with the types of its fields, all of them there."""
+    """Return the model of an answer that is nested in no other, from the types of its fields, all required."""
     required: Any = {field: (hint, ...) for field, hint in fields.items()}
     return create_model(name, __doc__=about, **required)
 

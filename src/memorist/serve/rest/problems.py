@@ -74,8 +74,8 @@ _DESCRIPTIONS = {
     413: "The body is too large.",
     415: "The body is not sent as JSON.",
     422: "An argument is wrong.",
-    429: "The token has sent what it may for now; to be tried again after Retry-After.",
-    503: "Busy; to be tried again.",
+    429: "The token has used up a limit for now; retry after the seconds in Retry-After.",
+    503: "The server or the store is busy; retry.",
 }
 
 

@@ -100,14 +100,14 @@ async def rate(access: Writer, id: Id, body: Body) -> JSONResponse:
 
 @router.get("/records/{id}/history", response_model=models.Changes, responses=problems())
 async def history(access: Reader, id: Id) -> JSONResponse:
-    """Return every change of a record, oldest first; empty for one that never was."""
+    """Return every change of a record, oldest first; empty for an unknown id."""
     changes = await access.memory.history(_unquoted(id))
     return JSONResponse({"changes": [each.to_dict() for each in changes]})
 
 
 @router.get("/records/{id}/why", response_model=models.ProvenanceBody, responses=problems())
 async def why(access: Reader, id: Id) -> JSONResponse:
-    """Return where a record comes from: itself, what it was derived from, and so on; empty for one that is not."""
+    """Return a record and everything that it was derived from; empty for an unknown id."""
     return JSONResponse((await access.memory.why(_unquoted(id))).to_dict())
 
 
@@ -118,7 +118,7 @@ async def why(access: Reader, id: Id) -> JSONResponse:
     openapi_extra=takes_in_query(requests.Forget, "source", "derived"),
 )
 async def forget_one(access: Writer, id: Id, request: Request) -> JSONResponse:
-    """Delete one record, its texts in the history included. An id that does not exist is passed over."""
+    """Delete one record, its texts in the history included. An unknown id is ignored."""
     forget = asked_in_query(requests.Forget, request, ids=(_unquoted(id),))
     return await forgotten(access, forget, forget.given())
 

@@ -1,4 +1,4 @@
-"""What OpenAPI says of bodies and queries, taken from the requests that they make."""
+"""The OpenAPI schemas of bodies and queries, made from the requests' types."""
 
 import inspect
 from collections.abc import Collection, Mapping
@@ -17,7 +17,7 @@ from memorist.times import TimeLike
 from memorist.verbs import Verbs
 
 _ELSEWHERE = ("id", "agent", "session", "count_tokens")
-"""Arguments that are in the path or in the query, or of Python alone."""
+"""Arguments that stand in the path or in the query, or exist in Python alone."""
 _KIND = {"type": "string", "enum": [str(kind) for kind in Kind]}
 _AUTHOR = {"type": "string", "enum": Author(~0).names}
 _RULE = {
@@ -42,7 +42,7 @@ _SPECIAL: Mapping[frozenset[Any], dict[str, Any]] = {
     frozenset((tuple[str, ...],)): {"type": "array", "items": {"type": "string"}},
     frozenset((Any,)): {"anyOf": [{"type": "array", "items": {"type": "number"}}, {"type": "null"}]},
 }
-"""The schemas of types that JSON does not have: what stands for them there."""
+"""The schemas of types that JSON does not have."""
 _RANGES: Mapping[Any, dict[str, Any]] = {
     read.limit: {"minimum": 0, "maximum": read.MAX_LIMIT},
     read.whole: {"minimum": 0},
@@ -52,13 +52,13 @@ _RANGES: Mapping[Any, dict[str, Any]] = {
 
 
 def body_of(kind: type[requests.Request[Any]]) -> dict[str, Any]:
-    """Return what OpenAPI says of a body that `asked` makes a request."""
+    """Return the OpenAPI description of a body that `asked` reads."""
     schema = _object(kind, f"{kind.__name__}Body", _texts_of(kind))
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
 
 
 def takes_in_query(kind: type[requests.Request[Any]], *names: str) -> dict[str, Any]:
-    """Return what OpenAPI says of a query that `asked_in_query` makes a request, of the arguments named."""
+    """Return the OpenAPI description of the named parameters of a query that `asked_in_query` reads."""
     schema = _object(kind, "", _texts_of(kind))
     return {"parameters": [_parameter(name, schema["properties"][name], schema.get("required", ())) for name in names]}
 

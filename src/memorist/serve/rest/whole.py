@@ -34,7 +34,7 @@ STREAMING = (
     "/v1/retention",
     "/v1/sweep",
 )
-"""What may take as long as it takes."""
+"""The paths without a limit of the whole time."""
 LINES = "application/x-ndjson"
 _LONGEST_LINE = 64 * 1024 * 1024
 _LINES: dict[str, Any] = {"content": {LINES: {"schema": {"type": "string"}}}}
@@ -80,8 +80,8 @@ async def _lines(first: str, rest: AsyncIterator[str]) -> AsyncIterator[bytes]:
 async def load(access: Writer, request: Request) -> JSONResponse:
     """Store what `export` wrote, each record under its own user; records already there are left alone.
 
-    The lines are stored as they come, in batches: what was stored before a line went missing stays, and sending
-    all of them again adds the rest.
+    The lines are stored in batches as they arrive. What was stored before a connection broke off stays, and sending
+    all lines again adds the rest.
     """
     report = await access.memory.load(_lines_of(request))
     bad = [{"number": each.number, "reason": each.reason} for each in report.bad]
@@ -145,7 +145,7 @@ async def backup(access: Admin) -> FileResponse:
 
 @router.get("/check", response_model=models.Faults, responses=problems())
 async def check(access: Admin) -> JSONResponse:
-    """Look whether the store is whole: for an operator's token."""
+    """Return what is damaged in the store: for an operator's token."""
     check_operator(access)
     return JSONResponse({"faults": await access.memory.check()})
 
@@ -166,7 +166,7 @@ async def audit(access: Admin, request: Request) -> JSONResponse:
 
 @router.put("/retention", response_model=models.RetentionRules, **takes(requests.Retain))
 async def retain(access: Admin, body: Body) -> JSONResponse:
-    """Set how long the tenant's records are kept, in place of the rules before."""
+    """Set how long the tenant's records are kept, replacing the rules before."""
     rules = await access.memory.ask(asked(requests.Retain, body))
     return JSONResponse({"rules": [rule.to_dict() for rule in rules]})
 
@@ -179,7 +179,7 @@ async def retention(access: Admin, body: Body) -> JSONResponse:
 
 @router.post("/sweep", response_model=models.Swept, responses=problems())
 async def sweep(access: Admin) -> JSONResponse:
-    """Delete at once what has expired and what is too old by the tenant's rules."""
+    """Delete now what has expired and what is too old by the tenant's rules."""
     return JSONResponse({"swept": await access.memory.sweep()})
 
 
@@ -223,6 +223,6 @@ async def _reindexed(access: Access) -> AsyncIterator[str]:
 
 
 def check_operator(access: Access) -> None:
-    """Let only operators at what is of every tenant."""
+    """Raise ScopeError unless the token is an operator's."""
     if access.grant.tenant is not None:
         raise ScopeError("this is about every tenant; it needs an operator's token")
