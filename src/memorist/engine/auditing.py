@@ -16,8 +16,6 @@ from memorist.signing import key_file, signed
 from memorist.stores.audit import AuditLog
 from memorist.times import iso
 
-__all__ = ["Reads", "checkpoint", "entries", "log_of"]
-
 _MODE_KEPT = timedelta(minutes=1)
 _UNNOTED = (requests.Audit, requests.Checkpoint, requests.Purge)
 

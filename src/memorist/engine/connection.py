@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     import httpcore  # httpx's own transport; it takes half the time of httpx for a call
 
-__all__ = ["Connection", "result_of"]
-
 ATTEMPTS = 4
 _KEPT_SECONDS = 4.0
 """Seconds that an idle connection is kept: uvicorn closes one after five."""

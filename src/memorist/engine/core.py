@@ -24,8 +24,6 @@ from memorist.stores import open_store
 from memorist.stores.base import Put, Vector
 from memorist.times import Clock
 
-__all__ = ["Core"]
-
 _PAGE = 1000
 _MOST_AHEAD = 1000
 

@@ -14,8 +14,6 @@ from memorist.results import Derived, Provenance, Source
 from memorist.scope import Reach, Scope
 from memorist.stores.base import Remove, Write
 
-__all__ = ["derived", "forgetting", "why"]
-
 _MOST = 10_000
 """The most records of a provenance."""
 

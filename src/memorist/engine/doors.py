@@ -8,8 +8,6 @@ from memorist.origins import Door
 from memorist.requests import Request
 from memorist.scope import Scope
 
-__all__ = ["DoorEngine"]
-
 T = TypeVar("T")
 
 

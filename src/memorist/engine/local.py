@@ -20,8 +20,6 @@ from memorist.requests import Request
 from memorist.scope import Scope
 from memorist.times import Clock
 
-__all__ = ["LocalEngine"]
-
 T = TypeVar("T")
 _SWEEP_EVERY = timedelta(minutes=1)
 _ENFORCE_EVERY = timedelta(hours=1)

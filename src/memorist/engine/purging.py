@@ -19,8 +19,6 @@ from memorist.signing import key_file, signed
 from memorist.stores.searching import held_by
 from memorist.times import iso, parse_expiry
 
-__all__ = ["note_backup", "purge"]
-
 _SERVER = Scope(SERVER_TENANT)
 _RECORDS = 100
 """The records, newest first, whose texts are searched for after a purge."""

@@ -10,8 +10,6 @@ from memorist.recall import Query
 from memorist.records import Change, Hit, Page, Record
 from memorist.scope import Scope
 
-__all__ = ["browse", "count", "find", "get", "history", "lookup", "recall", "recent", "users", "vectors"]
-
 
 async def recall(core: Core, scope: Scope, request: requests.Recall) -> list[Hit]:
     """Return the hits, best first."""

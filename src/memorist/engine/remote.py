@@ -28,8 +28,6 @@ from memorist.retention import RetentionReport, Rule, parse_rules
 from memorist.scope import DEFAULT_TENANT, Scope
 from memorist.times import now
 
-__all__ = ["RemoteEngine"]
-
 T = TypeVar("T")
 _LABELS = ("agent", "session")
 

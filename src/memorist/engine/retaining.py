@@ -14,8 +14,6 @@ from memorist.retention import FOREVER, RetentionReport, Rule, parse_rules
 from memorist.scope import SERVER_TENANT, Reach, Scope, Wall
 from memorist.stores.base import Remove
 
-__all__ = ["enforce", "retain", "retention", "sweep"]
-
 _KEY = "retention/"
 
 

@@ -10,8 +10,6 @@ from memorist.records import Hit, Page, Record
 from memorist.requests import Narrowing, Request
 from memorist.times import Clock
 
-__all__ = ["Answerer", "told"]
-
 T = TypeVar("T")
 Answerer = Callable[[Request[Any]], Awaitable[Any]]
 """Answers a request in one scope."""

@@ -22,8 +22,6 @@ from memorist.results import Context, ContextItem, Trace, TracedHit, TracePage
 from memorist.scope import TRACES_PREFIX, Reach, Scope, Wall
 from memorist.times import iso
 
-__all__ = ["Tracer", "drop_quoting", "traces"]
-
 T = TypeVar("T")
 log = logging.getLogger("memorist.traces")
 _MOST_PENDING = 256

@@ -14,8 +14,6 @@ from memorist.scope import Scope
 from memorist.stores import open_store
 from memorist.stores.base import Staged
 
-__all__ = ["backup", "check", "reindex"]
-
 _BATCH = 256
 
 

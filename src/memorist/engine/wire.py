@@ -11,8 +11,6 @@ from memorist.results import Context, ContextItem
 from memorist.scope import Scope
 from memorist.times import parse_time
 
-__all__ = ["change_of", "context_of", "dumps", "hit_of", "params_of", "part_of", "query_of"]
-
 
 def params_of(scope: Scope) -> dict[str, str]:
     """Return a scope as query parameters."""

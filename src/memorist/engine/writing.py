@@ -22,8 +22,6 @@ from memorist.scope import Scope, Wall
 from memorist.stores.base import Put, Remove, Vector, Write
 from memorist.times import parse_expiry
 
-__all__ = ["forget", "rate", "remember", "restore", "revise"]
-
 _T = TypeVar("_T")
 _ATTEMPTS = 30
 

@@ -9,8 +9,6 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from memorist.errors import InvalidInputError, MemoristError, StoreBusyError, StoreError, StoreUnavailableError
 
-__all__ = ["Address", "parse_url", "translated"]
-
 
 @dataclass(frozen=True, slots=True)
 class Address:

@@ -13,8 +13,6 @@ from memorist.indexes.address import Address, translated
 from memorist.indexes.base import Index, Near, Point, Position
 from memorist.stores.base import Vector
 
-__all__ = ["ChromaIndex"]
-
 _AT_ONCE = 500
 
 

@@ -17,8 +17,6 @@ from memorist.stores.base import Candidates, Outline, Store, Vector
 from memorist.stores.searching import Place, Search
 from memorist.stores.wrapped import WrappedStore
 
-__all__ = ["IndexedStore"]
-
 _T = TypeVar("_T")
 _PAUSE = 0.005
 """Seconds between two checks whether a wall is free."""

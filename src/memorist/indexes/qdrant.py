@@ -17,8 +17,6 @@ from memorist.indexes.address import Address, translated
 from memorist.indexes.base import Index, Near, Point, Position
 from memorist.stores.base import Vector
 
-__all__ = ["QdrantIndex"]
-
 _AT_ONCE = 500
 _NAMESPACE = uuid.UUID("5b1c9bfa-0c0d-4d3e-9a39-6d656d6f7269")
 

@@ -2,7 +2,7 @@
 
 from memorist.recall.marks import STANDING, marks_of
 from memorist.recall.parts import embedded
-from memorist.recall.query import Mode, Query, given_vector
+from memorist.recall.query import Query, given_vector
 from memorist.recall.recaller import Recaller, terms_of
 
-__all__ = ["STANDING", "Mode", "Query", "Recaller", "embedded", "given_vector", "marks_of", "terms_of"]
+__all__ = ["STANDING", "Query", "Recaller", "embedded", "given_vector", "marks_of", "terms_of"]

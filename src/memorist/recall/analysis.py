@@ -13,8 +13,6 @@ from functools import lru_cache
 
 from memorist.regex import regex
 
-__all__ = ["STOPWORDS", "fold", "stem", "terms", "words"]
-
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")

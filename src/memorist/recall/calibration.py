@@ -11,8 +11,6 @@ import numpy as np
 
 from memorist.recall.index import Floats
 
-__all__ = ["Crowd", "calibrated", "crowd_of", "shared_out", "within_one"]
-
 SLOPE = 1.1
 MIDDLE = 10.0
 """The sum above which a record is more likely to fit than not, in a scope without conversations."""

@@ -17,8 +17,6 @@ from memorist.records import Kind
 from memorist.stores.base import Entries, Entry
 from memorist.times import to_micros
 
-__all__ = ["KINDS", "Bools", "Floats", "Rows", "WallIndex"]
-
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float32]
 Rows = NDArray[np.intp]

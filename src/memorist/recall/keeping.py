@@ -23,8 +23,6 @@ from memorist.scope import Wall
 from memorist.stores.base import Entries
 from memorist.stores.segments import Segments, SegmentSpan
 
-__all__ = ["KEPT_FROM", "SEGMENT_ROWS", "Keeper"]
-
 KEPT_FROM = 1000
 """An index is kept once so many records were read or changed since it last was: it takes some 10 ms to read them."""
 SEGMENT_ROWS = 4096

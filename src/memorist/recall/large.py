@@ -20,8 +20,6 @@ from memorist.scope import Wall
 from memorist.stores.base import Outline, Store
 from memorist.times import to_micros
 
-__all__ = ["CANDIDATES", "MOST", "Large", "gathered"]
-
 CANDIDATES = 200
 """As many are taken of the nearest, and of the best by words; more where more hits are asked for."""
 MOST = 5000

@@ -17,19 +17,6 @@ from memorist.recall.temporal import DAY, spans
 from memorist.records import Kind, Record
 from memorist.regex import regex
 
-__all__ = [
-    "ASKS",
-    "ASSISTANTS",
-    "FIRST_PERSON",
-    "STANDING",
-    "TELLS",
-    "TIMED",
-    "days_in",
-    "is_standing",
-    "marks_of",
-    "speaker_of",
-]
-
 ASKS, TELLS, TIMED, STANDING = "asks", "tells", "timed", "standing"
 _POINTS_AT = "day:"
 

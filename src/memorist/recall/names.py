@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 from memorist.recall.analysis import STOPWORDS, fold, words
 from memorist.recall.spelling import LONGEST, SHORTEST, a_slip_away
 
-__all__ = ["ROLES", "named_in"]
-
 ROLES = frozenset(
     ("user", "assistant", "system", "tool", "human", "ai", "agent", "bot", "function", "model", "training", "session",
      "developer")

@@ -10,8 +10,6 @@ from memorist.recall.analysis import words
 from memorist.recall.marks import ASSISTANTS, speaker_of
 from memorist.records import Kind, Record
 
-__all__ = ["embedded", "parts_of"]
-
 SHORT = 50
 """The most words of a message that is embedded whole."""
 PART = 40

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Postings", "Run"]
-
 _RUN = 256
 """So many rows that come at once become a run; fewer are added one by one."""
 _BYTES_A_TERM = 250

@@ -9,8 +9,6 @@ from memorist.errors import EmbedderError, InvalidInputError
 from memorist.filters import Filter
 from memorist.requests import Mode
 
-__all__ = ["Mode", "Query", "given_vector"]
-
 MAX_TEXT = 4000
 """Characters of a query that count: a longer one is a document, and its beginning says what it is about."""
 

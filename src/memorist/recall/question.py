@@ -14,8 +14,6 @@ from memorist.recall.marks import FIRST_PERSON
 from memorist.recall.names import named_in
 from memorist.recall.temporal import Span, spans
 
-__all__ = ["UNREAD", "Question", "read_question"]
-
 _ASKS_WHEN = re.compile(
     r"\bwhen\b|\bhow long\b|\b(?:what|which) (?:date|day|month|year|time)\b|\bhow many (?:day|week|month|year)s\b",
     re.IGNORECASE,

@@ -17,8 +17,6 @@ from memorist.recall.temporal import DAY, time_fit
 from memorist.recall.words import K1, Statistics, WordScores, score_words
 from memorist.records import Kind
 
-__all__ = ["Ranked", "Search", "rank"]
-
 WEIGHTS: Mapping[str, float] = {
     "words": 2.4,
     "words_around": 3.8,

@@ -26,8 +26,6 @@ from memorist.scope import Wall
 from memorist.stores.base import Store
 from memorist.times import Clock, now, to_micros
 
-__all__ = ["Recaller", "terms_of"]
-
 _T = TypeVar("_T")
 _INLINE_ROWS = 4096
 """Up to so many rows are ranked on the caller's thread: quicker than to wake another."""

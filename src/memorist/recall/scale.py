@@ -11,8 +11,6 @@ from memorist.embedders import BatchedEmbedder, OnnxEmbedder, Role
 from memorist.embedders.onnx import BUNDLED
 from memorist.recall.index import Floats
 
-__all__ = ["Scale", "measure"]
-
 FLOOR, SPREAD = 0.3726, 0.0613
 """Mean and standard deviation of the cosines of `QUESTIONS` and `TEXTS` with the bundled model."""
 _LEAST_SPREAD = 0.005

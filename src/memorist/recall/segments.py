@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from memorist.errors import StoreCorruptError
 from memorist.recall.postings import Run
 
-__all__ = ["Segment", "pack", "unpack"]
-
 _ALIGNED = 16
 
 

@@ -3,8 +3,6 @@
 import string
 from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["LONGEST", "SHORTEST", "a_slip_away", "respelled"]
-
 SHORTEST = 5
 """Shorter words are a slip away from too many others."""
 LONGEST = 40

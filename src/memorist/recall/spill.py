@@ -7,8 +7,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Spill"]
-
 
 class Spill:
     """A file of equal blocks. It has no name, so that it is gone with the process, however that ends.

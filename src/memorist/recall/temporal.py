@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 
 from memorist.regex import regex
 
-__all__ = ["Span", "spans", "time_fit"]
-
 DAY = 86_400.0
 """Seconds."""
 

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from memorist.recall.spill import Spill
 
-__all__ = ["BLOCK_ROWS", "VectorTable"]
-
 BLOCK_ROWS = 32_768
 """Rows in a block. One block is scanned whole in 2 ms; from the second on, codes are faster (bench/vectors)."""
 _STEPS = 127

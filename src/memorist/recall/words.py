@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 
 from memorist.recall.index import Floats, Rows, WallIndex
 
-__all__ = ["Statistics", "WordScores", "score_words"]
-
 K1 = 0.6
 B = 0.4
 """Robertson and Zaragoza (2009) suggest 1.2 and 0.75, for documents of a page. Memories are short: a word's

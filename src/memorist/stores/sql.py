@@ -5,8 +5,6 @@ from typing import Any, TypeAlias
 
 from memorist.filters import All, Any_, Condition, Not, Test
 
-__all__ = ["Sql", "joined", "sql_of_condition"]
-
 Sql: TypeAlias = tuple[str, list[Any]]
 """An expression in brackets, and the values of its placeholders."""
 

@@ -5,8 +5,6 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TypeVar
 
-__all__ = ["settled", "to_the_end"]
-
 _T = TypeVar("_T")
 
 
