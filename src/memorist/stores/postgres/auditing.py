@@ -11,12 +11,10 @@ from memorist.audit import Act, AuditEntry, Counts, Mode, current_act, text_of
 from memorist.scope import Wall
 from memorist.stores.audit import AuditLog, entry_of
 from memorist.stores.postgres.libpq import Connection, fetched
-from memorist.stores.postgres.rows import BEHIND, name_of
+from memorist.stores.postgres.rows import BEHIND
 from memorist.stores.postgres.schema import lock_key, put_meta, read_meta
+from memorist.stores.rows import name_of
 from memorist.times import Clock
-
-__all__ = ["PostgresAudit", "append"]
-
 
 _Run: TypeAlias = Callable[[Callable[[Connection], Awaitable[Any]]], Awaitable[Any]]
 _WALL = "SELECT id FROM {s}.walls WHERE " + BEHIND

@@ -9,11 +9,10 @@ from memorist.audit import Counts
 from memorist.records import Action
 from memorist.scope import Wall
 from memorist.stores.base import Put, Remove
-from memorist.stores.postgres.rows import COLUMNS, dump_row, row_of, stored_of
+from memorist.stores.postgres.rows import dump_row, row_of
+from memorist.stores.rows import COLUMNS, stored_of
 from memorist.stores.rules import Handle, Stored, check_put, check_remove, handle_of
 from memorist.times import to_micros
-
-__all__ = ["Batch", "ChangeRow", "Held"]
 
 _NAMES = [name.strip() for name in COLUMNS.split(",")]
 _KIND, _KEY, _SUPERSEDED = map(_NAMES.index, ("kind", "key", "superseded_at"))

@@ -8,10 +8,9 @@ from memorist.scope import Wall
 from memorist.stores.base import Candidates, Outline
 from memorist.stores.postgres.connections import Query, Rows
 from memorist.stores.postgres.queries import FOUND, SCORE
-from memorist.stores.postgres.rows import BEHIND, entry_of, name_of, queries_of, unescaped
+from memorist.stores.postgres.rows import BEHIND, entry_of, queries_of, unescaped
+from memorist.stores.rows import name_of
 from memorist.stores.sql import Sql
-
-__all__ = ["candidates_of", "gathering", "holding", "outline_of", "outlining", "words_of"]
 
 _MOST_SPEAKERS = 1000
 """The most speakers' names that a question is compared with: each is looked up in the index and in the text."""

@@ -15,8 +15,6 @@ from memorist.stores.postgres.rows import escaped
 from memorist.stores.sql import Sql, sql_of_condition
 from memorist.times import to_micros
 
-__all__ = ["ALIVE", "sql_of"]
-
 ALIVE = "(expires_at IS NULL OR expires_at > %s)"
 _OPERATORS = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 _TEXT = "(found.value #>> '{}')"

@@ -21,8 +21,6 @@ from memorist.stores.postgres.options import PostgresOptions
 from memorist.stores.postgres.pool import Pool, persist
 from memorist.stores.postgres.schema import prepare
 
-__all__ = ["EVERYTHING", "Connections", "Query", "Rows", "Unsettled", "everyone_of", "only"]
-
 _T = TypeVar("_T")
 Query: TypeAlias = tuple[str, Sequence[Any]]
 Rows: TypeAlias = list[tuple[Any, ...]]

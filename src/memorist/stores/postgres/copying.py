@@ -9,13 +9,11 @@ import apsw
 
 from memorist.scope import Wall
 from memorist.stores.postgres.libpq import Connection
-from memorist.stores.postgres.rows import COLUMNS, SELECTED, load_row, record_from, unescaped, vector_from
+from memorist.stores.postgres.rows import SELECTED, load_row, record_from, unescaped, vector_from
+from memorist.stores.rows import COLUMNS, dump_record, values_of
 from memorist.stores.sqlite import writes as sqlite_writes
 from memorist.stores.sqlite.copying import copy_to
-from memorist.stores.sqlite.rows import dump_record, values_of
 from memorist.stores.sqlite.schema import migrate
-
-__all__ = ["copy_out"]
 
 _AT_ONCE = 2000
 _ROW = "INSERT INTO records (wall, number, {}, at, epoch) VALUES ({})"

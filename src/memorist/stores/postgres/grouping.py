@@ -16,8 +16,6 @@ from memorist.scope import Wall
 from memorist.stores.base import Write
 from memorist.stores.postgres.libpq import is_lost
 
-__all__ = ["Call", "Grouping", "Outcome", "Run"]
-
 _LANES = 2
 """Transactions of a tenant's calls at a time: one is prepared while the other waits for the disk."""
 _MOST = 2000

@@ -25,20 +25,6 @@ if TYPE_CHECKING:
 else:
     Connection = Cursor = Any
 
-__all__ = [
-    "Connection",
-    "Cursor",
-    "check_conninfo",
-    "fetched",
-    "first_of",
-    "is_lost",
-    "is_unprepared",
-    "may_come_back",
-    "not_a_url",
-    "raise_ours",
-    "translated",
-]
-
 _BUSY = {
     "53300": "the server has no connection left for this role or database; lower pool_size, raise max_connections, "
     "or put a pooler in between",

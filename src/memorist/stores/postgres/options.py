@@ -7,8 +7,6 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from memorist.errors import InvalidInputError, shown
 
-__all__ = ["PostgresOptions", "parse_url"]
-
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,40}")
 _SWITCH = {"on": True, "off": False}
 _PURGES = ("delete", "vacuum", "full")

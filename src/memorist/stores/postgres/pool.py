@@ -13,8 +13,6 @@ from typing import TypeVar
 from memorist.errors import StoreBusyError
 from memorist.stores.postgres.libpq import Connection, may_come_back
 
-__all__ = ["Pool", "persist"]
-
 _T = TypeVar("_T")
 _FRESH = 30.0
 """Seconds after which an unused connection is tested before it is lent."""

@@ -9,25 +9,9 @@ import numpy as np
 from memorist.scope import Reach, Wall
 from memorist.stores.base import Cursor, Entries, Order, Vector
 from memorist.stores.postgres.connections import Query, Rows
-from memorist.stores.postgres.rows import BEHIND, SELECTED, entry_of, name_of, queries_of
+from memorist.stores.postgres.rows import BEHIND, SELECTED, entry_of, queries_of
+from memorist.stores.rows import name_of
 from memorist.stores.sql import Sql
-
-__all__ = [
-    "BY_INDEX",
-    "FOUND",
-    "MOST_EXACT",
-    "PARTS",
-    "PURGED",
-    "SCORE",
-    "behind",
-    "changed",
-    "counting",
-    "entries_of",
-    "nearest",
-    "searching_words",
-    "selecting",
-    "state",
-]
 
 _ENTRIES_AT_ONCE = 4000
 _ORDERS = {"newest": ("at", "DESC", "<"), "oldest": ("at", "ASC", ">"), "key": ("key", "ASC", ">")}

@@ -8,10 +8,9 @@ from memorist.records import Record
 from memorist.scope import Wall
 from memorist.stores.base import Staged
 from memorist.stores.postgres.libpq import Connection, fetched, first_of
-from memorist.stores.postgres.rows import BEHIND, COLUMNS, SELECTED, escaped, lexemes_of, name_of, record_from
+from memorist.stores.postgres.rows import BEHIND, SELECTED, escaped, lexemes_of, record_from
 from memorist.stores.postgres.schema import lock_key, put_meta, read_meta
-
-__all__ = ["adopt", "count_missing", "missing", "stage"]
+from memorist.stores.rows import COLUMNS, name_of
 
 _MISSING = (
     "FROM {s}.records AS r JOIN {s}.indexed AS i USING (tenant, user_name, number)"

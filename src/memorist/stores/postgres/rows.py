@@ -11,26 +11,7 @@ import numpy as np
 from memorist.records import Kind, Record
 from memorist.scope import Wall
 from memorist.stores.base import Entry, Vector
-from memorist.stores.sqlite.rows import COLUMNS, record_of, stored_of, values_of
-
-__all__ = [
-    "BEHIND",
-    "COLUMNS",
-    "SELECTED",
-    "dump_row",
-    "entry_of",
-    "escaped",
-    "lexemes_of",
-    "load_row",
-    "name_of",
-    "queries_of",
-    "record_from",
-    "row_of",
-    "stored_of",
-    "token_of",
-    "unescaped",
-    "vector_from",
-]
+from memorist.stores.rows import COLUMNS, record_of, values_of
 
 BEHIND = "tenant = %s AND user_name = %s"
 """The condition that a row is behind a wall; its values are `name_of` it."""
@@ -43,11 +24,6 @@ _LONGEST = 255
 _MOST = 900_000
 """Bytes of lexemes in one text; the words after these are not indexed. PostgreSQL takes 1,048,575."""
 _OFTEN = "DCBA"
-
-
-def name_of(wall: Wall) -> tuple[str, str]:
-    """Return the tenant and the user as the tables have them: the user "" for the shared records."""
-    return wall.tenant, wall.user or ""
 
 
 def escaped(text: str) -> str:

@@ -11,8 +11,6 @@ from memorist.errors import SchemaError, StoreUnavailableError, install_command
 from memorist.stores.postgres.libpq import Connection, fetched, first_of
 from memorist.stores.postgres.options import PostgresOptions
 
-__all__ = ["MIGRATIONS", "OLDEST", "index_vectors", "lock_key", "prepare", "put_meta", "read_meta"]
-
 OLDEST = 130_000
 """The oldest supported server, as PostgreSQL's version number."""
 _OLDEST_FOR_HNSW = (0, 8)

@@ -6,10 +6,9 @@ from memorist.scope import Wall
 from memorist.stores.postgres.libpq import Connection, fetched
 from memorist.stores.postgres.options import PostgresOptions
 from memorist.stores.postgres.queries import PURGED
-from memorist.stores.postgres.rows import BEHIND, name_of
+from memorist.stores.postgres.rows import BEHIND
+from memorist.stores.rows import name_of
 from memorist.stores.searching import Place, Search
-
-__all__ = ["search"]
 
 _HOLDERS = """
 SELECT 'standby ' || coalesce(nullif(application_name, ''), 'without a name')

@@ -5,9 +5,8 @@ from typing import Any, TypeVar
 
 from memorist.stores.postgres.batch import Batch
 from memorist.stores.postgres.libpq import Connection
-from memorist.stores.postgres.rows import COLUMNS, escaped, lexemes_of
-
-__all__ = ["columns_of", "send"]
+from memorist.stores.postgres.rows import escaped, lexemes_of
+from memorist.stores.rows import COLUMNS
 
 _T = TypeVar("_T")
 _NAMES = [name.strip() for name in COLUMNS.split(",")]

@@ -24,14 +24,13 @@ from memorist.stores.postgres.copying import copy_out
 from memorist.stores.postgres.grouping import Call, Grouping, Outcome
 from memorist.stores.postgres.libpq import Connection
 from memorist.stores.postgres.options import PostgresOptions
-from memorist.stores.postgres.rows import BEHIND, SELECTED, load_row, name_of, record_from, vector_from
+from memorist.stores.postgres.rows import BEHIND, SELECTED, load_row, record_from, vector_from
 from memorist.stores.postgres.schema import index_vectors, put_meta, read_meta
+from memorist.stores.rows import name_of
 from memorist.stores.rules import history_of
 from memorist.stores.searching import Search
 from memorist.stores.sql import Sql
 from memorist.times import Clock, now, to_micros
-
-__all__ = ["PostgresStore"]
 
 _T = TypeVar("_T")
 

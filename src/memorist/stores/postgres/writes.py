@@ -20,13 +20,12 @@ from memorist.stores.postgres.auditing import append
 from memorist.stores.postgres.batch import Batch, ChangeRow, Held
 from memorist.stores.postgres.grouping import Call, Outcome
 from memorist.stores.postgres.libpq import Connection, Cursor, fetched, first_of
-from memorist.stores.postgres.rows import BEHIND, SELECTED, name_of
+from memorist.stores.postgres.rows import BEHIND, SELECTED
 from memorist.stores.postgres.schema import lock_key
 from memorist.stores.postgres.sending import columns_of, send
+from memorist.stores.rows import name_of
 from memorist.stores.sql import Sql
 from memorist.times import Clock
-
-__all__ = ["Last", "carry_out", "check_fingerprint", "lock_wall", "purge", "remove_passing", "took_effect"]
 
 Last: TypeAlias = tuple[Wall, ChangeRow] | None
 _AT_ONCE = 1000

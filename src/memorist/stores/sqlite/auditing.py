@@ -12,8 +12,6 @@ from memorist.stores.sqlite.rows import query_all, query_one
 from memorist.stores.sqlite.writes import find_wall
 from memorist.times import Clock
 
-__all__ = ["SQLiteAudit", "append"]
-
 _Run = Callable[[Callable[[apsw.Connection], Any]], Awaitable[Any]]
 _MODE = "SELECT ifnull((SELECT value FROM meta WHERE name = 'audit'), 'off')"
 _LAST = "SELECT number, entry, hash FROM audit ORDER BY number DESC LIMIT 1"

@@ -15,8 +15,6 @@ from memorist.stores.sqlite.entries import SPEAKER, entries_numbered
 from memorist.stores.sqlite.rows import query_all
 from memorist.stores.sqlite.writes import token
 
-__all__ = ["candidates_of", "has_more", "outline_of", "search_words"]
-
 _MOST_SPEAKERS = 1000
 """The most speakers' names that a question is compared with."""
 _FIRST_LINES = 1000

@@ -10,8 +10,6 @@ from memorist.filters import Filter, Test
 from memorist.stores.sql import Sql, joined, sql_of_condition
 from memorist.times import to_micros
 
-__all__ = ["sql_of"]
-
 _TRUTH = {True: "true", False: "false"}
 _ONE_OF = "IN (SELECT value FROM json_each(?))"
 _OPERATORS = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}

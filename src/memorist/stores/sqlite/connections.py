@@ -34,8 +34,6 @@ from memorist.stores.keys import Key
 from memorist.stores.sqlite.encryption import connect, key_mismatch
 from memorist.stores.sqlite.schema import check, configure, migrate
 
-__all__ = ["Connections", "TooLong", "patiently", "translated"]
-
 _T = TypeVar("_T")
 _F = TypeVar("_F", bound="Future[Any] | asyncio.Future[Any]")
 _Work = Callable[[apsw.Connection], _T]

@@ -13,8 +13,6 @@ from memorist.stores.keys import Key
 from memorist.stores.sqlite.connections import translated
 from memorist.stores.sqlite.encryption import connect
 
-__all__ = ["copy_to", "damage"]
-
 _PART = re.compile(r"\..+\.[0-9a-f]{32}\.backup-part")
 _ORPHANS = "SELECT count(*) FROM indexed LEFT JOIN records USING (wall, number) WHERE id IS NULL"
 

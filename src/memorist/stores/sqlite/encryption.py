@@ -13,8 +13,6 @@ import apsw
 from memorist.errors import MissingExtraError, StoreBusyError, StoreCorruptError, StoreKeyError
 from memorist.stores.keys import Key
 
-__all__ = ["connect", "key_mismatch", "rotate"]
-
 _PLAIN = b"SQLite format 3\0"
 _PAGE = 8192
 _OPEN = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE

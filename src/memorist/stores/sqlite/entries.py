@@ -10,9 +10,8 @@ import numpy as np
 from memorist.records import Kind
 from memorist.scope import Wall
 from memorist.stores.base import Entries, Entry
-from memorist.stores.sqlite.rows import query_all, shared_name
-
-__all__ = ["SPEAKER", "entries_between", "entries_numbered", "entries_since", "state_of"]
+from memorist.stores.rows import name_of
+from memorist.stores.sqlite.rows import query_all
 
 SPEAKER = "ifnull(json_extract(payload, '$.speaker'), json_extract(payload, '$.role'))"
 """Who speaks, of a record."""
@@ -32,7 +31,7 @@ def state_of(connection: apsw.Connection, wall: Wall) -> tuple[int | None, str, 
         "SELECT (SELECT id FROM walls WHERE tenant = ? AND user = ?),"
         " (SELECT value FROM meta WHERE name = 'vectors'),"
         " ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'changes'), 0)",
-        (wall.tenant, shared_name(wall.user)),
+        name_of(wall),
     )
     return wall_id, f"{wall_id}.{vectors}", epoch
 

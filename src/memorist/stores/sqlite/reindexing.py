@@ -7,10 +7,9 @@ import apsw
 from memorist.records import Record
 from memorist.scope import Wall
 from memorist.stores.base import Staged
+from memorist.stores.rows import COLUMNS, record_of
 from memorist.stores.sqlite import writes
-from memorist.stores.sqlite.rows import COLUMNS, query_all, record_of, user_of
-
-__all__ = ["adopt", "count_missing", "missing", "stage"]
+from memorist.stores.sqlite.rows import query_all
 
 _MISSING = (
     "FROM records AS r JOIN indexed AS i ON i.wall = r.wall AND i.number = r.number"
@@ -31,7 +30,7 @@ def missing(connection: apsw.Connection, fingerprint: str, limit: int) -> list[t
             (floor, limit),
         )
         if rows:
-            return [(row[0], row[1], record_of(row[4:], Wall(row[2], user_of(row[3])))) for row in rows]
+            return [(row[0], row[1], record_of(row[4:], Wall(row[2], row[3] or None))) for row in rows]
     return []
 
 

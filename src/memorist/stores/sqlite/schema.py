@@ -11,8 +11,6 @@ from memorist.stores.keys import Key
 from memorist.stores.sqlite.encryption import connect
 from memorist.stores.sqlite.rows import query_all
 
-__all__ = ["APPLICATION_ID", "MIGRATIONS", "check", "configure", "migrate"]
-
 APPLICATION_ID = 0x4D454D4F
 """"MEMO", at byte 68 of every file, so that no other SQLite file is taken for a memory."""
 

@@ -10,8 +10,6 @@ from memorist.stores.searching import Place, Search, found_in, held_by
 from memorist.stores.sqlite.rows import query_all
 from memorist.stores.sqlite.writes import find_wall
 
-__all__ = ["search"]
-
 _TABLES = ("walls", "records", "changes", "indexed", "staged", "meta", "audit")
 
 

@@ -16,8 +16,6 @@ from memorist.stores.sqlite.entries import entries_between, state_of
 from memorist.stores.sqlite.rows import query_all, query_one
 from memorist.stores.sqlite.writes import find_wall
 
-__all__ = ["SQLiteSegments"]
-
 _HEAD = "stamp, generation, form, epoch"
 _SPAN = "id, first, last, ifnull(length(data), 0), checksum"
 _Run = Callable[[Callable[[apsw.Connection], Any]], Awaitable[Any]]

@@ -23,6 +23,7 @@ from memorist.scope import Reach, Wall
 from memorist.stores.audit import AuditLog
 from memorist.stores.base import Candidates, Cursor, Entries, Order, Outline, Put, Staged, Store, Vector, Write
 from memorist.stores.keys import Key, read_key
+from memorist.stores.rows import COLUMNS, load_record, name_of, record_of
 from memorist.stores.rules import history_of
 from memorist.stores.searching import Search
 from memorist.stores.segments import Segments
@@ -31,20 +32,10 @@ from memorist.stores.sqlite.conditions import sql_of
 from memorist.stores.sqlite.connections import Connections, TooLong, patiently
 from memorist.stores.sqlite.copying import copy_to, damage
 from memorist.stores.sqlite.entries import entries_since, state_of
-from memorist.stores.sqlite.rows import (
-    COLUMNS,
-    load_record,
-    query_all,
-    query_one,
-    record_of,
-    shared_name,
-    user_of,
-)
+from memorist.stores.sqlite.rows import query_all, query_one
 from memorist.stores.sqlite.segments import SQLiteSegments
 from memorist.stores.threads import to_the_end
 from memorist.times import Clock, now, to_micros
-
-__all__ = ["SQLiteStore"]
 
 _T = TypeVar("_T")
 _BRIEF_ROWS = 64
@@ -261,7 +252,7 @@ class SQLiteStore(Store):
                 f" WHERE tenant = ? AND {_ALIVE} GROUP BY user ORDER BY user",
                 (tenant, to_micros(self._clock())),
             )
-            return {user_of(user): count for user, count in rows}
+            return {user or None: count for user, count in rows}
 
         return await self._read(work)
 
@@ -469,9 +460,9 @@ def _walls(connection: apsw.Connection, reach: Reach) -> dict[int, Wall]:
         names = ", ".join("?" * len(reach.users))
         rows = connection.execute(
             f"SELECT id, user FROM walls WHERE tenant = ? AND user IN ({names})",
-            (reach.tenant, *map(shared_name, reach.users)),
+            (reach.tenant, *(user or "" for user in reach.users)),
         )
-    return {id: Wall(reach.tenant, user_of(user)) for id, user in rows}
+    return {id: Wall(reach.tenant, user or None) for id, user in rows}
 
 
 def _behind(walls: dict[int, Wall], reach: Reach) -> list[tuple[str, tuple[Any, ...]]]:
@@ -494,7 +485,7 @@ def _rows_in(
 ) -> list[tuple[Any, ...]]:
     """Return `columns` of a wall's rows with `column` in `values`."""
     behind = "wall = (SELECT id FROM walls WHERE tenant = ? AND user = ?)"
-    name = (wall.tenant, shared_name(wall.user))
+    name = name_of(wall)
     rows: list[tuple[Any, ...]] = []
     for start in range(0, len(values), _VARIABLES):
         some = values[start : start + _VARIABLES]

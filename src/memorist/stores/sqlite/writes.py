@@ -12,22 +12,10 @@ from memorist.records import Action
 from memorist.scope import Wall
 from memorist.stores import rules
 from memorist.stores.base import Put, Remove, Vector
+from memorist.stores.rows import COLUMNS, dump_record, name_of, stored_of, values_of
 from memorist.stores.sql import Sql
-from memorist.stores.sqlite.rows import COLUMNS, dump_record, query_all, query_one, shared_name, stored_of, values_of
+from memorist.stores.sqlite.rows import query_all, query_one
 from memorist.times import to_micros
-
-__all__ = [
-    "check_fingerprint",
-    "find_wall",
-    "index",
-    "purge",
-    "put",
-    "remove",
-    "remove_expired",
-    "remove_passing",
-    "token",
-    "unindex",
-]
 
 _ALL = f"wall, number, {COLUMNS}, at, epoch"
 _MARKS = ",".join("?" * (COLUMNS.count(",") + 5))
@@ -42,7 +30,7 @@ _UNINVERT = "INSERT INTO words (words, rowid, wall, terms) VALUES ('delete', ?, 
 
 def find_wall(connection: apsw.Connection, wall: Wall, *, create: bool = False) -> int | None:
     """Return a wall's id in the file; None if nothing was ever stored behind it."""
-    name = (wall.tenant, shared_name(wall.user))
+    name = name_of(wall)
     found = connection.execute("SELECT id FROM walls WHERE tenant = ? AND user = ?", name).get
     if found is None and create:
         connection.execute("INSERT INTO walls (tenant, user) VALUES (?, ?)", name)

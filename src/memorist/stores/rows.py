@@ -1,0 +1,121 @@
+"""Rows of the table of records, as SQLite and PostgreSQL both hold it, to records and back."""
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+from memorist.origins import Author, Origin
+from memorist.records import Kind, Record
+from memorist.scope import Scope, Wall
+from memorist.stores.rules import Stored
+from memorist.times import from_micros, to_micros
+
+_KINDS = {str(each): each for each in Kind}
+COLUMNS = (
+    "id, kind, content, cue, key, agent, session, metadata, payload, source, verified, rating,"
+    " created_at, updated_at, happened_at, expires_at, superseded_by, superseded_at, version,"
+    " authors, door, derived_from"
+)
+
+
+def name_of(wall: Wall) -> tuple[str, str]:
+    """Return the tenant and the user as tables have them: the user "" for the shared records."""
+    return wall.tenant, wall.user or ""
+
+
+def _micros(moment: datetime | None) -> int | None:
+    """Return microseconds since 1970, or None for no time."""
+    return None if moment is None else to_micros(moment)
+
+
+def values_of(record: Record) -> tuple[Any, ...]:
+    """Return the values of `COLUMNS`."""
+    return (
+        record.id, str(record.kind), record.content, record.cue, record.key,
+        record.scope.agent, record.scope.session, _json(record.metadata), _json(record.payload),
+        record.source, int(record.verified), record.rating,
+        to_micros(record.created_at), to_micros(record.updated_at), _micros(record.happened_at),
+        _micros(record.expires_at), record.superseded_by, _micros(record.superseded_at), record.version,
+        *_origin_row(record.origin),
+    )  # fmt: skip
+
+
+def record_of(row: Sequence[Any], wall: Wall) -> Record:
+    """Return the record with the `COLUMNS` in `row`."""
+    (
+        id, kind, content, cue, key, agent, session, metadata, payload, source, verified, rating,
+        created_at, updated_at, happened_at, expires_at, superseded_by, superseded_at, version, *origin,
+    ) = row  # fmt: skip
+    held = _mapping(payload)
+    return Record(
+        id=id,
+        kind=_KINDS[kind],
+        scope=_scope(wall.tenant, wall.user, agent, session),
+        content=content,
+        cue=cue,
+        key=key,
+        metadata=_mapping(metadata),
+        payload=held,
+        source=source,
+        verified=bool(verified),
+        rating=rating,
+        created_at=from_micros(created_at),
+        updated_at=from_micros(updated_at),
+        happened_at=_moment(happened_at),
+        expires_at=_moment(expires_at),
+        superseded_by=superseded_by,
+        superseded_at=_moment(superseded_at),
+        version=version,
+        origin=_origin(*origin) if origin else Origin.assumed(kind, held, source),  # a row of an older history
+    )
+
+
+_STORED = tuple(COLUMNS.split(", ").index(name) for name in Stored._fields[1:])
+
+
+def stored_of(number: int, row: Sequence[Any]) -> Stored:
+    """Return the fields that the rules of a write need, of the record with the `COLUMNS` in `row`."""
+    return Stored(number, *(row[place] for place in _STORED))
+
+
+def dump_record(row: Sequence[Any]) -> str:
+    """Return a row's values as text, for the history."""
+    return _json(list(row))
+
+
+def load_record(text: str | None, wall: Wall) -> Record | None:
+    """Return the record that `dump_record` wrote; None for None."""
+    return None if text is None else record_of(json.loads(text), wall)
+
+
+def _origin_row(origin: Origin) -> tuple[int, str | None, str | None]:
+    """Return authors, door and sources; a source that is lost is null among them."""
+    sources = [*origin.derived_from, *[None] * origin.lost]
+    return origin.authors.value, origin.door, _json(sources) if sources else None
+
+
+@lru_cache(maxsize=1024)
+def _origin(authors: int, door: str | None, derived_from: str | None) -> Origin:
+    sources = json.loads(derived_from or "[]")
+    kept = tuple(each for each in sources if each is not None)
+    return Origin(authors=Author(authors), door=door, derived_from=kept, lost=len(sources) - len(kept))
+
+
+_scope = lru_cache(maxsize=1024)(Scope)  # its names are checked each time one is made
+
+
+def _mapping(text: str) -> dict[str, Any]:
+    return {} if text == "{}" else json.loads(text)
+
+
+def _moment(value: int | None) -> datetime | None:
+    return None if value is None else from_micros(value)
+
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # dumps would make one each time
+
+
+def _json(value: Any) -> str:
+    return "{}" if value == {} else _encode(value)
