@@ -5,15 +5,16 @@ Neither is embedded and `recall` never finds them, except for entries that are g
 
 import json
 import uuid
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote, unquote
 
+from memorist.arguments import MAX_LIMIT
 from memorist.errors import ConflictError, InvalidInputError
 from memorist.memory import Memory
-from memorist.records import Draft, Kind, Record
+from memorist.records import Draft, Hit, Kind, Record
 from memorist.scope import Scope
 from memorist.stores.base import Order
 from memorist.times import TimeLike
@@ -101,6 +102,25 @@ async def first(items: AsyncIterator[_T], count: int | None) -> list[_T]:
             if len(found) == count:
                 break
     return found
+
+
+async def enough(
+    recall: Callable[[int], Awaitable[list[Hit]]], count: int, passes: Callable[[Record], bool]
+) -> list[Hit]:
+    """Return the best `count` hits whose records pass, recalling more while too few do.
+
+    Args:
+        recall: returns up to that many hits, best first.
+        count: how many are wanted, 0 or more.
+        passes: the test that a record must pass.
+    """
+    wanted = min(count, MAX_LIMIT)
+    while True:
+        hits = await recall(wanted)
+        found = [hit for hit in hits if passes(hit.record)]
+        if len(found) >= count or len(hits) < wanted or wanted >= MAX_LIMIT:
+            return found[:count]
+        wanted = min(4 * wanted, MAX_LIMIT)
 
 
 def id_in(scope: Scope, id: str) -> str:

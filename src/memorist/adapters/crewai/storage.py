@@ -9,14 +9,12 @@ from crewai.memory.storage.backend import EmbeddingDimensionMismatchError
 from crewai.memory.types import MemoryRecord, ScopeInfo
 
 from memorist.adapters.crewai.records import FORM, draft_of, has_metadata, narrowed, path_of, plain_metadata, record_of
-from memorist.adapters.entries import first
+from memorist.adapters.entries import enough, first
 from memorist.embedders import EmbedderSpec, open_embedder
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
-from memorist.records import Kind, Record
+from memorist.records import Hit, Kind, Record
 from memorist.twin import Twin, asynchronous, blocking_method, run
-
-_MOST = 10_000
 
 
 class MemoristStorage:
@@ -108,23 +106,24 @@ class MemoristStorage:
         Raises:
             EmbeddingDimensionMismatchError: the vector is of another length than those stored.
         """
-        plain = plain_metadata(metadata_filter)
-        asked = limit if plain == (metadata_filter or None) else _MOST
-        try:
-            hits = await self.memory.recall(
+
+        async def recall(count: int) -> list[Hit]:
+            return await self.memory.recall(
                 "vector",
                 vector=query_embedding,
                 mode="dense",
                 kind=Kind.NOTE,
-                where=plain,
+                where=plain_metadata(metadata_filter),
                 min_similarity=min_score,
                 payload=narrowed(scope_prefix, categories),
-                limit=asked,
+                limit=count,
             )
+
+        try:
+            hits = await enough(recall, limit, lambda record: has_metadata(record, metadata_filter))
         except InvalidInputError as error:
             raise await self._mismatch([query_embedding], error) from error
-        found = [hit for hit in hits if has_metadata(hit.record, metadata_filter)]
-        return [(record_of(hit.record), hit.similarity) for hit in found[:limit]]
+        return [(record_of(hit.record), hit.similarity) for hit in hits]
 
     search = blocking_method(asearch)
 

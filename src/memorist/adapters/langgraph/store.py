@@ -22,7 +22,7 @@ from langgraph.store.base import (
     validate_op_namespace,
 )
 
-from memorist.adapters.entries import first
+from memorist.adapters.entries import enough, first
 from memorist.adapters.langgraph.items import (
     FIELD,
     draft_of,
@@ -35,12 +35,11 @@ from memorist.adapters.langgraph.items import (
 )
 from memorist.errors import NotFoundError
 from memorist.memory import Memory
-from memorist.records import Kind, Record
+from memorist.records import Hit, Kind, Record
 from memorist.twin import Twin, asynchronous, run
 
 _KINDS = (Kind.NOTE, Kind.TOPIC)
 _PAGE = 1000
-_MOST = 10_000
 _RENEWED_EVERY = 0.01
 """A read renews an item whose expiry would move by this share of its time to live at least: each renewal is a write."""
 
@@ -161,33 +160,24 @@ class MemoristStore(BaseStore):
 
     async def _search(self, op: SearchOp) -> list[SearchItem]:
         memory, wanted = self._behind(op.namespace_prefix), op.offset + op.limit
-        passing = (
-            (record, score)
-            async for record, score in self._candidates(memory, op)
-            if matches(record.payload[FIELD]["value"], op.filter or {})
-        )
-        chosen = (await first(passing, wanted))[op.offset :]
+        prefix, payload = path_of(op.namespace_prefix), _conditions(op)
+
+        def passes(record: Record) -> bool:
+            return matches(record.payload[FIELD]["value"], op.filter or {})
+
+        async def recall(count: int) -> list[Hit]:
+            return await memory.recall(str(op.query), limit=count, kind=Kind.NOTE, key_prefix=prefix, payload=payload)
+
+        found: list[tuple[Record, float | None]]
+        if op.query:
+            found = [(hit.record, hit.score) for hit in await enough(recall, wanted, passes)]
+        else:
+            records = _every(memory, prefix, payload, _PAGE if op.filter else min(wanted, _PAGE))
+            found = [(each, None) for each in await first((each async for each in records if passes(each)), wanted)]
+        chosen = found[op.offset :]
         if op.refresh_ttl:
             await self._renew(memory, [record for record, _ in chosen])
         return [search_item_of(record, score) for record, score in chosen]
-
-    async def _candidates(self, memory: Memory, op: SearchOp) -> AsyncIterator[tuple[Record, float | None]]:
-        """Yield the records in the namespaces searched, best or newest first; the filter is still to be applied."""
-        prefix, payload = path_of(op.namespace_prefix), _conditions(op)
-        wanted = op.offset + op.limit
-        if not op.query:
-            page = _PAGE if op.filter else min(wanted, _PAGE)
-            async for record in _every(memory, prefix, payload, page):
-                yield record, None
-            return
-        seen, asked = 0, wanted
-        while asked:
-            hits = await memory.recall(op.query, limit=asked, kind=Kind.NOTE, key_prefix=prefix, payload=payload)
-            for hit in hits[seen:]:
-                yield hit.record, hit.score
-            if len(hits) < asked or asked == _MOST:
-                return
-            seen, asked = len(hits), min(4 * asked, _MOST)
 
     async def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
         conditions = op.match_conditions or ()

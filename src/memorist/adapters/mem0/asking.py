@@ -1,6 +1,6 @@
 """The arguments of `get_all` and `search`, in the forms of mem0 1.x and 2.x."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -8,7 +8,6 @@ from typing import Any
 from memorist.adapters.mem0.checks import IDS, Owner, check_search, owner_of
 from memorist.adapters.mem0.filters import Split, split
 from memorist.adapters.mem0.shapes import expired, flat, item
-from memorist.arguments import MAX_LIMIT
 from memorist.errors import InvalidInputError
 from memorist.records import Hit, Record
 
@@ -67,19 +66,6 @@ def selection_of(ids: Mapping[str, Any], filters: Mapping[str, Any] | None, top_
             "filters must contain at least one of: user_id, agent_id, run_id. Example: filters={'user_id': 'u1'}"
         )
     return Selection(owner_of({**named, **given}), split(rest), top_k, bool(given))
-
-
-async def enough(
-    recall: Callable[[int], Awaitable[list[Hit]]], count: int, passes: Callable[[Record], bool]
-) -> list[Hit]:
-    """Return the best `count` hits that pass, recalling more while too few do."""
-    wanted = min(count, MAX_LIMIT)
-    while True:
-        hits = await recall(wanted)
-        found = [hit for hit in hits if passes(hit.record)]
-        if len(found) >= count or len(hits) < wanted or wanted >= MAX_LIMIT:
-            return found[:count]
-        wanted = min(4 * wanted, MAX_LIMIT)
 
 
 def shown(hit: Hit, floor: float, *, explain: bool) -> dict[str, Any]:

@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Generator, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
-from memorist.adapters.entries import first
+from memorist.adapters.entries import enough, first
 from memorist.adapters.mem0 import checks
 from memorist.adapters.mem0.adding import draw, model_of, store, summarise
-from memorist.adapters.mem0.asking import enough, selection_of, shown
+from memorist.adapters.mem0.asking import selection_of, shown
 from memorist.adapters.mem0.checks import Owner
 from memorist.adapters.mem0.errors import MemoryNotFoundError
 from memorist.adapters.mem0.finding import Finder
