@@ -37,41 +37,6 @@ async def _told(command: Coroutine[Any, Any, str]) -> str:
         raise ToolError(str(error)) from error
 
 
-async def _view(self: _OnFiles, command: BetaMemoryTool20250818ViewCommand) -> str:
-    """Return a file's lines, or what is in a folder."""
-    return await _told(self._files.view(command.path, command.view_range))
-
-
-async def _create(self: _OnFiles, command: BetaMemoryTool20250818CreateCommand) -> str:
-    """Write a new file."""
-    return await _told(self._files.create(command.path, command.file_text))
-
-
-async def _str_replace(self: _OnFiles, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
-    """Replace the one place where a text stands in a file."""
-    return await _told(self._files.str_replace(command.path, command.old_str, command.new_str))
-
-
-async def _insert(self: _OnFiles, command: BetaMemoryTool20250818InsertCommand) -> str:
-    """Put lines into a file."""
-    return await _told(self._files.insert(command.path, command.insert_line, command.insert_text))
-
-
-async def _delete(self: _OnFiles, command: BetaMemoryTool20250818DeleteCommand) -> str:
-    """Delete a file, or a folder with all in it."""
-    return await _told(self._files.delete(command.path))
-
-
-async def _rename(self: _OnFiles, command: BetaMemoryTool20250818RenameCommand) -> str:
-    """Give a file or a folder another path."""
-    return await _told(self._files.rename(command.old_path, command.new_path))
-
-
-async def _clear_all_memory(self: _OnFiles) -> str:
-    """Delete every file."""
-    return await _told(self._files.clear())
-
-
 class MemoristAsyncMemoryTool(_OnFiles, BetaAsyncAbstractMemoryTool):
     """Claude's memory tool on one memory, for `AsyncAnthropic`.
 
@@ -90,13 +55,33 @@ class MemoristAsyncMemoryTool(_OnFiles, BetaAsyncAbstractMemoryTool):
         cache_control: as in Anthropic's own class.
     """
 
-    view = _view
-    create = _create
-    str_replace = _str_replace
-    insert = _insert
-    delete = _delete
-    rename = _rename
-    clear_all_memory = _clear_all_memory
+    async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
+        """Return a file's lines, or what is in a folder."""
+        return await _told(self._files.view(command.path, command.view_range))
+
+    async def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
+        """Write a new file."""
+        return await _told(self._files.create(command.path, command.file_text))
+
+    async def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
+        """Replace the one place where a text stands in a file."""
+        return await _told(self._files.str_replace(command.path, command.old_str, command.new_str))
+
+    async def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
+        """Put lines into a file."""
+        return await _told(self._files.insert(command.path, command.insert_line, command.insert_text))
+
+    async def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
+        """Delete a file, or a folder with all in it."""
+        return await _told(self._files.delete(command.path))
+
+    async def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
+        """Give a file or a folder another path."""
+        return await _told(self._files.rename(command.old_path, command.new_path))
+
+    async def clear_all_memory(self) -> str:
+        """Delete every file."""
+        return await _told(self._files.clear())
 
 
 class MemoristMemoryTool(_OnFiles, BetaAbstractMemoryTool):
@@ -107,10 +92,10 @@ class MemoristMemoryTool(_OnFiles, BetaAbstractMemoryTool):
         cache_control: as in Anthropic's own class.
     """
 
-    view = blocking_method(_view)
-    create = blocking_method(_create)
-    str_replace = blocking_method(_str_replace)
-    insert = blocking_method(_insert)
-    delete = blocking_method(_delete)
-    rename = blocking_method(_rename)
-    clear_all_memory = blocking_method(_clear_all_memory)
+    view = blocking_method(MemoristAsyncMemoryTool.view)
+    create = blocking_method(MemoristAsyncMemoryTool.create)
+    str_replace = blocking_method(MemoristAsyncMemoryTool.str_replace)
+    insert = blocking_method(MemoristAsyncMemoryTool.insert)
+    delete = blocking_method(MemoristAsyncMemoryTool.delete)
+    rename = blocking_method(MemoristAsyncMemoryTool.rename)
+    clear_all_memory = blocking_method(MemoristAsyncMemoryTool.clear_all_memory)
