@@ -243,7 +243,7 @@ async def test_only_a_proxy_that_is_trusted_says_that_the_browser_came_by_tls(
     from memorist.serve.auth import Tokens
 
     secret, _ = await Tokens(everyone).create("hers", user="alice")
-    async with running(create_app(everyone), proxies=proxies) as url, httpx.AsyncClient() as http:
+    async with running(create_app(everyone), proxies=proxies) as url, httpx.AsyncClient(timeout=30) as http:
         answer = await http.post(f"{url}/login", data={"token": secret}, headers=FORWARDED)
     assert answer.status_code == 303
     assert ("secure" in answer.headers["set-cookie"].lower()) is secure
@@ -252,7 +252,7 @@ async def test_only_a_proxy_that_is_trusted_says_that_the_browser_came_by_tls(
 @pytest.mark.anyio
 @pytest.mark.parametrize("proxies", [["127.0.0.1"], []])
 async def test_what_a_proxy_passes_on_needs_a_token_on_an_open_server_too(everyone: Memory, proxies: list[str]) -> None:
-    async with running(create_app(everyone, open=True), proxies=proxies) as url, httpx.AsyncClient() as http:
+    async with running(create_app(everyone, open=True), proxies=proxies) as url, httpx.AsyncClient(timeout=30) as http:
         assert (await http.get(f"{url}/v1/caller")).status_code == 200
         for name in ("X-Forwarded-For", "X-Real-IP", "Forwarded"):
             for value in ("127.0.0.1", "203.0.113.7"):

@@ -27,7 +27,7 @@ def start(program: Program, path: Path, *arguments: object) -> "Popen[str]":
 
 def finish(process: "Popen[str]") -> list[str]:
     """Wait for a program's end and return what it said."""
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=240)
     assert process.returncode == 0, f"exit status {process.returncode}"
     return out.splitlines()
 

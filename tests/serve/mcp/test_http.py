@@ -175,7 +175,7 @@ async def test_bad_requests_get_the_right_status_and_change_nothing(host: Host, 
     assert (await post(url, b"this is no JSON")).status_code == 400
     assert (await post(url, b"[]")).status_code == 400
     assert (await post(url.removesuffix("mcp") + "other")).status_code == 404
-    async with httpx2.AsyncClient() as http:
+    async with httpx2.AsyncClient(timeout=30) as http:
         assert (await http.get(url)).status_code == 405
         assert (await http.delete(url)).status_code == 405
     unknown = await post(url, {"jsonrpc": "2.0", "id": 1, "method": "no/such"}, mcp_protocol_version="2025-06-18")
