@@ -47,6 +47,12 @@ class Rule:
         chosen: dict[str, Any] = {"kind": self.kind, "session": self.session, "where": self.where}
         return make_filter(**chosen, until=None if age is None or now is None else now - age, superseded=True)
 
+    @property
+    def about(self) -> str:
+        """What the rule is about, as "kind fact or note, session s1"; "all" for every record."""
+        told = {name: " or ".join(each) if isinstance(each, tuple) else each for name, each in self.to_dict().items()}
+        return ", ".join(f"{name} {each}" for name, each in told.items() if name != "keep") or "all"
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
         values = {name: getattr(self, name) for name in _FIELDS}

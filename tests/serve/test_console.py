@@ -223,6 +223,27 @@ async def test_times_are_shown_in_the_zone_one_chooses(page: Page, site: str, al
     await expect(page.locator(".foot")).to_contain_text("Asia/Tokyo")
 
 
+async def test_the_rules_of_retention_and_what_they_would_delete(
+    page: Page, site: str, everyone: Memory, alice: Memory
+) -> None:
+    await alice.remember(["Long ago", "Lately"], kind="message", happened_at="2001-01-01")
+    await alice.remember("Tea")
+    panel = page.locator("#retention")
+    await page.goto(f"{site}/status?user=alice")
+    await expect(panel).to_contain_text("There are no rules")
+    kinds = ["message", "fact"]
+    await everyone.retain([{"keep": "90d", "kind": "message", "session": "<s>"}, {"keep": "30d", "kind": kinds}])
+    await page.reload()
+    await expect(panel.locator("dt")).to_have_text(["Keep 90d", "Keep 30d", "Too old now"])
+    await expect(panel.locator("dd")).to_have_text(["kind message, session <s>", "kind message or fact", "2 messages"])
+    assert await alice.count() == 3
+    secret, _ = await Tokens(everyone).create("alice", user="alice", right="admin")
+    closed = httpx.ASGITransport(create_app(everyone))
+    async with httpx.AsyncClient(transport=closed, base_url="http://local") as client:
+        answer = await client.post("/login", data={"token": secret, "next": "/status"}, follow_redirects=True)
+        assert "<h2>Export</h2>" in answer.text and "<h2>Retention</h2>" not in answer.text
+
+
 async def test_what_is_not_there_is_a_page(browser: Browser, site: str, everyone: Memory) -> None:
     page = await browser.new_page()
     answer = await page.goto(f"{site}/nowhere")

@@ -52,8 +52,7 @@ async def _report(context: click.Context, rules: tuple[str, ...], json: bool) ->
         print_json(report.to_dict())
         return
     for rule in report.rules:
-        others = {name: value for name, value in rule.to_dict().items() if name != "keep"}
-        click.echo(f"keep {rule.keep}: {', '.join(f'{name} {value}' for name, value in others.items()) or 'all'}")
+        click.echo(f"keep {rule.keep}: {rule.about}")
     if not report.rules:
         click.echo("There are no rules; everything is kept.")
     for kind, count in report.due.items():

@@ -64,8 +64,9 @@ async def export(visit: Visit) -> Response:
 
 
 async def status(visit: Visit) -> Response:
-    """Show the status: what is stored, the zone of times, and the server's settings."""
+    """Show the status: what is stored, the zone of times, the rules of retention, and the server's settings."""
     memory = visit.memory
+    tenant = visit.server.memory.scoped(tenant=memory.scope.tenant)
     kinds = {kind: await memory.count(kind=kind) for kind in _KINDS}
     return visit.page(
         "status.html",
@@ -76,5 +77,6 @@ async def status(visit: Visit) -> Response:
         open=visit.server.open,
         settings=visit.server.settings if visit.may_see_all and visit.grant.tenant is None else {},
         zones=zone_names(),
+        retention=await tenant.retention() if visit.may_see_all else None,
         may_purge=visit.grant.right.includes(Right.ADMIN),
     )
