@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from typing import TypeAlias
 
 from memorist.errors import InvalidInputError, shown
@@ -149,6 +149,14 @@ def to_micros(moment: datetime) -> int:
 def from_micros(micros: int) -> datetime:
     """Return the point in time that `to_micros` made `micros` of."""
     return _EPOCH + _MICROSECOND * micros
+
+
+def local(moment: datetime, zone: tzinfo | None = None) -> datetime:
+    """Return a time in a zone, by default this machine's; in UTC where the calendar ends before it gets there."""
+    try:
+        return moment.astimezone(zone)
+    except OverflowError:
+        return moment.astimezone(UTC)
 
 
 def iso(moment: datetime) -> str:

@@ -4,6 +4,7 @@ import os
 import pty
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -43,6 +44,18 @@ def test_nobody_to_be_asked_is_an_error_that_says_what_to_give(memorist: Command
     done = memorist("import", chat)
     assert (done.code, "--yes" in done.err) == (2, True)
     assert not db.exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the zone of this process cannot be set there")
+def test_a_day_that_this_machines_zone_has_not_is_shown_in_utc(
+    memorist: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.csv").write_text("text,time\nHello,9999-12-31T23:30:00Z\n")
+    with monkeypatch.context() as east:
+        east.setenv("TZ", "Asia/Tokyo")
+        time.tzset()
+        assert "1 note, 31 December 9999" in memorist("import", tmp_path / "a.csv", "--dry-run").out
+    time.tzset()
 
 
 @pytest.mark.slow

@@ -4,7 +4,6 @@ import sys
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 from zoneinfo import ZoneInfo
 
@@ -132,7 +131,7 @@ def _looked(source: "Source", format: str | None, options: "Options") -> "tuple[
 
 def _show(name: str, found: "Survey") -> None:
     """Print what a source holds."""
-    told = ", ".join(filter(None, (found.counts(), _span(found.first, found.last))))
+    told = ", ".join(filter(None, (found.counts(), found.days())))
     click.echo(f"{clean(name)} ({', '.join(found.titles)}): {told}")
     if found.me is not None:
         click.echo(f"You are {clean(found.me)!r}.")
@@ -144,14 +143,6 @@ def _show(name: str, found: "Survey") -> None:
         click.echo(f"{counted(found.bad, 'part')} cannot be read")
     if found.unknown:
         click.echo(f"{counted(len(found.unknown), 'file')} of no known format left out")
-
-
-def _span(first: datetime | None, last: datetime | None) -> str:
-    """Return the days from the first to the last, in words, as they are here."""
-    if first is None or last is None:
-        return ""
-    days = [f"{each.day} {each:%B %Y}" for each in (first.astimezone(), last.astimezone())]
-    return days[0] if days[0] == days[1] else f"{days[0]} to {days[1]}"
 
 
 def _plain(found: "Survey") -> Mapping[str, Any]:

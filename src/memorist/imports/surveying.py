@@ -14,7 +14,7 @@ from memorist.imports.readers.common import MALFORMED
 from memorist.imports.registry import reader_named, readers
 from memorist.imports.sources import Part, Source
 from memorist.records import Kind
-from memorist.times import parse_time
+from memorist.times import local, parse_time
 
 __all__ = ["Found", "Survey", "find", "moment_of", "read", "survey"]
 
@@ -58,6 +58,13 @@ class Survey:
         numbers = ((self.messages, "message"), (self.conversations, "conversation"), (self.notes, "note"))
         parts = [f"{number:,} {name}{'' if number == 1 else 's'}" for number, name in numbers if number]
         return ", ".join(parts) or "nothing to store"
+
+    def days(self, zone: tzinfo | None = None) -> str:
+        """Return the first and the last day in words, in a zone, by default this machine's; "" without times."""
+        days = [
+            f"{at.day} {at:%B} {at.year}" for each in (self.first, self.last) if each for at in (local(each, zone),)
+        ]
+        return " to ".join(dict.fromkeys(days))
 
     def note_bad(self, bad: BadPart) -> None:
         """Count a bad part."""

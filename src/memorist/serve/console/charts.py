@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, tzinfo
 from itertools import islice, pairwise
 from typing import TypeAlias
 
-from memorist.serve.console.zones import local
+from memorist.times import local
 
 Begin: TypeAlias = Callable[[datetime], datetime]
 HEIGHT = 132

@@ -11,8 +11,8 @@ from memorist.memory import Memory
 from memorist.records import Kind, Record
 from memorist.serve.console.charts import Chart, Span, drawn
 from memorist.serve.console.visits import BACK_TO, Visit
-from memorist.serve.console.zones import local, written_day
-from memorist.times import iso
+from memorist.serve.console.zones import written_day
+from memorist.times import iso, local
 
 _LATELY = 8
 _MOST_USERS = 8

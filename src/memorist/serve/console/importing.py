@@ -8,7 +8,7 @@ from memorist.imports import Options, readers
 from memorist.serve.console.jobs import Job
 from memorist.serve.console.rendering import link
 from memorist.serve.console.visits import Visit
-from memorist.serve.console.zones import local, parse_zone, zone_names
+from memorist.serve.console.zones import parse_zone, zone_names
 
 COLUMNS = ("text", "time", "speaker", "conversation", "id")
 """What a column of a table may be."""
@@ -39,7 +39,7 @@ class Importing:
             most_bytes=self._most_bytes,
             owner=owner,
             place=link("/", tenant=None if visit.grant.tenant else owner.tenant, user=owner.user),
-            days=None if job is None else _days(visit, job),
+            days=job.found.days(visit.session.zone) if job is not None and job.found is not None else None,
             formats=sorted(((each.title, each.name) for each in readers()), key=lambda each: each[0].casefold()),
             columns=COLUMNS,
             zones=zone_names(),
@@ -92,12 +92,3 @@ def _options(visit: Visit) -> Options:
     columns = {name: column for name in COLUMNS if (column := visit.value(name)) is not None}
     zone = visit.value("zone")
     return Options(me=visit.value("me"), zone=visit.session.zone if zone is None else parse_zone(zone), columns=columns)
-
-
-def _days(visit: Visit, job: Job) -> str | None:
-    """Return the days from the first to the last, in the visitor's zone."""
-    if job.found is None or job.found.first is None or job.found.last is None:
-        return None
-    first, last = (local(each, visit.session.zone) for each in (job.found.first, job.found.last))
-    days = [f"{each.day} {each:%B} {each.year}" for each in (first, last)]
-    return days[0] if days[0] == days[1] else f"{days[0]} to {days[1]}"

@@ -15,7 +15,7 @@ from memorist.memory import Memory
 from memorist.records import Record
 from memorist.serve.console.groups import Layout, lay_out, names_of
 from memorist.serve.console.visits import Visit
-from memorist.serve.console.zones import local
+from memorist.times import local
 
 WIDTH, HEIGHT = 1000, 480
 _MOST, _MOST_OF_EVERYONE = 50_000, 10_000

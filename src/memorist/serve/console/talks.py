@@ -11,7 +11,8 @@ from memorist.errors import NotFoundError, shown
 from memorist.memory import Memory
 from memorist.records import Kind, Record
 from memorist.serve.console.visits import Visit
-from memorist.serve.console.zones import local, written_day
+from memorist.serve.console.zones import written_day
+from memorist.times import local
 
 _TALKS = 20
 _READ = 100

@@ -13,8 +13,7 @@ from memorist.records import Kind, Record
 from memorist.serve.console.charts import Mark, spans_between
 from memorist.serve.console.home import rows_of
 from memorist.serve.console.visits import Visit
-from memorist.serve.console.zones import local
-from memorist.times import iso
+from memorist.times import iso, local
 
 PARAMETERS = ("day", "as_of", "cursor", "start", "fragment")
 _MOST_FACTS = 2000

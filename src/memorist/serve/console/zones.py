@@ -7,14 +7,6 @@ from zoneinfo import ZoneInfo, available_timezones
 from memorist.errors import InvalidInputError, shown
 
 
-def local(moment: datetime, zone: tzinfo) -> datetime:
-    """Return a time in a zone; in UTC where the calendar ends before it gets there."""
-    try:
-        return moment.astimezone(zone)
-    except OverflowError:
-        return moment.astimezone(UTC)
-
-
 def written_day(moment: datetime) -> str:
     """Return a day in words: Monday, 4 March 2024."""
     return f"{moment:%A}, {moment.day} {moment:%B} {moment.year}"
