@@ -10,10 +10,9 @@ from dataclasses import replace
 from typing import TypeVar
 
 from memorist.errors import InvalidInputError, StoreError
-from memorist.filters import Filter
 from memorist.indexes.base import Index, Point, Position, token_of
 from memorist.scope import Wall
-from memorist.stores.base import Candidates, Outline, Store, Vector
+from memorist.stores.base import Candidates, Store, Vector, Wanted
 from memorist.stores.searching import Place, Search
 from memorist.stores.wrapped import WrappedStore
 
@@ -120,24 +119,15 @@ class IndexedStore(WrappedStore):
             generation, epoch, more = got.generation, got.epoch, got.more
         return len(numbers)
 
-    async def candidates(
-        self,
-        wall: Wall,
-        outline: Outline,
-        vector: Vector | None,
-        terms: Sequence[str],
-        filter: Filter,
-        limit: int,
-        near: Sequence[int] | None = None,
-    ) -> Candidates:
-        if vector is not None and near is None:
+    async def candidates(self, wall: Wall, wanted: Wanted) -> Candidates:
+        if wanted.vector is not None and wanted.near is None:
             try:
-                near = await self._near(wall, outline, vector, filter, limit)
+                wanted = replace(wanted, near=await self._near(wall, wanted.vector, wanted))
             except StoreError as error:
                 log.warning("recall goes on without the index: %s", error)
-        return await self.store.candidates(wall, outline, vector, terms, filter, limit, near)
+        return await self.store.candidates(wall, wanted)
 
-    async def _near(self, wall: Wall, outline: Outline, vector: Vector, filter: Filter, limit: int) -> list[int] | None:
+    async def _near(self, wall: Wall, vector: Vector, wanted: Wanted) -> list[int] | None:
         """Return the numbers of the nearest records that pass the filter; None if the index cannot be used."""
         if not await self.follow(wall, batches=1):
             task = asyncio.ensure_future(self.follow(wall))
@@ -145,12 +135,12 @@ class IndexedStore(WrappedStore):
             task.add_done_callback(self._caught_up)
             return None
         for times in _WIDER:
-            asked = times * limit
+            asked = times * wanted.limit
             found = await self._ask(lambda asked=asked: self.index.nearest(token_of(wall), vector, asked))  # type: ignore[misc]
-            ids = {each.id for each in found if filter.ids is None or each.id in filter.ids}
-            passing = set((await self.store.matching(wall, replace(filter, ids=frozenset(ids)))).tolist())
-            best = list(dict.fromkeys(each.number for each in found if each.number in passing))[:limit]
-            if len(best) == limit or outline.rows <= asked:
+            ids = {each.id for each in found if wanted.filter.ids is None or each.id in wanted.filter.ids}
+            passing = set((await self.store.matching(wall, replace(wanted.filter, ids=frozenset(ids)))).tolist())
+            best = list(dict.fromkeys(each.number for each in found if each.number in passing))[: wanted.limit]
+            if len(best) == wanted.limit or wanted.outline.rows <= asked:
                 return best
         return None
 

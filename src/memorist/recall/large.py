@@ -17,7 +17,7 @@ from memorist.recall.rank import Search
 from memorist.recall.scale import Scale
 from memorist.recall.words import Statistics
 from memorist.scope import Wall
-from memorist.stores.base import Outline, Store
+from memorist.stores.base import Outline, Store, Wanted
 from memorist.times import to_micros
 
 CANDIDATES = 200
@@ -61,7 +61,7 @@ async def gathered(
     """Return an index of the candidates alone, and what `rank` is asked of it."""
     terms = [] if query.mode == "dense" else list(question.terms)
     limit = min(max(query.limit, CANDIDATES), MOST)
-    found = await store.candidates(wall, known.outline, vector, terms, query.filter, limit)
+    found = await store.candidates(wall, Wanted(known.outline, vector, terms, query.filter, limit))
     index = WallIndex.of_some(known.dimensions, found.entries, known.speakers, found.dialogues)
     words = Statistics(known.rows, known.outline.length, found.holders)
     chosen = np.array(found.chosen, np.int64)

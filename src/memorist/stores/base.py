@@ -32,6 +32,7 @@ __all__ = [
     "Staged",
     "Store",
     "Vector",
+    "Wanted",
     "Write",
 ]
 
@@ -139,6 +140,22 @@ class Outline:
     length: float
     speakers: Sequence[str]
     years: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The candidates to find: up to `limit` entries nearest to a unit vector, as many best by the terms.
+
+    All must pass the filter. `near` are the numbers of the nearest entries, if an index has found them; numbers that
+    do not pass the filter or no longer exist are ignored.
+    """
+
+    outline: Outline
+    vector: Vector | None
+    terms: Sequence[str]
+    filter: Filter
+    limit: int
+    near: Sequence[int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,21 +285,8 @@ class Store(ABC):
         """
         return None
 
-    async def candidates(
-        self,
-        wall: Wall,
-        outline: Outline,
-        vector: Vector | None,
-        terms: Sequence[str],
-        filter: Filter,
-        limit: int,
-        near: Sequence[int] | None = None,
-    ) -> Candidates:
-        """Return up to `limit` entries nearest to a unit vector and as many best by the terms, all passing the filter.
-
-        Called only if `outline` has recently returned an outline. `near` are the numbers of the nearest entries,
-        if an index has found them; numbers that do not pass the filter or no longer exist are ignored.
-        """
+    async def candidates(self, wall: Wall, wanted: Wanted) -> Candidates:
+        """Return the candidates of a wall. Called only if `outline` has recently returned its outline."""
         raise NotImplementedError
 
     @abstractmethod

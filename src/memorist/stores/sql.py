@@ -1,4 +1,4 @@
-"""The common part of filters in SQL: how conditions are joined."""
+"""What both stores that speak SQL share: how conditions are joined, and how far candidates are looked for."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
@@ -7,6 +7,13 @@ from memorist.filters import All, Any_, Condition, Not, Test
 
 Sql: TypeAlias = tuple[str, list[Any]]
 """An expression in brackets, and the values of its placeholders."""
+MOST_SPEAKERS = 1000
+"""The most speakers' names that a question is compared with: each is looked up in the text."""
+FIRST_LINES = 1000
+"""The number of messages of a conversation in which a second speaker is looked for."""
+BESIDE = 2
+"""The distance over which a message influences its neighbours. Messages within it of one that was found are
+candidates too; messages within twice the distance are read only to rank those."""
 
 
 def sql_of_condition(condition: Condition, test: Callable[[Test], Sql]) -> Sql:

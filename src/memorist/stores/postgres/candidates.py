@@ -5,20 +5,13 @@ from typing import Any
 
 from memorist.records import Kind
 from memorist.scope import Wall
-from memorist.stores.base import Candidates, Outline
+from memorist.stores.base import Candidates, Outline, Wanted
 from memorist.stores.postgres.connections import Query, Rows
 from memorist.stores.postgres.queries import FOUND, SCORE
 from memorist.stores.postgres.rows import BEHIND, entry_of, queries_of, unescaped
 from memorist.stores.rows import name_of
-from memorist.stores.sql import Sql
+from memorist.stores.sql import BESIDE, FIRST_LINES, MOST_SPEAKERS, Sql
 
-_MOST_SPEAKERS = 1000
-"""The most speakers' names that a question is compared with: each is looked up in the index and in the text."""
-_FIRST_LINES = 1000
-"""The number of messages of a conversation in which a second speaker is looked for."""
-_BESIDE = 2
-"""The distance over which a message influences its neighbours. Messages within it of one that was found are
-candidates too; messages within twice the distance are read only to rank those."""
 _SPEAKER = "coalesce(payload ->> 'speaker', payload ->> 'role')"
 _NEXT_YEAR = (
     "(extract(epoch FROM date_trunc('year', timestamp '1970-01-01' + div(at, 1000000) * interval '1 second')"
@@ -38,7 +31,7 @@ def outlining(schema: str, wall: Wall, largest: int) -> Query:
         " ARRAY(WITH RECURSIVE step (speaker) AS"
         f" ((SELECT speaker {rows} AND speaker IS NOT NULL ORDER BY speaker LIMIT 1)"
         f" UNION ALL SELECT (SELECT speaker {rows} AND speaker > step.speaker ORDER BY speaker LIMIT 1)"
-        f" FROM step WHERE step.speaker IS NOT NULL) SELECT speaker FROM step LIMIT {_MOST_SPEAKERS}),"
+        f" FROM step WHERE step.speaker IS NOT NULL) SELECT speaker FROM step LIMIT {MOST_SPEAKERS}),"
         " ARRAY(WITH RECURSIVE step (at) AS"
         f" ((SELECT at {rows} ORDER BY at LIMIT 1)"
         f" UNION ALL SELECT (SELECT at {rows} AND at >= {_NEXT_YEAR.replace('(at,', '(step.at,')} ORDER BY at LIMIT 1)"
@@ -68,12 +61,12 @@ def _years(moment: int) -> int:
     return int(np.datetime64(moment, "us").astype("datetime64[Y]").astype(int))
 
 
-def holding(schema: str, wall: Wall, outline: Outline, terms: Sequence[str], passing: Sql, limit: int) -> Query | None:
+def holding(schema: str, wall: Wall, wanted: Wanted, passing: Sql) -> Query | None:
     """Return the query for the number of entries that hold each term, and for the best entries that pass the filter."""
-    asked = queries_of(wall, terms)
+    asked = queries_of(wall, wanted.terms)
     if not asked:
         return None
-    name = name_of(wall)
+    name, whole = name_of(wall), (wanted.outline.rows, max(wanted.outline.length, 1.0))
     condition, bindings = passing
     score = SCORE.format(average="%s::float8")
     return (
@@ -87,7 +80,7 @@ def holding(schema: str, wall: Wall, outline: Outline, terms: Sequence[str], pas
         f" (SELECT 1 FROM {schema}.records WHERE {BEHIND} AND number = ordered.number AND {condition} OFFSET 0)"
         " AS passing ORDER BY score DESC, number DESC LIMIT %s) AS best"
         " UNION ALL SELECT term, holders FROM known",
-        (*map(list, zip(*asked, strict=True)), *name, outline.rows, max(outline.length, 1.0), *name, *bindings, limit),
+        (*map(list, zip(*asked, strict=True)), *name, *whole, *name, *bindings, wanted.limit),
     )
 
 
@@ -109,14 +102,14 @@ def gathering(schema: str, wall: Wall, numbers: Sequence[int], passing: Sql) -> 
         f" (SELECT number, kind, session, at, {condition} AS passing {records} AND number = given.number OFFSET 0) AS r"
     )
     beside = (
-        f"SELECT near.number, near.passing AND far <= {_BESIDE} FROM (SELECT * FROM asked"
+        f"SELECT near.number, near.passing AND far <= {BESIDE} FROM (SELECT * FROM asked"
         f" WHERE kind = '{Kind.MESSAGE}' AND session IS NOT NULL AND passing) AS asked CROSS JOIN LATERAL ("
         f"(SELECT number, {condition} AS passing, row_number() OVER (ORDER BY at DESC, number DESC) AS far"
         f" {talk} AND at <= asked.at AND (at < asked.at OR number < asked.number)"
-        f" ORDER BY at DESC, number DESC LIMIT {2 * _BESIDE}) UNION ALL"
+        f" ORDER BY at DESC, number DESC LIMIT {2 * BESIDE}) UNION ALL"
         f" (SELECT number, {condition} AS passing, row_number() OVER (ORDER BY at, number) AS far"
         f" {talk} AND at >= asked.at AND (at > asked.at OR number > asked.number)"
-        f" ORDER BY at, number LIMIT {2 * _BESIDE})) AS near"
+        f" ORDER BY at, number LIMIT {2 * BESIDE})) AS near"
     )
     entries = (
         f"WITH asked AS MATERIALIZED ({found}), wanted AS (SELECT number, bool_or(passing) AS passing FROM"
@@ -130,7 +123,7 @@ def gathering(schema: str, wall: Wall, numbers: Sequence[int], passing: Sql) -> 
         f"SELECT session FROM (SELECT session, min(number) AS number {records} AND number = ANY(%s::bigint[])"
         f" AND kind = '{Kind.MESSAGE}' AND session IS NOT NULL GROUP BY session) AS asked CROSS JOIN LATERAL"
         f" (SELECT {_SPEAKER} AS name {records} AND number = asked.number OFFSET 0) AS own WHERE EXISTS"
-        f" (SELECT 1 FROM (SELECT {_SPEAKER} AS name {talk} ORDER BY at LIMIT {_FIRST_LINES}) AS voice"
+        f" (SELECT 1 FROM (SELECT {_SPEAKER} AS name {talk} ORDER BY at LIMIT {FIRST_LINES}) AS voice"
         " WHERE voice.name IS DISTINCT FROM own.name)"
     )
     given: list[Any] = list(numbers)

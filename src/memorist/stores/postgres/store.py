@@ -15,7 +15,19 @@ from memorist.filters import Filter
 from memorist.records import Action, Change, Record
 from memorist.scope import Reach, Wall
 from memorist.stores.audit import AuditLog
-from memorist.stores.base import Candidates, Cursor, Entries, Order, Outline, Remove, Staged, Store, Vector, Write
+from memorist.stores.base import (
+    Candidates,
+    Cursor,
+    Entries,
+    Order,
+    Outline,
+    Remove,
+    Staged,
+    Store,
+    Vector,
+    Wanted,
+    Write,
+)
 from memorist.stores.postgres import candidates, queries, reindexing, searching, writes
 from memorist.stores.postgres.auditing import PostgresAudit
 from memorist.stores.postgres.conditions import ALIVE, sql_of
@@ -258,27 +270,19 @@ class PostgresStore(Store):
         [rows] = await self._read(only(wall), candidates.outlining(self._schema, wall, largest))
         return candidates.outline_of(rows)
 
-    async def candidates(
-        self,
-        wall: Wall,
-        outline: Outline,
-        vector: Vector | None,
-        terms: Sequence[str],
-        filter: Filter,
-        limit: int,
-        near: Sequence[int] | None = None,
-    ) -> Candidates:
-        passing = sql_of(filter, self._clock())
+    async def candidates(self, wall: Wall, wanted: Wanted) -> Candidates:
+        passing = sql_of(wanted.filter, self._clock())
 
         async def by_vector() -> Sequence[int]:
-            if near is not None or vector is None:
-                return near or []
-            return [number for number, _ in await self.nearest(wall, vector, filter, limit)]
+            if wanted.near is not None or wanted.vector is None:
+                return wanted.near or []
+            found = await self.nearest(wall, wanted.vector, wanted.filter, wanted.limit)
+            return [number for number, _ in found]
 
         async def by_words() -> tuple[list[int], dict[str, int]]:
-            query = candidates.holding(self._schema, wall, outline, terms, passing, limit)
+            query = candidates.holding(self._schema, wall, wanted, passing)
             [rows] = [[]] if query is None else await self._read(only(wall), query)
-            return candidates.words_of(wall, terms, rows)
+            return candidates.words_of(wall, wanted.terms, rows)
 
         nearest, (best, holders) = await asyncio.gather(by_vector(), by_words())
         asked = candidates.gathering(self._schema, wall, sorted({*nearest, *best}), passing)

@@ -20,6 +20,7 @@ from memorist.stores.postgres.auditing import append
 from memorist.stores.postgres.batch import Batch, ChangeRow, Held
 from memorist.stores.postgres.grouping import Call, Outcome
 from memorist.stores.postgres.libpq import Connection, Cursor, fetched, first_of
+from memorist.stores.postgres.queries import PURGED
 from memorist.stores.postgres.rows import BEHIND, SELECTED
 from memorist.stores.postgres.schema import lock_key
 from memorist.stores.postgres.sending import columns_of, send
@@ -202,6 +203,6 @@ async def purge(connection: Connection, schema: str, wall: Wall, clock: Clock, *
     kinds = Counter({kind: int(count) for kind, count in rows})
     counts = Counts({("purged", kind): count for kind, count in kinds.items()})
     await append(connection, schema, current_act(), clock, wall, (counts or None) if named else counts)
-    for table in ("indexed", "words", "staged", "changes", "records", "walls"):
+    for table in PURGED:
         await connection.execute(f"DELETE FROM {schema}.{table} WHERE {BEHIND}".encode(), name_of(wall))
     return kinds

@@ -9,19 +9,12 @@ import apsw
 import numpy as np
 
 from memorist.records import Kind
-from memorist.stores.base import Candidates, Outline, Vector
-from memorist.stores.sql import Sql
+from memorist.stores.base import Candidates, Outline, Vector, Wanted
+from memorist.stores.sql import BESIDE, FIRST_LINES, MOST_SPEAKERS, Sql
 from memorist.stores.sqlite.entries import SPEAKER, entries_numbered
 from memorist.stores.sqlite.rows import query_all
 from memorist.stores.sqlite.writes import token
 
-_MOST_SPEAKERS = 1000
-"""The most speakers' names that a question is compared with."""
-_FIRST_LINES = 1000
-"""The number of messages of a conversation in which a second speaker is looked for."""
-_BESIDE = 2
-"""The distance over which a message influences its neighbours. Messages within it of one that was found are
-candidates too; messages within twice the distance are read only to rank those."""
 _AT_ONCE = 1000
 """Vectors compared at once."""
 _TALK = f"kind = '{Kind.MESSAGE}' AND session IS NOT NULL"
@@ -42,7 +35,7 @@ def outline_of(connection: apsw.Connection, wall_id: int | None, generation: str
     speakers = query_all(
         connection,
         f"SELECT DISTINCT {SPEAKER} AS speaker FROM records WHERE wall = ? AND speaker IS NOT NULL LIMIT ?",
-        (wall_id, _MOST_SPEAKERS),
+        (wall_id, MOST_SPEAKERS),
     )
     years = query_all(
         connection,
@@ -77,18 +70,11 @@ def _holding(wall_id: int | None, terms: Iterable[str]) -> str:
     return f"wall : {token(wall_id)} AND terms : ({quoted})"
 
 
-def candidates_of(
-    connection: apsw.Connection,
-    wall_id: int | None,
-    vector: Vector | None,
-    terms: Sequence[str],
-    passing: Sql,
-    limit: int,
-    near: Sequence[int] | None,
-) -> Candidates:
-    """Return up to `limit` entries nearest to a vector and as many best by the terms, with their neighbours."""
+def candidates_of(connection: apsw.Connection, wall_id: int | None, wanted: Wanted, passing: Sql) -> Candidates:
+    """Return the candidates of a wall; `passing` is the wanted filter."""
+    near, terms, limit = wanted.near, wanted.terms, wanted.limit
     if near is None:
-        near = [] if vector is None else _nearest(connection, wall_id, vector, passing, limit)
+        near = [] if wanted.vector is None else _nearest(connection, wall_id, wanted.vector, passing, limit)
     best = [number for number, _ in search_words(connection, wall_id, terms, limit, passing)]
     count = "SELECT count(*) FROM words WHERE words MATCH ?"
     holders = {term: connection.execute(count, (_holding(wall_id, [term]),)).get for term in dict.fromkeys(terms)}
@@ -131,7 +117,7 @@ def _with_neighbours(
             chosen.add(number)
             for beside, passes, far in _beside(connection, wall_id, session, at, number, passing) if is_talk else ():
                 read.add(beside)
-                if passes and far < _BESIDE:
+                if passes and far < BESIDE:
                     chosen.add(beside)
     return chosen, read | chosen
 
@@ -145,7 +131,7 @@ def _beside(
         rows = query_all(
             connection,
             f"SELECT number, {condition} FROM records WHERE wall = ? AND session = ? AND {_TALK}"
-            f" AND (at, number) {sign} (?, ?) ORDER BY at {order}, number {order} LIMIT {2 * _BESIDE}",
+            f" AND (at, number) {sign} (?, ?) ORDER BY at {order}, number {order} LIMIT {2 * BESIDE}",
             (*bindings, wall_id, session, at, number),
         )
         yield from ((beside, bool(passes), far) for far, (beside, passes) in enumerate(rows))
@@ -155,7 +141,7 @@ def _is_dialogue(connection: apsw.Connection, wall_id: int | None, session: str)
     """Return whether more than one speaker speaks in a conversation."""
     speakers = (
         f"SELECT {SPEAKER} AS speaker FROM records WHERE wall = ? AND session = ? AND {_TALK}"
-        f" ORDER BY at LIMIT {_FIRST_LINES}"
+        f" ORDER BY at LIMIT {FIRST_LINES}"
     )
     query = f"SELECT count(*) FROM (SELECT DISTINCT speaker FROM ({speakers}) LIMIT 2)"
     return bool(connection.execute(query, (wall_id, session)).get > 1)

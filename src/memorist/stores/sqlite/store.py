@@ -21,7 +21,7 @@ from memorist.filters import Filter
 from memorist.records import Action, Change, Record
 from memorist.scope import Reach, Wall
 from memorist.stores.audit import AuditLog
-from memorist.stores.base import Candidates, Cursor, Entries, Order, Outline, Put, Staged, Store, Vector, Write
+from memorist.stores.base import Candidates, Cursor, Entries, Order, Outline, Put, Staged, Store, Vector, Wanted, Write
 from memorist.stores.keys import Key, read_key
 from memorist.stores.rows import COLUMNS, load_record, name_of, record_of
 from memorist.stores.rules import history_of
@@ -145,7 +145,8 @@ class SQLiteStore(Store):
             for each in writes_:
                 kind: str | None
                 if isinstance(each, Put):
-                    kind = str(each.record.kind) if writes.put(connection, wall_id, each, moment) else None
+                    writes.put(connection, wall_id, each, moment)
+                    kind = str(each.record.kind)
                 else:
                     kind = writes.remove(connection, wall_id, each, moment)
                 done.append(kind is not None)
@@ -326,22 +327,12 @@ class SQLiteStore(Store):
 
         return await self._read(work)
 
-    async def candidates(
-        self,
-        wall: Wall,
-        outline: Outline,
-        vector: Vector | None,
-        terms: Sequence[str],
-        filter: Filter,
-        limit: int,
-        near: Sequence[int] | None = None,
-    ) -> Candidates:
-        passing = sql_of(filter, self._clock())
+    async def candidates(self, wall: Wall, wanted: Wanted) -> Candidates:
+        passing = sql_of(wanted.filter, self._clock())
 
         def work(connection: apsw.Connection) -> Candidates:
             with connection:  # one snapshot
-                wall_id = writes.find_wall(connection, wall)
-                found = candidates.candidates_of(connection, wall_id, vector, terms, passing, limit, near)
+                found = candidates.candidates_of(connection, writes.find_wall(connection, wall), wanted, passing)
             return found
 
         return await self._read(work)

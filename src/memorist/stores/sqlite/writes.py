@@ -43,7 +43,7 @@ def check_fingerprint(connection: apsw.Connection, fingerprint: str | None) -> N
     rules.check_fingerprint(connection.execute("SELECT value FROM meta WHERE name = 'fingerprint'").get, fingerprint)
 
 
-def put(connection: apsw.Connection, wall_id: int | None, write: Put, moment: datetime) -> bool:
+def put(connection: apsw.Connection, wall_id: int | None, write: Put, moment: datetime) -> None:
     """Store a record, if the stored version is the one that the write expects."""
     record = write.record
     found = _find(connection, wall_id, "id = ?", record.id)
@@ -75,7 +75,6 @@ def put(connection: apsw.Connection, wall_id: int | None, write: Put, moment: da
             unindex(connection, wall_id, number)
         if write.terms is not None:
             index(connection, wall_id, number, write.terms, write.vector, write.marks)
-    return True
 
 
 def _find(
