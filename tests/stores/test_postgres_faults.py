@@ -250,7 +250,10 @@ class Wire:
                     out.write(data)
                     await out.drain()
                 if cut == "after":
+                    rest = asyncio.create_task(self._copy(reader, out))  # the server answers at the pipeline's end
                     await there.readuntil(b"COMMIT")  # it is done, and the server has said so
+                    rest.cancel()
+                    await asyncio.wait([rest])
                 if cut is not None:
                     break
         back.cancel()
