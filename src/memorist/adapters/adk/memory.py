@@ -27,10 +27,10 @@ class MemoristMemoryService(BaseMemoryService):
     A user of ADK is a user of the memory, an application is the label `agent`, a session the label `session`.
 
     Args:
-        memory: an open memory without a user; closing it stays with whoever opened it.
-        max_results: how many entries a search returns at most.
-        min_score: only entries that are at least so likely to answer, 0 to 1.
-        apps_apart: whether a search sees the application's own entries only; without it, all of the user's.
+        memory: an open memory without a user; it is not closed here.
+        max_results: the most entries that a search returns.
+        min_score: the least score of an entry, 0 to 1.
+        apps_apart: whether a search sees only the application's own entries; otherwise all of the user's.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class MemoristMemoryService(BaseMemoryService):
         self._apps_apart = apps_apart
 
     async def add_session_to_memory(self, session: Session) -> None:
-        """Keep the texts of a session's events; those that are there already are left alone."""
+        """Store the texts of a session's events; events stored before are ignored."""
         await self.add_events_to_memory(
             app_name=session.app_name, user_id=session.user_id, events=session.events, session_id=session.id
         )
@@ -60,9 +60,9 @@ class MemoristMemoryService(BaseMemoryService):
 
         Args:
             app_name: the application.
-            user_id: whose they are.
+            user_id: the user.
             events: the events; those without a text are left out.
-            session_id: the session they are of.
+            session_id: the events' session.
             custom_metadata: the caller's own fields, JSON, for each of them.
         """
         memory = self._memory.scoped(user=user_id, agent=app_name, session=session_id)
@@ -99,7 +99,7 @@ class MemoristMemoryService(BaseMemoryService):
         memories: Sequence[MemoryEntry],
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
-        """Keep entries as notes: all of them or none. An entry with an id takes the place of the one before.
+        """Store entries as notes: all of them or none. An entry replaces a stored one with the same id.
 
         Raises:
             InvalidInputError: an entry has no text.
@@ -119,7 +119,7 @@ class MemoristMemoryService(BaseMemoryService):
         await self._memory.scoped(user=user_id, agent=app_name).remember(drafts, if_exists="replace")
 
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
-        """Return the entries that matter to a query, best first."""
+        """Return the entries relevant to a query, best first."""
         memory = self._memory.scoped(user=user_id, agent=app_name if self._apps_apart else None)
         hits = await memory.recall(query, limit=self._max_results, min_score=self._min_score)
         return SearchMemoryResponse(memories=[_entry(hit.record) for hit in hits])
@@ -133,7 +133,7 @@ class MemoristMemoryService(BaseMemoryService):
 
 
 async def _is_new(memory: Memory, id: str) -> bool:
-    """Whether a record was never stored, or has gone by itself: not one that is there or was forgotten."""
+    """Return whether there was never a record with this id, or it has expired; False for a forgotten one."""
     changes = await memory.history(id)
     return not changes or changes[-1].action == Action.EXPIRED
 

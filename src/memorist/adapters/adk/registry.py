@@ -12,7 +12,7 @@ _SCHEME = "memorist"
 
 
 def register() -> None:
-    """Make ADK take ``memorist:`` URLs, for sessions and for memory; a line of its ``services.py``."""
+    """Register both services for ``memorist:`` URLs with ADK; call it in ADK's ``services.py``."""
     from google.adk.cli.service_registry import get_service_registry
 
     registry = get_service_registry()
@@ -26,7 +26,7 @@ def memory_service(uri: str, **kwargs: Any) -> MemoristMemoryService:
     Args:
         uri: ``memorist:`` and what `Memory.open` takes (a file, ``postgresql://…``), a server's
             ``http://…``, or nothing for the user's own database.
-        **kwargs: what else ADK says; not used.
+        **kwargs: further arguments of ADK, without effect.
     """
     return MemoristMemoryService(_opened(uri))
 

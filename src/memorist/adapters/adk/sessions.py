@@ -29,7 +29,7 @@ class MemoristSessionService(BaseSessionService):
     State under ``app:`` is kept among the shared records, under ``user:`` among the user's.
 
     Args:
-        memory: an open memory without a user; closing it stays with whoever opened it.
+        memory: an open memory without a user; it is not closed here.
     """
 
     def __init__(self, memory: Memory) -> None:

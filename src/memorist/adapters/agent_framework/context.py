@@ -21,12 +21,12 @@ class MemoristContextProvider(ContextProvider):
     without, and that is logged.
 
     Args:
-        memory: an open memory; closing it stays with whoever opened it.
+        memory: an open memory; it is not closed here.
         source_id: names the provider among those of an agent.
-        user: tells the user from the session, where the memory is everyone's.
-        tokens: the most that is told.
+        user: returns the user of a session, where the memory is everyone's.
+        tokens: the most tokens of the recalled context.
         min_confidence: as in `Memory.context`.
-        keep: whether what was said is kept.
+        keep: whether what was said is stored.
 
     Raises (from a run):
         InvalidInputError: `user` named nobody.
@@ -52,7 +52,7 @@ class MemoristContextProvider(ContextProvider):
     async def before_run(
         self, *, agent: Any, session: AgentSession, context: SessionContext, state: dict[str, Any]
     ) -> None:
-        """Add what the memory tells for the input, if anything, as a message of the user.
+        """Add what was recalled for the input, if anything, as a message of the user.
 
         What the providers before this one have put there, such as the session's history, is not told again.
         """

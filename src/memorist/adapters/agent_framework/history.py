@@ -18,9 +18,9 @@ class MemoristHistoryProvider(HistoryProvider):
     ```
 
     Args:
-        memory: an open memory; closing it stays with whoever opened it.
+        memory: an open memory; it is not closed here.
         source_id: names the provider among those of an agent; each keeps a history of its own.
-        limit: how many messages a run is given, the newest; by default all.
+        limit: the most messages that a run is given, the newest; by default all.
         **options: as in Agent Framework's `HistoryProvider`.
     """
 

@@ -11,7 +11,7 @@ RECALLED = "long_term_memory"
 """The name of the message that tells an agent what was recalled; it also marks a summary in its metadata."""
 
 _PLUMBING = ("retrieve_from_memory", "record_to_memory", "generate_response")
-"""Tools that are no part of the work: those of the memory, and the one with which an agent answers."""
+"""Tools whose calls are not recorded: those of the memory, and the one with which an agent answers."""
 
 
 def recorded(msgs: object) -> list[Msg]:

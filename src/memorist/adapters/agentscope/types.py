@@ -2,7 +2,7 @@
 
 import warnings
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 __all__ = ["LongTermMemoryShape", "MemoryShape", "Msg", "StateModule", "ToolResponse", "agentscope_version", "answer"]
 
@@ -36,9 +36,7 @@ else:
     from agentscope.module import StateModule
     from agentscope.tool import ToolResponse
 
-Metadata: TypeAlias = dict[str, object]
 
-
-def answer(text: str, metadata: Metadata | None = None) -> ToolResponse:
+def answer(text: str, metadata: dict[str, object] | None = None) -> ToolResponse:
     """Return a tool's answer of one text."""
     return ToolResponse(content=[{"type": "text", "text": text}], metadata=metadata)

@@ -18,17 +18,16 @@ _AROUND = 2
 
 
 class MemoryFiles:
-    """The commands of the memory tool; each returns what the model is told, and raises ToolError where it fails.
+    """The commands of the memory tool. Each returns the text for the model, and raises ToolError when it fails.
 
-    A file is a note whose key is its path; what it held before a change stays in its history. A folder is
-    there while a file is in it.
+    A file is a note whose key is its path; its history keeps earlier texts. A folder exists while a file is in it.
     """
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory.unlabelled()
 
     async def view(self, path: str, lines: Sequence[int] | None = None) -> str:
-        """Return a file's lines with their numbers, or what is in a folder, two levels deep."""
+        """Return a file's numbered lines, or the files and folders in a folder, two levels deep."""
         at = _checked(path)
         record = await self._file(at)
         if record is not None:
@@ -53,7 +52,7 @@ class MemoryFiles:
         return f"File created successfully at: {path}"
 
     async def str_replace(self, path: str, old: str, new: str) -> str:
-        """Replace the one place where a text stands in a file."""
+        """Replace a text that occurs once in a file."""
         record = await self._existing(path)
         text = _text_of(record)
         positions = (
@@ -77,7 +76,7 @@ class MemoryFiles:
         return "\n".join([header, *shown])
 
     async def insert(self, path: str, line: int, text: str) -> str:
-        """Put lines into a file, after the line of this number."""
+        """Insert lines into a file after the line with this number."""
         record = await self._existing(path)
         lines = _text_of(record).split("\n")
         if lines[-1] == "":
@@ -103,7 +102,7 @@ class MemoryFiles:
         return f"Successfully deleted {path}"
 
     async def rename(self, old_path: str, new_path: str) -> str:
-        """Give a file, or all in a folder, another path; ids and histories stay."""
+        """Move a file, or all files in a folder, to another path. Ids and histories stay the same."""
         old, new = _checked(old_path), _checked(new_path)
         if old == ROOT:
             raise ToolError("Cannot rename the /memories directory itself")
@@ -176,7 +175,7 @@ def _moved(record: Record, at: str) -> Draft:
 
 
 def _checked(path: str) -> str:
-    """Return a path in its one form, as a key."""
+    """Return a path in its normal form, which is the file's key."""
     if not path.startswith(ROOT):
         raise ToolError(f"Path must start with /memories, got: {path}")
     at = normpath(f"{ROOT}/{path.removeprefix(ROOT).lstrip('/')}")
@@ -199,7 +198,7 @@ def _numbered(lines: list[str], first: int, last: int) -> list[str]:
 
 
 def _listed(path: str, folder: str, sizes: Mapping[str, int], depth: int = 1) -> list[str]:
-    """Return a line for each file and folder in `folder`, by name, and below it for each that is in that folder."""
+    """Return a line for each file and folder in `folder`, sorted, each folder followed by its own entries."""
     inner: dict[str, dict[str, int]] = {}
     for each, size in sizes.items():
         name = each[len(folder) + 1 :].partition("/")[0]

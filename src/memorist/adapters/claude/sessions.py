@@ -89,7 +89,7 @@ class MemoristSessionStore(SessionStore):
     # --- records ---------------------------------------------------------------------------------------
 
     def _drafts(self, key: SessionKey, entries: list[SessionStoreEntry]) -> list[Draft]:
-        """Return the records to be, with keys in the order of the entries; of the same uuid the first alone."""
+        """Return the drafts of the entries, with keys in their order; of entries with the same uuid, only the first."""
         drafts: dict[str, Draft] = {}
         for entry in entries:
             self._last = max(self._last + 1, time.time_ns() // 1000)
@@ -100,7 +100,7 @@ class MemoristSessionStore(SessionStore):
         return list(drafts.values())
 
     def _head_draft(self, key: SessionKey, old: Record | None, entries: list[SessionStoreEntry]) -> Draft:
-        """Return the record to be that says when a transcript was last written to, and what it is about."""
+        """Return the draft of a transcript's head: the time of the last write, and its summary."""
         before = None if old is None else json.loads(old.content)
         _, id, subpath = _parts(key)
         data = {} if subpath else fold_session_summary(before, key, entries)["data"]

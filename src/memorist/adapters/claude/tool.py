@@ -1,4 +1,4 @@
-"""Claude's memory tool: what the model writes down is in the memory, found by recall, and kept in its versions."""
+"""Claude's memory tool: its files are notes, which recall finds and whose versions are kept."""
 
 from collections.abc import Coroutine
 from typing import Any
@@ -30,7 +30,7 @@ class _OnFiles:
 
 
 async def _told(command: Coroutine[Any, Any, str]) -> str:
-    """Return what a command says; what the memory refuses is told to the model, too."""
+    """Return a command's text; raise what the memory refuses as a ToolError, which the model sees."""
     try:
         return await command
     except InvalidInputError as error:
@@ -56,7 +56,7 @@ class MemoristAsyncMemoryTool(_OnFiles, BetaAsyncAbstractMemoryTool):
     """
 
     async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
-        """Return a file's lines, or what is in a folder."""
+        """Return a file's lines, or the entries of a folder."""
         return await _told(self._files.view(command.path, command.view_range))
 
     async def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
@@ -64,19 +64,19 @@ class MemoristAsyncMemoryTool(_OnFiles, BetaAsyncAbstractMemoryTool):
         return await _told(self._files.create(command.path, command.file_text))
 
     async def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
-        """Replace the one place where a text stands in a file."""
+        """Replace a text that occurs once in a file."""
         return await _told(self._files.str_replace(command.path, command.old_str, command.new_str))
 
     async def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
-        """Put lines into a file."""
+        """Insert lines into a file."""
         return await _told(self._files.insert(command.path, command.insert_line, command.insert_text))
 
     async def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
-        """Delete a file, or a folder with all in it."""
+        """Delete a file, or a folder with everything in it."""
         return await _told(self._files.delete(command.path))
 
     async def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
-        """Give a file or a folder another path."""
+        """Move a file or a folder to another path."""
         return await _told(self._files.rename(command.old_path, command.new_path))
 
     async def clear_all_memory(self) -> str:

@@ -13,7 +13,7 @@ FORM = "crewai"
 
 
 def draft_of(record: MemoryRecord) -> Draft:
-    """Return what keeps a record of CrewAI: a note, with its scope, and every scope above it, in the payload."""
+    """Return the draft of a note for CrewAI's record; the payload has its scope and every scope above it."""
     path = path_of(record.scope)
     payload = {
         "form": FORM,
@@ -65,7 +65,7 @@ def narrowed(path: str | None = None, categories: Sequence[str] | None = None, *
 
 
 def plain_metadata(wanted: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Return the part of a filter of CrewAI's that a memory's own filter can say; None where there is none."""
+    """Return the part of CrewAI's filter that the store can apply; None if there is none."""
     plain = str, int, float
     return {
         name: value for name, value in (wanted or {}).items() if name.isidentifier() and isinstance(value, plain)
@@ -84,7 +84,7 @@ def path_of(path: str | None) -> str:
 
 
 def visible_to(source: str | None, condition: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the condition without what is private to others than `source`."""
+    """Return the condition narrowed to records that are public, or private to `source`."""
     public: list[Mapping[str, Any]] = [{"private": False}]
     return {"$and": [condition, {"$or": [*public, {"source": source}] if source is not None else public}]}
 

@@ -29,7 +29,7 @@ class MemoristStorage:
     `embedder` returns, or the memory be opened with CrewAI's. Calls may be made from any thread.
 
     Args:
-        memory: an open memory, blocking or not; closing it stays with whoever opened it.
+        memory: an open memory, blocking or not; it is not closed here.
     """
 
     def __init__(self, memory: Memory | Twin) -> None:
@@ -41,7 +41,7 @@ class MemoristStorage:
     # --- writing -----------------------------------------------------------------------------------
 
     async def asave(self, records: list[MemoryRecord]) -> None:
-        """Keep records: all of them or none. One with the id of another takes its place.
+        """Store records: all of them or none. A record replaces a stored one with the same id.
 
         Raises:
             EmbeddingDimensionMismatchError: the vectors are of another length than those stored.
@@ -54,7 +54,7 @@ class MemoristStorage:
     save = blocking_method(asave)
 
     def update(self, record: MemoryRecord) -> None:
-        """Put a record in the place of the one with its id."""
+        """Replace the record with the same id."""
         self.save([record])
 
     async def adelete(
@@ -138,7 +138,7 @@ class MemoristStorage:
         return [record_of(record) for record in records[offset:]]
 
     def get_scope_info(self, scope: str) -> ScopeInfo:
-        """Return what there is in a scope and below it."""
+        """Return the counts, categories and times of the records in a scope and below it."""
         records = run(lambda: self._all(scope))
         times = [record_of(record).created_at for record in records]
         return ScopeInfo(
@@ -151,7 +151,7 @@ class MemoristStorage:
         )
 
     def list_scopes(self, parent: str = "/") -> list[str]:
-        """Return the paths of the scopes right below one, sorted."""
+        """Return the paths of the scopes directly below one, sorted."""
         return _children(parent, run(lambda: self._all(parent)))
 
     def list_categories(self, scope_prefix: str | None = None) -> dict[str, int]:
@@ -181,7 +181,7 @@ class MemoristStorage:
 
 
 def factory(memory: Memory | Twin) -> Callable[[str], MemoristStorage]:
-    """Return what makes every memory of this process use one store, for CrewAI's `set_memory_storage_factory`."""
+    """Return a factory for CrewAI's `set_memory_storage_factory` that gives every memory the same storage."""
     storage = MemoristStorage(memory)
     return lambda spec: storage
 

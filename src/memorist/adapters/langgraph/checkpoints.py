@@ -1,4 +1,4 @@
-"""What a LangGraph checkpoint and its pending writes are as records: topics, found by exact keys alone."""
+"""Converts LangGraph's checkpoints and pending writes to records and back: topics, found by exact keys only."""
 
 from base64 import b64decode, b64encode
 from collections.abc import Iterable
@@ -29,12 +29,12 @@ def _digest(text: str) -> str:
 
 
 def thread_key(thread_id: str | None) -> str:
-    """Return how the keys of all records of a thread, or of all threads, begin."""
+    """Return the key prefix of all records of a thread; for None, of all threads."""
     return ALL_THREADS if thread_id is None else f"{ALL_THREADS}{_digest(thread_id)}:"
 
 
 def checkpoints_key(thread_id: str) -> str:
-    """Return how the keys of a thread's checkpoints begin. Their order is that of the ids, the newest first."""
+    """Return the key prefix of a thread's checkpoints. In the order of their keys, the newest comes first."""
     return thread_key(thread_id) + "c:"
 
 
@@ -44,7 +44,7 @@ def checkpoint_key(thread_id: str, namespace: str, id: str) -> str:
 
 
 def writes_key(thread_id: str, namespace: str, id: str) -> str:
-    """Return how the keys of a checkpoint's pending writes begin."""
+    """Return the key prefix of a checkpoint's pending writes."""
     return f"{thread_key(thread_id)}w:{_digest(namespace)}:{id}:"
 
 
@@ -68,7 +68,7 @@ def _draft(key: str, parts: dict[str, Any]) -> Draft:
 def checkpoint_draft(
     serde: SerializerProtocol, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata
 ) -> Draft:
-    """Return the record to be of a checkpoint."""
+    """Return the draft of a checkpoint's record."""
     asked = config["configurable"]
     thread_id, namespace, id = str(asked["thread_id"]), asked.get("checkpoint_ns", ""), checkpoint["id"]
     whole = get_checkpoint_metadata(config, metadata)
@@ -85,7 +85,7 @@ def checkpoint_draft(
 
 
 def config_of(parts: dict[str, Any], checkpoint_id: str) -> RunnableConfig:
-    """Return the config that names a checkpoint beside the one that `parts` are of."""
+    """Return the config of a checkpoint in the thread and namespace that `parts` name."""
     names = {"thread_id": parts["thread_id"], "checkpoint_ns": parts["checkpoint_ns"], "checkpoint_id": checkpoint_id}
     return {"configurable": names}
 
@@ -96,7 +96,7 @@ def metadata_of(serde: SerializerProtocol, record: Record) -> dict[str, Any]:
 
 
 def checkpoint_of(serde: SerializerProtocol, record: Record, writes: Iterable[Record]) -> CheckpointTuple:
-    """Return the checkpoint that a record holds, with its pending writes in the order they are applied in."""
+    """Return the checkpoint that a record holds, with its pending writes in the order in which they are applied."""
     parts = record.payload[FIELD]
     held = [write.payload[FIELD] for write in writes]
     held.sort(key=lambda each: writes_sort_key(each["task_path"], each["task_id"], each["index"]))
@@ -120,7 +120,7 @@ def write_draft(
     position: int,
     write: tuple[str, Any],
 ) -> tuple[Draft, bool]:
-    """Return the record to be of one pending write, and whether it replaces an earlier one at its position."""
+    """Return the draft of a pending write's record, and whether it replaces an earlier write at its position."""
     asked = config["configurable"]
     channel, value = write
     index = WRITES_IDX_MAP.get(channel, position)
@@ -143,7 +143,7 @@ def _write_key(parts: dict[str, Any]) -> str:
 
 
 def copied(record: Record, thread_id: str) -> Draft:
-    """Return the record to be of the same checkpoint or write in another thread."""
+    """Return the draft that copies a checkpoint or a write to another thread."""
     parts = {**record.payload[FIELD], "thread_id": thread_id}
     if "channel" in parts:
         return _draft(_write_key(parts), parts)

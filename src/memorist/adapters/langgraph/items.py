@@ -1,4 +1,4 @@
-"""What a LangGraph item is as a record, and which items pass a LangGraph filter."""
+"""Converts LangGraph's items to records and back, and applies LangGraph's filters."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -15,7 +15,7 @@ Namespace = tuple[str, ...]
 
 
 def path_of(namespace: Sequence[str]) -> str:
-    """Return how the ids and keys of all items in a namespace, and in those below it, begin."""
+    """Return the prefix of the ids and keys of all items in a namespace and in those below it."""
     return f"{FIELD}:" + "".join(f"{label}." for label in namespace)
 
 
@@ -25,7 +25,7 @@ def make_id(namespace: Sequence[str], key: str) -> str:
 
 
 def draft_of(op: PutOp, fields: Sequence[str], now: datetime) -> Draft:
-    """Return the record to be of an item: a note where it has texts to index, else a topic, which is not embedded."""
+    """Return the draft of an item's record: a note if it has texts to index, else a topic, which is not embedded."""
     value = dict(op.value or {})
     paths = fields if op.index is None else op.index or ()
     text = "\n".join(text for path in paths for text in _texts(value, path) if text.strip())
@@ -90,15 +90,15 @@ def _parts(record: Record) -> dict[str, Any]:
         "key": held["key"],
         "value": held["value"],
         "created_at": record.created_at,
-        # Not the record's own: a read that renews the item changes that.
+        # Not the record's own time, which a read that renews the item changes.
         "updated_at": max(parse_time(held["updated_at"]), record.created_at),
     }
 
 
 def matches(value: Any, wanted: Any) -> bool:
-    """Return whether a value is what a filter wants: equal, its operators true, or each field of it so.
+    """Return whether a value passes a filter: it is equal, or its operators or all its fields pass.
 
-    Numbers are ordered among numbers and texts among texts; a comparison of anything else is false.
+    Only numbers with numbers and texts with texts can be ordered; any other comparison is false.
 
     Raises:
         ValueError: there is no such operator.

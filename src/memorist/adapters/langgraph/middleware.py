@@ -1,4 +1,4 @@
-"""Long-term memory for the agents of LangChain 1.x: told before each turn, kept after it."""
+"""Long-term memory for the agents of LangChain 1.x: recalls before each turn, and stores what was said after it."""
 
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, NotRequired
@@ -35,9 +35,9 @@ class MemoryMiddleware(AgentMiddleware[_State, Any, Any]):
 
     Args:
         memory: an open memory, asynchronous or blocking. `invoke` and `ainvoke` work with either.
-        user: tells from the runtime whose memory is meant; by default the user of the memory's scope.
-        tokens: the most that what is told may take.
-        keep: whether messages are kept.
+        user: returns the user for a runtime; by default the user of the memory's scope.
+        tokens: the most tokens of the recalled context.
+        keep: whether messages are stored.
         **options: further arguments of `Memory.context`, such as `min_confidence` or `topics`.
 
     Raises (from a turn):

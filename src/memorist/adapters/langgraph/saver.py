@@ -43,8 +43,8 @@ class MemoristSaver(BaseCheckpointSaver[int]):
         await graph.ainvoke({"messages": []}, {"configurable": {"thread_id": "monday"}})
     ```
 
-    A thread is the label `session` of its records. All threads are behind the wall of the memory's scope, for
-    the calls that delete name a thread alone: make a checkpointer for each user, which costs nothing. Each
+    A thread is the label `session` of its records. All threads are behind the wall of the memory's scope. Make a
+    checkpointer for each user, which costs nothing: calls that delete name only a thread, not a user. Each
     checkpoint holds the whole state. Recall never finds one.
 
     Args:
@@ -73,7 +73,7 @@ class MemoristSaver(BaseCheckpointSaver[int]):
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        """Store a task's writes to a checkpoint. One that is there already stays, unless it is a special channel's."""
+        """Store a task's writes to a checkpoint. A stored one is replaced only on a special channel."""
         drafts = [
             write_draft(self.serde, config, task_id, task_path, position, write)
             for position, write in enumerate(writes)
@@ -91,7 +91,7 @@ class MemoristSaver(BaseCheckpointSaver[int]):
         await self._delete([each async for each in self._records(thread_key(None), chosen)])
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        """Copy all checkpoints and writes of a thread to another, whole."""
+        """Copy all checkpoints and writes of a thread to another."""
         records = [each async for each in self._records(thread_key(source_thread_id), {})]
         await self._memory.remember([copied(each, target_thread_id) for each in records], if_exists="replace")
 
@@ -162,10 +162,10 @@ class MemoristSaver(BaseCheckpointSaver[int]):
         """Yield checkpoints, the newest first.
 
         Args:
-            config: the thread, and where given the namespace and the checkpoint; None for all threads.
-            filter: what their metadata must hold.
-            before: only checkpoints earlier than the one it names.
-            limit: how many at most.
+            config: the thread, and optionally the namespace and the checkpoint; None for all threads.
+            filter: values that the metadata must have.
+            before: the config of a checkpoint; only earlier ones are returned.
+            limit: the most checkpoints.
         """
         left, end = limit, before and get_checkpoint_id(before)
         async for record in self._checkpoints(config, _PAGE if limit is None or filter or before else limit):
@@ -203,7 +203,7 @@ class MemoristSaver(BaseCheckpointSaver[int]):
             yield record
 
     async def _records(self, prefix: str, chosen: dict[str, Any], size: int = _PAGE) -> AsyncIterator[Record]:
-        """Yield the records whose keys begin so and whose payload is so, in the order of their keys."""
+        """Yield the records with this key prefix whose payload fits `chosen`, in the order of their keys."""
         if size > 0:
             async for record in self._memory.iterate(
                 kind=Kind.TOPIC, key_prefix=prefix, payload=chosen or None, order="key", page=size

@@ -54,9 +54,8 @@ class MemoristStore(BaseStore):
         [found] = await store.asearch(("memories", "alice"), query="where does she like to stay?", limit=1)
     ```
 
-    An item with a text to index is a note, which `Memory.recall` finds too; any other is a topic. What an
-    item was before stays in its record's history until it is deleted. The labels of the memory's scope do
-    not matter.
+    An item with a text to index is a note, which `Memory.recall` finds too; any other is a topic. The record's
+    history keeps an item's earlier values until it is deleted. The labels of the memory's scope have no effect.
 
     Args:
         memory: an open memory, asynchronous or blocking. Both kinds of calls work with either.
@@ -189,7 +188,7 @@ class MemoristStore(BaseStore):
 
 
 def _conditions(op: SearchOp) -> dict[str, Any] | None:
-    """Return the part of a search's filter that the memory's own can answer; None where there is none."""
+    """Return the part of a search's filter that the store can apply; None if there is none."""
     texts = {
         name: wanted for name, wanted in (op.filter or {}).items() if name.isidentifier() and isinstance(wanted, str)
     }
@@ -197,7 +196,7 @@ def _conditions(op: SearchOp) -> dict[str, Any] | None:
 
 
 async def _every(memory: Memory, prefix: str, payload: dict[str, Any] | None, size: int) -> AsyncIterator[Record]:
-    """Yield the records of all items whose keys begin so, newest first."""
+    """Yield the records of all items with this key prefix, newest first."""
     if size < 1:
         return
     # One stream for each kind: a key's index goes by kind.

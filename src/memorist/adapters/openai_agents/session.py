@@ -28,11 +28,11 @@ class MemoristSession:
 
     Args:
         session_id: the conversation; it becomes the label `session` of the records.
-        memory: an open memory; closing it stays with whoever opened it.
-        user: tells the user from the run's context, where the memory is everyone's. Each call then needs
+        memory: an open memory; it is not closed here.
+        user: returns the user for a run's context, where the memory is everyone's. Each call then needs
             the run's `RunContextWrapper`, which the runner passes.
-        session_settings: the SDK's own; `limit` is how many items a turn is given.
-        tokens: the most that `add_context` tells.
+        session_settings: the SDK's own; `limit` is the most items that a turn is given.
+        tokens: the most tokens of what `add_context` adds.
         min_confidence: as in `Memory.context`, for `add_context`.
     """
 
@@ -78,7 +78,7 @@ class MemoristSession:
         await settled(self._entries(wrapper).clear())
 
     async def add_context(self, history: list[Item], new: list[Item]) -> list[Item]:
-        """Return the items of a turn with what the whole memory of the user tells for it before the new ones.
+        """Return the items of a turn, with what was recalled from all of the user's memory before the new ones.
 
         For the runner: ``RunConfig(session_input_callback=session.add_context)``. What is told is a message of
         the developer for this turn alone; it is not stored. A store that fails leaves the turn without it.

@@ -20,7 +20,7 @@ def memory_tools(
     Args:
         memory: what they read and write; a model cannot name another scope.
         only: the names of the tools wanted; by default all.
-        user: tells the user from the run's context, where the memory is everyone's.
+        user: returns the user for a run's context, where the memory is everyone's.
     """
 
     memory = memory.through("openai_agents")

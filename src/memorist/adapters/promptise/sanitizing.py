@@ -1,7 +1,7 @@
-"""Recalled text may hold what a model would take for orders: the marks that turn data into a turn of a chat.
+"""Removes from recalled texts the marks that a model takes for the beginning of a chat turn.
 
-They are looked for in a folded view of the text (compatibility forms, case, white space, invisible characters,
-letters that look like Latin ones), and cut out of the text itself; a text without any comes back as it was.
+The marks are searched in a folded view of the text (compatibility forms, case, white space, invisible characters,
+letters that look like Latin ones), and cut out of the text itself; a text without marks is returned unchanged.
 """
 
 import re
@@ -14,15 +14,15 @@ _SAFE_LENGTH = 2000
 """Most characters of one recalled text in a prompt."""
 
 _READ = 10
-"""How much of a text is read at most, as a multiple of the limit: hardly ever is so much of it marks."""
+"""The most characters of a text that are read, as a multiple of the limit."""
 
 
 def sanitize_memory_content(content: str) -> str:
-    """Return a recalled text without the marks by which it could pass for something else than data.
+    """Return a recalled text without the marks that a model could take for a turn of the chat.
 
-    Removed are, in any case, with white space in between, through invisible characters and look-alikes: the
+    In any case, with white space between letters, with invisible characters and look-alikes, it removes the
     tags of a memory block; ``system:``, ``human:``, ``assistant:``; ``[INST]``, ``<<SYS>>``,
-    ``### instruction:``, ``### response:`` and the special tokens of chat templates; again and again until
+    ``### instruction:``, ``### response:`` and the special tokens of chat templates; it repeats this until
     none is left. A word that only contains one ("ecosystem: good") stays whole. A text of more than 2,000 characters
     is cut, and "... [truncated]" added. What is stored never changes.
     """
@@ -94,7 +94,7 @@ def _next_mark(view: str, position: int) -> tuple[int, int] | None:
 
 
 def _mark_around(view: str, start: int, end: int) -> tuple[int, int] | None:
-    """Return where the mark is that would stand where this one was cut out, as in "syssystem:tem:"."""
+    """Return the position of the mark that cutting this one out would form, as in "syssystem:tem:"; or None."""
     while True:
         if start and view[start - 1 : start] == view[end : end + 1] == " ":
             end += 1

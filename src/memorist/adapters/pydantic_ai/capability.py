@@ -35,10 +35,10 @@ class MemoristCapability(AbstractCapability[Any]):
 
     Args:
         memory: an open memory, asynchronous or blocking.
-        user: tells from the run's context whose memory is meant; by default the user of the memory's scope.
-        tokens: the most that what is told may take.
-        keep: whether messages are kept.
-        tools: which of the memory's ready tools the agent has: all, none, or those named.
+        user: returns the user for a run's context; by default the user of the memory's scope.
+        tokens: the most tokens of the recalled context.
+        keep: whether messages are stored.
+        tools: the memory's ready tools that the agent gets: all, none, or those named.
         options: further arguments of `Memory.context`, such as `min_confidence` or `topics`.
 
     Raises (from a run):
@@ -81,7 +81,7 @@ class MemoristCapability(AbstractCapability[Any]):
         return result
 
     def get_toolset(self) -> FunctionToolset[Any] | None:
-        """Return the memory's tools, where the agent is to have any."""
+        """Return the memory's tools, or None if the agent gets none."""
         if not self.tools:
             return None
         only = None if self.tools is True else self.tools

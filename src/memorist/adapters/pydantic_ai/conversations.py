@@ -66,7 +66,7 @@ class MemoristConversationStore(ConversationStore):
         new_entries: Sequence[ConversationEntry] = (),
         expected_revision: str | None,
     ) -> None:
-        """Store a record and the entries it adds, in the place of the one with the revision expected.
+        """Store a record and its new entries if the stored record has the expected revision.
 
         Raises:
             ConversationConflict: there is another revision, or its last entry is gone.
@@ -124,7 +124,7 @@ class MemoristConversationStore(ConversationStore):
         return _entry_of(record)
 
     async def read_history(self, head_id: str | None, *, limit: int | None = None) -> list[ConversationEntry]:
-        """Return an entry and those before it, oldest first; the last `limit` where that is given."""
+        """Return an entry and those before it, oldest first; with `limit`, the last ones."""
         near: dict[str, Record] = {}
         found: list[ConversationEntry] = []
         at = head_id and _ENTRY + head_id

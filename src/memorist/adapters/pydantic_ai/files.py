@@ -37,8 +37,8 @@ class MemoristMemoryStore:
     agent = Agent(model, capabilities=[Memory(store=MemoristMemoryStore(memory.scoped(user="alice")))])
     ```
 
-    A version that is written takes the place of the one before, which stays as a superseded record until the
-    file is deleted. `search` goes by meaning and by words. All files are behind the wall of the memory's
+    A new version supersedes the one before, which stays as a superseded record until the file is deleted. `search`
+    goes by meaning and by words. All files are behind the wall of the memory's
     scope: with `Memory(store_resolver=lambda ctx: MemoristMemoryStore(memory.scoped(user=ctx.deps.user)))`
     each user has their own. The receipt of an operation is kept for 30 days.
 
@@ -70,7 +70,7 @@ class MemoristMemoryStore:
         )
 
     async def list_paths(self, prefix: str = "", *, limit: int) -> list[str]:
-        """Return the paths that begin so, sorted."""
+        """Return the paths with this prefix, sorted."""
         _check_prefix(prefix)
         _check_positive("limit", limit)
         page = await self._memory.browse(kind=Kind.NOTE, key_prefix=_FILE + prefix, order="key", limit=limit)
@@ -79,15 +79,15 @@ class MemoristMemoryStore:
     async def search(
         self, prefix: str, query: str, *, limit: int, max_files: int, max_chars: int, max_file_chars: int
     ) -> MemorySearchResult:
-        """Return the files right below a prefix that matter to a query, best first.
+        """Return the files directly below a prefix that are relevant to a query, best first.
 
         Args:
-            prefix: how their paths begin; of files in folders below it none is found.
+            prefix: the beginning of their paths; files in folders below it are not found.
             query: a question or words.
-            limit: how many at most.
-            max_files: how many of the best are looked at, at most.
+            limit: the most matches.
+            max_files: the most files that are ranked.
             max_chars: the most characters of all paths and snippets together.
-            max_file_chars: how much of each file snippets are taken from.
+            max_file_chars: the number of characters of each file from which snippets are taken.
         """
         _check_prefix(prefix)
         if not query.strip() or min(limit, max_files, max_chars, max_file_chars) <= 0:
@@ -117,7 +117,7 @@ class MemoristMemoryStore:
     async def write(
         self, path: str, content: str, *, expected_version: str | None, operation: MemoryOperation | None = None
     ) -> MemoryMutation:
-        """Write a file whose version is the one expected, None for a new one; see `write_with_metadata`."""
+        """Write a file if its version is the expected one, None for a new file; see `write_with_metadata`."""
         return await self.write_with_metadata(
             path, content, expected_version=expected_version, metadata=None, operation=operation
         )
@@ -131,7 +131,7 @@ class MemoristMemoryStore:
         metadata: Mapping[str, str] | None,
         operation: MemoryOperation | None = None,
     ) -> MemoryMutation:
-        """Write a file whose version is the one expected, and what is to be said of this version.
+        """Write a file with metadata if its version is the expected one.
 
         Raises:
             MemoryConflictError: the file has another version.
@@ -159,7 +159,7 @@ class MemoristMemoryStore:
     async def delete(
         self, path: str, *, expected_version: str | None, operation: MemoryOperation | None = None
     ) -> MemoryMutation:
-        """Delete a file whose version is the one expected, with all versions before.
+        """Delete a file with all earlier versions if its version is the expected one.
 
         Raises:
             MemoryConflictError: the file has another version.
@@ -167,7 +167,7 @@ class MemoristMemoryStore:
             ValueError: it is no path.
         """
         _check_path(path)
-        # What takes the last version's place only for as long as the versions are forgotten.
+        # It supersedes the last version until all versions are forgotten.
         grave = Draft(content=path, kind=Kind.TOPIC, id=make_id(), supersedes=expected_version)
         mutation = await self._mutate(path, grave, expected_version, operation, None)
         if not mutation.replayed:
@@ -181,7 +181,7 @@ class MemoristMemoryStore:
     async def _mutate(
         self, path: str, draft: Draft, expected: str | None, operation: MemoryOperation | None, version: str | None
     ) -> MemoryMutation:
-        """Store a draft where the file has the version expected, with the operation's receipt, in one step."""
+        """Store a draft and the operation's receipt in one step if the file has the expected version."""
         if operation is not None and (receipt := await self.get_operation(operation)) is not None:
             return receipt
         await self._check_version(path, expected)
@@ -205,7 +205,7 @@ class MemoristMemoryStore:
         return await self._memory.lookup(_FILE + path, kind=Kind.NOTE)
 
     async def get_operation(self, operation: MemoryOperation) -> MemoryMutation | None:
-        """Return what an operation came to before, or None.
+        """Return the stored result of an operation, or None.
 
         Raises:
             MemoryOperationConflictError: its id was used with other arguments.
@@ -238,7 +238,7 @@ def _text_of(record: Record) -> str:
 
 
 def _snippet(hit: Hit, most_of_file: int, most: int) -> str:
-    """Return what stands around the first of the query's words in a file, … where it is cut."""
+    """Return the text around the first of the query's words in a file; … marks a cut."""
     text = _text_of(hit.record)[:most_of_file]
     if len(text) <= most:
         return text

@@ -29,7 +29,7 @@ class MemoristSessionRepository(SessionRepository):
     `memorist.sync`'s callbacks.
 
     Args:
-        memory: an open memory, blocking or not; closing it stays with whoever opened it.
+        memory: an open memory, blocking or not; it is not closed here.
     """
 
     def __init__(self, memory: Memory | Twin) -> None:

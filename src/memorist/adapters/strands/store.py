@@ -27,7 +27,7 @@ from memorist.times import iso
 
 _NAMESPACE = uuid.UUID("6d656d6f-7269-5374-8000-737472616e64")
 _MOST = 3
-"""How many entries a search returns where nobody says; as Strands' memory manager has it."""
+"""The most entries of a search by default, as in Strands' memory manager."""
 
 
 class MemoristStore(MemoryStore):
@@ -39,13 +39,13 @@ class MemoristStore(MemoryStore):
     ```
 
     Args:
-        memory: an open memory; closing it stays with whoever opened it.
+        memory: an open memory; it is not closed here.
         name: identifies the store among those of a memory manager.
         description: tells the model what is in it.
-        max_search_results: how many entries a search returns where the caller does not say.
+        max_search_results: the most entries that a search returns where the caller does not say.
         writable: whether the memory manager may write.
         extraction: when messages are kept, as Strands takes it; True keeps them every few turns.
-        min_score: only entries that are at least so likely to answer, 0 to 1.
+        min_score: the least score of an entry, 0 to 1.
         tools: whether the model gets tools to update and delete what a search has found.
     """
 
@@ -76,13 +76,13 @@ class MemoristStore(MemoryStore):
         self._run = uuid.uuid4().hex
 
     async def search(self, query: str, options: SearchOptions | None = None) -> list[MemoryEntry]:
-        """Return entries that matter to a query, best first; the metadata names the record and its score."""
+        """Return the entries relevant to a query, best first; the metadata names the record and its score."""
         limit = (options or {}).get("max_search_results") or self.max_search_results or _MOST
         hits = await self._memory.recall(query, limit=limit, min_score=self._min_score)
         return [MemoryEntry(content=hit.record.content, metadata=_metadata(hit)) for hit in hits]
 
     async def add(self, content: str, metadata: dict[str, Any] | None = None) -> str:
-        """Keep a note, and return its id; the same note again is the one that is there.
+        """Store a note, and return its id; a note that is stored already keeps its id and is not stored again.
 
         Raises:
             InvalidInputError: the text is blank, or the metadata is not JSON.
@@ -92,9 +92,9 @@ class MemoristStore(MemoryStore):
         return note.id
 
     async def add_messages(self, messages: list[Message], context: AddMessagesContext | None = None) -> list[str]:
-        """Keep what was said in messages, and return the ids; a batch that is tried again is kept once.
+        """Store the texts of messages, and return their ids; a batch that is sent again is stored once.
 
-        Messages without a text, such as tool calls, are left out. All are kept or none.
+        Messages without a text, such as tool calls, are left out. All are stored or none.
         """
         numbers: Sequence[int | None] = (context and context.sequence_numbers) or [None] * len(messages)
         if len(numbers) != len(messages):
@@ -107,7 +107,7 @@ class MemoristStore(MemoryStore):
         return [record.id for record in await self._memory.remember(drafts, if_exists="ignore")]
 
     def get_tools(self) -> list[AgentTool]:
-        """Return the tools update_memory and delete_memory, where they are wanted."""
+        """Return the tools update_memory and delete_memory; [] without `tools`, or where nothing may be written."""
         if not (self._tools and self.writable):
             return []
         box = memory_tools(self._memory, only=("update_memory", "delete_memory"))
@@ -123,7 +123,7 @@ def injection(max_entries: int = 5) -> MemoryInjectionConfig:
     """Return how a memory manager shows entries to the model: framed as data, with their dates and who said them.
 
     Args:
-        max_entries: how many entries are shown for a call of the model.
+        max_entries: the most entries shown for a call of the model.
     """
     return {"max_entries": max_entries, "format": _framed}
 
