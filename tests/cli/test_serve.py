@@ -10,11 +10,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
 
+from memorist.errors import MissingExtraError
 from memorist.sync import Memory
 
 pytestmark = pytest.mark.slow
@@ -75,6 +77,13 @@ def test_a_port_that_is_taken_is_told(memorist: Command) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         result = memorist("serve", "--port", str(taken.getsockname()[1]))
     assert result.code == 1 and "in use" in result.err
+
+
+def test_without_the_extra_the_error_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "fastapi", None)
+    monkeypatch.delitem(sys.modules, "memorist.serve.app", raising=False)
+    with pytest.raises(MissingExtraError, match=r"pip install .*\[rest\]'"):
+        import_module("memorist.serve.app")
 
 
 def test_tokens_are_listed_and_revoked_without_their_secrets(memorist: Command) -> None:

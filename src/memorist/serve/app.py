@@ -2,10 +2,16 @@
 
 from collections.abc import Iterable, Mapping
 
-from starlette.routing import BaseRoute
-from starlette.types import ASGIApp
-
+from memorist.errors import missing_extra
 from memorist.memory import Memory
+
+try:
+    import fastapi  # noqa: F401  # the other packages that are imported below come with it
+    from starlette.routing import BaseRoute
+    from starlette.types import ASGIApp
+except ImportError as error:
+    raise missing_extra("fastapi", "rest") from error
+
 from memorist.serve.console import STREAMING, add_console
 from memorist.serve.limits import Limits
 from memorist.serve.observability import Observer

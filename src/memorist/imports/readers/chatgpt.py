@@ -31,7 +31,7 @@ def _conversation(where: str, talk: Any) -> Iterator[Item | Bad]:
     when = talk.get("create_time")
     for message in _branch(talk["mapping"], talk.get("current_node")):
         when = message.get("create_time") or when
-        yield from attempt(where, _message, where, message, id, when, about)
+        yield from attempt(where, _message, message, id, when, about)
 
 
 def _message(where: str, message: Any, talk: str, when: Any, about: Mapping[str, Any]) -> Iterator[Item]:

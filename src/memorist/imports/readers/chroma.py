@@ -32,13 +32,15 @@ def read(part: Part, options: Options) -> Iterator[Item | Bad]:
     with database(part) as connection:
         rows: sqlite3.Cursor = connection.execute(_FIELDS)
         for (collection, id), fields in itertools.groupby(rows, key=lambda row: (row[0], row[1])):
-            yield from attempt(f"document {id}", _document, collection, id, {row[2]: row[3] for row in fields})
+            yield from attempt(
+                f"document {id} of {collection}", _document, collection, id, {row[2]: row[3] for row in fields}
+            )
 
 
-def _document(collection: str, id: str, fields: dict[str, Any]) -> Iterator[Item]:
+def _document(where: str, collection: str, id: str, fields: dict[str, Any]) -> Iterator[Item]:
     yield Item(
         content=fields.pop(_DOCUMENT, ""),
-        where=f"document {id} of {collection}",
+        where=where,
         kind=Kind.NOTE,
         conversation=collection,
         id=id,

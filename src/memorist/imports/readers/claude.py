@@ -40,7 +40,7 @@ def _memory(where: str, given: Any) -> Iterator[Item]:
 def _conversation(where: str, talk: Any) -> Iterator[Item | Bad]:
     about = {"conversation": talk.get("name")}
     for message in _branch(talk["chat_messages"], talk.get("current_leaf_message_uuid")):
-        yield from attempt(where, _message, where, message, str(talk["uuid"]), about)
+        yield from attempt(where, _message, message, str(talk["uuid"]), about)
 
 
 def _branch(messages: list[Any], current: str | None) -> list[Any]:

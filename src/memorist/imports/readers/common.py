@@ -22,11 +22,11 @@ MALFORMED = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 
 def attempt(
-    where: str, make: Callable[_P, Iterator[Item | Bad]], *args: _P.args, **kwargs: _P.kwargs
+    where: str, make: Callable[Concatenate[str, _P], Iterator[Item | Bad]], *args: _P.args, **kwargs: _P.kwargs
 ) -> Iterator[Item | Bad]:
-    """Yield the items that `make` finds in some part of a file, or a `Bad` for one of another form."""
+    """Yield the items that `make` finds at a place in a file, or a `Bad` for a part of another form."""
     try:
-        yield from make(*args, **kwargs)
+        yield from make(where, *args, **kwargs)
     except FormatError:
         raise  # nothing after it can be read
     except InvalidInputError as error:
@@ -61,7 +61,7 @@ def each(
         if isinstance(value, FormatError):
             yield Bad(where, str(value))
         else:
-            yield from attempt(where, make, where, value, *args, **kwargs)
+            yield from attempt(where, make, value, *args, **kwargs)
 
 
 def blocks_text(content: Any) -> str:

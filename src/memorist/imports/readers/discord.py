@@ -21,7 +21,7 @@ def read(part: Part, options: Options) -> Iterator[Item | Bad]:
     for (_, *path), value in part.walk(lambda path: len(path) == 1 or path[1:] == ("messages",)):
         if len(path) > 1:
             where = f"message {value.get('id') if isinstance(value, dict) else path[-1]}"
-            yield from attempt(where, _message, where, value, about)
+            yield from attempt(where, _message, value, about)
         elif path:
             about[str(path[0])] = value
 

@@ -76,7 +76,7 @@ def _html(part: Part) -> Iterator[Item | Bad]:
             left = cells[-1] if cells else left
             for cell in whole:
                 number += 1
-                yield from attempt(f"activity {number}", _cell, f"activity {number}", cell)
+                yield from attempt(f"activity {number}", _cell, cell)
 
 
 def _cell(where: str, cell: str) -> Iterator[Item]:

@@ -30,7 +30,7 @@ def _record(where: str, given: Any) -> Iterator[Item | Bad]:
     for entries in lists:
         for entry in entries:
             place = f"{where}, {entry.get('uuid') if isinstance(entry, dict) else entry}"
-            yield from attempt(place, _entry, place, entry)
+            yield from attempt(place, _entry, entry)
 
 
 def _entry(where: str, entry: Any) -> Iterator[Item]:

@@ -24,11 +24,11 @@ def read(part: Part, options: Options) -> Iterator[Item | Bad]:
             yield from attempt(f"item {row[0]}/{row[1]}", _item, *row)
 
 
-def _item(prefix: str, key: str, value: str, created_at: Any) -> Iterator[Item]:
+def _item(where: str, prefix: str, key: str, value: str, created_at: Any) -> Iterator[Item]:
     text, others = text_field(json.loads(value))
     yield Item(
         content=text,
-        where=f"item {prefix}/{key}",
+        where=where,
         kind=Kind.NOTE,
         conversation=prefix,
         id=key,

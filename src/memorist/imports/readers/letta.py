@@ -27,11 +27,11 @@ def _file(where: str, given: Any) -> Iterator[Item | Bad]:
     for block in given.get("blocks") or given.get("core_memory") or ():
         place = f"block {block.get('label')}"
         owner = next((str(each.get("id")) for each in agents if block.get("id") in (each.get("block_ids") or ())), None)
-        yield from attempt(place, _block, place, block, owner or str(agents[0].get("id") or agents[0].get("name")))
+        yield from attempt(place, _block, block, owner or str(agents[0].get("id") or agents[0].get("name")))
     for agent in agents:
         talk = str(agent.get("id") or agent.get("name"))
         for number, message in enumerate(agent.get("messages") or (), start=1):
-            yield from attempt(f"message {number}", _message, f"message {number} of {talk}", message, talk)
+            yield from attempt(f"message {number} of {talk}", _message, message, talk)
 
 
 def _block(where: str, block: Any, agent: str) -> Iterator[Item]:

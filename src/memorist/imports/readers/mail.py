@@ -37,7 +37,7 @@ def recognise(part: Part) -> bool:
 def read(part: Part, options: Options) -> Iterator[Item | Bad]:
     """Yield the words of each message: no attachments, no quoted replies, no signature, no spam, trash and drafts."""
     for number, raw in enumerate(_messages(part), start=1):
-        yield from attempt(f"message {number}", _message, f"message {number}", raw)
+        yield from attempt(f"message {number}", _message, raw)
 
 
 def _messages(part: Part) -> Iterator[bytes]:

@@ -52,14 +52,14 @@ def _memories(where: str, given: Any) -> Iterator[Item | Bad]:
         yield from attempt(place, _stored, StoredMemory(memory["id"], {**fields, "data": memory["memory"]}))
 
 
-def _stored(found: StoredMemory) -> Iterator[Item]:
+def _stored(where: str, found: StoredMemory) -> Iterator[Item]:
     fields = found.fields
     if not isinstance(text := fields.get("data"), str):
         raise InvalidInputError("it has no text")
     owner = owner_of({name: fields.get(name) for name in LABELS})
     yield Item(
         content=text,
-        where=f"memory {found.id}",
+        where=where,
         kind=Kind.FACT if fields.get("role") is None else Kind.NOTE,
         id=str(found.id),
         created_at=fields.get("created_at") or now(),

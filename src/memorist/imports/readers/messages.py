@@ -31,7 +31,7 @@ def _record(where: str, given: Any, title: str) -> Iterator[Item | Bad]:
     own = given.get("id") if isinstance(given, dict) else None
     for message in messages:
         talk = str(own) if own is not None else f"{title}, {where}"
-        yield from attempt(where, _message, where, message, talk)
+        yield from attempt(where, _message, message, talk)
 
 
 def _message(where: str, message: Any, talk: str) -> Iterator[Item]:

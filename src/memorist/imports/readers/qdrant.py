@@ -19,16 +19,16 @@ def read(part: Part, options: Options) -> Iterator[Item | Bad]:
     """Yield the text of each point as a note, with the rest of its payload."""
     assert part.path is not None
     for collection, found in points(part.path.parent):
-        yield from attempt(f"point {found.id}", _point, collection, str(found.id), dict(found.fields))
+        yield from attempt(f"point {found.id} of {collection}", _point, collection, str(found.id), dict(found.fields))
 
 
-def _point(collection: str, id: str, payload: dict[str, Any]) -> Iterator[Item]:
+def _point(where: str, collection: str, id: str, payload: dict[str, Any]) -> Iterator[Item]:
     if not payload:
         return
     text, others = text_field(payload)
     yield Item(
         content=text,
-        where=f"point {id} of {collection}",
+        where=where,
         kind=Kind.NOTE,
         conversation=collection,
         id=id,

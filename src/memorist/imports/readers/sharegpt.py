@@ -28,7 +28,7 @@ def read(part: Part, options: Options) -> Iterator[Item | Bad]:
 def _conversation(where: str, given: Any, title: str) -> Iterator[Item | Bad]:
     talk = str(given.get("id") or f"{title}, {where}")
     for turn in given.get("conversations") or given["conversation"]:
-        yield from attempt(where, _turn, where, turn, talk)
+        yield from attempt(where, _turn, turn, talk)
 
 
 def _turn(where: str, turn: Any, talk: str) -> Iterator[Item]:

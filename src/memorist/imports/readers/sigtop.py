@@ -42,7 +42,7 @@ def read(part: Part, options: Options) -> Iterator[Item | Bad]:
     else:
         talk = next(part.lines())[1].partition(": ")[2]
         for number, block in _blocks(part):
-            yield from attempt(f"line {number}", _block, f"line {number}", block, talk)
+            yield from attempt(f"line {number}", _block, block, talk)
 
 
 def _begins(above: str, line: str, below: str) -> bool:
@@ -118,7 +118,7 @@ def _rows(part: Part) -> Iterator[Item | Bad]:
         )
         for id, kind, body, sent, talk, sender in asked:
             where = f"message {id}"
-            yield from attempt(where, _said, where, id, _ROLES[kind], body, sent, talk, sender, [])
+            yield from attempt(where, _said, id, _ROLES[kind], body, sent, talk, sender, [])
 
 
 def _said(

@@ -35,7 +35,7 @@ def read(part: Part, options: Options) -> Iterator[Item | Bad]:
             me = f"user{value.get('user_id')}"
         elif len(path) > 1 and path[-2] == "messages":
             where = f"message {value.get('id') if isinstance(value, dict) else path[-1]}"
-            yield from attempt(where, _message, where, value, chat, me)
+            yield from attempt(where, _message, value, chat, me)
         elif path:
             if tuple(path[:-1]) != place:
                 chat, place = {}, tuple(path[:-1])
