@@ -14,7 +14,6 @@ from memorist.errors import InvalidInputError, UnknownArgumentError, shown
 from memorist.filters import parse_condition
 from memorist.origins import Author, parse_authors
 from memorist.records import Draft, Hit, Kind, Record, check_characters, parse_kind
-from memorist.retention import Rule, parse_rules
 from memorist.times import TimeLike, checked_bound, checked_expiry, parse_time
 
 MAX_LIMIT = 10_000
@@ -98,11 +97,6 @@ def limit(name: str, value: Any) -> int:
     if value > MAX_LIMIT:
         raise InvalidInputError(f"{name} is {MAX_LIMIT:,} at most; browse goes on page by page")
     return max(value, 0)
-
-
-def rules(name: str, value: Any) -> tuple[Rule, ...]:
-    """Return rules of retention in their order."""
-    return parse_rules(name, value)
 
 
 def whole(name: str, value: Any, least: int = 0) -> int:

@@ -117,7 +117,7 @@ def from_environment(env: Mapping[str, str]) -> dict[str, Any]:
     given = {}
     for name, read in NAMES.items():
         variable = f"MEMORIST_{name.upper()}"
-        if (text := _text(env, variable)) is not None:
+        if text := env.get(variable, "").strip():
             given[name] = read(variable, text)
     return given
 
@@ -172,10 +172,6 @@ def _expanded(url: str | os.PathLike[str]) -> str:
     path = str(Path(path).expanduser())
     # What comes as a path is never a URL, whatever colons are in it.
     return f"sqlite:{path}" if ":" in path else path
-
-
-def _text(env: Mapping[str, str], variable: str) -> str | None:
-    return env.get(variable, "").strip() or None
 
 
 def _word(name: str, value: object) -> str:

@@ -366,11 +366,9 @@ def check_fields(record: Record) -> dict[str, Any]:
     """Check a record's own fields and return those that need another form to be stored."""
     _check_text("content", record.content, MAX_CONTENT)
     _check_text("id", record.id, MAX_ID)
-    for name, limit in (("cue", MAX_CONTENT), ("key", MAX_ID), ("source", MAX_ID)):
+    for name, limit in (("cue", MAX_CONTENT), ("key", MAX_ID), ("source", MAX_ID), ("superseded_by", MAX_ID)):
         if (text := getattr(record, name)) is not None:
             _check_text(name, text, limit)
-    if record.superseded_by is not None:
-        _check_text("superseded_by", record.superseded_by, MAX_ID)
     if len(record.origin.derived_from) > MAX_SOURCES:
         raise InvalidInputError(f"a record is derived from {MAX_SOURCES:,} others at most")
     for source in record.origin.derived_from:

@@ -38,7 +38,7 @@ from memorist.filters import Filter, compares, make_filter, parse_condition
 from memorist.lines import LoadReport
 from memorist.origins import Author, AuthorLike, Trust, TrustRules
 from memorist.records import Action, Change, Draft, Hit, Kind, Order, Page, Record
-from memorist.retention import RetentionReport, Rule
+from memorist.retention import RetentionReport, Rule, parse_rules
 from memorist.scope import Scope
 from memorist.times import TimeLike, iso
 
@@ -584,14 +584,14 @@ class Retain(Request[list[Rule]]):
     """Set how long records are kept; see `Memory.retain`."""
 
     writes = True
-    rules: Annotated[tuple[Rule, ...], read.rules]
+    rules: Annotated[tuple[Rule, ...], parse_rules]
 
 
 @_request
 class Retention(Request[RetentionReport]):
     """Return how long records are kept, and how many are too old; see `Memory.retention`."""
 
-    rules: Annotated[tuple[Rule, ...] | None, read.rules] = None
+    rules: Annotated[tuple[Rule, ...] | None, parse_rules] = None
 
 
 @_request

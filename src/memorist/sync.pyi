@@ -4,7 +4,6 @@
 """The blocking twin of `Memory` and its views."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from memorist import lines
 from memorist.audit import AuditEntry
 from memorist.config import Settings
 from memorist.context import CountTokens
@@ -14,7 +13,7 @@ from memorist.indexes import Index
 from memorist.kinds.message import Message
 from memorist.kinds.options import RecordFields, SearchOptions
 from memorist.kinds.tools import ToolStatistics
-from memorist.lines import LoadReport
+from memorist.lines import Lines, LoadReport
 from memorist.origins import AuthorLike
 from memorist.records import Change, Draft, Fields, Hit, Kind, Order, Page, Record, Sources
 from memorist.requests import Id, IfExists, Mode, Narrowing, Request
@@ -928,7 +927,7 @@ class Memory(Twin):
         `load` of the lines gives the same records. `everyone` exports all users of the tenant.
         """
 
-    def load(self, lines: lines.Lines) -> LoadReport:
+    def load(self, lines: Lines) -> LoadReport:
         """Store what `export` wrote, each record under its own user; records already there are left alone.
 
         Returns:

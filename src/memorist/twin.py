@@ -13,8 +13,6 @@ from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar, cast
 
 from memorist.errors import MemoristError
 
-__all__ = ["Twin", "asynchronous", "blocking", "blocking_method", "blocking_name", "blocking_text", "run"]
-
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _AHEAD = 256
@@ -177,6 +175,11 @@ def blocking(function: Callable[_P, Coroutine[Any, Any, _T]]) -> Callable[_P, _T
 
     twin.__doc__ = blocking_text(function.__doc__ or "")
     return twin
+
+
+def blocking_in_memory(function: Callable[..., Coroutine[Any, Any, _T]]) -> Callable[..., _T]:
+    """Return the blocking twin of an async function of a memory; no type can express that its memory blocks."""
+    return blocking(function)
 
 
 def blocking_method(

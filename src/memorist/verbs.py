@@ -5,12 +5,12 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, cast, overload
 
-from memorist import lines, requests
+from memorist import requests
 from memorist.arguments import draft_of
 from memorist.audit import AuditEntry, verify
 from memorist.backups import placed, prune
 from memorist.engine.base import Engine
-from memorist.lines import LoadReport
+from memorist.lines import BadLine, Lines, LoadReport, header, line_of, read_lines
 from memorist.origins import AuthorLike
 from memorist.records import Change, Draft, Fields, Hit, Kind, Order, Page, Record
 from memorist.requests import Id, IfExists, Mode, Narrowing, Request
@@ -550,11 +550,11 @@ class Verbs:
 
         `load` of the lines gives the same records. `everyone` exports all users of the tenant.
         """
-        yield lines.header()
+        yield header()
         async for record in self.iterate(superseded=True, everyone=everyone):
-            yield lines.line_of(record)
+            yield line_of(record)
 
-    async def load(self, lines: lines.Lines) -> LoadReport:
+    async def load(self, lines: Lines) -> LoadReport:
         """Store what `export` wrote, each record under its own user; records already there are left alone.
 
         Returns:
@@ -564,7 +564,15 @@ class Verbs:
             FormatError: the first line is not that of an export, or of a newer version.
             ScopeError: a record of another user than this scope's.
         """
-        return await load_lines(self, lines)
+        report = LoadReport()
+        async for batch in read_lines(lines, report):
+            numbers = [number for number, _ in batch]
+            part = await self.restore([record for _, record in batch])
+            report.added += part.added
+            report.existing += part.existing
+            report.bad += [BadLine(numbers[each.number - 1], each.reason) for each in part.bad]
+        report.bad.sort(key=lambda each: each.number)
+        return report
 
     async def backup(self, target: str | PathLike[str], *, keep: int | None = None) -> Path:
         """Copy the whole store, consistently and while in use, and open the copy to verify it.
@@ -691,16 +699,3 @@ class Verbs:
             How many records were embedded by this call.
         """
         return await self.ask(requests.Reindex(progress=progress))
-
-
-async def load_lines(memory: Verbs, given: lines.Lines) -> LoadReport:
-    """Restore the records of an export, batch by batch; see `Verbs.load`."""
-    report = LoadReport()
-    async for batch in lines.read_lines(given, report):
-        numbers = [number for number, _ in batch]
-        part = await memory.restore([record for _, record in batch])
-        report.added += part.added
-        report.existing += part.existing
-        report.bad += [lines.BadLine(numbers[each.number - 1], each.reason) for each in part.bad]
-    report.bad.sort(key=lambda each: each.number)
-    return report

@@ -13,22 +13,15 @@ with Memory.open("agent.db", user="alice", session="monday") as memory:
 What makes no calls, such as `read_messages` and `frame`, is in `memorist.agents`.
 """
 
-from collections.abc import Callable, Collection, Coroutine
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
 
 from memorist import agents
 from memorist.agents.tools import ToolFunction, ToolSchema
 from memorist.sync import Memory
-from memorist.twin import Twin, blocking, blocking_method
+from memorist.twin import Twin, blocking_in_memory, blocking_method
 
 __all__ = ["Toolbox", "after_turn", "before_turn", "memory_tools"]
-
-_T = TypeVar("_T")
-
-
-def _in_memory(function: Callable[..., Coroutine[Any, Any, _T]]) -> Callable[..., _T]:
-    """Return the twin of a function that takes a memory; a type checker cannot put the blocking one in its place."""
-    return blocking(function)
 
 
 class Toolbox(Twin, of=agents.Toolbox):  # noqa: D101  # it has the text of its original
@@ -46,5 +39,5 @@ def memory_tools(memory: Memory, *, only: Collection[str] | None = None) -> Tool
     return Toolbox(agents.memory_tools(twin._async, only=only))
 
 
-after_turn = _in_memory(agents.after_turn)
-before_turn = _in_memory(agents.before_turn)
+after_turn = blocking_in_memory(agents.after_turn)
+before_turn = blocking_in_memory(agents.before_turn)

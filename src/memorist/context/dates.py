@@ -85,16 +85,12 @@ def _moved(today: date, count: int, unit: str) -> str:
     return str(year) if unit == "year" else f"{_MONTHS[month]} {year}"
 
 
-def _ago(text: str, today: date) -> str:
-    match = re.match(rf"{_COUNT} (day|week|month|year)", text)
+def _counted(text: str, today: date) -> str:
+    """Return the time of "in 2 weeks" or "2 weeks ago"."""
+    match = re.match(rf"(in )?{_COUNT} (day|week|month|year)", text)
     assert match is not None
-    return _moved(today, -_number(match[1]), match[2])
-
-
-def _ahead(text: str, today: date) -> str:
-    match = re.match(rf"in {_COUNT} (day|week|month|year)", text)
-    assert match is not None
-    return _moved(today, _number(match[1]), match[2])
+    count = _number(match[2])
+    return _moved(today, count if match[1] else -count, match[3])
 
 
 def _named_day(text: str, today: date) -> str:
@@ -130,8 +126,8 @@ def _stretch(text: str, today: date) -> str:
 
 
 _MEANT: dict[str, Callable[[str, date], str]] = {
-    "ago": _ago,
-    "ahead": _ahead,
+    "ago": _counted,
+    "ahead": _counted,
     "named": _named_day,
     "weekday": _weekday,
     "stretch": _stretch,

@@ -133,26 +133,13 @@ async def embed_spoken(
 ) -> Vectors:
     """Embed the texts that are not blank with `call`, and add a zero row for each blank one.
 
-    A zero row makes the similarity of a blank text to everything 0.
+    A zero row makes the similarity of a blank text to everything 0. Lone surrogates, which neither UTF-8 nor a
+    tokenizer accepts, become question marks.
     """
     if isinstance(texts, str):
         raise TypeError("texts must be a sequence of strings, not one string")
-    kept = [index for index, text in enumerate(texts) if not is_blank(text)]
+    kept = [index for index, text in enumerate(texts) if text.strip()]
     rows = np.zeros((len(texts), dimensions), np.float32)
     if kept:
-        rows[kept] = await call([sayable(texts[index]) for index in kept])
+        rows[kept] = await call([texts[index].encode("utf-8", "replace").decode() for index in kept])
     return rows
-
-
-def is_blank(text: str) -> bool:
-    """Return whether the text has nothing to embed."""
-    return not text or text.isspace()
-
-
-def sayable(text: str) -> str:
-    """Return the text with lone surrogates replaced, since neither UTF-8 nor a tokenizer accepts them."""
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "replace").decode("utf-8")
-    return text

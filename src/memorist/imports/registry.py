@@ -7,7 +7,7 @@ from importlib.metadata import entry_points
 from memorist.errors import InvalidInputError
 from memorist.imports.reader import Reader
 
-__all__ = ["ENTRY_POINTS", "reader_named", "readers"]
+__all__ = ["ENTRY_POINTS", "reader_named", "reader_names", "readers"]
 
 ENTRY_POINTS = "memorist.readers"
 
@@ -45,5 +45,9 @@ def reader_named(name: str) -> Reader:
     for reader in readers():
         if reader.name == name:
             return reader
-    known = ", ".join(sorted(reader.name for reader in readers()))
-    raise InvalidInputError(f"there is no format {name!r}; there are: {known}")
+    raise InvalidInputError(f"there is no format {name!r}; there are: {reader_names()}")
+
+
+def reader_names() -> str:
+    """Return the names of all formats, sorted, for an error."""
+    return ", ".join(sorted(reader.name for reader in readers()))

@@ -11,7 +11,7 @@ from datetime import datetime, tzinfo
 from memorist.errors import FormatError, InvalidInputError
 from memorist.imports.reader import Bad, BadPart, ColumnsError, Item, Options, Reader
 from memorist.imports.readers.common import MALFORMED
-from memorist.imports.registry import reader_named, readers
+from memorist.imports.registry import reader_named, reader_names, readers
 from memorist.imports.sources import Part, Source
 from memorist.records import Kind
 from memorist.times import local, parse_time
@@ -110,13 +110,14 @@ def _why_none(source: Source, format: str | None) -> str:
         return f"{source.name} is empty"
     if len(source.parts) == 1:
         try:
-            assert source.parts[0].head
+            with source.parts[0].open():
+                pass
         except FormatError as error:
             raise FormatError(f"{source.name}: {error}") from error
     if any(part.pure.suffix.lower() == ".zip" for part in source.parts):
         return f"{source.name} holds a zip that cannot be opened there; unpack it, and give what is in it"
     wanted = "a known format" if format is None else f"the format {format}"
-    return f"{source.name} is not of {wanted}; give --as FORMAT where you know it: {_names()}"
+    return f"{source.name} is not of {wanted}; give --as FORMAT where you know it: {reader_names()}"
 
 
 def survey(
@@ -242,7 +243,3 @@ def _user_of(talks: Mapping[str | None, set[str]]) -> str | None:
     else:
         common = set.intersection(*talks.values()) if talks else set()
     return common.pop() if len(common) == 1 else None
-
-
-def _names() -> str:
-    return ", ".join(sorted(reader.name for reader in readers()))

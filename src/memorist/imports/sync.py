@@ -9,12 +9,9 @@ with Memory.open("agent.db", user="anna") as memory:
 ```
 """
 
-from collections.abc import Callable
-
 from memorist import imports
-from memorist.twin import blocking
+from memorist.twin import blocking_in_memory
 
 __all__ = ["load"]
 
-load: Callable[..., imports.ImportReport] = blocking(imports.load)
-"""The types cannot express that its memory blocks."""
+load = blocking_in_memory(imports.load)

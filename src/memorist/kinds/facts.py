@@ -11,8 +11,6 @@ from memorist.times import TimeLike
 
 __all__ = ["Facts"]
 
-_PAGE = 500
-
 
 class Facts(SearchedView):
     """The facts of one scope. A fact that no longer holds is superseded, not lost.
@@ -58,7 +56,7 @@ class Facts(SearchedView):
 
     async def all(self, *, as_of: TimeLike | None = None, where: Mapping[str, Any] | None = None) -> list[Record]:
         """Return every fact that holds, or that held `as_of` a time, newest first."""
-        facts = self._memory.iterate(kind=Kind.FACT, as_of=as_of, where=where, order="newest", page=_PAGE)
+        facts = self._memory.iterate(kind=Kind.FACT, as_of=as_of, where=where, order="newest")
         return [fact async for fact in facts]
 
     async def current(self, id: str) -> Record | None:

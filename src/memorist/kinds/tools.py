@@ -13,7 +13,7 @@ from memorist.kinds.options import RecordFields, SearchOptions
 from memorist.records import Hit, Kind, Record
 from memorist.verbs import Verbs
 
-__all__ = ["ToolStatistics", "ToolUse", "Tools"]
+__all__ = ["ToolStatistics", "ToolUse", "Tools", "mean"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,10 +223,10 @@ class Tools(View):
             calls=len(uses),
             successes=successes,
             success_rate=successes / len(uses) if uses else 0.0,
-            mean_seconds=_mean(use.seconds for use in uses),
-            mean_tokens=_mean(use.tokens for use in uses),
-            mean_cost=_mean(use.cost for use in uses),
-            mean_score=_mean(use.score for use in uses),
+            mean_seconds=mean(use.seconds for use in uses),
+            mean_tokens=mean(use.tokens for use in uses),
+            mean_cost=mean(use.cost for use in uses),
+            mean_score=mean(use.score for use in uses),
         )
 
     # --- guidelines --------------------------------------------------------------------------------
@@ -271,7 +271,8 @@ class Tools(View):
         return await self._guidelines.forget(kind=Kind.TOOL_GUIDELINE, key=check_text("tool", tool)) > 0
 
 
-def _mean(values: Iterable[float | None]) -> float | None:
+def mean(values: Iterable[float | None]) -> float | None:
+    """Return the mean of the numbers among the values, exactly rounded; None without any."""
     known = [value for value in values if value is not None]
     return math.fsum(known) / len(known) if known else None
 

@@ -22,7 +22,6 @@ from memorist.times import parse_time
 __all__ = ["Digest", "DigestReport"]
 
 Progress = Callable[[int, int], None]
-_PAGE = 500
 _NO_FACTS = ("system", "developer", "tool", "function")
 """Messages with these roles are ignored."""
 _DONE, _RAW = "done", "raw"
@@ -129,6 +128,7 @@ class Digest:
         self._report, self._outage = DigestReport(), None
         messages, records = await self._messages(), await self._records()
         total, done = len(messages) + len(records), 0
+        told = progress or (lambda done, total: None)
         if self._given is None:
             return DigestReport(left=total, problem=NO_MODEL if total else None)
         async with opened(self._given, concurrency=self._concurrency) as model:
@@ -136,13 +136,13 @@ class Digest:
                 if self._outage is None:
                     await self._take_up(record, model)
                     done += 1
-                    _tell(progress, done, total)
+                    told(done, total)
             batches = self._batches(messages)
             for start in range(0, len(batches), self._concurrency):
                 if self._outage is None:
                     some = batches[start : start + self._concurrency]
                     done += await self._read(some, model)
-                    _tell(progress, done, total)
+                    told(done, total)
         usage = replace(self._report.usage, concurrency=self._concurrency)
         left = total - self._report.messages - self._report.records
         return replace(self._report, left=left, usage=usage, problem=self._outage or self._report.problem)
@@ -162,7 +162,7 @@ class Digest:
         return await self._all(kind=(Kind.FACT, Kind.EXPERIENCE), payload=raw)
 
     async def _all(self, **chosen: Any) -> list[Record]:
-        return [record async for record in self._memory.iterate(**chosen, page=_PAGE)]
+        return [record async for record in self._memory.iterate(**chosen)]
 
     def _batches(self, records: Sequence[Record]) -> list[list[Record]]:
         """Return the messages in batches, each of one agent and session, in the order of their first message."""
@@ -298,8 +298,3 @@ class Digest:
     ) -> None:
         decisions = {} if decision is None else {str(decision): 1}
         self._report += DigestReport(decisions=decisions, usage=usage, problem=problem, **more)
-
-
-def _tell(progress: Progress | None, done: int, total: int) -> None:
-    if progress is not None:
-        progress(done, total)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["OpenAIChatModel"]
 
 _NO_SCHEMA = (400, 404, 415, 422, 501)
-"""Phrases with which servers report that they do not support JSON schemas."""
+"""HTTP statuses with which servers report that they do not support JSON schemas."""
 
 
 class OpenAIChatModel(CountingChatModel):

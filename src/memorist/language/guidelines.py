@@ -2,12 +2,12 @@
 
 import hashlib
 import json
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from memorist.kinds import ToolUse
+from memorist.kinds.tools import mean
 from memorist.language.models import NO_USAGE, ChatModelSpec, Usage
 from memorist.language.prompting import Prompts
 from memorist.language.steps import NO_MODEL, TEXT, Problem, ask, object_of, told, unusable
@@ -126,11 +126,10 @@ def statistics_text(uses: Sequence[ToolUse]) -> str:
 
     A call without a score counts 1 in the average score if it succeeded, else 0.
     """
-    scores = [float(use.success) if use.score is None else use.score for use in uses]
-    rate = _mean([float(use.success) for use in uses])
-    seconds = _mean([use.seconds for use in uses if use.seconds is not None])
-    tokens = _mean([use.tokens for use in uses if use.tokens is not None])
-    score = _mean(scores)
+    rate = mean(float(use.success) for use in uses)
+    seconds = mean(use.seconds for use in uses)
+    tokens = mean(use.tokens for use in uses)
+    score = mean(float(use.success) if use.score is None else use.score for use in uses)
     return "\n".join(
         [
             _HEADING,
@@ -140,10 +139,6 @@ def statistics_text(uses: Sequence[ToolUse]) -> str:
             f"- **Average Token Cost**: {'n/a' if tokens is None else f'{tokens:.1f}'}",
         ]
     )
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return math.fsum(values) / len(values) if values else None
 
 
 def _ending(body: str, calls: Sequence[ToolUse]) -> str:

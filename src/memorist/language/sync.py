@@ -12,14 +12,14 @@ with Memory.open("agent.db") as memory:
 Everything else, such as `open_chat_model` and the classes of the results, is in `memorist.language`.
 """
 
-from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from memorist import language
 from memorist import memory as asynchronous
 from memorist.language.models import ChatModelSpec
 from memorist.sync import Memory
-from memorist.twin import Twin, blocking
+from memorist.twin import Twin, blocking, blocking_in_memory
 
 __all__ = [
     "Digest",
@@ -34,13 +34,6 @@ __all__ = [
     "summarize",
     "write_guidelines",
 ]
-
-_T = TypeVar("_T")
-
-
-def _in_memory(function: Callable[..., Coroutine[Any, Any, _T]]) -> Callable[..., _T]:
-    """Return the blocking twin of a step that takes a memory; the types cannot express that its memory blocks."""
-    return blocking(function)
 
 
 class Digest(Twin, of=language.Digest):  # noqa: D101  # it has the text of its original
@@ -63,10 +56,10 @@ class Digest(Twin, of=language.Digest):  # noqa: D101  # it has the text of its 
 
 draw_experiences = blocking(language.draw_experiences)
 extract_facts = blocking(language.extract_facts)
-keep_experiences = _in_memory(language.keep_experiences)
-keep_facts = _in_memory(language.keep_facts)
-keep_guidelines = _in_memory(language.keep_guidelines)
-reconcile = _in_memory(language.reconcile)
+keep_experiences = blocking_in_memory(language.keep_experiences)
+keep_facts = blocking_in_memory(language.keep_facts)
+keep_guidelines = blocking_in_memory(language.keep_guidelines)
+reconcile = blocking_in_memory(language.reconcile)
 reflect = blocking(language.reflect)
 rewrite_question = blocking(language.rewrite_question)
 summarize = blocking(language.summarize)
