@@ -16,17 +16,25 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 PAGE = (Path(__file__).parents[2] / "docs" / "postgres.md").read_text("utf-8")
+TIME = "recovery_target_time = '2026-01-31 14:03:00.123456+00'"
+NAME = "recovery_target_name = 'before_upgrade'"
 BLOCKS = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
 
 
-def do(server: "Server", first: str, moment: str = "") -> None:
-    """Run the block of the page that starts so, on the folders of a server, as its user."""
+def block_of(first: str) -> str:
+    """Return the block of the page that starts so."""
     [block] = [each for each in BLOCKS if each.startswith(first)]
+    return str(block)
+
+
+def do(server: "Server", first: str, target: str = TIME) -> None:
+    """Run the block of the page that starts so, on the folders of a server, as its user."""
+    block = block_of(first)
     for shown, real in (
         ("/var/lib/postgresql/data", str(server.data)),
         ("/srv", str(server.folder)),
         ("HOST:5432", f"127.0.0.1:{server.port}"),
-        ("2026-01-31 14:03:00.123456+00", moment),
+        (TIME, target),
     ):
         block = block.replace(shown, real)
     if first.startswith("#"):
@@ -53,6 +61,8 @@ def test_a_mistaken_purge_is_undone_to_the_moment_before_it(
             alice.forget(alice.remember("A secret").id)
             alice.remember("Honey after the base backup")
             before = memory.checkpoint()
+            with server.connect() as connection:
+                connection.execute(block_of("SELECT").encode())
             receipt = memory.purge(user="alice")
             assert (receipt.purged, receipt.clean) == (3, True)
             assert any("archive of the write-ahead log" in copy for copy in receipt.statement["copies"])
@@ -60,7 +70,7 @@ def test_a_mistaken_purge_is_undone_to_the_moment_before_it(
             after = memory.checkpoint()
             [purge] = [entry for entry in memory.audit() if entry.said["verb"] == "purge"]
         server.stop()
-        do(server, "mv ", purge.said["at"].replace("Z", "+00"))
+        do(server, "mv ", TIME.replace("2026-01-31 14:03:00.123456+00", purge.said["at"].replace("Z", "+00")))
         server.start()
 
         with Memory.open(settings=settings) as memory:
@@ -77,6 +87,14 @@ def test_a_mistaken_purge_is_undone_to_the_moment_before_it(
             [fault] = memory.verify_audit(after)
             assert "its tail was cut" in fault
             alice.remember("It goes on")
+            assert memory.verify_audit(before) == []
+        server.stop()
+        assert NAME in PAGE
+        do(server, "mv ", NAME)
+        server.start()
+
+        with Memory.open(settings=settings) as memory:
+            assert memory.users() == {"alice": 3, "bob": 1}, "as before the purge, and before all that followed"
             assert memory.verify_audit(before) == []
         monkeypatch.setenv("MEMORIST_DB", settings.url)
         monkeypatch.setenv("MEMORIST_EMBEDDER", "hash")
