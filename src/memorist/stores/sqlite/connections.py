@@ -1,7 +1,7 @@
 """Connections to one file: a few that read, and one that writes for everybody.
 
-Each durable commit costs a flush of the disk. The writer takes all waiting jobs, carries each out under its own
-savepoint, and commits them together, so that concurrent writes share one flush.
+Each durable commit costs a flush of the disk. The writer takes all waiting jobs, carries them out in one transaction
+and commits them together, so that concurrent writes share one flush.
 """
 
 import asyncio
@@ -51,6 +51,10 @@ _PAUSE = 0.005
 
 class TooLong(Exception):
     """A read was interrupted because it takes longer than its caller can wait."""
+
+
+class _Undone(Exception):
+    """A job raised after it had changed something, and has no savepoint to go back to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +167,8 @@ class Connections:
     async def write(self, work: _Work[_T], *, alone: bool = False) -> _T:
         """Run a write inside a transaction, and return its result when the commit is on disk.
 
-        `alone` runs it outside of any transaction, as some of SQLite's statements require.
+        `work` may be called twice, its first changes rolled back. `alone` runs it outside of any transaction, as some
+        of SQLite's statements require.
         """
         result: asyncio.Future[_T] = asyncio.get_running_loop().create_future()
         return await self._submit(work, result, alone=alone)
@@ -251,29 +256,43 @@ class Connections:
         jobs = [job for job in jobs if job.start()]
         try:
             with translated(self.path):
-                self._writing.execute("BEGIN IMMEDIATE")
-                if len(jobs) == 1:  # what it did is rolled back with the transaction
-                    outcomes: list[_Outcome] = [(jobs[0], jobs[0].work(self._writing), None)]
-                else:
-                    outcomes = [(job, *self._attempt(job)) for job in jobs]
-                self._writing.execute("COMMIT")
+                try:
+                    outcomes = self._carry_out(jobs)
+                except _Undone as failed:
+                    self._roll_back()
+                    alone = len(jobs) == 1
+                    outcomes = [(jobs[0], None, failed.__cause__)] if alone else self._carry_out(jobs, apart=True)
         except BaseException as error:
             self._roll_back()
             outcomes = [(job, None, error) for job in jobs]
         _answer(outcomes)
 
-    def _attempt(self, job: _Job) -> tuple[Any, BaseException | None]:
-        self._writing.execute("SAVEPOINT job")
+    def _carry_out(self, jobs: list[_Job], *, apart: bool = False) -> list[_Outcome]:
+        """Commit what the jobs do; `apart` each with a savepoint, at which the text index is written job by job."""
+        self._writing.execute("BEGIN IMMEDIATE")
+        outcomes: list[_Outcome] = []
+        for job in jobs:
+            if apart:
+                self._writing.execute("SAVEPOINT job")
+            outcomes.append((job, *self._attempt(job, apart=apart)))
+            if apart:
+                self._writing.execute("RELEASE job")
+        self._writing.execute("COMMIT")
+        return outcomes
+
+    def _attempt(self, job: _Job, *, apart: bool) -> tuple[Any, BaseException | None]:
+        before = self._writing.total_changes()
         try:
             with translated(self.path):
-                value = job.work(self._writing)
+                return job.work(self._writing), None
         except BaseException as error:
             if not self._writing.in_transaction:
                 raise  # SQLite rolled everything back: no job of this batch can be kept
-            self._writing.execute("ROLLBACK TO job; RELEASE job")
+            if apart:
+                self._writing.execute("ROLLBACK TO job")
+            elif self._writing.total_changes() != before:
+                raise _Undone from error
             return None, error
-        self._writing.execute("RELEASE job")
-        return value, None
 
     def _run_alone(self, job: _Job) -> None:
         if not job.start():

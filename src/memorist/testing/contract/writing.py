@@ -227,13 +227,15 @@ class WritingContract(Contract):
     @scenario
     async def test_of_writes_made_at_once_a_wrong_one_fails_alone(self, store: Store) -> None:
         await store.write(ALICE, [put(make_record("taken"))])
-        writes = [store.write(ALICE, [put(make_record("taken" if n == 7 else f"n{n}"))]) for n in range(20)]
+        for wrong in (["taken"], ["half", "taken"]):  # at once, and after it has changed something
+            names = [wrong if n == 7 else [f"{len(wrong)}.{n}"] for n in range(20)]
+            writes = [store.write(ALICE, [put(make_record(id)) for id in some]) for some in names]
 
-        outcomes = await asyncio.gather(*writes, return_exceptions=True)
+            outcomes = await asyncio.gather(*writes, return_exceptions=True)
 
-        assert [n for n, outcome in enumerate(outcomes) if outcome != [True]] == [7]
-        assert isinstance(outcomes[7], ConflictError)
-        assert await store.count(only(ALICE), ALL) == 20
+            assert [n for n, outcome in enumerate(outcomes) if outcome != [True]] == [7]
+            assert isinstance(outcomes[7], ConflictError)
+        assert await store.count(only(ALICE), ALL) == 39
 
     @scenario
     async def test_of_changes_made_at_once_one_wins(self, store: Store) -> None:
