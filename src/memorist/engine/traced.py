@@ -72,6 +72,7 @@ class Telemetry:
         from memorist import __version__
 
         self.names = names
+        self._api = trace
         self._given = tracer_provider is not None
         self.meter = metrics.get_meter("memorist", __version__, meter_provider)
         self._tracer = trace.get_tracer("memorist", __version__, tracer_provider)
@@ -89,16 +90,16 @@ class Telemetry:
             attributes: the attributes of the span.
             headers: the headers of the request, by names in lower case; the span continues their trace.
         """
-        from opentelemetry.propagate import extract
-        from opentelemetry.trace import INVALID_SPAN, ProxyTracerProvider, SpanKind, get_tracer_provider
-
-        traced = self._given or not isinstance(get_tracer_provider(), ProxyTracerProvider)
+        api = self._api
+        traced = self._given or not isinstance(api.get_tracer_provider(), api.ProxyTracerProvider)
         if not traced and "traceparent" not in (headers or ()):  # nobody traces, and there is no trace to name
-            yield INVALID_SPAN
+            yield api.INVALID_SPAN
             return
+        from opentelemetry.propagate import extract
+
         quiet = {"record_exception": False, "set_status_on_exception": False}
         parent = None if headers is None else extract(headers)
-        kind = SpanKind.INTERNAL if headers is None else SpanKind.SERVER
+        kind = api.SpanKind.INTERNAL if headers is None else api.SpanKind.SERVER
         with self._tracer.start_as_current_span(name, parent, kind, attributes, **quiet) as span:  # type: ignore[arg-type]
             try:
                 yield span
@@ -108,10 +109,8 @@ class Telemetry:
 
     def failed(self, span: "Span", error: str) -> None:
         """Mark a span as failed, with only the class of the error."""
-        from opentelemetry.trace import Status, StatusCode
-
         span.set_attribute("error.type", error)
-        span.set_status(Status(StatusCode.ERROR))
+        span.set_status(self._api.Status(self._api.StatusCode.ERROR))
 
     def verb(self, name: str, scope: Scope) -> "AbstractContextManager[Span]":
         """Open the span of a verb."""

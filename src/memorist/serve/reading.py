@@ -19,7 +19,8 @@ def header(headers: Iterable[tuple[bytes, bytes]], name: str) -> str | None:
     Raises:
         InvalidInputError: it is blank, sent twice, or not UTF-8.
     """
-    values = [value for each, value in headers if each.decode("latin-1").lower() == name.lower()]
+    wanted = name.lower().encode("latin-1")
+    values = [value for each, value in headers if each.lower() == wanted]
     if not values:
         return None
     if len(values) > 1:

@@ -25,7 +25,7 @@ from memorist.serve.rest.problems import add_handlers, problem_of, problems
 from memorist.serve.rest.routing import RawPaths, router_of
 
 _server = router_of("server")
-_ROUTERS = (records.router, reading.router, whole.router, _server)
+_ROUTERS = (reading.router, records.router, whole.router, _server)
 _NOTHING_TOLD: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 """FastAPI's own spans hold paths and queries, ids and users' names with them, and its logs what was sent."""
 

@@ -446,14 +446,11 @@ _ALIVE = "(expires_at IS NULL OR expires_at > ?)"
 
 def _walls(connection: apsw.Connection, reach: Reach) -> dict[int, Wall]:
     """Return the walls within reach that hold anything, by their id in the file."""
-    rows = connection.execute("SELECT id, user FROM walls WHERE tenant = ?", (reach.tenant,))
+    query, names = "SELECT id, user FROM walls WHERE tenant = ?", [reach.tenant]
     if reach.users is not None:
-        names = ", ".join("?" * len(reach.users))
-        rows = connection.execute(
-            f"SELECT id, user FROM walls WHERE tenant = ? AND user IN ({names})",
-            (reach.tenant, *(user or "" for user in reach.users)),
-        )
-    return {id: Wall(reach.tenant, user or None) for id, user in rows}
+        query += f" AND user IN ({', '.join('?' * len(reach.users))})"
+        names += (user or "" for user in reach.users)
+    return {id: Wall(reach.tenant, user or None) for id, user in connection.execute(query, names)}
 
 
 def _behind(walls: dict[int, Wall], reach: Reach) -> list[tuple[str, tuple[Any, ...]]]:

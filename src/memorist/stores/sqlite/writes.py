@@ -20,10 +20,10 @@ from memorist.times import to_micros
 _ALL = f"wall, number, {COLUMNS}, at, epoch"
 _MARKS = ",".join("?" * (COLUMNS.count(",") + 5))
 _ASSIGN = ", ".join(f"{name.strip()} = ?" for name in COLUMNS.split(","))
-_CHANGED = (
+_NEXT = "(SELECT ifnull(max(seq), 0) + 1 FROM sqlite_sequence WHERE name = 'changes')"
+_CHANGED = (  # INSERT ... SELECT would open a savepoint, at which FTS5 writes what it holds to its tables
     "INSERT INTO changes (epoch, wall, number, id, action, at, source, before)"
-    " SELECT next, ?, ifnull(?, next), ?, ?, ?, ?, ?"
-    " FROM (SELECT ifnull(max(seq), 0) + 1 AS next FROM sqlite_sequence WHERE name = 'changes')"
+    f" VALUES ({_NEXT}, ?, ifnull(?, {_NEXT}), ?, ?, ?, ?, ?)"
 )
 _UNINVERT = "INSERT INTO words (words, rowid, wall, terms) VALUES ('delete', ?, ?, ?)"
 
