@@ -1,32 +1,59 @@
-"""What a context needs of a memory: reads in one scope."""
+"""What a context needs of a memory: reads in one scope, each one request."""
 
-from collections.abc import Awaitable, Callable
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Set
+from typing import Any, TypeAlias
 
+from memorist import requests
 from memorist.records import Hit, Page, Record
+from memorist.requests import Request
 
-__all__ = ["Reader"]
+__all__ = ["Answerer", "Reader", "Standing"]
+
+Answerer: TypeAlias = Callable[[Request[Any]], Awaitable[Any]]
+"""Answers a request in one scope."""
+Standing: TypeAlias = Callable[..., Awaitable[list[Record] | None]]
+"""Returns records marked as standing; None where it cannot tell."""
+_STANDING_WORDS = "always never prefer preference remember instruction future rather vegetarian allergic"
+_BY_WORDS = 16
+"""Records read where only their words tell that they are standing."""
 
 
-class Reader(Protocol):
-    """Reads the records of one scope, by the verbs of `memorist.Memory` with their arguments and errors."""
+class Reader:
+    """Reads the records of one scope.
 
-    @property
-    def recall(self) -> Callable[..., Awaitable[list[Hit]]]:
+    Args:
+        answer: the engine's, in that scope.
+        standing: returns records marked as standing; by default, and where it returns None, their words find them.
+    """
+
+    def __init__(self, answer: Answerer, standing: Standing | None = None) -> None:
+        self._answer = answer
+        self._standing = standing
+
+    async def recall(self, query: str, **options: Any) -> list[Hit]:
         """Return the hits of a query, best first."""
+        hits: list[Hit] = await self._answer(requests.Recall(query=query, **options))
+        return hits
 
-    @property
-    def standing(self) -> Callable[..., Awaitable[list[Record]]]:
-        """Return what may be standing instructions: the best by the terms of a question, and how many at most."""
-
-    @property
-    def browse(self) -> Callable[..., Awaitable[Page]]:
+    async def browse(self, **options: Any) -> Page:
         """Return one page of the records that pass a filter."""
+        page: Page = await self._answer(requests.Browse(**options))
+        return page
 
-    @property
-    def lookup(self) -> Callable[..., Awaitable[Record | None]]:
+    async def lookup(self, key: str, **options: Any) -> Record | None:
         """Return the topic with exactly this name, or None."""
+        record: Record | None = await self._answer(requests.Lookup(key=key, **options))
+        return record
 
-    @property
-    def get(self) -> Callable[..., Awaitable[Record | None]]:
+    async def get(self, id: str) -> Record | None:
         """Return the record with this id, or None."""
+        record: Record | None = await self._answer(requests.Get(id=id))
+        return record
+
+    async def standing(self, wanted: Set[str], limit: int, *, shared: bool) -> list[Record]:
+        """Return what may be standing instructions: the best by the terms of a question, and how many at most."""
+        found = None if self._standing is None else await self._standing(wanted, limit, shared=shared)
+        if found is None:
+            hits = await self.recall(_STANDING_WORDS, mode="lexical", limit=_BY_WORDS, shared=shared, min_trust="high")
+            found = [hit.record for hit in hits]
+        return found

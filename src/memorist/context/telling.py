@@ -1,12 +1,13 @@
 """From a question to a context: what always holds, then the best evidence that fits."""
 
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 from typing import Any
 
-from memorist.context.budget import Budget, CountTokens
+from memorist import requests
+from memorist.context.budget import Budget
 from memorist.context.choosing import Chosen
 from memorist.context.company import beside
 from memorist.context.confidence import MIN_CONFIDENCE, confidence_of
@@ -19,8 +20,9 @@ from memorist.context.standing import asked_for, standing_among
 from memorist.context.trusting import Judge
 from memorist.origins import Trust
 from memorist.records import Hit, Kind, Record
+from memorist.requests import Narrowing
 from memorist.results import Context
-from memorist.times import Clock, TimeLike, parse_time
+from memorist.times import Clock, parse_time
 
 __all__ = ["Reader", "tell"]
 
@@ -47,39 +49,32 @@ _TOKENS_A_HIT = 12
 _FEWEST, _MOST = 20, 150
 
 
-async def tell(
-    reader: Reader,
-    query: str,
-    *,
-    clock: Clock,
-    tokens: int = 600,
-    count_tokens: CountTokens | None = None,
-    min_confidence: float = MIN_CONFIDENCE,
-    standing: bool = True,
-    topics: Collection[str] = (),
-    pinned: Collection[str] = (),
-    known: Collection[str] = (),
-    now: TimeLike | None = None,
-    shared: bool = False,
-    trust: Callable[[Record], Trust] = lambda record: "high",
-    min_trust: Trust | None = None,
-    **narrowing: Any,
-) -> Context:
-    """Return what an agent is told for a question; see `memorist.Memory.context` for the arguments."""
-    budget, asked_at = Budget(tokens, count_tokens), None if now is None else parse_time(now)
-    asked = QuestionTerms.of(query)
+async def tell(reader: Reader, request: requests.Context, clock: Clock, trust: Callable[[Record], Trust]) -> Context:
+    """Return what an agent is told for a question; see `memorist.Memory.context` for the arguments.
+
+    Args:
+        reader: reads the records of the scope that asks.
+        request: what is asked.
+        clock: returns the present.
+        trust: returns the trust in a record.
+    """
+    tokens, known, shared = request.tokens, request.known, request.shared
+    narrowing: dict[str, Any] = {name: getattr(request, name) for name in (*Narrowing.__annotations__, "as_of")}
+    least = MIN_CONFIDENCE if request.min_confidence is None else request.min_confidence
+    budget, asked_at = Budget(tokens, request.count_tokens), None if request.now is None else parse_time(request.now)
+    asked = QuestionTerms.of(request.query)
     moment = (asked_at or clock()) if asked.how_long_ago else None
-    chosen = Chosen(budget, moment, known, Judge(trust, min_trust or "low"))
-    narrowing["min_trust"] = min_trust
-    for line in await asked_for(reader, topics, pinned, shared=shared):
+    chosen = Chosen(budget, moment, known, Judge(trust, request.min_trust or "low"))
+    for line in await asked_for(reader, request.topics, request.pinned, shared=shared):
         chosen.add(line, share=STANDING_SHARE)
     hits, confidence = list[Hit](), 0.0
     if asked.terms:
         limit = min(max(tokens // _TOKENS_A_HIT, _FEWEST), _MOST) + min(len(known), _MOST)
-        hits = await reader.recall(query, limit=limit, now=asked_at, shared=shared, explain=True, **narrowing)
-        confidence = confidence_of(hits, await named_among(reader.recall, query, hits, {"shared": shared, **narrowing}))
-    silent = bool(asked.terms) and confidence < min_confidence
-    if standing:
+        hits = await reader.recall(request.query, limit=limit, now=asked_at, shared=shared, explain=True, **narrowing)
+        named = await named_among(reader.recall, request.query, hits, {"shared": shared, **narrowing})
+        confidence = confidence_of(hits, named)
+    silent = bool(asked.terms) and confidence < least
+    if request.standing:
         for line in await standing_among(reader, asked, conditional=not silent, shared=shared):
             chosen.add(line, share=STANDING_SHARE)
     if not silent:

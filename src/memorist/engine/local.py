@@ -26,11 +26,10 @@ _ENFORCE_EVERY = timedelta(hours=1)
 
 
 async def _context(core: Core, scope: Scope, request: requests.Context) -> results.Context:
-    from memorist.engine.telling import told  # here, because a recall needs nothing of it
+    from memorist.context import Reader, tell  # here, because a recall needs nothing of it
 
-    return await told(
-        partial(_answer, core, scope), request, core.clock, core.trust(scope), partial(reading.standing, core, scope)
-    )
+    reader = Reader(partial(_answer, core, scope), partial(reading.standing, core, scope))
+    return await tell(reader, request, core.clock, core.trust(scope))
 
 
 _HANDLERS: Mapping[type[Request[Any]], Callable[[Core, Scope, Any], Awaitable[Any]]] = {

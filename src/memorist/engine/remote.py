@@ -128,9 +128,9 @@ async def _recall(server: Connection, scope: Scope, request: requests.Recall) ->
 
 async def _context(server: Connection, scope: Scope, request: requests.Context) -> Context:
     if request.count_tokens is not None:  # the caller's counter runs here
-        from memorist.engine.telling import told  # which brings the arithmetic along
+        from memorist.context import Reader, tell  # which brings the arithmetic along
 
-        return await told(partial(_answer, server, scope), request, now, _trusted(scope))
+        return await tell(Reader(partial(_answer, server, scope)), request, now, _trusted(scope))
     return context_of(await _post_narrowed(server, "/v1/context", scope, request, request.given()))
 
 
