@@ -466,7 +466,7 @@ class Get(Request["Record | None"]):
 
 @_request
 class Find(Request[list[Record]]):
-    """Return records by id, whosoever they are; see `Memory.find`."""
+    """Return records by id, of any user if asked to; see `Memory.find`."""
 
     ids: Annotated[tuple[str, ...], read.handles]
     everyone: Annotated[bool, read.flag] = False

@@ -1,4 +1,4 @@
-"""Which lines fit into a budget, the best first."""
+"""Chooses the lines that fit into a budget, best first."""
 
 import re
 from collections.abc import Callable, Iterable

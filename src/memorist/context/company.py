@@ -1,4 +1,4 @@
-"""What belongs beside a record that was recalled: the question it answers, the fact whose place it took."""
+"""Finds what is told beside a recalled record: the question it answers, or the fact that it superseded."""
 
 from datetime import timedelta
 

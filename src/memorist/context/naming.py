@@ -1,4 +1,4 @@
-"""Names in a question: those of who speaks here, and those of nobody that the memory has heard of."""
+"""Finds names in a question: whether one of them speaks in this memory, and how many are unknown to it."""
 
 import re
 from calendar import day_name, month_name

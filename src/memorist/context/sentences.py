@@ -1,4 +1,4 @@
-"""What of a text matters to a question: greetings and asides are left out, of a long text the best sentences stay."""
+"""Shortens a text to what matters for a question: no greetings and asides, and of a long one the best sentences."""
 
 import re
 from dataclasses import dataclass
@@ -58,10 +58,10 @@ class QuestionTerms:
 
 
 def shortened(text: str, asked: QuestionTerms, most: int, *, tight: bool = False) -> str:
-    """Return what of a text matters, in at most about `most` words, with … where something is left out.
+    """Return the part of a text that matters, in at most about `most` words, with … where something is left out.
 
-    A text of few sentences loses its manners only; of a longer one the sentences stay that share the most words
-    with the question, the first ones before later ones.
+    Polite phrases are removed first. If the text is still too long, the sentences that share the most words with the
+    question are kept; among equals, the earlier ones.
     """
     sentences = _sentences(text)
     if len(sentences) < 2 and len(text) < 6 * most:

@@ -1,4 +1,4 @@
-"""What a context tells of records that are not fully trusted: whence they come, and never among what always holds."""
+"""Marks lines that are not fully trusted with their origin, and keeps them from what always holds."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ class Judge:
     least: Trust = "low"
 
     def __call__(self, line: Line) -> Line | None:
-        """Return the line with its origin on it, if it is not fully trusted, and with what it lost of that.
+        """Return the line, marked with its origin if it is not fully trusted, and if some sources were forgotten.
 
         None for a line that may not be told.
         """

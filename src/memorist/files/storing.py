@@ -1,4 +1,4 @@
-"""Storing what has ids of its own: what is there already is left alone."""
+"""Stores records that have ids of their own; those that exist already are left alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dates of numbers alone, in which the day or the month may stand first."""
+"""Reads dates written in numbers alone, in which the day or the month may come first."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -15,8 +15,8 @@ _DATE = re.compile(r"(\d{1,4})[./-](\d{1,2})[./-](\d{1,4})(?!\d)")
 def order_of(dates: Iterable[Numbers], *, american: bool = False) -> str:
     """Return which number is which in the dates of a file, as "dmy", "mdy" or "ymd".
 
-    A number over 31 is a year, one over 12 a day. Where there is none, time goes on in a file: the order counts in
-    which fewer dates lie before the one above.
+    A number over 31 is a year, one over 12 a day. If no date has such a number, the order is chosen in which fewer
+    dates are earlier than the date above them.
 
     Args:
         dates: the dates in the order of the file, each once.
