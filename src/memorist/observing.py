@@ -32,6 +32,7 @@ class Observation:
 
 _observation: ContextVar[Observation | None] = ContextVar("memorist_observation", default=None)
 _door: ContextVar[Door] = ContextVar("memorist_door", default=PYTHON)
+_UNTIMED = nullcontext()
 
 
 def observation() -> Observation | None:
@@ -52,9 +53,6 @@ def observed(notes: Observation) -> Iterator[None]:
 def part(name: str) -> AbstractContextManager[None]:
     """Note how long a part of a call takes; parts of one name add up."""
     return _UNTIMED if (notes := _observation.get()) is None else _timed(notes, name)
-
-
-_UNTIMED = nullcontext()
 
 
 @contextmanager

@@ -61,10 +61,8 @@ class Survey:
 
     def days(self, zone: tzinfo | None = None) -> str:
         """Return the first and the last day in words, in a zone, by default this machine's; "" without times."""
-        days = [
-            f"{at.day} {at:%B} {at.year}" for each in (self.first, self.last) if each for at in (local(each, zone),)
-        ]
-        return " to ".join(dict.fromkeys(days))
+        times = [local(each, zone) for each in (self.first, self.last) if each is not None]
+        return " to ".join(dict.fromkeys(f"{at.day} {at:%B} {at.year}" for at in times))
 
     def note_bad(self, bad: BadPart) -> None:
         """Count a bad part."""

@@ -41,9 +41,13 @@ class Session:
     @property
     def forgotten(self) -> Record | None:
         """The record that can still be restored."""
-        if self._forgotten is not None and self._forgotten[1] < time.monotonic():
-            self._forgotten = None
-        return None if self._forgotten is None else self._forgotten[0]
+        if self._forgotten is None:
+            return None
+        record, until = self._forgotten
+        if until >= time.monotonic():
+            return record
+        self._forgotten = None
+        return None
 
     def took_back(self) -> None:
         """Drop the forgotten record, which has been restored."""
