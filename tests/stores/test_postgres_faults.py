@@ -321,11 +321,10 @@ async def test_a_pool_whose_connections_are_all_in_use(server: "Server") -> None
         assert await store.write(ALICE, [put(make_record("two"))]) == [True]
 
 
-async def test_a_pooler_that_forgets_prepared_statements(server: "Server") -> None:
+async def test_prepared_statements_that_are_lost(server: "Server") -> None:
     async with opened(server.new_url(pool_size=1, prepare_threshold=0)) as store:
         await store.write(ALICE, [put(make_record("one"))])
         await store.get(ALICE, ["one"])
-        # What a pooler does that hands the next transaction to another of its own connections.
         await store._connections.run(lambda: store._connections.outside("DO $$ BEGIN EXECUTE 'DEALLOCATE ALL'; END $$"))
         assert len(await store.get(ALICE, ["one"])) == 1
         assert await store.write(ALICE, [put(make_record("two"))]) == [True]

@@ -15,6 +15,7 @@ from memorist.memory import Memory
 from memorist.records import Draft
 from memorist.stores import Store
 from memorist.stores.postgres import PostgresStore, parse_url
+from memorist.testing.contract.base import ALICE, only
 from memorist.testing.contract.writing import WritingContract
 from ports import free_port
 from postgres_server import PASSWORD, wait_until_answered
@@ -94,7 +95,7 @@ def through(url: str, port: int) -> str:
 
 
 class TestContract(WritingContract):
-    """All is prepared at once: an old PgBouncer loses that, and the store goes on without."""
+    """The contract of writing, with statements that would be prepared at once on a connection of their own."""
 
     @pytest.fixture(autouse=True)
     def place(self, server: "Server", pooler: int) -> None:
@@ -128,6 +129,21 @@ async def test_many_users_at_once_share_the_connections_and_see_their_own(
 
         await asyncio.gather(*(live(number) for number in range(12)))
         assert await one.users() == {f"u{number}": 20 for number in range(0, 12, 2)}
+
+
+@pytest.mark.anyio
+async def test_statements_are_prepared_only_on_a_connection_of_their_own(server: "Server", pooler: int) -> None:
+    url = server.new_url(prepare_threshold=0, pool_size=1)
+    prepared = "SELECT count(*) FROM pg_prepared_statements"
+    for given, some in ((url, True), (through(url, pooler), False)):
+        store = PostgresStore(parse_url(given))
+        try:
+            await store.open()
+            await store.users("acme")
+            [[(count,)]] = await store._read(only(ALICE), (prepared, ()))
+            assert (count > 0) == some
+        finally:
+            await store.close()
 
 
 @pytest.mark.anyio

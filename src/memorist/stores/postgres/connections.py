@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from memorist.errors import ClosedError, StoreUnavailableError
 from memorist.scope import Reach, Wall
-from memorist.stores.postgres.libpq import Connection, is_lost, is_unprepared, translated
+from memorist.stores.postgres.libpq import Connection, is_direct, is_lost, is_unprepared, translated
 from memorist.stores.postgres.options import PostgresOptions
 from memorist.stores.postgres.pool import Pool, persist
 from memorist.stores.postgres.schema import prepare
@@ -123,6 +123,8 @@ class Connections:
             connection = await plain()
             try:
                 await register_vector_async(connection)
+                if not await is_direct(connection):
+                    self._prepare = None  # clients of a pooler may give different statements the same name
             except BaseException:
                 await connection.close()
                 raise

@@ -94,6 +94,11 @@ def not_a_url(why: str) -> InvalidInputError:
     )
 
 
+async def is_direct(connection: Connection) -> bool:
+    """Return whether the session is the connection's own: a pooler numbers sessions differently from the server."""
+    return await first_of(connection, "SELECT pg_backend_pid()") == (connection.info.backend_pid,)
+
+
 def is_lost(error: BaseException) -> bool:
     """Return whether the connection is lost and cannot be used further."""
     import psycopg
@@ -109,7 +114,7 @@ def may_come_back(error: BaseException) -> bool:
 
 
 def is_unprepared(error: BaseException) -> bool:
-    """Return whether the server does not know a statement that this connection has prepared, because of a pooler."""
+    """Return whether a statement that this connection has prepared is lost, or no longer fits the tables."""
     import psycopg
 
     if not isinstance(error, psycopg.Error) or error.sqlstate not in _UNPREPARED:

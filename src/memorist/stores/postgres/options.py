@@ -20,7 +20,8 @@ class PostgresOptions:
         conninfo: the URL for libpq, without the options below.
         schema: the schema of the tables.
         pool_size: the most connections of this process.
-        prepare_threshold: the number of runs after which a statement is prepared; None for never (``off``).
+        prepare_threshold: the number of runs after which a statement is prepared; None for never (``off``), as behind
+            a pooler.
         partitions: the number of partitions of new tables, by tenant; 0 for none.
         rls: whether new tables carry row-level security.
         hnsw: whether there is an index of the vectors, so that recall need not read large walls.
