@@ -11,6 +11,7 @@ from memorist.errors import InvalidInputError
 from memorist.framing import frame
 from memorist.language import ChatModel, Digest, keep_experiences, keep_facts, reconcile
 from memorist.memory import Memory
+from memorist.origins import Author
 
 pytestmark = pytest.mark.anyio
 
@@ -161,6 +162,25 @@ async def test_raw_texts_become_facts_when_the_model_is_back(
     assert tea.metadata == {"trip": 1} and "raw" not in tea.payload
     assert [each.content for each in await alice.facts.history(tea.id)] == ["I like tea", "Alice like tea"]
     assert await Digest(alice, model).pending() == 0
+
+
+@pytest.mark.parametrize("decision", ["add", "update"])
+async def test_a_raw_text_s_facts_are_trusted_no_more_than_it(
+    server: ChatServer, model: ChatModel, alice: Memory, decision: str
+) -> None:
+    said = [{"role": "tool", "content": "I like tea"}]
+    server.always = SLOW_DOWN
+    await keep_facts(alice, said, model=model)
+    [raw] = await alice.facts.all()
+    await alice.facts.add("Alice likes tea with milk", author="user")
+    server.replies = [
+        {"facts": [{"statement": "Alice likes tea", "date": "", "message": 1}]},
+        {"decision": decision, "fact": 1, "statement": "Alice likes tea, with milk"},
+    ]
+    assert (await Digest(alice, model).run()).problem is None
+    [drawn] = [each for each in await alice.facts.all() if raw.id in each.origin.derived_from]
+    assert raw.origin.authors == Author.TOOL and Author.TOOL in drawn.origin.authors
+    assert (Author.USER in drawn.origin.authors) is (decision == "update"), "the older fact's author"
 
 
 async def test_a_raw_text_without_facts_stays_and_is_done(server: ChatServer, model: ChatModel, alice: Memory) -> None:

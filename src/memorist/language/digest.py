@@ -16,6 +16,7 @@ from memorist.language.prompting import Prompts
 from memorist.language.reconciling import NEAREST, Decision, again, reconcile_one
 from memorist.language.steps import NO_MODEL, Problem, opened
 from memorist.memory import Memory
+from memorist.origins import NOBODY
 from memorist.records import Kind, Record
 from memorist.times import parse_time
 
@@ -245,7 +246,7 @@ class Digest:
         moment = record.happened_at if told_at is None else parse_time(told_at)
         ids = tuple(record.payload.get("messages", ()))
         statements: Sequence[Statement] = [
-            Statement(text=record.content, happened_at=record.happened_at, told_at=moment, messages=ids)
+            Statement(text=record.content, happened_at=record.happened_at, told_at=moment)
         ]
         if "raw" in record.payload:
             said = [Message(content=record.content, happened_at=moment)]
@@ -253,9 +254,10 @@ class Digest:
             self._count(usage=found.usage)
             if found.problem is not None:
                 return found.problem
-            statements = [replace(each, messages=ids) for each in found.statements]
+            statements = found.statements
         holding: list[str] = []
-        for statement in statements:
+        for each in statements:
+            statement = replace(each, messages=ids, author=NOBODY, sources=(record.id,))  # whose authors are its own
             fields = {"source": record.source or _SOURCE, "metadata": record.metadata}
             outcome = await reconcile_one(
                 target, statement, model, self._prompts, self._nearest, fields, taken_up=record
