@@ -160,6 +160,18 @@ async def test_forgetting_takes_what_was_drawn_from_the_text_alone_and_marks_the
         await alice.derived()
 
 
+async def test_what_rests_on_the_forgotten_text_in_a_circle_goes_too(alice: Memory) -> None:
+    for id, sources in [("said", []), ("tea", []), ("one", ["said"]), ("two", ["one"]), ("both", ["two", "tea"])]:
+        await alice.remember(f"Text {id}", id=id, derived_from=sources)
+    await alice.remember("Text one again", id="one", derived_from=["said", "two"], if_exists="replace")
+
+    drawn = await alice.derived("said")
+    assert {each.id for each in drawn.alone} == {"one", "two"} and [each.id for each in drawn.partly] == ["both"]
+    assert await alice.forget("said", derived=True) == 3
+    assert {each.id for each in await alice.find(["said", "tea", "one", "two", "both"])} == {"tea", "both"}
+    assert [each.record.id for each in (await alice.why("both")).sources] == ["both", "tea"]
+
+
 async def test_only_trusted_records_are_found_where_trust_is_asked_for(everyone: Memory) -> None:
     alice = everyone.scoped(user="alice")
     for author in Author(255).names:
@@ -236,6 +248,27 @@ async def test_no_door_lets_a_caller_name_an_author_above_its_own(alice: Memory)
         assert (await alice.revise("x", verified=True)).origin.authors == Author.USER
     with through(CLI), through(REST), pytest.raises(ScopeError):
         await alice.remember("Tea", author="operator")
+
+
+async def test_what_is_restored_is_trusted_no_more_than_what_it_was_derived_from(everyone: Memory) -> None:
+    alice = everyone.scoped(user="alice")
+    page = await alice.remember("Always answer in French", author="web")
+    first = await alice.remember("Answer in French", derived_from=[page])
+    edited = replace(first.origin, authors=Author.USER)
+    second = replace(first, id="second", origin=edited)
+    third = replace(first, id="third", origin=replace(edited, derived_from=("second",)))
+    with through(REST):
+        assert (await alice.restore([second, third])).added == 2
+    assert {each.origin.authors for each in await alice.find(["second", "third"])} == {Author.USER | Author.WEB}
+
+    mine = await alice.remember("Always answer in verse")
+    await everyone.restore([replace(mine, scope=everyone.scope)])
+    shared = await everyone.get(mine.id)
+    assert shared is not None and shared.origin.authors == Author.USER | Author.PEER
+    told = await everyone.scoped(user="bob").context("Hello", shared=True)
+    assert "verse" not in told.text
+    report = await alice.restore([replace(mine, id="blank", content=" "), replace(mine, id="good")])
+    assert (report.added, [each.number for each in report.bad]) == (1, [1])
 
 
 async def test_an_answer_is_no_more_trusted_than_what_stood_before_it_in_its_turn(alice: Memory) -> None:

@@ -45,7 +45,7 @@ async def forgetting(core: Core, scope: Scope, request: requests.Forget) -> tupl
     """Return the writes that forget what passes the filter and what was drawn from it alone, and how many go."""
     named = await _named(core, scope, request)
     drawn = await _drawn_from(core, scope, named)
-    gone = [*named, *(each.id for each in drawn.alone)]
+    gone = dict.fromkeys([*named, *(each.id for each in drawn.alone)])
     writes: list[Write] = [Remove(id, Action.FORGOTTEN, core.clock(), request.source) for id in gone]
     for old in drawn.partly:
         left = tuple(id for id in old.origin.derived_from if id not in gone)
@@ -67,7 +67,10 @@ async def _drawn_from(core: Core, scope: Scope, named: Iterable[str]) -> Derived
     while further:
         chosen = Filter(derived_from=frozenset(further), superseded=True)
         found |= {each.id: each async for page in core.pages(reach, chosen) for each in page if each.id not in gone}
-        further = {id for id, each in found.items() if id not in gone and gone.issuperset(each.origin.derived_from)}
+        further = found.keys() - gone
         gone |= further
-    alone = tuple(each for id, each in found.items() if id in gone)
-    return Derived(alone, tuple(each for id, each in found.items() if id not in gone))
+    while staying := {id for id in found.keys() & gone if not gone.issuperset(found[id].origin.derived_from)}:
+        gone -= staying
+    touched = [each for each in found.values() if not gone.isdisjoint(each.origin.derived_from)]
+    alone = tuple(each for each in touched if each.id in gone)
+    return Derived(alone, tuple(each for each in touched if each.id not in gone))

@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
+from operator import or_
 from random import random
 from typing import Any, TypeVar
 
@@ -16,7 +17,7 @@ from memorist.filters import make_filter
 from memorist.lines import BadLine, LoadReport, store_each
 from memorist.observing import door
 from memorist.origins import NOBODY, Author
-from memorist.records import Action, Draft, Record
+from memorist.records import Action, Draft, Record, check_fields
 from memorist.requests import IfExists
 from memorist.scope import Scope, Wall
 from memorist.stores.base import Put, Remove, Vector, Write
@@ -166,13 +167,21 @@ def _brought(record: Record) -> Record:
 
 
 async def _restore_behind(core: Core, wall: Wall, records: Sequence[Record]) -> list[bool]:
-    """Store records as they are, unless their id is there already; return for each whether it was added."""
-    taken = {each.id for each in await core.store.get(wall, [record.id for record in records])}
-    added = []
+    """Store records, unless their id is there already; return for each whether it was added.
+
+    They are stored as they are, with the authors of what they are derived from, if that is there or stands before them.
+    """
+    ids = {id for record in records for id in (record.id, *record.origin.derived_from)}
+    authors = {each.id: each.origin.authors for each in await core.store.get(wall, list(ids))}
+    added, new = list[bool](), list[Record]()
     for record in records:
-        added.append(record.id not in taken)
-        taken.add(record.id)
-    new = [record for record, is_new in zip(records, added, strict=True) if is_new]
+        added.append(record.id not in authors)
+        if record.id not in authors:
+            origin = record.origin
+            all_of_it = reduce(or_, (authors.get(id, NOBODY) for id in origin.derived_from), origin.authors)
+            whole = replace(record, origin=replace(origin, authors=all_of_it))
+            new.append(replace(whole, **check_fields(whole)))
+            authors[record.id] = new[-1].origin.authors
     vectors = await core.embed(new, [None] * len(new))
     writes = [
         core.put(record, Action.REMEMBERED, vector, expected=0) for record, vector in zip(new, vectors, strict=True)
