@@ -262,6 +262,8 @@ async def test_a_checkpoint_is_signed_with_a_key_that_only_its_owner_reads(path:
         (lambda it: it.update(more=1), SignatureError, "changed after it was signed"),
         (lambda it: it.pop("at"), SignatureError, "changed after it was signed"),
         (lambda it: it["signature"].update(value="AAAA"), SignatureError, "changed after|damaged"),
+        (lambda it: it["signature"].update(algorithm="none"), SignatureError, "changed after"),
+        (lambda it: it["signature"].update(signed_by="the auditor"), SignatureError, "changed after"),
         (lambda it: it["signature"].update(value=5), SignatureError, "damaged"),
         (lambda it: it["signature"].pop("value"), SignatureError, "damaged"),
         (lambda it: it["signature"].update(key="x"), SignatureError, "another key"),

@@ -38,8 +38,7 @@ def signed(statement: Mapping[str, Any], file: Path) -> dict[str, Any]:
         key = _private_key(file)
     except MissingExtraError:
         return {**statement, "signature": None, "unsigned": _UNSIGNED}
-    value = key.sign(canonical(statement).encode())
-    return {**statement, "signature": {"algorithm": _ALGORITHM, "key": _text_of(key), "value": _base64(value)}}
+    return {**statement, "signature": _signature(_text_of(key), key.sign(canonical(statement).encode()))}
 
 
 def public_key(file: Path) -> str:
@@ -75,7 +74,10 @@ def check(document: Any, kind: str, key: str) -> None:
         if signature["key"] != key:
             raise SignatureError(f"it was signed with another key: {signature['key']}, not {key}")
         public = Ed25519PublicKey.from_public_bytes(b64decode(key, validate=True))
-        public.verify(b64decode(signature["value"], validate=True), canonical(statement).encode())
+        value = b64decode(signature["value"], validate=True)
+        public.verify(value, canonical(statement).encode())
+        if signature != _signature(key, value):
+            raise InvalidSignature
     except InvalidSignature as error:
         raise SignatureError("it was changed after it was signed") from error
     except (KeyError, TypeError, ValueError) as error:
@@ -123,6 +125,10 @@ def _make(file: Path) -> None:
                 Path(part).replace(file)
     finally:
         Path(part).unlink(missing_ok=True)
+
+
+def _signature(key: str, value: bytes) -> dict[str, str]:
+    return {"algorithm": _ALGORITHM, "key": key, "value": _base64(value)}
 
 
 def _text_of(key: "Ed25519PrivateKey") -> str:
