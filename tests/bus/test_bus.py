@@ -344,3 +344,68 @@ async def test_after_the_server_was_away_the_bus_goes_on(server: str) -> None:
         await bus.publish(message("news", n=1))
         assert (await inbox.next()).payload == {"n": 1}
         await bus.close()
+
+
+async def test_a_bus_whose_server_is_gone_closes_without_an_error() -> None:
+    pytest.importorskip("nats")
+    lost = asyncio.Event()
+
+    async def disconnected() -> None:
+        lost.set()
+
+    with nats_server() as url:
+        bus, other = NatsBus(url, disconnected_cb=disconnected), NatsBus(url)
+        await bus.open()
+        await other.open()
+    await other.publish(message("news"))
+    await other.close()
+    await asyncio.wait_for(lost.wait(), 30)
+    await bus.publish(message("news"))
+    await bus.close()
+    with pytest.raises(BusError, match="not open"):
+        await bus.publish(message("news"))
+
+
+async def test_a_subscription_that_the_server_does_not_confirm_gets_nothing(
+    server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = pytest.importorskip("nats.aio.client").Client
+    first, second = Inbox(), Inbox()
+
+    async def unanswered(self: object, timeout: float) -> None:
+        await asyncio.Event().wait()
+
+    async with NatsBus(server) as other, NatsBus(server) as bus:
+        with monkeypatch.context() as patched:
+            patched.setattr(client, "flush", unanswered)
+            patched.setattr(bus, "_connect_timeout", 0.01)
+            with pytest.raises(BusError, match="news could not be subscribed to: TimeoutError"):
+                await bus.subscribe("news", first)
+        await bus.subscribe("news", second)
+        await other.publish(message("news", n=1))
+        assert (await second.next()).payload == {"n": 1}
+        assert first.queue.empty()
+
+
+async def test_a_subscriber_that_is_cancelled_leaves_the_bus_working(
+    server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = pytest.importorskip("nats.aio.client").Client
+    flush, asked = client.flush, asyncio.Event()
+    inbox, other = Inbox(), Inbox()
+
+    async def noted(self: object, timeout: float = 10) -> None:
+        asked.set()
+        await flush(self, timeout)
+
+    async with NatsBus(server) as bus:
+        await bus.subscribe("news", inbox)
+        monkeypatch.setattr(client, "flush", noted)
+        subscribing = asyncio.create_task(bus.subscribe("news", other))
+        await asked.wait()
+        subscribing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await subscribing
+        await bus.publish(message("news", n=1))
+        assert (await inbox.next()).payload == {"n": 1}
+        assert other.queue.empty()

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["NatsBus"]
 
+_FOREVER = 10**9
+
 
 class NatsBus(Bus):
     """A bus over NATS. Needs `pip install 'memorist[nats]'`.
@@ -28,7 +30,7 @@ class NatsBus(Bus):
         url: the server, such as ``nats://localhost:4222`` or ``tls://user:password@host:4222``; several are
             separated by commas.
         name: the connection's name in the server's own tools.
-        connect_timeout: seconds to wait for the server at the start.
+        connect_timeout: seconds to wait for the server, at the start and when a handler subscribes.
         drain_timeout: seconds that `close` waits for running handlers.
         **options: any other option of `nats.connect`, such as `user_credentials` or `tls`.
 
@@ -74,8 +76,9 @@ class NatsBus(Bus):
 
         try:
             await client.drain()  # messages that the handlers publish meanwhile are still sent
-        except (nats.errors.Error, TimeoutError):  # a lost connection has nothing to drain
-            await client.close()
+        except (nats.errors.Error, TimeoutError, OSError):  # a lost connection has nothing to drain
+            # It raises what sending to a lost server does, and cancels what waits for its own reconnecting task.
+            await asyncio.gather(client.close(), return_exceptions=True)
 
     async def publish(self, envelope: Envelope) -> None:
         import nats
@@ -91,9 +94,9 @@ class NatsBus(Bus):
         client = self._opened()
         subscription = _NatsSubscription(check_subject(subject, wildcards=True), handler)
         try:
-            await subscription.start(client)
+            await subscription.start(client, self._connect_timeout)
         except (nats.errors.Error, TimeoutError) as error:
-            raise BusError(f"{subject} could not be subscribed to: {error}") from error
+            raise BusError(f"{subject} could not be subscribed to: {_said(error)}") from error
         return subscription
 
     def _opened(self) -> Client:
@@ -121,9 +124,15 @@ class _NatsSubscription:
         self._worker: asyncio.Task[Any] | None = None
         self._ended = False
 
-    async def start(self, client: Client) -> None:
+    async def start(self, client: Client, timeout: float) -> None:
         self._inner = await client.subscribe(self.subject, cb=self._take)
-        await client.flush()  # from here on the server knows the subscription
+        # Never cancelled or timed out: the client would stop reading at the server's late answer to it.
+        confirmed = asyncio.ensure_future(client.flush(_FOREVER))
+        try:
+            await asyncio.wait_for(asyncio.shield(confirmed), timeout)  # from here on the server knows the subscription
+        except BaseException:
+            await self.cancel()  # otherwise it would begin when the server is back
+            raise
 
     async def cancel(self) -> None:
         self._ended = True
