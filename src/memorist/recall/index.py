@@ -327,8 +327,8 @@ class WallIndex:
         """Return the length of each row's vector with half of its neighbours' added."""
         before, after = self.neighbours()
         stale = rows[np.isnan(self._blend[rows])]
-        for start in range(0, len(stale), 4096):
-            some = stale[start : start + 4096]
+        for start in range(0, len(stale), 256):  # as many as stay in the core's cache
+            some = stale[start : start + 256]
             mixed = self.vectors.take(some)
             for beside in (before[some], after[some]):
                 mixed[beside >= 0] += 0.5 * self.vectors.take(beside[beside >= 0])
