@@ -1,6 +1,7 @@
 """Indexes that are kept in the file: what a new process reads of them ranks as what it would have built."""
 
 import asyncio
+import itertools
 import random
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -11,12 +12,13 @@ import numpy as np
 import pytest
 
 from children import finish, keep_for_ever, open_memory, start
-from inside import core_of
+from inside import core_of, kept
 from memorist.memory import Memory
 from memorist.recall import vectors
 from memorist.recall.index import WallIndex
 from memorist.records import Draft
 from memorist.stores.base import Entries, Store
+from memorist.stores.sqlite.segments import SQLiteSegments
 from opening import KEY_FROM, connect_to
 
 pytestmark = pytest.mark.anyio
@@ -188,6 +190,86 @@ async def test_a_record_forgotten_while_it_is_written_is_not_written(path: Path)
         await core.recaller.close()
     assert all(b"qmarkz" not in (data or b"") for (data,) in rows_of(path, "SELECT data FROM segments"))
     async with open_memory(path) as memory:
+        assert await answers(memory) == await built(path)
+
+
+def hold(monkeypatch: pytest.MonkeyPatch, name: str, turn: int) -> tuple[asyncio.Event, asyncio.Event]:
+    """Let one call of a method of the segments wait, the first being turn 1; return an event that says that it has
+    come, and one that lets it go on."""
+    came, go, count, original = asyncio.Event(), asyncio.Event(), itertools.count(1), getattr(SQLiteSegments, name)
+
+    async def held(*given: Any, **named: Any) -> Any:
+        if next(count) == turn:
+            came.set()
+            await go.wait()
+        return await original(*given, **named)
+
+    monkeypatch.setattr(SQLiteSegments, name, held)
+    return came, go
+
+
+async def test_what_changes_while_an_index_is_kept_is_kept_the_next_time(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    came, go = hold(monkeypatch, "put", 1)
+    async with open_memory(path) as memory:
+        records = await memory.remember(drafts(random.Random(1), 40))
+        await memory.recall("coffee")
+        await came.wait()
+        await memory.remember([Draft(content="tuna", supersedes=record.id) for record in records[:12]])
+        await memory.recall("coffee")  # much has come, but the first write is still under way
+        go.set()
+        await kept(memory)
+        await memory.remember(drafts(random.Random(2), 12))
+        await memory.recall("coffee")
+    async with open_memory(path) as memory:
+        assert await answers(memory) == await built(path)
+
+
+async def test_a_memory_that_has_read_half_of_what_another_keeps_does_not_go_on_writing(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    halfway, go = hold(monkeypatch, "put", 5)
+    begins, late = hold(monkeypatch, "begin", 3)
+    async with open_memory(path) as one, open_memory(path) as other:
+        for seed in (1, 2):  # three segments each time
+            await one.remember(drafts(random.Random(seed), 40))
+            await one.recall("coffee")
+            await (kept(one) if seed == 1 else halfway.wait())
+        await other.recall("coffee")
+        await begins.wait()
+        go.set()
+        await kept(one)
+        late.set()
+    async with open_memory(path) as memory:
+        assert await answers(memory) == await built(path)
+    spans = rows_of(path, "SELECT first, last FROM segments ORDER BY first")
+    assert all(before[1] < after[0] for before, after in pairwise(spans))
+
+
+async def test_a_record_whose_new_kind_is_found_is_kept_though_it_lay_between_the_segments(path: Path) -> None:
+    async with open_memory(path) as memory:
+        for id in ("first", "second"):
+            await memory.remember(Draft(content="tuna", id=id, kind="topic"))
+            await memory.remember(drafts(random.Random(1), 16))
+        await memory.recall("coffee")
+        await memory.remember([Draft(content="tuna", id=id) for id in ("first", "second")], if_exists="replace")
+        await memory.remember(drafts(random.Random(2), 10))
+        await memory.recall("coffee")
+    async with open_memory(path) as memory:
+        assert {hit.record.id for hit in await memory.recall("tuna", limit=2)} == {"first", "second"}
+        assert await answers(memory) == await built(path)
+
+
+async def test_records_whose_new_kind_is_not_found_leave_the_last_segment(path: Path) -> None:
+    async with open_memory(path) as memory:
+        records = await memory.remember(["coffee"] * 30)
+        await memory.recall("coffee")
+        topics = [Draft(content="coffee", id=record.id, kind="topic") for record in records[16:]]
+        await memory.remember(topics, if_exists="replace")
+        await memory.recall("coffee")
+    async with open_memory(path) as memory:
+        assert {hit.record.kind for hit in await memory.recall("coffee", limit=30)} == {"note"}
         assert await answers(memory) == await built(path)
 
 

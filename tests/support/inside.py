@@ -15,3 +15,10 @@ def core_of(memory: Memory) -> Core:
 def walls_held(memory: Memory) -> int:
     """Return how many walls the ranking holds in memory."""
     return len(core_of(memory).recaller._indexes)
+
+
+async def kept(memory: Memory) -> None:
+    """Wait until the indexes that this event loop is keeping are kept."""
+    keeper = core_of(memory).recaller._keeper
+    assert keeper is not None
+    await keeper.close()

@@ -8,7 +8,7 @@ program keeps other columns, or where the vectors are another embedder's.
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Collection, Iterator, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
@@ -34,12 +34,13 @@ _VERSION = 1
 
 @dataclass(slots=True)
 class _State:
-    """What is known of what is kept of one index. `stamp` is None before anything is."""
+    """What is known of what is kept of one index. `stamp` is None before anything is; `idle` is false while it is
+    written, and for good once that did not succeed."""
 
     stamp: int | None = None
     spans: list[SegmentSpan] = field(default_factory=list)
     stale: set[SegmentSpan] = field(default_factory=set)
-    ended: bool = False
+    idle: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +120,8 @@ class Keeper:
     def keep(self, wall: Wall, index: WallIndex) -> None:
         """Write what came since the index was last kept, if that is much, while the caller goes on."""
         state = self._states.get(index)
-        if state is not None and not state.ended and index.unkept >= KEPT_FROM:
-            index.unkept = 0
+        if state is not None and state.idle and index.unkept >= KEPT_FROM:
+            state.idle, index.unkept = False, 0
             task = asyncio.get_running_loop().create_task(self._keep(wall, index, state))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
@@ -132,13 +133,8 @@ class Keeper:
             await asyncio.wait(tasks)
 
     async def _keep(self, wall: Wall, index: WallIndex, state: _State) -> None:
-        done = False
-        try:
-            done = await self._written(wall, index, state)
-        except MemoristError:  # a full disk, a file that may only be read: then the next process builds the index
-            pass
-        finally:
-            state.ended = not done
+        with suppress(MemoristError):  # a full disk, a file that may only be read: the next process builds the index
+            state.idle = await self._written(wall, index, state)
 
     async def _written(self, wall: Wall, index: WallIndex, state: _State) -> bool:
         """Write what changed; return False if another process writes, or a record was removed meanwhile."""
@@ -155,23 +151,28 @@ class Keeper:
             span = await self._segments.put(wall, stamp, epoch, (job.first, job.last), data, job.replaced)
             if span is None:
                 return False
+            stamp += 1
             spans = (spans - set(job.replaced)) | {span}
         state.stamp, state.spans, state.stale = stamp, sorted(spans, key=lambda span: span.first), set()
         return await self._segments.end(wall, stamp, epoch)
 
 
 def _jobs(rows: Rows, numbers: NDArray[np.int64], state: _State, changed: Collection[int]) -> list[_Job]:
-    """Return what is to be written: the segments with a change, and what comes after the last full one."""
+    """Return what is to be written: the segments with a change, and what comes after the last full one.
+
+    A record between two spans, which recall did not find before, is written with the later one.
+    """
     numbers = numbers[rows]
     stale = np.array(sorted(changed), np.int64)
-    jobs, begin, replaced = [], 0, []
+    jobs, begin, before, replaced = [], 0, 0, []
     for span in state.spans:
-        start, stop = np.searchsorted(numbers, [span.first, span.last + 1]).tolist()
+        start, stop = begin, int(np.searchsorted(numbers, span.last, side="right"))
         begin = stop
-        if span is state.spans[-1] and stop - start < SEGMENT_ROWS:
+        if span is state.spans[-1] and start < len(rows) and stop - start < SEGMENT_ROWS:
             begin, replaced = start, [span]
-        elif span in state.stale or np.diff(np.searchsorted(stale, [span.first, span.last + 1]))[0]:
-            jobs.append(_Job(rows[start:stop], span.first, span.last, [span]))
+        elif span in state.stale or np.diff(np.searchsorted(stale, [before, span.last], side="right"))[0]:
+            jobs.append(_Job(rows[start:stop], before + 1, span.last, [span]))
+        before = span.last
     return [*jobs, *_new_jobs(rows[begin:], numbers[begin:], replaced)]
 
 

@@ -34,7 +34,7 @@ class KeptIndex:
 
     The spans hold every record that was there at `epoch`, as it was then or became later, so that all changes since
     that epoch lead to the present; it is 0 where they cannot be used. `generation` is as in `Entries`, `form` says how
-    the bytes are to be read, and `stamp` changes whenever a process begins to write.
+    the bytes are to be read. `stamp` changes whenever a process begins to write, and by one with each segment.
     """
 
     stamp: int
@@ -84,7 +84,7 @@ class Segments(ABC):
     async def put(
         self, wall: Wall, stamp: int, epoch: int, span: tuple[int, int], data: bytes, replaced: Sequence[SegmentSpan]
     ) -> SegmentSpan | None:
-        """Write a segment in place of others, durably.
+        """Write a segment in place of others, durably. The stamp grows by one.
 
         Returns:
             The span; None if another process has begun to write, or a record in the span was removed after `epoch`.

@@ -82,7 +82,7 @@ class SQLiteSegments(Segments):
                 connection.execute("DELETE FROM segments WHERE wall = ?", (wall_id,))
                 connection.execute("INSERT OR REPLACE INTO kept_indexes VALUES (?, 0, '', '', 0)", (wall_id,))
             new: int = connection.execute(
-                "UPDATE kept_indexes SET stamp = abs(random()), generation = ?, form = ? WHERE wall = ?"
+                "UPDATE kept_indexes SET stamp = abs(random() >> 1), generation = ?, form = ? WHERE wall = ?"
                 " RETURNING stamp",
                 (generation, form, wall_id),
             ).get
@@ -104,6 +104,7 @@ class SQLiteSegments(Segments):
             )
             if not _holds(connection, wall_id, stamp) or connection.execute(removed, (wall_id, epoch, *span)).get:
                 return None
+            connection.execute("UPDATE kept_indexes SET stamp = stamp + 1 WHERE wall = ?", (wall_id,))
             connection.executemany("DELETE FROM segments WHERE id = ?", [(each.id,) for each in replaced])
             connection.execute(
                 "INSERT INTO segments (wall, first, last, checksum, data) VALUES (?, ?, ?, ?, ?)",
