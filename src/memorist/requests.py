@@ -61,6 +61,7 @@ __all__ = [
     "Kinds",
     "Lookup",
     "Mode",
+    "Named",
     "Narrowed",
     "Narrowing",
     "Purge",
@@ -295,6 +296,23 @@ class _Timed(Narrowed[T]):
         return {"as_of": self.as_of, "superseded": self.superseded}
 
 
+@_request
+class Named(Narrowed[T]):
+    """A request about the records with these ids, superseded ones too, or about those that pass a filter."""
+
+    _else: ClassVar[str] = ""
+    """What to do instead of naming neither."""
+    ids: Annotated[tuple[str, ...], read.handles] = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.ids and not self.is_narrowed:
+            raise InvalidInputError(f"name ids or a filter{self._else}")
+
+    def _more(self) -> dict[str, Any]:
+        return {"ids": self.ids or None, "superseded": True}
+
+
 # --- writing -------------------------------------------------------------------------------------------
 
 
@@ -346,21 +364,13 @@ class Rate(Request[Record]):
 
 
 @_request
-class Forget(Narrowed[int]):
+class Forget(Named[int]):
     """Delete records; see `Memory.forget`."""
 
     writes = True
-    ids: Annotated[tuple[str, ...], read.handles] = ()
+    _else = "; to delete everything of a scope there is purge"
     source: Annotated[str | None, read.text] = None
     derived: Annotated[bool, read.flag] = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not self.ids and not self.is_narrowed:
-            raise InvalidInputError("name ids or a filter; to delete everything of a scope there is purge")
-
-    def _more(self) -> dict[str, Any]:
-        return {"ids": self.ids or None, "superseded": True}
 
 
 @_request
@@ -501,18 +511,8 @@ class Why(Request[results.Provenance]):
 
 
 @_request
-class Derived(Narrowed[results.Derived]):
+class Derived(Named[results.Derived]):
     """Return what was drawn from records; see `Memory.derived`."""
-
-    ids: Annotated[tuple[str, ...], read.handles] = ()
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not self.ids and not self.is_narrowed:
-            raise InvalidInputError("name ids or a filter")
-
-    def _more(self) -> dict[str, Any]:
-        return {"ids": self.ids or None, "superseded": True}
 
 
 @_request
@@ -628,6 +628,8 @@ def plain(value: Any) -> Any:
         return {name: plain(each) for name, each in values.items() if each is not None}
     if isinstance(value, Author):
         return value.names
+    if isinstance(value, Rule):
+        return value.to_dict()
     if isinstance(value, tuple):
         return [plain(each) for each in value]
     if isinstance(value, Kind | Action):

@@ -5,6 +5,7 @@ Derivation is followed behind one wall, whatever the labels.
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 from memorist import requests
 from memorist.engine.core import Core
@@ -55,7 +56,7 @@ async def forgetting(core: Core, scope: Scope, request: requests.Forget) -> tupl
     return writes, len(gone)
 
 
-async def _named(core: Core, scope: Scope, request: requests.Forget | requests.Derived) -> list[str]:
+async def _named(core: Core, scope: Scope, request: requests.Named[Any]) -> list[str]:
     pages = core.pages(scope.reach(), core.filter(request, scope))
     return [record.id async for page in pages for record in page]
 

@@ -10,8 +10,9 @@ import tempfile
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 from memorist import lines, requests
 from memorist.audit import AuditEntry
@@ -21,14 +22,15 @@ from memorist.engine.wire import change_of, context_of, hit_of, params_of, part_
 from memorist.errors import NotFoundError, StoreUnavailableError, error_of
 from memorist.lines import BadLine, LoadReport
 from memorist.origins import Trust, TrustRules
-from memorist.records import Change, Hit, Kind, Page, Record
-from memorist.requests import Narrowed, Request
+from memorist.records import Change, Kind, Page, Record
+from memorist.requests import Named, Narrowed, Request
 from memorist.results import Context, Derived, Provenance, Receipt, Source, Trace, TracePage
 from memorist.retention import RetentionReport, Rule, parse_rules
 from memorist.scope import DEFAULT_TENANT, Scope
 from memorist.times import now
 
 T = TypeVar("T")
+_Handler: TypeAlias = Callable[[Connection, Scope, Any], Awaitable[Any]]
 _LABELS = ("agent", "session")
 
 
@@ -74,10 +76,10 @@ async def _remember(server: Connection, scope: Scope, request: requests.Remember
         return []
     # A replacement is found by its key or id; repeating it would count two versions.
     key = uuid.uuid4().hex if request.records and request.if_exists != "replace" else None
-    found = await _post(
-        server, "/v1/records", scope, {"records": [], **request.given()}, key=key, repeat=key is not None
+    body, repeat = request.given(), key is not None
+    return _records(
+        await server.call("POST", "/v1/records", params=params_of(scope), body=body, key=key, repeat=repeat)
     )
-    return _records(found)
 
 
 async def _revise(server: Connection, scope: Scope, request: requests.Revise) -> Record:
@@ -92,14 +94,7 @@ async def _rate(server: Connection, scope: Scope, request: requests.Rate) -> Rec
 
 
 async def _forget(server: Connection, scope: Scope, request: requests.Forget) -> int:
-    body = _named(request, {"ids": [], **request.given()})
-    return cast(int, (await _post_narrowed(server, "/v1/forget", scope, request, body, repeat=False))["forgotten"])
-
-
-def _named(request: requests.Forget | requests.Derived, body: dict[str, Any]) -> dict[str, Any]:
-    """Return a body that narrows, where only labels do: these are sent with the scope."""
-    only_labels = not request.ids and not body.keys() - {"ids", "source", "derived", *_LABELS}
-    return {**body, "kind": list(map(str, Kind))} if only_labels else body
+    return cast(int, (await _post(server, scope, request, repeat=False))["forgotten"])
 
 
 async def _purge(server: Connection, scope: Scope, request: requests.Purge) -> Receipt:
@@ -121,27 +116,18 @@ async def _restore(server: Connection, scope: Scope, request: requests.Restore) 
     return LoadReport(found["added"], found["existing"], bad)
 
 
-async def _recall(server: Connection, scope: Scope, request: requests.Recall) -> list[Hit]:
-    found = await _post_narrowed(server, "/v1/recall", scope, request, request.given())
-    return [hit_of(each) for each in found["hits"]]
-
-
 async def _context(server: Connection, scope: Scope, request: requests.Context) -> Context:
     if request.count_tokens is not None:  # the caller's counter runs here
         from memorist.context import Reader, tell  # which brings the arithmetic along
 
         return await tell(Reader(partial(_answer, server, scope)), request, now, _trusted(scope))
-    return context_of(await _post_narrowed(server, "/v1/context", scope, request, request.given()))
+    return context_of(await _post(server, scope, request))
 
 
 def _trusted(scope: Scope) -> Callable[[Record], Trust]:
     """Return what tells the trust in a record, by the default rules: which ones the server has it does not tell."""
     rules = TrustRules()
     return lambda record: rules.of(record.origin.authors, scope.user)
-
-
-async def _recent(server: Connection, scope: Scope, request: requests.Recent) -> list[Record]:
-    return _records(await _post_narrowed(server, "/v1/recent", scope, request, request.given()))
 
 
 async def _lookup(server: Connection, scope: Scope, request: requests.Lookup) -> Record | None:
@@ -151,19 +137,6 @@ async def _lookup(server: Connection, scope: Scope, request: requests.Lookup) ->
 
 async def _get(server: Connection, scope: Scope, request: requests.Get) -> Record | None:
     return await _one(server, f"/v1/records/{part_of(str(request.id))}", params_of(scope)) if request.id else None
-
-
-async def _find(server: Connection, scope: Scope, request: requests.Find) -> list[Record]:
-    return _records(await _post(server, "/v1/find", scope, request.given(), repeat=True))
-
-
-async def _browse(server: Connection, scope: Scope, request: requests.Browse) -> Page:
-    found = await _post_narrowed(server, "/v1/browse", scope, request, request.given())
-    return Page(_records(found), found["next"])
-
-
-async def _count(server: Connection, scope: Scope, request: requests.Count) -> int:
-    return cast(int, (await _post_narrowed(server, "/v1/count", scope, request, request.given()))["count"])
 
 
 async def _history(server: Connection, scope: Scope, request: requests.History) -> list[Change]:
@@ -182,30 +155,6 @@ async def _why(server: Connection, scope: Scope, request: requests.Why) -> Prove
     )
     sources = (Source(Record.from_dict(each["record"]), each["trust"], each["depth"]) for each in found["sources"])
     return Provenance(tuple(sources), tuple(found["missing"]))
-
-
-async def _derived(server: Connection, scope: Scope, request: requests.Derived) -> Derived:
-    body = _named(request, {"ids": [], **request.given()})
-    found = await _post_narrowed(server, "/v1/derived", scope, request, body)
-    return Derived(*(tuple(map(Record.from_dict, found[name])) for name in ("alone", "partly")))
-
-
-async def _vectors(server: Connection, scope: Scope, request: requests.Vectors) -> dict[str, Any]:
-    import numpy as np
-
-    found = await _post(server, "/v1/vectors", scope, request.given(), repeat=True)
-    return {id: np.asarray(vector, np.float32) for id, vector in found["vectors"].items()}
-
-
-async def _traces(server: Connection, scope: Scope, request: requests.Traces) -> TracePage:
-    found = await _post(server, "/v1/traces", scope, request.given(), repeat=True)
-    return TracePage([Trace.from_dict(each) for each in found["traces"]], found["next"])
-
-
-async def _users(server: Connection, scope: Scope, request: requests.Users) -> dict[str | None, int]:
-    scope.reach(everyone=True)
-    found = await server.call("GET", "/v1/users", params=params_of(scope), repeat=True)
-    return {each["user"]: each["count"] for each in found["users"]}
 
 
 async def _backup(server: Connection, scope: Scope, request: requests.Backup) -> Path:
@@ -229,12 +178,6 @@ async def _backup(server: Connection, scope: Scope, request: requests.Backup) ->
     return path
 
 
-async def _check(server: Connection, scope: Scope, request: requests.Check) -> list[str]:
-    scope.reach(everyone=True)
-    found = await server.call("GET", "/v1/check", params=params_of(scope), repeat=True)
-    return cast(list[str], found["faults"])
-
-
 async def _audit(server: Connection, scope: Scope, request: requests.Audit) -> list[AuditEntry]:
     asked = {"after": request.after, "limit": request.limit}
     found = await server.call("GET", "/v1/audit", params={**params_of(scope), **asked}, repeat=True)
@@ -243,26 +186,13 @@ async def _audit(server: Connection, scope: Scope, request: requests.Audit) -> l
 
 async def _retain(server: Connection, scope: Scope, request: requests.Retain) -> list[Rule]:
     scope.reach(everyone=True)
-    body = {"rules": [rule.to_dict() for rule in request.rules]}
-    found = await server.call("PUT", "/v1/retention", params=params_of(scope), body=body, repeat=True)
+    found = await server.call("PUT", "/v1/retention", params=params_of(scope), body=request.given(), repeat=True)
     return list(parse_rules("rules", found["rules"]))
 
 
 async def _retention(server: Connection, scope: Scope, request: requests.Retention) -> RetentionReport:
     scope.reach(everyone=True)
-    body = {} if request.rules is None else {"rules": [rule.to_dict() for rule in request.rules]}
-    return RetentionReport.from_dict(await _post(server, "/v1/retention", scope, body, repeat=True))
-
-
-async def _sweep(server: Connection, scope: Scope, request: requests.Sweep) -> int:
-    scope.reach(everyone=True)
-    return cast(int, (await server.call("POST", "/v1/sweep", params=params_of(scope), repeat=True))["swept"])
-
-
-async def _checkpoint(server: Connection, scope: Scope, request: requests.Checkpoint) -> dict[str, Any]:
-    scope.reach(everyone=True)
-    found = await server.call("GET", "/v1/audit/checkpoint", params=params_of(scope), repeat=True)
-    return cast(dict[str, Any], found)
+    return RetentionReport.from_dict(await _post(server, scope, request))
 
 
 async def _reindex(server: Connection, scope: Scope, request: requests.Reindex) -> int:
@@ -282,48 +212,79 @@ async def _reindex(server: Connection, scope: Scope, request: requests.Reindex) 
     raise StoreUnavailableError("the server ended before the reindexing did; call again, and it is resumed")
 
 
-_CALLS: Mapping[type[Request[Any]], Callable[[Connection, Scope, Any], Awaitable[Any]]] = {
+def _vectors(found: Mapping[str, Any]) -> dict[str, Any]:
+    import numpy as np
+
+    return {id: np.asarray(vector, np.float32) for id, vector in found["vectors"].items()}
+
+
+def _records(found: Mapping[str, Any]) -> list[Record]:
+    return [Record.from_dict(each) for each in found["records"]]
+
+
+def _posted(read: Callable[[Any], Any]) -> _Handler:
+    """Return the handler of a read whose arguments are posted as they are."""
+
+    async def answer(server: Connection, scope: Scope, request: Request[Any]) -> Any:
+        return read(await _post(server, scope, request))
+
+    return answer
+
+
+def _of_all(method: str, path: str, read: Callable[[Any], Any]) -> _Handler:
+    """Return the handler of a request about every user, without arguments."""
+
+    async def answer(server: Connection, scope: Scope, request: Request[Any]) -> Any:
+        scope.reach(everyone=True)
+        return read(await server.call(method, path, params=params_of(scope), repeat=True))
+
+    return answer
+
+
+_CALLS: Mapping[type[Request[Any]], _Handler] = {
     requests.Remember: _remember,
     requests.Revise: _revise,
     requests.Rate: _rate,
     requests.Forget: _forget,
     requests.Purge: _purge,
     requests.Restore: _restore,
-    requests.Recall: _recall,
+    requests.Recall: _posted(lambda found: [hit_of(each) for each in found["hits"]]),
     requests.Context: _context,
-    requests.Recent: _recent,
+    requests.Recent: _posted(_records),
     requests.Lookup: _lookup,
     requests.Get: _get,
-    requests.Find: _find,
-    requests.Browse: _browse,
-    requests.Count: _count,
+    requests.Find: _posted(_records),
+    requests.Browse: _posted(lambda found: Page(_records(found), found["next"])),
+    requests.Count: _posted(itemgetter("count")),
     requests.History: _history,
-    requests.Vectors: _vectors,
+    requests.Vectors: _posted(_vectors),
     requests.Why: _why,
-    requests.Derived: _derived,
-    requests.Users: _users,
-    requests.Traces: _traces,
+    requests.Derived: _posted(
+        lambda found: Derived(*(tuple(map(Record.from_dict, found[name])) for name in ("alone", "partly")))
+    ),
+    requests.Users: _of_all("GET", "/v1/users", lambda found: {each["user"]: each["count"] for each in found["users"]}),
+    requests.Traces: _posted(
+        lambda found: TracePage([Trace.from_dict(each) for each in found["traces"]], found["next"])
+    ),
     requests.Backup: _backup,
-    requests.Check: _check,
+    requests.Check: _of_all("GET", "/v1/check", itemgetter("faults")),
     requests.Reindex: _reindex,
     requests.Audit: _audit,
     requests.Retain: _retain,
     requests.Retention: _retention,
-    requests.Sweep: _sweep,
-    requests.Checkpoint: _checkpoint,
+    requests.Sweep: _of_all("POST", "/v1/sweep", itemgetter("swept")),
+    requests.Checkpoint: _of_all("GET", "/v1/audit/checkpoint", dict),
 }
 
 
-async def _post(server: Connection, path: str, scope: Scope, body: Any, **options: Any) -> Any:
-    return await server.call("POST", path, params=params_of(scope), body=body, **options)
-
-
-async def _post_narrowed(
-    server: Connection, path: str, scope: Scope, request: Narrowed[Any], body: dict[str, Any], *, repeat: bool = True
-) -> Any:
-    """Post a request with its labels in the query, as part of the scope."""
-    rest = {name: value for name, value in body.items() if name not in _LABELS}
-    return await _post(server, path, request.scope(scope), rest, repeat=repeat)
+async def _post(server: Connection, scope: Scope, request: Request[Any], *, repeat: bool = True) -> Any:
+    """Post a request to the path that its verb names; its labels go into the query, as part of the scope."""
+    body = {name: value for name, value in request.given().items() if name not in _LABELS}
+    if isinstance(request, Narrowed):
+        scope = request.scope(scope)
+        if isinstance(request, Named) and not body.keys() - {"source", "derived"}:
+            body["kind"] = list(map(str, Kind))  # only labels narrow: without them, the body must
+    return await server.call("POST", f"/v1/{request.verb}", params=params_of(scope), body=body, repeat=repeat)
 
 
 async def _one(server: Connection, path: str, params: Mapping[str, Any]) -> Record | None:
@@ -331,10 +292,6 @@ async def _one(server: Connection, path: str, params: Mapping[str, Any]) -> Reco
         return Record.from_dict(await server.call("GET", path, params=params, repeat=True))
     except NotFoundError:
         return None
-
-
-def _records(found: Mapping[str, Any]) -> list[Record]:
-    return [Record.from_dict(each) for each in found["records"]]
 
 
 async def _lines_of(chunks: AsyncIterator[bytes]) -> AsyncIterator[str]:
