@@ -1,9 +1,12 @@
-"""What both stores that speak SQL share: how conditions are joined, and how far candidates are looked for."""
+"""What both stores that speak SQL share: filters and conditions, and how far candidates are looked for."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from functools import partial
 from typing import Any, TypeAlias
 
-from memorist.filters import All, Any_, Condition, Not, Test
+from memorist.filters import All, Any_, Condition, Filter, Not, Test
+from memorist.times import to_micros
 
 Sql: TypeAlias = tuple[str, list[Any]]
 """An expression in brackets, and the values of its placeholders."""
@@ -14,6 +17,38 @@ FIRST_LINES = 1000
 BESIDE = 2
 """The distance over which a message influences its neighbours. Messages within it of one that was found are
 candidates too; messages within twice the distance are read only to rank those."""
+
+
+def sql_of_filter(
+    filter: Filter, now: datetime, mark: str, own: Iterable[Sql], test: Callable[[str, Test], Sql]
+) -> Sql:
+    """Return a filter as a condition on the table `records`.
+
+    Args:
+        filter: which records.
+        now: the present.
+        mark: the placeholder of a value.
+        own: the parts that a store words by itself: ids, kinds, labels, keys and sources.
+        test: returns the SQL of a comparison of what lies in a column of JSON.
+    """
+    parts: list[Sql] = [(f"(expires_at IS NULL OR expires_at > {mark})", [to_micros(filter.expired_by(now))]), *own]
+    if filter.since is not None:
+        parts.append((f"at >= {mark}", [to_micros(filter.since)]))
+    if filter.until is not None:
+        parts.append((f"at < {mark}", [to_micros(filter.until)]))
+    if filter.verified is not None:
+        parts.append((f"verified = {mark}", [filter.verified]))
+    if filter.without:
+        parts.append((f"authors & {mark} = 0", [filter.without.value]))
+    if filter.as_of is not None:
+        valid = f"at <= {mark} AND (superseded_at IS NULL OR superseded_at > {mark})"
+        parts.append((valid, [to_micros(filter.as_of)] * 2))
+    elif not filter.superseded:
+        parts.append(("superseded_at IS NULL", []))
+    for column, condition in (("metadata", filter.where), ("payload", filter.payload)):
+        if condition is not None:
+            parts.append(sql_of_condition(condition, partial(test, column)))
+    return joined(parts, " AND ", "true")
 
 
 def sql_of_condition(condition: Condition, test: Callable[[Test], Sql]) -> Sql:

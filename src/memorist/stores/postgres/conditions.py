@@ -4,16 +4,14 @@ Metadata is kept as JSON text: PostgreSQL's binary form forgets which numbers ar
 differently.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from decimal import Decimal
-from functools import partial
 from typing import Any
 
 from memorist.filters import Filter, Test
 from memorist.stores.postgres.rows import escaped
-from memorist.stores.sql import Sql, sql_of_condition
-from memorist.times import to_micros
+from memorist.stores.sql import Sql, sql_of_filter
 
 ALIVE = "(expires_at IS NULL OR expires_at > %s)"
 _OPERATORS = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
@@ -29,46 +27,25 @@ _BEYOND = Decimal(10) ** 400
 
 def sql_of(filter: Filter, now: datetime) -> Sql:
     """Return a condition on the table `records`, and the values of its placeholders."""
-    parts: list[str] = [ALIVE]
-    values: list[Any] = [to_micros(filter.expired_by(now))]
+    return sql_of_filter(filter, now, "%s", _own_parts(filter), _test)
 
-    def add(sql: str, *given: Any) -> None:
-        parts.append(sql)
-        values.extend(given)
 
+def _own_parts(filter: Filter) -> Iterator[Sql]:
     if filter.ids is not None:
-        add("id = ANY(%s::text[])", [id for id in filter.ids if "\0" not in id])
+        yield "id = ANY(%s::text[])", [[id for id in filter.ids if "\0" not in id]]
     if filter.kinds is not None:
-        add("kind = ANY(%s::text[])", sorted(map(str, filter.kinds)))
+        yield "kind = ANY(%s::text[])", [sorted(map(str, filter.kinds))]
     for column in ("agent", "session", "key", "key_prefix"):
         value = getattr(filter, column)
         if value is not None and "\0" in value:
-            add("false")  # no name contains NUL, and PostgreSQL does not accept it
-        elif value is not None and column != "key_prefix":
-            add(f"{column} = %s", value)
-    if filter.since is not None:
-        add("at >= %s", to_micros(filter.since))
-    if filter.until is not None:
-        add("at < %s", to_micros(filter.until))
-    if filter.key_prefix is not None and "\0" not in filter.key_prefix:
-        add("key >= %s AND left(key, %s) = %s", filter.key_prefix, len(filter.key_prefix), filter.key_prefix)
-    if filter.verified is not None:
-        add("verified = %s", filter.verified)
-    if filter.without:
-        add("authors & %s = 0", filter.without.value)
+            yield "false", []  # no name contains NUL, and PostgreSQL does not accept it
+        elif value is not None and column == "key_prefix":
+            yield "key >= %s AND left(key, %s) = %s", [value, len(value), value]
+        elif value is not None:
+            yield f"{column} = %s", [value]
     if filter.derived_from is not None:
         among = "EXISTS (SELECT 1 FROM json_array_elements_text(derived_from::json) AS ids(id) WHERE ids.id = ANY(%s))"
-        add(f"derived_from IS NOT NULL AND {among}", [id for id in filter.derived_from if "\0" not in id])
-    if filter.as_of is not None:
-        moment = to_micros(filter.as_of)
-        add("at <= %s AND (superseded_at IS NULL OR superseded_at > %s)", moment, moment)
-    elif not filter.superseded:
-        add("superseded_at IS NULL")
-    for column, condition in (("metadata", filter.where), ("payload", filter.payload)):
-        if condition is not None:
-            sql, given = sql_of_condition(condition, partial(_test, column))
-            add(sql, *given)
-    return " AND ".join(parts), values
+        yield f"derived_from IS NOT NULL AND {among}", [[id for id in filter.derived_from if "\0" not in id]]
 
 
 def _test(column: str, test: Test) -> Sql:

@@ -1,14 +1,12 @@
 """A filter as SQL: the same meaning as `Filter.matches`, evaluated where the rows are."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
-from functools import partial
 from typing import Any
 
 from memorist.filters import Filter, Test
-from memorist.stores.sql import Sql, joined, sql_of_condition
-from memorist.times import to_micros
+from memorist.stores.sql import Sql, joined, sql_of_filter
 
 _TRUTH = {True: "true", False: "false"}
 _ONE_OF = "IN (SELECT value FROM json_each(?))"
@@ -17,47 +15,26 @@ _OPERATORS = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 
 def sql_of(filter: Filter, now: datetime) -> Sql:
     """Return a condition on the table `records`, and the values of its question marks."""
-    parts: list[str] = ["(expires_at IS NULL OR expires_at > ?)"]
-    bindings: list[Any] = [to_micros(filter.expired_by(now))]
+    return sql_of_filter(filter, now, "?", _own_parts(filter), _test)
 
-    def add(sql: str, *values: Any) -> None:
-        parts.append(sql)
-        bindings.extend(values)
 
+def _own_parts(filter: Filter) -> Iterator[Sql]:
     if filter.ids is not None:
-        add(f"id {_ONE_OF}", _listed(filter.ids))
+        yield f"id {_ONE_OF}", [_listed(filter.ids)]
     if filter.kinds is not None and len(filter.kinds) == 1:  # so that an index that begins with the kind can be used
-        add("kind = ?", *map(str, filter.kinds))
+        yield "kind = ?", [*map(str, filter.kinds)]
     elif filter.kinds is not None:
-        add(f"kind {_ONE_OF}", _listed(sorted(filter.kinds)))
+        yield f"kind {_ONE_OF}", [_listed(sorted(filter.kinds))]
     for column in ("agent", "session", "key"):
         if (value := getattr(filter, column)) is not None:
-            add(f"{column} = ?", value)
-    if filter.since is not None:
-        add("at >= ?", to_micros(filter.since))
-    if filter.until is not None:
-        add("at < ?", to_micros(filter.until))
+            yield f"{column} = ?", [value]
     if filter.key_prefix is not None:
-        add("key >= ?", filter.key_prefix)
+        yield "key >= ?", [filter.key_prefix]
         if (end := _end_of(filter.key_prefix)) is not None:
-            add("key < ?", end)
-    if filter.verified is not None:
-        add("verified = ?", int(filter.verified))
-    if filter.without:
-        add("authors & ? = 0", filter.without.value)
+            yield "key < ?", [end]
     if filter.derived_from is not None:
         among = f"EXISTS (SELECT 1 FROM json_each(derived_from) AS source WHERE source.value {_ONE_OF})"
-        add(f"derived_from IS NOT NULL AND {among}", _listed(filter.derived_from))
-    if filter.as_of is not None:
-        moment = to_micros(filter.as_of)
-        add("at <= ? AND (superseded_at IS NULL OR superseded_at > ?)", moment, moment)
-    elif not filter.superseded:
-        add("superseded_at IS NULL")
-    for column, condition in (("metadata", filter.where), ("payload", filter.payload)):
-        if condition is not None:
-            sql, values = sql_of_condition(condition, partial(_test, column))
-            add(sql, *values)
-    return " AND ".join(parts), bindings
+        yield f"derived_from IS NOT NULL AND {among}", [_listed(filter.derived_from)]
 
 
 def _end_of(prefix: str) -> str | None:
