@@ -11,8 +11,8 @@ from playwright.async_api import Browser, Page, expect
 
 from clocks import MovedClock
 from memorist import Memory
+from memorist.cases import read_cases
 from memorist.config import Settings
-from memorist.files.cases import read_cases
 from memorist.observing import through
 from memorist.origins import MCP
 from memorist.serve.app import create_app

@@ -12,7 +12,7 @@ from memorist.cli.running import opened
 from memorist.cli.showing import clean, counted, print_json
 
 if TYPE_CHECKING:
-    from memorist.files.cases import Outcome, Report
+    from memorist.cases import Outcome, Report
 
 
 @command("eval")
@@ -27,8 +27,8 @@ async def eval_(
 
     The results are kept beside the file, as FILE.last.json.
     """
-    from memorist.files.cases import evaluate as ask
-    from memorist.files.cases import read_cases, report_of
+    from memorist.cases import evaluate as ask
+    from memorist.cases import read_cases, report_of
 
     kept = cases.with_name(f"{cases.name}.last.json")
     asked = read_cases(cases.read_bytes())
@@ -51,7 +51,7 @@ async def eval_(
 
 
 def _tell(report: "Report", before: "Report | None") -> None:
-    from memorist.files.cases import PLACES
+    from memorist.cases import PLACES
 
     click.echo(counted(len(report.outcomes), "case"))
     for name, now, then in (

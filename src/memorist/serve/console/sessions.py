@@ -6,7 +6,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
 
-from memorist.files.cases import Report
+from memorist.cases import Report
 from memorist.records import Record
 from memorist.serve.console.jobs import Job
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from starlette.responses import Response
 
+from memorist.cases import KeptCases
 from memorist.errors import InvalidInputError, NotFoundError, shown
-from memorist.files.cases import KeptCases
 from memorist.records import Record
 from memorist.results import Trace, TracedHit
 from memorist.serve.console.asking import pieces_of
