@@ -125,7 +125,8 @@ def test_the_file_can_be_named_by_a_variable() -> None:
     [
         ("a.db", "a.db"), ("sqlite:a.db", "a.db"), ("sqlite://a.db", "a.db"), ("sqlite:///srv/a.db", "/srv/a.db"),
         ("sqlite:notes: today.db", "notes: today.db"), (":memory:", None), ("sqlite::memory:", None),
-        ("sqlite://:memory:", None), ("sqlite:", None), ("postgresql://host/db", None), ("chroma:folder", None),
+        ("sqlite://:memory:", None), ("/srv/12:30.db", "/srv/12:30.db"),
+        ("sqlite:", None), ("postgresql://host/db", None), ("chroma:folder", None),
     ],
 )  # fmt: skip
 def test_a_url_of_sqlite_names_a_file_or_none(url: str, file: str | None) -> None:

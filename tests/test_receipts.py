@@ -144,6 +144,18 @@ async def test_backups_are_named_with_what_they_hold(memory: Memory, path: Path)
     assert receipt.clean, "what was purged is gone from what was purged"
 
 
+async def test_a_file_opened_by_a_link_is_searched_where_it_lies(tmp_path: Path) -> None:
+    real, link = tmp_path / "folder" / "[1].db", tmp_path / "link.db"
+    real.parent.mkdir()
+    link.symlink_to(real)
+    async with open_memory(link) as memory:
+        real.with_name(f"{real.name}.v3.bak").write_bytes(b"")
+        receipt = await memory.purge(user=NAME)
+    assert f"file {real}-wal" in [place["where"] for place in receipt.statement["searched"]]
+    [copy] = receipt.statement["copies"]
+    assert str(real) in copy
+
+
 async def test_a_purge_of_nobody_and_of_what_is_shared(memory: Memory) -> None:
     assert (await memory.purge(user="nobody")).purged == 0
     await memory.remember("Everybody knows")

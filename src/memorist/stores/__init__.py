@@ -1,5 +1,6 @@
 """Stores hold the records. Each is opened by its URL."""
 
+import os
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -67,16 +68,19 @@ def open_store(settings: Settings) -> Store:
 
 
 def file_of(url: str) -> Path | None:
-    """Return the file that a SQLite URL names, whether it exists or not; None for ``:memory:`` and other stores."""
+    """Return the file that a SQLite URL names, whether it exists or not; None for ``:memory:`` and other stores.
+
+    Links are followed, as SQLite does: its log lies beside the file itself.
+    """
     path = _path(url)
     if path is None or path == ":memory:" or not path.strip():
         return None
-    return Path(path).expanduser().absolute()
+    return Path(os.path.realpath(Path(path).expanduser()))
 
 
 def _path(url: str) -> str | None:
     """Return the path in a SQLite URL, ``:memory:``, or ""; None for other stores."""
     scheme, separator, rest = url.partition(":")
-    if url == ":memory:" or not separator or len(scheme) < 2:  # a letter before a colon is a drive
+    if url == ":memory:" or not separator or len(scheme) < 2 or "/" in scheme:  # a letter before a colon is a drive
         return url
     return rest.removeprefix("//") if scheme == "sqlite" else None

@@ -1,6 +1,7 @@
 """The search for what a purge should have left nowhere: in the files, and in the tables."""
 
 from collections.abc import Collection
+from glob import escape
 from pathlib import Path
 
 import apsw
@@ -27,7 +28,7 @@ def search(
         done.places.append(Place(f"file {file}", len(texts_there - others), len(texts_there & others)))
     left = 0 if find_wall(connection, wall) is None else 1
     done.places.append(Place(f"tables {', '.join(_TABLES)}", left, len(others)))
-    for copy in [] if path is None else sorted(path.parent.glob(f"{path.name}.v*.bak")):
+    for copy in [] if path is None else sorted(path.parent.glob(f"{escape(path.name)}.v*.bak")):
         done.copies.append(f"copy {copy}, made before a migration: {held_by(copy, texts, encrypted=encrypted)}")
     return done
 
