@@ -19,10 +19,10 @@ _AT_ONCE = 500
 class ChromaIndex(Index):
     """Points in the address's collection, positions in one beside it. Needs `pip install 'memorist[chroma]'`.
 
-    Chroma's files may keep bytes of vectors that were deleted.
+    Chroma's files may keep bytes of vectors and ids that were deleted.
     """
 
-    residue = "its files may keep bytes of deleted vectors"
+    residue = "its files may keep bytes of deleted vectors and ids"
 
     def __init__(self, address: Address) -> None:
         self.name = f"chroma {address.shown}"

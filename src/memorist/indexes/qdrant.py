@@ -31,7 +31,7 @@ class QdrantIndex(Index):
     def __init__(self, address: Address) -> None:
         self.name = f"qdrant {address.shown}"
         self.residue = (
-            "its segments keep deleted vectors until it optimises them" if isinstance(address.at, str) else ""
+            "its segments keep deleted vectors and ids until it optimises them" if isinstance(address.at, str) else ""
         )
         self._address = address
         self._points, self._positions = address.collection, f"{address.collection}-positions"
