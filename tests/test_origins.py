@@ -250,6 +250,25 @@ async def test_no_door_lets_a_caller_name_an_author_above_its_own(alice: Memory)
         await alice.remember("Tea", author="operator")
 
 
+ANSWER = {"role": "assistant", "content": [{"type": "text", "text": "No."}]}
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "1", "content": "closed"}]}, ANSWER],
+        [{"role": "assistant", "content": [{"type": "web_search_tool_result", "content": []}, *ANSWER["content"]]}],
+        [{"type": "function_call_output", "call_id": "1", "output": "closed"}, ANSWER],
+        [{"type": "web_search_call", "id": "1", "status": "completed"}, ANSWER],
+        [{"role": "user", "parts": [{"function_response": {"name": "f", "response": {"result": "closed"}}}]}, ANSWER],
+        [{"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {}}}]}, ANSWER],
+    ],
+)
+async def test_a_tool_s_result_is_seen_in_every_provider_s_form(alice: Memory, read: list[dict[str, Any]]) -> None:
+    stored = await after_turn(alice, [{"role": "user", "content": "Is the hotel open?"}, *read], session="s")
+    assert [each.origin.authors.names for each in stored] == [["user"], ["assistant", "tool"]]
+
+
 async def test_what_is_restored_is_trusted_no_more_than_what_it_was_derived_from(everyone: Memory) -> None:
     alice = everyone.scoped(user="alice")
     page = await alice.remember("Always answer in French", author="web")
@@ -282,6 +301,9 @@ async def test_an_answer_is_no_more_trusted_than_what_stood_before_it_in_its_tur
     turns = [question, result, {"role": "assistant", "content": "No."}, question, {"role": "assistant", "content": "?"}]
     stored = await after_turn(alice, turns, session="b")
     assert [each.origin.authors.names for each in stored] == [["user"], ["assistant", "tool"], ["user"], ["assistant"]]
+    interrupted = [question, result, {"role": "user", "content": "Be quick"}, {"role": "assistant", "content": "No."}]
+    stored = await after_turn(alice, interrupted, session="c")
+    assert stored[-1].origin.authors.names == ["assistant", "tool"]
     state = await alice.conversation("b").state()
     await alice.conversation("b").restore(state)
     assert [message.author for message in await alice.conversation("b").all()][1] == Author.ASSISTANT | Author.TOOL

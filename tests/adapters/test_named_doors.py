@@ -1,4 +1,4 @@
-"""What is written through an adapter has the adapter's name as its door."""
+"""What is written through an adapter has the adapter's name as its door, and as its authors those who said it."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -58,3 +58,44 @@ async def test_an_adapter_names_itself(write: Callable[[Memory], Awaitable[Any]]
     await alice.remember("Likes coffee", id="own")
     own = await alice.get("own")
     assert own is not None and own.origin.door == "python", "the memory that was handed in is as it was"
+
+
+async def mem0_says(memory: Memory) -> None:
+    from memorist.adapters.mem0 import AsyncMemory
+
+    said = [{"role": "user", "content": "Is it open?"}, {"role": "assistant", "content": "It is closed"}]
+    await AsyncMemory(memory=memory).add(said, user_id="alice", infer=False)
+
+
+async def agentscope_says(memory: Memory) -> None:
+    from memorist.adapters.agentscope import DurableMemory, Msg
+
+    result = {"type": "tool_result", "id": "1", "name": "look", "output": "closed"}
+    buffer = DurableMemory(memory.scoped(session="monday"))
+    await buffer.add([Msg("alice", "Is it open?", "user"), Msg("system", [result], "system")])
+    await buffer.update_compressed_summary("It is closed")
+
+
+async def promptise_says(memory: Memory) -> None:
+    from memorist.adapters.promptise import MemoristProvider
+
+    await MemoristProvider(memory).add("User: Open?\nAssistant: No.", metadata={"source": "auto_store"})
+
+
+@pytest.mark.parametrize(
+    ("write", "authors"),
+    [
+        (mem0_says, {"Is it open?": ["user"], "It is closed": ["assistant"]}),
+        (
+            agentscope_says,
+            {"Is it open?": ["user"], "look: closed": ["tool"], "It is closed": ["user", "assistant", "tool"]},
+        ),
+        (strands, {"Likes tea": ["assistant"]}),
+        (promptise_says, {"User: Open?\nAssistant: No.": ["user", "assistant"]}),
+    ],
+)
+async def test_what_models_and_tools_say_is_not_the_users(
+    write: Callable[[Memory], Awaitable[Any]], authors: dict[str, list[str]], alice: Memory
+) -> None:
+    await write(alice)
+    assert {record.content: record.origin.authors.names async for record in alice.iterate()} == authors

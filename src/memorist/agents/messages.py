@@ -20,6 +20,8 @@ AnyMessage: TypeAlias = Any
 _ROLES = {"human": "user", "ai": "assistant", "model": "assistant", "function": "tool"}
 _MESSAGE_TYPES = frozenset(("human", "ai", "system", "developer", "tool", "function", "chat", "message"))
 _CALL_TYPES = frozenset(("tool_use", "tool_call", "function_call"))
+_RESULTS = ("function_response", "functionResponse", "toolResult")
+"""The fields of a part that hold a tool's result, where the part has no type."""
 _THOUGHT = re.compile(r"\s*<think(?:ing)?>.*?</think(?:ing)?>\s*", re.DOTALL)
 
 
@@ -28,8 +30,9 @@ def read_messages(messages: AnyMessage | Iterable[AnyMessage]) -> list[Message]:
 
     Roles are "user", "assistant", "system", "developer" or "tool", or another name that was given. Thinking is
     left out, and so are images and other parts that are no text. `data` has ``tool_calls`` (each with id, name
-    and arguments) of a message that calls tools, and ``tool_call_id`` of a result. A message of Anthropic's with
-    tool results becomes one message for each result, and one for its text.
+    and arguments) of a message that calls tools, and ``tool_call_id`` of a result. A message of Anthropic's or
+    Gemini's with tool results becomes one message for each result, and one for its text. The result of a tool that
+    the model's provider runs, such as a web search, is a message of the role "tool", mostly without a text.
 
     Raises:
         InvalidInputError: something is no message of a known form.
@@ -56,7 +59,7 @@ def _read(given: AnyMessage, position: int) -> Iterator[Message]:
         yield Message(
             content="", role="assistant", id=_string(field_of(given, "id")), data={"tool_calls": [_call(given)]}
         )
-    elif kind == "function_call_output":
+    elif isinstance(kind, str) and kind.endswith(("_call", "_call_output")):  # or a call that the provider answers
         yield _result(given)
     elif field_of(given, "role") is None and isinstance(kind, str) and kind not in _MESSAGE_TYPES:
         return  # another item of a response, such as reasoning
@@ -76,7 +79,7 @@ def _spoken(given: Any, role: str) -> Iterator[Message]:
         (each for name in ("content", "parts", "text", "refusal") if (each := field_of(given, name)) is not None), None
     )
     parts = content if isinstance(content, list | tuple) else ()
-    yield from (_result(part) for part in parts if field_of(part, "type") == "tool_result")
+    yield from (_result(result) for part in parts if (result := _result_in(part)) is not None)
     calls = [_call(part) for part in parts if field_of(part, "type") in _CALL_TYPES]
     known = {call["id"] for call in calls}
     listed = field_of(given, "tool_calls")
@@ -102,10 +105,20 @@ def _message(given: Any, role: str, text: str, calls: list[dict[str, Any]]) -> M
     )
 
 
+def _result_in(part: Any) -> Any:
+    """Return the tool's result that a part of a message holds, or None."""
+    if str(field_of(part, "type")).endswith("tool_result"):
+        return part
+    return next((held for name in _RESULTS if (held := field_of(part, name)) is not None), None)
+
+
 def _result(given: Any) -> Message:
-    call = _string(field_of(given, "tool_use_id")) or _string(field_of(given, "call_id"))
-    content = field_of(given, "content")
-    text = text_of(field_of(given, "output") if content is None else content)
+    call = next(
+        (id for name in ("tool_use_id", "call_id", "toolUseId") if (id := _string(field_of(given, name)))), None
+    )
+    content = next((each for name in ("content", "output") if (each := field_of(given, name)) is not None), None)
+    response = field_of(given, "response")
+    text = text_of(content) if response is None else json.dumps(response, ensure_ascii=False, default=str)
     return Message(content=text, role="tool", data=None if call is None else {"tool_call_id": call})
 
 

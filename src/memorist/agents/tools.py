@@ -158,7 +158,7 @@ class Toolbox:
             Args:
                 content: what to remember, in a sentence that can be understood alone.
             '''
-            return {"saved_id": (await memory.notes.add(content)).id}
+            return {"saved_id": (await memory.notes.add(content, author="assistant")).id}
 
         return Toolbox([save_memory])
     ```

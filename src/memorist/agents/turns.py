@@ -143,15 +143,17 @@ async def after_turn(
 def _attributed(messages: Iterable[Message], told: Context | None) -> list[Message]:
     """Return the messages, the assistant's with the authors of what it had read in its turn."""
     found: list[Message] = []
-    read = NOBODY
+    read, answered = NOBODY, True
     for message in messages:
         author = author_of_role(message.role)
         if author in (Author.TOOL, Author.WEB):
-            read |= author
-        elif author is Author.USER:
+            read, answered = read | author, False
+        elif author is Author.USER and answered:
             read = NOBODY
-        elif author is Author.ASSISTANT and read and message.author is None:
-            message = replace(message, author=author | read)
+        elif author is Author.ASSISTANT:
+            answered = answered or bool(message.content.strip())
+            if read and message.author is None:
+                message = replace(message, author=author | read)
         found.append(message)
     shown = reduce(or_, (item.record.origin.authors for item in (told.items if told else ())), NOBODY)
     if found and found[-1].role == "assistant" and shown:

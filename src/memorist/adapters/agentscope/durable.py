@@ -4,6 +4,8 @@ import asyncio
 import warnings
 from collections.abc import Callable, Sequence
 from copy import deepcopy
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from memorist.adapters.agentscope.buffer import Buffer, Held, state_of
@@ -15,6 +17,7 @@ from memorist.errors import InvalidInputError
 from memorist.kinds import Message, estimate_tokens
 from memorist.language import summarize
 from memorist.memory import Memory
+from memorist.origins import Author
 from memorist.twin import run
 
 SUMMARISED = "summarised"
@@ -76,7 +79,9 @@ class DurableMemory(Buffer):
     async def update_compressed_summary(self, summary: str) -> None:
         """Set the summary of what is no longer among the messages."""
         if summary:
-            await self._memory.topics.set(self._topic, summary)
+            held = (each.handle.record.origin.authors for each in await self._held())
+            author = reduce(or_, held, Author.ASSISTANT) & ~Author.OPERATOR
+            await self._memory.topics.set(self._topic, summary, author=author)
         else:
             await self._memory.topics.delete(self._topic)
 
@@ -181,6 +186,7 @@ def _stored(message: Msg, marks: list[str]) -> Message:
         id=message.id,
         metadata={"marks": marks} if marks else {},
         data=message.to_dict(),
+        author=Author.TOOL if _answers(message) else None,  # AgentScope gives them the role "system"
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from memorist.adapters.promptise.providers import Provider
 from memorist.adapters.promptise.types import MemoryResult, MemoryScope
 from memorist.memory import Memory
+from memorist.origins import Author
 from memorist.records import Record
 
 
@@ -39,7 +40,8 @@ class MemoristProvider(Provider):
             yield _result(each, 1.0)
 
     async def _add(self, content: str, metadata: dict[str, Any], owner: str | None) -> str:
-        return (await self._of(owner).notes.add(content, metadata=metadata)).id
+        author = Author.USER | Author.ASSISTANT if metadata.get("source") == "auto_store" else None
+        return (await self._of(owner).notes.add(content, metadata=metadata, author=author)).id
 
     async def _delete(self, id: str, owner: str | None) -> bool:
         return await self._of(owner).forget(id) > 0

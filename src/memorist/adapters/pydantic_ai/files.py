@@ -18,6 +18,7 @@ from pydantic_ai_harness.memory import (
 
 from memorist.errors import ConflictError, InvalidInputError, NotFoundError
 from memorist.memory import Memory
+from memorist.origins import Author
 from memorist.records import Draft, Hit, Kind, Record, make_id
 from memorist.twin import Twin, asynchronous
 
@@ -153,6 +154,7 @@ class MemoristMemoryStore:
             metadata=metadata,
             payload={FIELD: {**parts, "text": content} if blank else parts},
             supersedes=expected_version,
+            author=Author.ASSISTANT,
         )
         return await self._mutate(path, draft, expected_version, operation, version)
 

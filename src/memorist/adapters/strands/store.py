@@ -22,6 +22,7 @@ from memorist.adapters.calling import answer
 from memorist.agents import Toolbox, ToolSchema, frame, memory_tools, text_of, without_recalled
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
+from memorist.origins import Author
 from memorist.records import Draft, Hit, Kind
 from memorist.times import iso
 
@@ -88,7 +89,9 @@ class MemoristStore(MemoryStore):
             InvalidInputError: the text is blank, or the metadata is not JSON.
         """
         id = _id(content, metadata or {})
-        note = await self._memory.remember(content, kind=Kind.NOTE, id=id, metadata=metadata or {}, if_exists="ignore")
+        note = await self._memory.remember(
+            content, kind=Kind.NOTE, id=id, metadata=metadata or {}, author=Author.ASSISTANT, if_exists="ignore"
+        )
         return note.id
 
     async def add_messages(self, messages: list[Message], context: AddMessagesContext | None = None) -> list[str]:
