@@ -213,12 +213,14 @@ class Wire:
     """A line to the server that can be cut when the client says COMMIT: before it arrives, or right after.
 
     The next connections, as many as `refused` says, are answered as by a server that can start no session just then.
+    With `ended`, the next statement finds that the server has ended the session, and said so by this code.
     """
 
     def __init__(self, port: int) -> None:
         self.port = port
         self.cut: str | None = None
         self.refused = 0
+        self.ended = ""
         self._relays: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
@@ -241,6 +243,11 @@ class Wire:
         back = asyncio.create_task(self._copy(there, writer))
         with suppress(ConnectionError):  # the server may have ended it
             while data := await reader.read(65536):
+                if self.ended:
+                    said = f"SFATAL\0VFATAL\0C{self.ended}\0Mterminating connection\0\0".encode()
+                    writer.write(b"E" + (len(said) + 4).to_bytes(4, "big") + said)
+                    self.ended = ""
+                    break
                 cut = self.cut if b"COMMIT\0" in data else None
                 if cut is not None:
                     self.cut = None
@@ -300,6 +307,19 @@ async def test_a_server_that_can_start_no_session_for_a_moment(server: "Server")
         wire.refused = 2
         async with opened(url) as store:
             assert len(await store.get(ALICE, ["one"])) == 1
+
+
+@pytest.mark.parametrize("code", ["57P01", "57P05", "25P03", "25P04"])
+async def test_a_session_that_the_server_ended_after_its_time_is_made_anew(server: "Server", code: str) -> None:
+    wire = Wire(server.port)
+    async with wire.up() as port:
+        url = server.new_url(pool_size=1, gssencmode="disable").replace(f":{server.port}", f":{port}")
+        async with opened(url) as store:
+            for n in range(2):
+                wire.ended = code
+                assert await store.write(ALICE, [put(make_record(f"{n}"))]) == [True]
+                wire.ended = code
+                assert len(await store.get(ALICE, ["0", "1"])) == n + 1
 
 
 async def test_a_pool_whose_connections_are_all_in_use(server: "Server") -> None:

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inside import core_of
-from memorist.errors import ConflictError, InvalidInputError
+from memorist.errors import ConflictError, InvalidInputError, StoreBusyError
 from memorist.filters import Filter
 from memorist.memory import Memory
 from memorist.records import Action, Draft, Kind
@@ -346,6 +346,18 @@ async def test_a_call_that_the_database_refuses_harms_no_other(server: "Server")
         assert await store.count(only(ALICE), ALL) == 11
     finally:
         await store.close()
+
+
+async def test_calls_that_wait_in_vain_for_one_lock_wait_together(server: "Server") -> None:
+    store = PostgresStore(parse_url(server.new_url(pool_size=2), busy_timeout=0.1))
+    async with opened(store):
+        with server.connect() as other:
+            other.execute("SELECT pg_advisory_lock(%s)", (lock_key(store.options.schema, json.dumps(["wall", *ALICE])),))
+            shared = counting(store, 12)
+            calls = [store.write(ALICE, [put(make_record(f"{n}"))]) for n in range(12)]
+            outcomes = await asyncio.gather(*calls, return_exceptions=True)
+        assert [type(outcome) for outcome in outcomes] == [StoreBusyError] * 12
+        assert sum(shared) == 12, "none waits once more by itself"
 
 
 async def test_calls_of_many_users_share_a_commit_and_stay_apart(server: "Server") -> None:

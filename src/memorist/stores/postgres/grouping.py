@@ -14,7 +14,7 @@ from memorist.audit import Act, current_act
 from memorist.errors import ConflictError, EmbedderMismatchError, MemoristError
 from memorist.scope import Wall
 from memorist.stores.base import Write
-from memorist.stores.postgres.libpq import is_lost
+from memorist.stores.postgres.libpq import has_waited, is_lost
 
 _LANES = 2
 """Transactions of a tenant's calls at a time: one is prepared while the other waits for the disk."""
@@ -121,8 +121,8 @@ class Grouping:
         try:
             return await self._run(calls)
         except BaseException as error:
-            by_itself = isinstance(error, Exception) and not isinstance(error, MemoristError) and not is_lost(error)
-            if len(calls) == 1 or not by_itself:
+            of_all = not isinstance(error, Exception) or isinstance(error, MemoristError)
+            if len(calls) == 1 or of_all or is_lost(error) or has_waited(error):
                 return [error] * len(calls)
         # One of them holds what the database does not take; it must not harm the others.
         return [outcome for call in calls for outcome in await self._outcomes([call])]

@@ -34,7 +34,9 @@ _BUSY = {
     "40P01": "another process waited for the same locks; try again",
 }
 _TOO_LONG = "54000"
-_LOST = ("57P01", "57P02", "57P03", "08000", "08003", "08006")
+_LOST = ("57P01", "57P02", "57P03", "57P05", "25P03", "25P04", "08000", "08003", "08006")
+"""What a server says last on a connection that it ends: it stops, starts, or its time-out for this state is over."""
+_WAITED = ("55P03", "57014")
 _REFUSED = r"authentication failed|no password|pg_hba.conf|does not exist|(?<!during )SSL|certificate|translate host"
 _UNKNOWN = re.compile(r'invalid URI query parameter: "\w+"')
 _UNPREPARED = ("26000", "42P05", "0A000")
@@ -103,9 +105,17 @@ def is_lost(error: BaseException) -> bool:
     """Return whether the connection is lost and cannot be used further."""
     import psycopg
 
-    if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+    if not isinstance(error, psycopg.Error):
         return False
-    return error.sqlstate is None or error.sqlstate in _LOST
+    unsaid = error.sqlstate is None and isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
+    return unsaid or error.sqlstate in _LOST
+
+
+def has_waited(error: BaseException) -> bool:
+    """Return whether a statement has already waited for as long as a call may, mostly for a lock."""
+    import psycopg
+
+    return isinstance(error, psycopg.Error) and error.sqlstate in _WAITED
 
 
 def may_come_back(error: BaseException) -> bool:
