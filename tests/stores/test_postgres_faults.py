@@ -14,11 +14,23 @@ import pytest
 
 from memorist.config import Settings
 from memorist.errors import StoreBusyError, StoreError, StoreUnavailableError
+from memorist.filters import Filter
 from memorist.memory import Memory
-from memorist.records import Draft
+from memorist.records import Draft, Kind
+from memorist.stores.base import Staged
 from memorist.stores.postgres import PostgresStore, parse_url
 from memorist.stores.postgres.schema import lock_key
-from memorist.testing.contract.base import ALICE, ALL, DIMENSIONS, FINGERPRINT, make_record, only, put
+from memorist.testing.contract.base import (
+    ALICE,
+    ALL,
+    DIMENSIONS,
+    FINGERPRINT,
+    NOON,
+    make_record,
+    only,
+    put,
+    vector_of,
+)
 
 if TYPE_CHECKING:
     from postgres_server import Server
@@ -290,6 +302,27 @@ async def test_a_line_cut_at_the_commit_stores_once(server: "Server", cut: str) 
             assert await store.write(ALICE, [put(make_record("one")), put(make_record("two"))]) == [True, True]
             assert wire.cut is None
             assert [len(await store.history(ALICE, id)) for id in ("first", "one", "two")] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("cut", ["before", "after"])
+async def test_a_line_cut_at_the_commit_of_other_work_does_not_hide_what_was_done(server: "Server", cut: str) -> None:
+    wire = Wire(server.port)
+    async with wire.up() as port:
+        url = server.new_url(pool_size=1, gssencmode="disable", prepare_threshold="off", purge="delete")
+        async with opened(url.replace(f":{server.port}", f":{port}")) as store:
+            await store.write(ALICE, [put(make_record("one")), put(make_record("two"))])
+            rows = await store.to_reembed("next", 9)
+            await store.stage("next", [Staged(ALICE, number, 1, vector_of("x"), "x") for number, *_ in rows])
+            wire.cut = cut
+            assert await store.adopt("next", DIMENSIONS) is True
+            assert wire.cut is None
+            assert await store.fingerprint() == "next"
+            wire.cut = cut
+            assert await store.remove(ALICE, Filter(ids=("one",)), at=NOON) == 1
+            assert wire.cut is None
+            wire.cut = cut
+            assert await store.purge(ALICE) == {Kind.NOTE: 1}
+            assert wire.cut is None
 
 
 async def test_a_server_that_can_start_no_session_for_a_moment(server: "Server") -> None:

@@ -352,7 +352,9 @@ async def test_calls_that_wait_in_vain_for_one_lock_wait_together(server: "Serve
     store = PostgresStore(parse_url(server.new_url(pool_size=2), busy_timeout=0.1))
     async with opened(store):
         with server.connect() as other:
-            other.execute("SELECT pg_advisory_lock(%s)", (lock_key(store.options.schema, json.dumps(["wall", *ALICE])),))
+            other.execute(
+                "SELECT pg_advisory_lock(%s)", (lock_key(store.options.schema, json.dumps(["wall", *ALICE])),)
+            )
             shared = counting(store, 12)
             calls = [store.write(ALICE, [put(make_record(f"{n}"))]) for n in range(12)]
             outcomes = await asyncio.gather(*calls, return_exceptions=True)

@@ -33,7 +33,7 @@ _SETTINGS = (
     " set_config('memorist.everything', %s, true), set_config('lock_timeout', %s, true),"
     " set_config('synchronous_commit', %s, true)"
 )
-Unsettled: TypeAlias = Callable[[Connection], Awaitable[bool]]
+Settled: TypeAlias = Callable[[Connection], Awaitable[bool]]
 """Returns, over a new connection, whether a write with an unknown outcome took effect."""
 
 
@@ -216,21 +216,20 @@ class Connections:
 
         return await self._attempts(attempt)
 
-    async def write(
-        self, reach: Reach, work: Callable[[Connection], Awaitable[_T]], *, settled: Unsettled | None = None
-    ) -> _T:
-        """Run `work` in a transaction and commit it. Its statements are pipelined until it needs a result.
+    async def write(self, reach: Reach, work: Callable[[Connection], Awaitable[tuple[_T, Settled | None]]]) -> _T:
+        """Run `work` in a transaction, commit it, and return the first of its values.
 
-        If the connection is lost before the commit was sent, nothing is stored and the work is retried. If it is
-        lost during the commit, `settled` finds out the outcome; without `settled`, the work may be done twice.
+        Its statements are pipelined until it needs a result. If the connection is lost before the commit was sent,
+        nothing is stored and the work is retried. If it is lost during the commit, the second value finds out the
+        outcome; if that is None, the work may be done twice.
         """
         for left in reversed(range(_ATTEMPTS)):
-            committing, value = False, None
+            committing, value, settled = False, None, None
             try:
                 async with self._lent() as connection:
                     async with connection.pipeline():
                         await self._begin(connection, reach)
-                        value = await work(connection)
+                        value, settled = await work(connection)
                         committing = True
                         await connection.execute("COMMIT")
                     return value
@@ -251,7 +250,7 @@ class Connections:
             await connection.execute("COMMIT")
             return value
 
-    async def _took_effect(self, reach: Reach, settled: Unsettled) -> bool:
+    async def _took_effect(self, reach: Reach, settled: Settled) -> bool:
         """Ask the server whether a write with an unknown outcome is stored."""
 
         async def attempt(connection: Connection) -> bool:

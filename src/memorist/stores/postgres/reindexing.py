@@ -7,9 +7,11 @@ import numpy as np
 from memorist.records import Record
 from memorist.scope import Wall
 from memorist.stores.base import Staged
+from memorist.stores.postgres.connections import Settled
 from memorist.stores.postgres.libpq import Connection, fetched, first_of
 from memorist.stores.postgres.rows import BEHIND, SELECTED, escaped, lexemes_of, record_from
 from memorist.stores.postgres.schema import lock_key, put_meta, read_meta
+from memorist.stores.postgres.writes import keep_vectors, lock_walls
 from memorist.stores.rows import COLUMNS, name_of
 
 _MISSING = (
@@ -22,7 +24,8 @@ assert _SELECTED.count(",") == COLUMNS.count(",")
 
 
 async def _begin(connection: Connection, schema: str, fingerprint: str) -> None:
-    """Discard vectors that were staged for another embedder."""
+    """Lock what is staged against other reindexes, and discard vectors that were staged for another embedder."""
+    await connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock_key(schema, "staged"),))
     if await read_meta(connection, schema, "staged") != fingerprint:
         await connection.execute(f"DELETE FROM {schema}.staged".encode())
         await put_meta(connection, schema, "staged", fingerprint)
@@ -61,6 +64,7 @@ async def count_missing(connection: Connection, schema: str, fingerprint: str) -
 async def stage(connection: Connection, schema: str, fingerprint: str, rows: Sequence[Staged]) -> None:
     """Stage new vectors, terms and marks. Records forgotten meanwhile are ignored."""
     await _begin(connection, schema, fingerprint)
+    await lock_walls(connection, schema, (row.wall for row in rows))  # or what is being purged would be staged
     values = []
     for row in rows:
         terms, vector, marks = escaped(row.terms), np.asarray(row.vector, np.float32), " ".join(sorted(row.marks))
@@ -78,12 +82,12 @@ async def stage(connection: Connection, schema: str, fingerprint: str, rows: Seq
         )
 
 
-async def adopt(connection: Connection, schema: str, fingerprint: str, dimensions: int) -> bool:
+async def adopt(connection: Connection, schema: str, fingerprint: str, dimensions: int) -> tuple[bool, Settled | None]:
     """Replace all vectors by the staged ones, unless a record has no staged vector. Writers wait meanwhile."""
     await connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock_key(schema, "vectors"),))
     await _begin(connection, schema, fingerprint)
     if await first_of(connection, f"SELECT 1 {_MISSING.format(s=schema)} LIMIT 1"):
-        return False
+        return False, None
     await connection.execute(f"DROP INDEX IF EXISTS {schema}.indexed_nearest".encode())
     same = "t.tenant = s.tenant AND t.user_name = s.user_name AND t.number = s.number"
     for statement in (
@@ -96,9 +100,15 @@ async def adopt(connection: Connection, schema: str, fingerprint: str, dimension
         " WHERE t.tenant = s.tenant AND t.user_name = s.user_name",
         f"DELETE FROM {schema}.staged",
         f"DELETE FROM {schema}.meta WHERE name = 'staged'",
-        f"UPDATE {schema}.meta SET value = value::bigint + 1 WHERE name = 'vectors'",
     ):
         await connection.execute(statement.encode())
+    count = int(await read_meta(connection, schema, "vectors") or 0) + 1
+    await put_meta(connection, schema, "vectors", str(count))
     for name, value in (("fingerprint", fingerprint), ("dimensions", str(dimensions))):
         await put_meta(connection, schema, name, value)
-    return True
+
+    async def adopted(connection: Connection) -> bool:
+        await keep_vectors(connection, schema)
+        return int(await read_meta(connection, schema, "vectors") or 0) >= count
+
+    return True, adopted

@@ -31,7 +31,7 @@ from memorist.stores.base import (
 from memorist.stores.postgres import candidates, queries, reindexing, searching, writes
 from memorist.stores.postgres.auditing import PostgresAudit
 from memorist.stores.postgres.conditions import ALIVE, sql_of
-from memorist.stores.postgres.connections import EVERYTHING, Connections, Query, Rows, everyone_of, only
+from memorist.stores.postgres.connections import EVERYTHING, Connections, Query, Rows, Settled, everyone_of, only
 from memorist.stores.postgres.copying import copy_out
 from memorist.stores.postgres.grouping import Call, Grouping, Outcome
 from memorist.stores.postgres.libpq import Connection
@@ -84,9 +84,13 @@ class PostgresStore(Store):
         return await connections.run(lambda: connections.read(reach, *asked, before=before))
 
     async def _upkeep(self, work: Callable[[Connection], Awaitable[_T]]) -> _T:
-        """Run a write on every tenant's records."""
+        """Run a write on every tenant's records, which may be done twice."""
         connections = self._connections
-        return await connections.run(lambda: connections.write(EVERYTHING, work), whole=True)
+
+        async def repeatable(connection: Connection) -> tuple[_T, None]:
+            return await work(connection), None
+
+        return await connections.run(lambda: connections.write(EVERYTHING, repeatable), whole=True)
 
     async def open(self) -> None:
         if self._open is None:
@@ -109,7 +113,9 @@ class PostgresStore(Store):
         schema, bound, clock = self._schema, self._bound, self._clock
         walls = dict.fromkeys(call.wall for call in calls)
         reach = Reach(calls[0].wall.tenant, tuple(wall.user for wall in walls))
-        return await self._commit(reach, lambda connection: writes.carry_out(connection, schema, calls, bound, clock))
+        return await self._connections.write(
+            reach, lambda connection: writes.carry_out(connection, schema, calls, bound, clock)
+        )
 
     async def remove(self, wall: Wall, filter: Filter, *, at: datetime, source: str | None = None) -> int:
         passing = sql_of(filter, self._clock())
@@ -118,25 +124,10 @@ class PostgresStore(Store):
     async def _remove(self, wall: Wall, condition: Sql, action: Action, at: datetime, source: str | None) -> int:
         connections, schema, clock, note = self._connections, self._schema, self._clock, Remove("", action, at, source)
 
-        async def work(connection: Connection) -> tuple[int, writes.Last]:
+        async def work(connection: Connection) -> tuple[int, Settled]:
             return await writes.remove_passing(connection, schema, wall, condition, note, clock)
 
-        return await connections.run(lambda: self._commit(only(wall), work), whole=True)
-
-    async def _commit(self, reach: Reach, work: Callable[[Connection], Awaitable[tuple[_T, writes.Last]]]) -> _T:
-        """Run a write behind some walls in one transaction; `work` returns its outcome and the last change it made."""
-        connections, schema = self._connections, self._schema
-        last: writes.Last = None
-
-        async def carried_out(connection: Connection) -> _T:
-            nonlocal last
-            outcome, last = await work(connection)
-            return outcome
-
-        async def settled(connection: Connection) -> bool:
-            return await writes.took_effect(connection, schema, last)
-
-        return await connections.write(reach, carried_out, settled=settled)
+        return await connections.run(lambda: connections.write(only(wall), work), whole=True)
 
     async def sweep(self, now: datetime) -> int:
         due = f"SELECT DISTINCT tenant, user_name FROM {self._schema}.records WHERE expires_at <= %s"
@@ -155,7 +146,7 @@ class PostgresStore(Store):
     async def _purge(self, wall: Wall, *, named: bool) -> Counter[str]:
         connections, schema, clock = self._connections, self._schema, self._clock
 
-        async def work(connection: Connection) -> Counter[str]:
+        async def work(connection: Connection) -> tuple[Counter[str], Settled]:
             return await writes.purge(connection, schema, wall, clock, named=named)
 
         count = await connections.run(lambda: connections.write(only(wall), work), whole=True)
@@ -345,9 +336,12 @@ class PostgresStore(Store):
         await self._upkeep(lambda connection: reindexing.stage(connection, self._schema, fingerprint, rows))
 
     async def adopt(self, fingerprint: str, dimensions: int) -> bool:
-        done = await self._upkeep(
-            lambda connection: reindexing.adopt(connection, self._schema, fingerprint, dimensions)
-        )
+        connections = self._connections
+
+        async def work(connection: Connection) -> tuple[bool, Settled | None]:
+            return await reindexing.adopt(connection, self._schema, fingerprint, dimensions)
+
+        done = await connections.run(lambda: connections.write(EVERYTHING, work), whole=True)
         if done:
             self._bound = fingerprint
             if self.options.hnsw:

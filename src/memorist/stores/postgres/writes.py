@@ -6,10 +6,10 @@ assigned under that lock. So they grow in the order of the commits, and a reader
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import Any
 
 from memorist.audit import Act, Counts, current_act
 from memorist.errors import ConflictError, EmbedderMismatchError
@@ -18,6 +18,7 @@ from memorist.stores import rules
 from memorist.stores.base import Put, Remove
 from memorist.stores.postgres.auditing import append
 from memorist.stores.postgres.batch import Batch, ChangeRow, Held
+from memorist.stores.postgres.connections import Settled
 from memorist.stores.postgres.grouping import Call, Outcome
 from memorist.stores.postgres.libpq import Connection, Cursor, fetched, first_of
 from memorist.stores.postgres.queries import PURGED
@@ -28,7 +29,6 @@ from memorist.stores.rows import name_of
 from memorist.stores.sql import Sql
 from memorist.times import Clock
 
-Last: TypeAlias = tuple[Wall, ChangeRow] | None
 _AT_ONCE = 1000
 _MOST_EPOCHS = 3
 """The most changes of one write: its own, and the removal of expired records with its id or its key."""
@@ -36,13 +36,12 @@ _MOST_EPOCHS = 3
 
 async def carry_out(
     connection: Connection, schema: str, calls: Sequence[Call], fingerprint: str | None, clock: Clock
-) -> tuple[list[Outcome], Last]:
-    """Carry out calls of one tenant, in order, as `Run` does; `fingerprint` is that of their vectors.
+) -> tuple[list[Outcome], Settled]:
+    """Carry out calls of one tenant, in order, as `Run` does, and return their outcomes.
 
-    Return their outcomes, and the last change, by which `took_effect` identifies the transaction.
+    `fingerprint` is that of their vectors.
     """
-    # Keep a reindex from replacing the vectors during this write.
-    await connection.execute("SELECT pg_advisory_xact_lock_shared(%s)", (lock_key(schema, "vectors"),))
+    await keep_vectors(connection, schema)
     stored = await _fingerprint(connection, schema)
     batches = await _locked(connection, schema, calls, clock())
     found, outcomes, several = await stored.fetchone(), list[Outcome](), len(calls) > 1
@@ -70,7 +69,7 @@ async def carry_out(
     await send(connection, schema, changed)
     for act, wall, counts in noted:
         await append(connection, schema, act, clock, wall, counts)
-    return outcomes, (changed[-1].wall, changed[-1].changes[-1]) if changed else None
+    return outcomes, _stored(schema, (changed[-1].wall, changed[-1].changes[-1]) if changed else None)
 
 
 async def check_fingerprint(connection: Connection, schema: str, fingerprint: str) -> None:
@@ -90,13 +89,26 @@ def _lock(schema: str, wall: Wall) -> int:
     return lock_key(schema, json.dumps(["wall", *wall]))
 
 
-async def lock_wall(connection: Connection, schema: str, wall: Wall) -> bool:
-    """Lock a wall against other writers until the commit; return whether it exists."""
+async def keep_vectors(connection: Connection, schema: str) -> None:
+    """Keep a reindex from replacing the vectors, and from counting the terms, during this transaction."""
+    await connection.execute("SELECT pg_advisory_xact_lock_shared(%s)", (lock_key(schema, "vectors"),))
+
+
+async def lock_wall(connection: Connection, schema: str, wall: Wall) -> int | None:
+    """Lock a wall against other writers until the commit; return its id, or None if nothing is behind it."""
+    await keep_vectors(connection, schema)
     # Not a row lock: after waiting for one, PostgreSQL rechecks the row with the old plan, and behind a policy it was
     # observed to miss the row. A statement after an advisory lock sees everything committed before.
     await connection.execute("SELECT pg_advisory_xact_lock(%s)", (_lock(schema, wall),))
     query = f"SELECT id FROM {schema}.walls WHERE {BEHIND}"
-    return await first_of(connection, query, name_of(wall)) is not None
+    row = await first_of(connection, query, name_of(wall))
+    return None if row is None else int(row[0])
+
+
+async def lock_walls(connection: Connection, schema: str, walls: Iterable[Wall]) -> None:
+    """Lock walls against writers until the commit, in an order that is the same for all, so there is no deadlock."""
+    keys = sorted({_lock(schema, wall) for wall in walls})
+    await connection.execute("SELECT pg_advisory_xact_lock(key) FROM unnest(%s::bigint[]) AS key", (keys,))
 
 
 async def _locked(connection: Connection, schema: str, calls: Sequence[Call], moment: datetime) -> dict[Wall, Batch]:
@@ -151,22 +163,26 @@ async def _draw(connection: Connection, schema: str, count: int) -> Cursor:
     return await connection.execute(query.encode(), (count,))
 
 
-async def took_effect(connection: Connection, schema: str, last: Last) -> bool:
-    """Return whether the last change sent is stored, once its transaction has ended."""
-    if last is None:
-        return True
-    wall, change = last
-    if not await lock_wall(connection, schema, wall):
-        return False
-    query = f"SELECT 1 FROM {schema}.changes WHERE {BEHIND} AND epoch = %s AND id = %s AND action = %s AND at = %s"
-    values = (*name_of(wall), change.epoch, change.id, str(change.action), change.at)
-    return await first_of(connection, query, values) is not None
+def _stored(schema: str, last: tuple[Wall, ChangeRow] | None) -> Settled:
+    """Return what finds out whether a transaction took effect, once it has ended: by the last change it sent."""
+
+    async def stored(connection: Connection) -> bool:
+        if last is None:
+            return True
+        wall, change = last
+        if await lock_wall(connection, schema, wall) is None:
+            return False
+        query = f"SELECT 1 FROM {schema}.changes WHERE {BEHIND} AND epoch = %s AND id = %s AND action = %s AND at = %s"
+        values = (*name_of(wall), change.epoch, change.id, str(change.action), change.at)
+        return await first_of(connection, query, values) is not None
+
+    return stored
 
 
 async def remove_passing(
     connection: Connection, schema: str, wall: Wall, condition: Sql, note: Remove, clock: Clock
-) -> tuple[int, Last]:
-    """Remove every record behind a wall that meets a condition, in chunks; return their number, and the last change.
+) -> tuple[int, Settled]:
+    """Remove every record behind a wall that meets a condition, in chunks; return their number.
 
     `note` is what the history says of each.
     """
@@ -175,7 +191,7 @@ async def remove_passing(
         f"SELECT number, {SELECTED} FROM {schema}.records WHERE {BEHIND} AND number > %s"
         f" AND {condition[0]} ORDER BY number LIMIT {_AT_ONCE}"
     )
-    more = await lock_wall(connection, schema, wall)
+    more = await lock_wall(connection, schema, wall) is not None
     while more:
         rows = await fetched(connection, query, (*name_of(wall), floor, *condition[1]))
         drawn = await _draw(connection, schema, len(rows) + 1)
@@ -189,15 +205,17 @@ async def remove_passing(
         if rows:
             floor, last = rows[-1][0], (wall, batch.changes[-1])
     await append(connection, schema, current_act(), clock, wall, counts)
-    return found, last
+    return found, _stored(schema, last)
 
 
-async def purge(connection: Connection, schema: str, wall: Wall, clock: Clock, *, named: bool) -> Counter[str]:
+async def purge(
+    connection: Connection, schema: str, wall: Wall, clock: Clock, *, named: bool
+) -> tuple[Counter[str], Settled]:
     """Remove everything behind a wall, its history and its name; return how many records of each kind it had.
 
     That of a wall that was `named` is in the audit log even where nothing was there.
     """
-    await lock_wall(connection, schema, wall)
+    purged = await lock_wall(connection, schema, wall)
     query = f"SELECT kind, count(*) FROM {schema}.records WHERE {BEHIND} GROUP BY kind"
     rows = await fetched(connection, query, name_of(wall))
     kinds = Counter({kind: int(count) for kind, count in rows})
@@ -205,4 +223,8 @@ async def purge(connection: Connection, schema: str, wall: Wall, clock: Clock, *
     await append(connection, schema, current_act(), clock, wall, (counts or None) if named else counts)
     for table in PURGED:
         await connection.execute(f"DELETE FROM {schema}.{table} WHERE {BEHIND}".encode(), name_of(wall))
-    return kinds
+
+    async def gone(connection: Connection) -> bool:
+        return purged is not None and await lock_wall(connection, schema, wall) != purged
+
+    return kinds, gone
