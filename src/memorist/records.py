@@ -384,7 +384,7 @@ def check_fields(record: Record) -> dict[str, Any]:
     is_number = isinstance(record.rating, int | float) and not isinstance(record.rating, bool)
     if record.rating is not None and not (is_number and -1 <= record.rating <= 1):
         raise InvalidInputError(f"rating must be a number from -1 to 1, not {shown(record.rating)}")
-    plain: dict[str, Any] = {name: _plain_json(name, getattr(record, name)) for name in ("metadata", "payload")}
+    plain: dict[str, Any] = {name: plain_json(name, getattr(record, name)) for name in ("metadata", "payload")}
     if record.scope.user is None and record.origin.authors & ~(Author.OPERATOR | Author.PEER):
         plain["origin"] = replace(record.origin, authors=record.origin.authors | Author.PEER)
     return plain
@@ -410,8 +410,12 @@ def check_characters(name: str, text: str) -> None:
         raise InvalidInputError(f"{name} holds a lone surrogate, which no store can keep") from error
 
 
-def _plain_json(name: str, value: object) -> dict[str, Any]:
-    """Return a deep copy of `value` in the form in which the store returns it."""
+def plain_json(name: str, value: object) -> dict[str, Any]:
+    """Return a deep copy of a JSON object in the form in which a store returns it.
+
+    Raises:
+        InvalidInputError: `value` is none, or nests too deeply; the text begins with `name`.
+    """
     if not isinstance(value, Mapping):
         raise InvalidInputError(f"{name} must be a mapping, not {type(value).__name__}")
     if not value:

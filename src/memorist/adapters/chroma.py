@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from memorist.arguments import words
 from memorist.chroma_client import connect, query
 from memorist.embedders import Embedder, Role, open_embedder
 from memorist.errors import (
@@ -207,17 +208,23 @@ class Embedding:
 
         Raises:
             EmbedderError: the embedder failed, or its answer is not one vector.
+            InvalidInputError: the text is no string.
         """
+        text = words("text", text)
         if self._embedder is not None:
             rows: Any = await self._embedder.embed([text], role)
         else:
             assert self._function is not None
             call = getattr(self._function, "embed_query", self._function) if role == Role.QUERY else self._function
-            rows = await asyncio.to_thread(call, [text])
-        matrix = np.asarray(rows, np.float32)
-        if matrix.ndim != 2 or len(matrix) != 1:
-            raise EmbedderError(f"the embedding function returned shape {matrix.shape} for 1 text")
-        vector: list[float] = matrix[0].tolist()
+            try:
+                rows = np.asarray(await asyncio.to_thread(call, [text]), np.float32)
+            except EmbedderError:
+                raise
+            except Exception as error:  # a function from elsewhere may raise anything
+                raise EmbedderError(f"the embedding function failed: {type(error).__name__}: {error}") from error
+        if rows.ndim != 2 or len(rows) != 1 or not np.isfinite(rows).all():
+            raise EmbedderError(f"the embedding function returned {rows.tolist()!s:.80} for 1 text, not one vector")
+        vector: list[float] = rows[0].tolist()
         return vector
 
     async def close(self) -> None:
@@ -244,7 +251,7 @@ def translated(where: str) -> Iterator[None]:
         kind = StoreUnavailableError if isinstance(error, OSError) else StoreError
         for sign, known in _SIGNS:
             if sign in text:
-                raise known(f"{where}: {error}") from error
+                raise known(f"{where}: {'it is closed' if known is ClosedError else error}") from error
         raise kind(f"{where}: {error or type(error).__name__}") from error
 
 

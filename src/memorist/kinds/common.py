@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar, Unpack, get_type_hints
 
-from memorist.arguments import unknown_arguments
+from memorist.arguments import text, unknown_arguments
 from memorist.errors import InvalidInputError
 from memorist.kinds.options import RecordFields, SearchOptions
 from memorist.records import Hit, Kind, Record
@@ -20,11 +20,9 @@ def check_text(name: str, value: object) -> str:
     Raises:
         InvalidInputError: it is not; the text names the argument.
     """
-    if not isinstance(value, str):
-        raise InvalidInputError(f"{name} must be a string, not {type(value).__name__}")
-    if not value.strip():
+    if not text(name, value).strip():
         raise InvalidInputError(f"{name} must not be blank")
-    return value
+    return str(value)
 
 
 async def find(memory: Verbs, kind: Kind, id: str) -> Record | None:

@@ -130,7 +130,10 @@ async def test_a_tool_that_fails_publishes_the_error_and_lives_on(
     assert await use(bus, "save_topic", topic="user.name", content="Richard") == "Memory saved: user.name"
 
 
-@pytest.mark.parametrize("payload", [{}, {"args": None}, {"args": 3}, {"args": {"query": 5}}, {"args": "{"}])
+@pytest.mark.parametrize(
+    "payload",
+    [{}, {"args": None}, {"args": 3}, {"args": {"query": 5}}, {"args": "{"}, {"args": r'{"query": "", "\ud800": 1}'}],
+)
 async def test_a_malformed_call_is_answered_too(service: MemoryService, bus: LocalBus, payload: Any) -> None:
     await SearchMemoryTool(service).start(bus)
     request = Envelope(subject="tool.request.search_memory", message_type="request", sender_id="x", payload=payload)

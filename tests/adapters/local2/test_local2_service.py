@@ -164,6 +164,11 @@ def test_what_cannot_be_kept_is_refused(service: MemoryService) -> None:
         service.write_episodic("text", {"a": object()})
     with pytest.raises(InvalidInputError, match="metadata must be a mapping, not list"):
         service.write_episodic("text", ["a"])  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="metadata is not JSON"):
+        service.write_episodic("text", {"a": float("nan")})
+    for write in (service.write_episodic, lambda text: service.write_topic(f"user.{text}", "value")):
+        with pytest.raises(InvalidInputError, match="lone surrogate"):
+            write("half a \ud800")
     assert service.search_episodic("text") == []
 
 
@@ -398,7 +403,8 @@ def test_a_folder_that_local2_wrote_itself_is_read_on(tmp_path: Path) -> None:
 
 
 def test_metadata_of_any_json_comes_back_as_it_was(settings: dict[str, Any]) -> None:
-    given = {"tags": ["a", {"b": None}], "none": None, "n": 1, "x": 0.5, "ok": True, "text": "t"}
+    given = {"tags": ["a", {"b": None}], "none": None, "n": 1, "x": 0.5, "ok": True, "text": "t", "two words": "t"}
+    given |= {"memorist": "a name of ours", "chroma:document": "one of Chroma's", "#": 1, "": 2, "large": 2**70}
     with MemoryService(settings) as service:
         service.write_episodic("the answer", given)
         [hit] = service.search_episodic("the answer")

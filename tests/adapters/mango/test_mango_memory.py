@@ -21,7 +21,14 @@ from memorist.adapters.mango import (
     make_entry_id,
 )
 from memorist.adapters.mango.layered import LayeredMemory
-from memorist.errors import ClosedError, EmbedderMismatchError, MissingExtraError, StoreUnavailableError
+from memorist.errors import (
+    ClosedError,
+    EmbedderError,
+    EmbedderMismatchError,
+    InvalidInputError,
+    MissingExtraError,
+    StoreUnavailableError,
+)
 from memorist.memory import Memory
 from memorist.testing import HashEmbedder
 
@@ -242,6 +249,31 @@ async def test_what_is_no_entry_is_passed_over_with_a_warning(
     assert found.result_summary == ""
 
 
+@pytest.mark.parametrize("wrong", [
+    {"question": None}, {"tool_name": None}, {"tool_args": None}, {"tool_args": ["a"]}, {"result_summary": None},
+    {"timestamp": 5}, {"id": 5}, {"tool_name": "\ud800"},
+])  # fmt: skip
+async def test_an_entry_with_a_wrong_field_is_refused_and_the_others_are_found(
+    memory: MemoryService, wrong: dict[str, Any]
+) -> None:
+    await memory.store(call("north", "good"))
+    call_of, example_of = call("north"), example("north")
+    for write, entry in ((memory.store, call_of), (memory.train, example_of)):
+        for name, value in wrong.items():
+            setattr(entry, name, value)
+        with pytest.raises(InvalidInputError, match=f"{next(iter(wrong))} "):
+            await write(entry)  # type: ignore[operator]
+    assert [each.id for each in await memory.retrieve("north")] == ["good"]
+    assert [each["id"] for each in await memory.export_all()] == ["good"]
+
+
+async def test_a_text_that_is_none_is_refused(memory: MemoryService) -> None:
+    wrong: Any = None
+    for attempt in (memory.save_text(wrong), memory.search_text(wrong), memory.retrieve(wrong)):
+        with pytest.raises(InvalidInputError, match="must be a string, not NoneType"):
+            await attempt
+
+
 async def test_importing_twice_changes_nothing_even_without_ids(memory: MemoryService) -> None:
     entries: list[dict[str, Any]] = [
         {"type": "text", "text": "north"},
@@ -321,9 +353,7 @@ def _file_in(folder: Path) -> Path:
     return folder / "file"
 
 
-async def test_a_row_whose_arguments_cannot_be_read_is_left_out(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_row_whose_call_cannot_be_read_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     chromadb = pytest.importorskip("chromadb")
     memory = ChromaAgentMemory(tmp_path, embedding_function=north)
     await memory.store(call("north", "good"))
@@ -332,10 +362,11 @@ async def test_a_row_whose_arguments_cannot_be_read_is_left_out(
     for n, arguments in enumerate(("{'sql': 1}", "[1]", "")):
         fields = {"tool_name": "query", "tool_args": arguments, "result_summary": "", "timestamp": ""}
         collection.add(ids=[f"row-{n}"], documents=["north"], embeddings=[[1.0, 0.0]], metadatas=[fields])
+    collection.add(ids=["row-3"], documents=["north"], embeddings=[[1.0, 0.0]])  # another program's
     client.close()
 
     assert {each.id for each in await memory.retrieve("north", top_k=9)} == {"good", "row-2"}
-    assert "row-0" in caplog.text and "row-1" in caplog.text
+    assert all(row in caplog.text for row in ("row-0", "row-1", "row-3"))
     assert {each["id"] for each in await memory.export_all()} == {"good", "row-2"}
     await memory.close()
 
@@ -386,6 +417,16 @@ async def test_vectors_of_two_embedders_are_never_mixed(tmp_path: Path) -> None:
         with pytest.raises(EmbedderMismatchError, match="embedding_function"):
             await attempt
     await two.close()
+
+
+@pytest.mark.parametrize("answer", [None, [[1.0], [2.0, 3.0]], ["no number"], [[float("nan")]], [[1.0], [1.0]], 1 / 3])
+async def test_an_embedding_function_that_fails_is_an_error_of_the_embedder(answer: Any) -> None:
+    pytest.importorskip("chromadb")
+    for function in (lambda texts: answer, lambda texts: answer[99][99]):
+        memory = ChromaAgentMemory(":memory:", embedding_function=function)
+        with pytest.raises(EmbedderError, match="the embedding function"):
+            await memory.save_text("north")
+        await memory.close()
 
 
 async def test_the_default_is_the_embedder_of_this_project(tmp_path: Path) -> None:

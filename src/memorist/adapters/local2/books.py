@@ -1,6 +1,7 @@
 """Where a memory service keeps its topics and episodes: a Chroma folder, or any store of this package."""
 
 import json
+import re
 import uuid
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
@@ -106,8 +107,6 @@ class ChromaBook:
         return id
 
     def topic(self, topic: str) -> str | None:
-        if not isinstance(topic, str):
-            raise InvalidInputError(f"topic must be a string, not {type(topic).__name__}")
         found = self._topic(topic)
         return found.document if found else None
 
@@ -117,12 +116,9 @@ class ChromaBook:
 
     def add(self, content: str, metadata: Mapping[str, Any], at: datetime | None) -> str:
         id = str(uuid.uuid4())
-        plain = {name: value for name, value in metadata.items() if isinstance(value, str | int | float | bool)}
+        plain = {name: value for name, value in metadata.items() if _fits(name, value)}
         other = {name: value for name, value in metadata.items() if name not in plain}
-        try:
-            hidden = json.dumps({"at": (at or self.now()).isoformat(), "other": other})
-        except (TypeError, ValueError) as error:
-            raise InvalidInputError(f"metadata must be JSON: {error}") from error
+        hidden = json.dumps({"at": (at or self.now()).isoformat(), "other": other})
         _wait(self._rows.add(id, content, {**plain, _HIDDEN: hidden}))
         return id
 
@@ -164,6 +160,13 @@ def _wait(work: Coroutine[Any, Any, _T]) -> _T:
 
 def _of_record(record: Record, similarity: float = 0.0) -> Episode:
     return Episode(record.id, record.content, record.at, dict(record.metadata), similarity)
+
+
+def _fits(name: str, value: Any) -> bool:
+    """Return whether Chroma keeps an item of metadata as it is."""
+    if not re.match(r"\w", name) or name.startswith("chroma:") or name == _HIDDEN:
+        return False
+    return isinstance(value, str | float) or (isinstance(value, int) and -(2**63) <= value < 2**63)
 
 
 def _of_row(row: Row) -> Episode:

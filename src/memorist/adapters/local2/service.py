@@ -14,6 +14,7 @@ from memorist.arguments import number, text, whole
 from memorist.embedders import CallableEmbedder, Embedder, EmbedderSpec, open_embedder, prefixes_for
 from memorist.errors import InvalidInputError, NotFoundError
 from memorist.kinds.common import check_text
+from memorist.records import plain_json
 from memorist.sync import Memory
 from memorist.times import parse_time
 from memorist.twin import run
@@ -93,7 +94,7 @@ class MemoryService:
             topic.startswith(prefix) and topic[len(prefix) :].strip() for prefix in prefixes
         ):
             raise InvalidInputError(f"A topic's key starts with {_listed(prefixes)} and goes on; {topic!r} does not.")
-        return self._book.set_topic(topic, check_text("content", content))
+        return self._book.set_topic(text("topic", topic), check_text("content", content))
 
     def recall_topic(self, topic: str) -> str | None:
         """Return the topic's value, or None. The key is matched exactly; nothing is embedded or guessed.
@@ -103,7 +104,7 @@ class MemoryService:
         """
         if isinstance(topic, str) and not topic.strip():
             return None
-        return self._book.topic(topic)
+        return self._book.topic(text("topic", topic))
 
     # --- episodes ----------------------------------------------------------------------------------
 
@@ -117,9 +118,7 @@ class MemoryService:
         Raises:
             InvalidInputError: the content is blank, or the metadata is no JSON object.
         """
-        if not isinstance(metadata, Mapping | None):
-            raise InvalidInputError(f"metadata must be a mapping, not {type(metadata).__name__}")
-        given = dict(metadata or {})
+        given = plain_json("metadata", {} if metadata is None else metadata)
         at = None
         with suppress(ValueError, TypeError):  # whatever the caller calls so is kept; it need not be a time
             at = None if "timestamp_utc" not in given else parse_time(given["timestamp_utc"])
@@ -162,7 +161,7 @@ class MemoryService:
         """
         score = number("score", score)
         with self._feedback:  # the metadata that is read must still stand when it is written
-            episode = self._book.episode(entry_id)
+            episode = self._book.episode(text("entry_id", entry_id))
             if episode is None:
                 raise NotFoundError(f"there is no episode {entry_id!r}")
             self._book.rate(episode, score)

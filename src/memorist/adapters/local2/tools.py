@@ -14,7 +14,7 @@ from memorist.adapters.local2.service import MemoryService
 from memorist.adapters.local2.subjects import TOOL_SCHEMA, tool_request, tool_result
 from memorist.agents.tools import Toolbox, ToolSchema
 from memorist.bus import Bus, Envelope
-from memorist.errors import BusError
+from memorist.errors import BusError, InvalidInputError
 
 log = logging.getLogger("memorist.local2")
 
@@ -99,7 +99,7 @@ class MemoryTool(Participant):
                     )
                 )
                 return
-            except BusError as error:  # such as a result that is too large: the caller waits for an answer
+            except (BusError, InvalidInputError) as error:  # too large, or no JSON: the caller waits for an answer
                 log.warning("%s: %s", self.name, error)
 
 

@@ -59,17 +59,17 @@ class ChromaAgentMemory(LayeredMemory):
 
     async def _nearest(self, layer: Layer, text: str, count: int, threshold: float) -> Sequence[LayerEntry]:
         found = await self._rows[layer].nearest(text, count)
-        return _readable(row for row in found if row.similarity >= threshold)
+        return _readable(layer, (row for row in found if row.similarity >= threshold))
 
     async def _remove(self, layer: Layer, id: str) -> None:
         rows = self._rows[layer]
         await rows.run(lambda: rows.collection.delete(ids=[id]))
 
     async def _get(self, layer: Layer, id: str) -> LayerEntry | None:
-        return next(iter(_readable(await self._rows[layer].get(ids=[id]))), None)
+        return next(iter(_readable(layer, await self._rows[layer].get(ids=[id]))), None)
 
     async def _all(self, layer: Layer) -> Sequence[LayerEntry]:
-        return _readable(await self._rows[layer].get())
+        return _readable(layer, await self._rows[layer].get())
 
     def _count(self, layer: Layer) -> int:
         with translated(self._folder.where):
@@ -84,18 +84,18 @@ def _metadata(fields: Mapping[str, Any]) -> dict[str, Any]:
     return metadata
 
 
-def _readable(rows: Iterable[Row]) -> list[LayerEntry]:
-    """Return the entries of rows; a row whose arguments cannot be read is logged and left out."""
+def _readable(layer: Layer, rows: Iterable[Row]) -> list[LayerEntry]:
+    """Return the entries of rows; a row whose tool or arguments cannot be read is logged and left out."""
     found = []
     for row in rows:
         fields = dict(row.metadata)
-        if "tool_name" in fields:
+        if layer != "text":
             try:
                 arguments = json.loads(fields.get("tool_args") or "{}")
             except (TypeError, ValueError):
                 arguments = None
-            if not isinstance(arguments, dict):
-                logger.warning("The arguments of the entry %s cannot be read; it is left out.", row.id)
+            if not isinstance(arguments, dict) or "tool_name" not in fields:
+                logger.warning("The call of the entry %s cannot be read; it is left out.", row.id)
                 continue
             fields = {"result_summary": "", "timestamp": "", **fields, "tool_args": arguments}
         found.append(LayerEntry(row.id, row.document, fields, row.similarity))

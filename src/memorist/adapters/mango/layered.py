@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypeVar
 
+from memorist import arguments
 from memorist.adapters.mango.types import MemoryEntry, MemoryService, TextMemoryEntry, TrainingEntry, make_entry_id
 
 logger = logging.getLogger("memorist.adapters.mango")
@@ -87,8 +88,8 @@ class LayeredMemory(MemoryService):
         await self._remove("tool", entry_id)
 
     async def save_text(self, text: str, *, source: str | None = None, verified: bool | None = None) -> str:
-        id = make_entry_id()
-        await self._put("text", LayerEntry(id, text, self._origin(source or "manual", bool(verified))))
+        id, origin = make_entry_id(), self._origin(source or "manual", bool(verified))
+        await self._put("text", LayerEntry(id, arguments.text("text", text), origin))
         return id
 
     async def search_text(self, query: str, top_k: int = 3, similarity_threshold: float = 0.6) -> list[TextMemoryEntry]:
@@ -152,15 +153,12 @@ class LayeredMemory(MemoryService):
         if layer == "text":
             await self._put("text", LayerEntry(id, _text(entry, "text"), self._origin(source, bool(verified))))
             return
-        arguments = entry["tool_args"]
-        if not isinstance(arguments, Mapping):
-            raise TypeError(f"tool_args must be an object, not {type(arguments).__name__}")
         made = TrainingEntry if layer == "training" else MemoryEntry
         call = made(
             id,
             _text(entry, "question"),
             _text(entry, "tool_name"),
-            dict(arguments),
+            dict(arguments.mapping("tool_args", entry["tool_args"])),
             _text(entry, "result_summary", ""),
             source=source,
             verified=verified,
@@ -175,9 +173,11 @@ class LayeredMemory(MemoryService):
 
     def _stored(self, entry: MemoryEntry | TrainingEntry, *, verified: bool) -> LayerEntry:
         """Return an entry as a layer keeps it; Mango's own entries need not have `source` and `verified`."""
+        for name in ("id", "question", "tool_name", "result_summary", "timestamp"):
+            arguments.text(name, getattr(entry, name))
         fields = {
             "tool_name": entry.tool_name,
-            "tool_args": json.loads(json.dumps(entry.tool_args, default=str)),
+            "tool_args": json.loads(json.dumps(arguments.mapping("tool_args", entry.tool_args), default=str)),
             "result_summary": entry.result_summary,
             "timestamp": entry.timestamp,
         }
@@ -188,14 +188,15 @@ class LayeredMemory(MemoryService):
     def _origin(self, source: str, verified: bool) -> dict[str, Any]:
         return {"source": source, "verified": verified} if self.provenance else {}
 
-    async def _search(self, layer: Layer, text: str, top_k: int, threshold: float) -> list[LayerEntry]:
+    async def _search(self, layer: Layer, question: str, top_k: int, threshold: float) -> list[LayerEntry]:
         """Return the best `top_k` entries; the threshold is inclusive."""
-        if top_k < 1 or not text.strip():
+        question = arguments.words("question", question)
+        if top_k < 1 or not question.strip():
             return []
         count = top_k * _CANDIDATES if self.rerank else top_k
-        found = list(await self._nearest(layer, text, count, threshold - _FLOAT_NOISE))
+        found = list(await self._nearest(layer, question, count, threshold - _FLOAT_NOISE))
         if self.rerank and layer != "text":
-            found.sort(key=lambda each: -_blended(text, each))
+            found.sort(key=lambda each: -_blended(question, each))
         return found[:top_k]
 
 
@@ -225,7 +226,4 @@ def _id_of(entry: Mapping[str, Any]) -> str:
 
 def _text(entry: Mapping[str, Any], name: str, default: str | None = None) -> str:
     value = entry.get(name) if default is not None else entry[name]
-    value = default if value is None else value
-    if not isinstance(value, str):
-        raise TypeError(f"{name} must be a text, not {type(value).__name__}")
-    return value
+    return arguments.text(name, default if value is None else value)
