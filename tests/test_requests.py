@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,14 @@ from memorist import requests
 from memorist.errors import InvalidInputError, MemoristError, UnknownArgumentError, shown
 from memorist.memory import Memory
 
+DEEP: Any = reduce(lambda inner, _: {"$not": inner}, range(5000), {})
+DEEP_LIST: Any = reduce(lambda inner, _: [inner], range(5000), [])
 ODD: list[Any] = [
     10**5000, 10**400, -(10**400), 2**63, -(2**63) - 1, -1, 0, 1.5, float("nan"), float("inf"), -float("inf"), 1e308,
     True, False, None, "", " ", "5", "\ud800", "\0", "x" * 100_000, b"5", [], {}, set(), [None], [[[]]], [10**5000],
     {"a": object()}, {1: 2}, ("a",), object(), float, lambda: 1, complex(1), Decimal(1), Fraction(1, 2),
     np.int64(3), np.float64("nan"), datetime.max, datetime.min, timedelta(1),
+    DEEP, DEEP_LIST, [DEEP], {"a": DEEP_LIST},
 ]  # fmt: skip
 NEEDED: Mapping[str, Any] = {
     "records": ["Likes tea"], "id": "x1", "ids": ["x1"], "rating": 1, "content": "Likes tea", "user": "alice",

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from typing import Any, TypeAlias, TypeVar
 
 from memorist.errors import InvalidInputError, UnknownArgumentError, shown
-from memorist.filters import parse_condition
+from memorist.filters import MAX_DEPTH, parse_condition
 from memorist.origins import Author, parse_authors
 from memorist.records import Draft, Hit, Kind, Record, check_characters, parse_kind
 from memorist.times import TimeLike, checked_bound, checked_expiry, parse_time
@@ -172,7 +172,10 @@ def authors(name: str, value: Any) -> Author:
 
 def condition(name: str, value: Any) -> Mapping[str, Any]:
     """Return a condition on fields, checked, with its sets of values as lists."""
-    plain = _listed(value)
+    try:
+        plain = _listed(value)
+    except RecursionError as error:
+        raise InvalidInputError(f"a filter nests at most {MAX_DEPTH} deep") from error
     parse_condition(plain)
     return plain  # type: ignore[no-any-return]  # a mapping, or parse_condition refuses it
 

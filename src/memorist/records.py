@@ -350,7 +350,7 @@ def parse_kind(value: Kind | str) -> Kind:
     """Return the kind named `value`, or raise InvalidInputError that lists them."""
     try:
         return Kind(value)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:  # the error of an enum shows the value
         raise InvalidInputError(f"unknown kind {shown(value)}; there are: {', '.join(Kind)}") from error
 
 
