@@ -162,6 +162,49 @@ async def test_a_connection_without_a_request_is_closed(everyone: Memory, monkey
         assert (nothing, b"200 OK" in part, b"200 OK" in whole) == (b"", False, True)
 
 
+async def test_a_client_that_takes_no_answer_is_dropped(everyone: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "_STALLED_SECONDS", 0.01)
+    ended = asyncio.Event()
+
+    async def endless(self: Memory, *, everyone: bool = False) -> Any:
+        try:
+            while True:
+                yield "x" * 10_000
+                await asyncio.sleep(0)
+        finally:
+            ended.set()
+
+    monkeypatch.setattr(Memory, "export", endless)
+    async with running(create_app(everyone, open=True)) as url:
+        _, writer = await asyncio.open_connection("127.0.0.1", int(url.rpartition(":")[2]))
+        writer.write(b"GET /v1/export HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        await asyncio.wait_for(ended.wait(), 30)
+        writer.close()
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [
+        b"GET /",
+        b"GET / HTTP/1.1\r\nHost: x\r\nX: ",
+        b"POST /v1/count HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\nX: ",
+    ],
+    ids=["path", "header", "trailer"],
+)
+async def test_a_request_whose_head_does_not_end_is_refused(
+    everyone: Memory, begun: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "_HEAD_SECONDS", 1000.0)
+    async with running(create_app(everyone)) as url:
+        _, writer = await asyncio.open_connection("127.0.0.1", int(url.rpartition(":")[2]))
+        writer.write(begun)
+        with pytest.raises(ConnectionError):
+            for _ in range(300):
+                writer.write(b"x" * 100_000)
+                await writer.drain()
+        writer.close()
+
+
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
 async def test_an_open_server_lets_in_no_page_of_another_site(client: Any, site: str) -> None:
     http = await client(open=True)
@@ -189,6 +232,42 @@ async def test_a_body_that_is_too_large_is_refused_whether_or_not_it_says_so(cli
         assert (answer.status_code, answer.json()["error"]) == (413, "InvalidInputError")
         assert "1,000 bytes" in answer.json()["detail"]
     assert await everyone.count() == 0
+
+
+@pytest.mark.parametrize(
+    ("path", "media", "status"),
+    [
+        ("/v1/retention", "application/json", 413),
+        ("/purge", "application/x-www-form-urlencoded", 413),
+        ("/import", "application/x-www-form-urlencoded", 422),
+    ],
+)
+async def test_only_what_is_read_as_it_arrives_may_be_larger(client: Any, path: str, media: str, status: int) -> None:
+    http, read = await client(body_bytes=1000), 0
+
+    async def parts() -> Any:
+        nonlocal read
+        for _ in range(100):
+            read += 100
+            yield b"x" * 100
+
+    answer = await http.post(path, content=parts(), headers={"Content-Type": media})
+    assert answer.status_code == status and read <= 1100
+
+
+async def test_a_form_that_breaks_off_is_no_failure_of_the_server(everyone: Memory) -> None:
+    received = iter(({"type": "http.request", "body": b"content=T", "more_body": True}, {"type": "http.disconnect"}))
+    answers: list[Any] = []
+
+    async def receive() -> Any:
+        return next(received)
+
+    async def send(message: Any) -> None:
+        answers.append(message)
+
+    scope = {"type": "http", "method": "POST", "path": "/remember", "query_string": b"", "client": ("127.0.0.1", 1)}
+    await create_app(everyone, open=True)({**scope, "headers": [(b"host", b"localhost")]}, receive, send)
+    assert answers[0]["status"] == 422 and b"The form broke off" in answers[1]["body"]
 
 
 async def test_more_requests_than_the_server_takes_are_sent_away(

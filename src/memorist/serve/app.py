@@ -12,7 +12,7 @@ try:
 except ImportError as error:
     raise missing_extra("fastapi", "rest") from error
 
-from memorist.serve.console import STREAMING, add_console
+from memorist.serve.console import LARGE, STREAMING, add_console
 from memorist.serve.limits import Limits
 from memorist.serve.observability import Observer
 from memorist.serve.quotas import Quotas
@@ -52,4 +52,4 @@ def create_app(
     if console:
         add_console(app, limits)
     app.router.routes.extend(more)
-    return guarded(app, limits, observer, streaming=STREAMING)
+    return guarded(app, limits, observer, streaming=STREAMING, large=LARGE)

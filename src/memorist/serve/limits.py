@@ -37,8 +37,8 @@ class Limits:
         load_bytes: the most bytes of a body of `load` and of the files that the console imports, unpacked ones too;
             they are never held in memory whole.
         concurrency: the most requests at once; more are refused and can be retried.
-        seconds: the longest time of a request; for a streaming one, the longest wait for the other side.
-        body_seconds: the longest time for a body to arrive; for a streaming request, `seconds` for each part of it.
+        seconds: the longest time of a request; for a streaming one, the longest wait for a part of its body.
+        body_seconds: the longest time for a body to arrive; that of a streaming request has `seconds` for each part.
     """
 
     body_bytes: int = 10 * MIB
@@ -55,6 +55,7 @@ class Limiter:
         app: the app to protect.
         limits: the limits.
         streaming: the paths without a limit of the whole time.
+        large: those of them that take bodies of `load_bytes`.
         free: the paths that are answered even if the server is busy.
         refuse: converts an error into a status, headers and a body.
     """
@@ -65,12 +66,14 @@ class Limiter:
         limits: Limits,
         *,
         streaming: Iterable[str],
+        large: Iterable[str] = (),
         free: Iterable[str],
         refuse: Callable[[Exception], tuple[int, dict[str, str], Any]],
     ) -> None:
         self._app = app
         self._limits = limits
         self._streaming = frozenset(streaming)
+        self._large = frozenset(large)
         self._free = frozenset(free)
         self._refuse = refuse
         self._active = 0
@@ -88,7 +91,8 @@ class Limiter:
                 raise OverloadedError("the server is busy with as many requests as it takes; try again in a second")
             self._active += counted
             try:
-                body = _Body(scope, receive, self._limits, streaming=streaming)
+                large = scope["path"] in self._large
+                body = _Body(scope, receive, self._limits, streaming=streaming, large=large)
                 async with asyncio.timeout(None if streaming else self._limits.seconds):
                     await self._app(scope, body, answer)
             finally:
@@ -105,9 +109,9 @@ class Limiter:
 class _Body:
     """Receives a body, and stops if it grows too large or stalls."""
 
-    def __init__(self, scope: Scope, receive: Receive, limits: Limits, *, streaming: bool) -> None:
+    def __init__(self, scope: Scope, receive: Receive, limits: Limits, *, streaming: bool, large: bool) -> None:
         self._receive = receive
-        self._most = limits.load_bytes if streaming else limits.body_bytes
+        self._most = limits.load_bytes if large else limits.body_bytes
         self._patience = limits.seconds if streaming else limits.body_seconds
         self._deadline = None if streaming else asyncio.get_running_loop().time() + self._patience
         self._read = 0

@@ -23,6 +23,10 @@ _PAUSE, _PAUSES = 0.01, 50
 """Seconds, and how often, that the end of a server waits for the first request of a connection."""
 _HEAD_SECONDS = 10.0
 """Seconds that a connection may stay open without a complete request head."""
+_STALLED_SECONDS = 60.0
+"""Seconds that a connection may stay open without taking any of an answer."""
+_HEAD_BYTES = 64 * 1024
+"""The most bytes of a request's head, as h11 has by itself, or of what follows the last part of its body."""
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -79,9 +83,13 @@ def check_open(host: str, *, tokens: bool) -> bool:
 
 
 class _Punctual(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # one class or another, as is installed
-    """A connection that is closed if the head of its next request does not arrive in time."""
+    """A connection that is closed if the head of its next request does not arrive in time, or does not end, or if
+    what it is answered is not taken."""
 
     _timer: asyncio.TimerHandle | None = None
+    _stalled: asyncio.TimerHandle | None = None
+    _held = 0
+    """The bytes received since a head was complete or a part of a body came; httptools would keep any number."""
 
     def connection_made(self, transport: Any) -> None:
         """Start waiting for a request."""
@@ -90,16 +98,45 @@ class _Punctual(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # one clas
 
     def data_received(self, data: bytes) -> None:
         """Receive data."""
+        self._held += len(data)
         super().data_received(data)
+        if self._held > _HEAD_BYTES and hasattr(self, "on_header"):
+            self.send_400_response("The head of the request is too large.")
         if self._is_answering:
             self._stop()
         else:
             self._wait()
 
+    def on_headers_complete(self) -> None:
+        """Begin to answer."""
+        self._held = 0
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Pass a part of a body on."""
+        self._held = 0
+        super().on_body(body)
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting."""
         self._stop()
+        self._resume()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Wait until the client takes what was sent."""
+        super().pause_writing()
+        self._stalled = asyncio.get_running_loop().call_later(_STALLED_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Send on."""
+        self._resume()
+        super().resume_writing()
+
+    def _resume(self) -> None:
+        if self._stalled is not None:
+            self._stalled.cancel()
+            self._stalled = None
 
     @property
     def _is_answering(self) -> bool:

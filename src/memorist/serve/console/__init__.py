@@ -1,5 +1,5 @@
 """The web console: a memory in a browser, rendered at the server, with small scripts and no external resources."""
 
-from memorist.serve.console.app import STREAMING, add_console
+from memorist.serve.console.app import LARGE, STREAMING, add_console
 
-__all__ = ["STREAMING", "add_console"]
+__all__ = ["LARGE", "STREAMING", "add_console"]

@@ -24,7 +24,9 @@ from memorist.serve.rest.problems import problem_of
 
 _IMPORT = "/import"
 STREAMING = (_IMPORT, "/purge")
-"""Where files of any size are given, or what is done takes as long as it takes."""
+"""Where what is done takes as long as it takes."""
+LARGE = (_IMPORT,)
+"""Where files of any size are given."""
 
 _STATIC = Path(__file__).parent / "static"
 _LOOKS: Mapping[str, tuple[Handler, Sequence[str]]] = {

@@ -249,12 +249,14 @@ def answered(
 async def _values(request: Request, known: Collection[str]) -> dict[str, Any]:
     """Return the parameters of the query and of the form; a file, and the form's proof beside it, come in parts."""
     query = request.scope["query_string"]
-    if not request.headers.get("content-type", "").startswith("multipart/"):
-        return read_query(query + b"&" + await request.body(), known)
     try:
+        if not request.headers.get("content-type", "").startswith("multipart/"):
+            if "file" in known:  # only there may a body be larger than what memory should hold
+                raise FormatError("choose a file")
+            return read_query(query + b"&" + await request.body(), known)
         form = await request.form(max_files=_MOST_FILES, max_fields=_MOST_PARTS)
     except ClientDisconnect as error:
-        raise FormatError("the files broke off") from error
+        raise FormatError("the form broke off") from error
     except OSError as error:
         raise StoreFullError(f"the server cannot keep the files: {error.strerror or error}") from error
     fields = {name: each for name, each in form.items() if name in ("csrf", *known) and name not in ("tenant", "user")}

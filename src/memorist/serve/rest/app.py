@@ -73,7 +73,9 @@ def create_api(
     return app
 
 
-def guarded(app: FastAPI, limits: Limits, observer: Observer, *, streaming: Sequence[str] = ()) -> ASGIApp:
+def guarded(
+    app: FastAPI, limits: Limits, observer: Observer, *, streaming: Sequence[str] = (), large: Sequence[str] = ()
+) -> ASGIApp:
     """Return an app with limits around it, whose requests are observed.
 
     Args:
@@ -81,10 +83,12 @@ def guarded(app: FastAPI, limits: Limits, observer: Observer, *, streaming: Sequ
         limits: the limits.
         observer: receives the reports.
         streaming: paths, beside those of REST, without a limit of the whole time.
+        large: those of them that take bodies of `Limits.load_bytes`.
     """
     plain = {each.endpoint: each.path for each in app.routes if type(each) is Route}
     free = ("/health", "/ready", "/metrics")
-    limited = Limiter(app, limits, streaming=(*whole.STREAMING, *streaming), free=free, refuse=problem_of)
+    streaming, large = (*whole.STREAMING, *streaming), (*whole.LARGE, *large)
+    limited = Limiter(app, limits, streaming=streaming, large=large, free=free, refuse=problem_of)
     return RawPaths(ObservedRequests(limited, observer, partial(_route_of, plain)))
 
 

@@ -35,6 +35,8 @@ STREAMING = (
     "/v1/sweep",
 )
 """The paths without a limit of the whole time."""
+LARGE = ("/v1/load",)
+"""Those of them that read a body of any size, as it arrives."""
 LINES = "application/x-ndjson"
 _LONGEST_LINE = 64 * 1024 * 1024
 _LINES: dict[str, Any] = {"content": {LINES: {"schema": {"type": "string"}}}}
@@ -90,18 +92,20 @@ async def load(access: Writer, request: Request) -> JSONResponse:
 
 async def _lines_of(request: Request) -> AsyncIterator[bytes]:
     """Yield the lines of a body as it comes in."""
-    rest = b""
+    rest = bytearray()
     try:
         async for chunk in request.stream():
-            *lines, rest = (rest + chunk).split(b"\n")
-            for line in lines:
-                yield line
+            *ends, begun = chunk.split(b"\n")
+            for end in ends:
+                yield bytes(rest + end)
+                rest.clear()
+            rest += begun
             if len(rest) > _LONGEST_LINE:
                 raise FormatError(f"a line is longer than {_LONGEST_LINE:,} bytes")
     except ClientDisconnect as error:
         raise FormatError("the lines broke off") from error
     if rest:
-        yield rest
+        yield bytes(rest)
 
 
 @router.post(
