@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
-from functools import reduce
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -14,8 +13,9 @@ from memorist import requests
 from memorist.errors import InvalidInputError, MemoristError, UnknownArgumentError, shown
 from memorist.memory import Memory
 
-DEEP: Any = reduce(lambda inner, _: {"$not": inner}, range(5000), {})
-DEEP_LIST: Any = reduce(lambda inner, _: [inner], range(5000), [])
+DEEP, DEEP_LIST = cast(Any, {}), cast(Any, [])
+for _ in range(5000):
+    DEEP, DEEP_LIST = {"$not": DEEP}, [DEEP_LIST]
 ODD: list[Any] = [
     10**5000, 10**400, -(10**400), 2**63, -(2**63) - 1, -1, 0, 1.5, float("nan"), float("inf"), -float("inf"), 1e308,
     True, False, None, "", " ", "5", "\ud800", "\0", "x" * 100_000, b"5", [], {}, set(), [None], [[[]]], [10**5000],
