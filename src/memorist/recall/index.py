@@ -263,7 +263,8 @@ class WallIndex:
         """Return the postings of all rows; those that came since the last call are added first."""
         if self._postings is None or self._terms is None:
             return Postings()
-        self._postings.extend(self._terms[self._postings.rows :])
+        if self._postings.rows < len(self._terms):
+            self._postings.extend(self._terms[self._postings.rows :])
         return self._postings
 
     def _kill(self, row: int) -> None:

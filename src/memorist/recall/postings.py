@@ -96,6 +96,9 @@ class Postings:
 
     def holders(self, term: str) -> int:
         """Return how many rows hold a term."""
-        slices = [run.find(term) for _, run in self._runs]
-        few = len(self._few[term][0]) if term in self._few else 0
-        return sum(int(each.stop - each.start) for each in slices) + few
+        count = len(self._few[term][0]) if term in self._few else 0
+        for _, run in self._runs:
+            if term in run.numbers:  # of the hundreds of spellings that are tried of a word, hardly any is
+                here = run.find(term)
+                count += here.stop - here.start
+        return count

@@ -102,10 +102,12 @@ class Ranked:
 
     def best(self, query: Query, count: int) -> "Ranked":
         """Return the best `count` that reach the query's thresholds, best first, the newer of equals first."""
-        scores, similar = self.scores(query), within_one(self.similarities)
-        passed = np.flatnonzero((scores >= query.min_score) & (similar >= query.min_similarity))
-        if query.mode == "hybrid":  # the scores of those far behind are all next to nothing
-            scores = self.total()
+        similar = within_one(self.similarities)
+        passed = np.flatnonzero(similar >= query.min_similarity)
+        if query.min_score > 0:
+            passed = passed[self.scores(query)[passed] >= query.min_score]
+        # Of "hybrid" the sums, as the scores of those far behind are all next to nothing.
+        scores = self.total() if query.mode == "hybrid" else self.scores(query)
         if len(passed) > count:  # sort only those that tie with the last position or better
             last = np.partition(scores[passed], -count)[-count]
             passed = passed[scores[passed] >= last]

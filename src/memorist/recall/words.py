@@ -12,8 +12,8 @@ K1 = 0.6
 B = 0.4
 """Robertson and Zaragoza (2009) suggest 1.2 and 0.75, for documents of a page. Memories are short: a word's
 second occurrence, and a record's length, say less. Both are flat around these values on every data set."""
-PULL = (0.5, 0.25)
-"""How much a word counts that stands one message away, and two messages away."""
+PULLS = np.array((1, 0.5, 0.5, 0.25, 0.25), np.float32)
+"""How much a word counts that stands in the message itself, one message before or after, and two before or after."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +54,13 @@ def score_words(
     total = sum(information.values())
     if total <= 0:
         return WordScores(alone, around, paired)
-    shorten = 1 / (1 - B + B * index.column("length") / max(known.length, 1.0))
-    near = _neighbours(index)
+    length, near = index.column("length"), _neighbours(index)
     for term, (rows, times) in found.items():
         gain = np.float32(information[term] / total * (K1 + 1))
-        amount = times * shorten[rows].astype(np.float32)
+        amount = times * (1 / (1 - B + B * length[rows] / max(known.length, 1.0))).astype(np.float32)
         alone[rows] += gain * amount / (amount + K1)
-        touched, reached = _spread(rows, amount, near)
-        around[touched] += gain * reached / (reached + K1)
+        reached = _spread(rows, amount, near)
+        around += gain * reached / (reached + K1)
     for first, second in pairs:
         together = np.intersect1d(found[first][0], found[second][0], assume_unique=True)
         adjacent = [row for row in together.tolist() if f" {first} {second} " in f" {index.terms(row)} "]
@@ -86,23 +85,15 @@ def _living(posting: tuple[Rows, Floats], alive: NDArray[np.bool_]) -> tuple[Row
     return rows[living], times[living]
 
 
-def _neighbours(index: WallIndex) -> list[tuple[NDArray[np.int32], float]]:
-    """Return for each distance the rows that far off, -1 for none, with what they count."""
+def _neighbours(index: WallIndex) -> NDArray[np.int32]:
+    """Return for each row, in the order of `PULLS`, itself and the rows beside it, -1 for none; shape (5, rows)."""
     before, after = index.neighbours()
-    steps = [(before, PULL[0]), (after, PULL[0])]
-    for side in (before, after):
-        steps.append((np.where(side >= 0, side[side], -1).astype(np.int32), PULL[1]))
-    return steps
+    further = [np.where(side >= 0, side[side], np.int32(-1)) for side in (before, after)]
+    return np.stack([np.arange(index.rows, dtype=np.int32), before, after, *further])
 
 
-def _spread(rows: Rows, amount: Floats, near: list[tuple[NDArray[np.int32], float]]) -> tuple[Rows, Floats]:
-    """Return the rows that hold a word or stand close to one that does, and how much of it each has."""
-    targets, parts = [rows], [amount]
-    for side, pull in near:  # being a neighbour is mutual, so a word flows to the neighbours of its row
-        beside = side[rows]
-        there = beside >= 0
-        targets.append(beside[there].astype(np.intp))
-        parts.append(amount[there] * np.float32(pull))
-    touched, position = np.unique(np.concatenate(targets), return_inverse=True)
-    reached = np.bincount(position, np.concatenate(parts)).astype(np.float32)
-    return touched, reached
+def _spread(rows: Rows, amount: Floats, near: NDArray[np.int32]) -> Floats:
+    """Return how much every row has of a word that is in some `rows`, of what its neighbours have included."""
+    beside = near[:, rows] + 1  # being a neighbour is mutual, so a word flows to the neighbours of its row
+    reached = np.bincount(beside.ravel(), np.outer(PULLS, amount).ravel(), near.shape[1] + 1)
+    return reached[1:].astype(np.float32)
