@@ -220,7 +220,7 @@ class Digest:
             marks = {"digested": _DONE} if problem is None else {"digested": _RAW, "digest_problem": problem.reason}
             kept = {name: value for name, value in record.payload.items() if name != "digest_problem"}
             try:
-                await self._memory.revise(record.id, payload={**kept, **marks}, source=None)
+                await self._memory.revise(record.id, payload={**kept, **marks})
             except NotFoundError:  # forgotten meanwhile
                 continue
 

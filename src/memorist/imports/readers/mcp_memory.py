@@ -8,15 +8,12 @@ from memorist.imports.readers.common import each
 from memorist.imports.sources import Part
 from memorist.records import Kind
 
+_ENTITY, _RELATION = {"type", "name", "entityType", "observations"}, {"type", "from", "to", "relationType"}
+
 
 def recognise(part: Part) -> bool:
     """Whether the lines of a file are entities or relations."""
-    return {"type", "name", "entityType", "observations"} <= part.keys or {
-        "type",
-        "from",
-        "to",
-        "relationType",
-    } <= part.keys
+    return any(each <= part.keys for each in (_ENTITY, _RELATION))
 
 
 def read(part: Part, options: Options) -> Iterator[Item | Bad]:

@@ -12,7 +12,7 @@ from memorist.stores.sqlite import writes
 from memorist.stores.sqlite.rows import query_all
 
 _MISSING = (
-    "FROM records AS r JOIN indexed AS i ON i.wall = r.wall AND i.number = r.number"
+    "FROM records AS r JOIN indexed AS i ON i.wall = r.wall AND i.number = r.number JOIN walls AS w ON w.id = r.wall"
     " LEFT JOIN staged AS s ON s.number = r.number AND s.version = r.version WHERE s.number IS NULL"
 )
 
@@ -25,7 +25,7 @@ def missing(connection: apsw.Connection, fingerprint: str, limit: int) -> list[t
     for floor in dict.fromkeys((after, 0)):  # mostly the next ones; in the end those that changed meanwhile
         rows = query_all(
             connection,
-            f"SELECT r.number, r.version, tenant, user, {columns} {_MISSING.replace(' WHERE', _WITH_NAMES)}"
+            f"SELECT r.number, r.version, tenant, user, {columns} {_MISSING}"
             " AND r.number > ? ORDER BY r.number LIMIT ?",
             (floor, limit),
         )
@@ -39,9 +39,6 @@ def count_missing(connection: apsw.Connection, fingerprint: str) -> int:
     under_way = connection.execute("SELECT value FROM meta WHERE name = 'staged'").get
     missing = _MISSING if under_way == fingerprint else "FROM indexed"
     return connection.execute(f"SELECT count(*) {missing}").get  # type: ignore[no-any-return]
-
-
-_WITH_NAMES = " JOIN walls AS w ON w.id = r.wall WHERE"
 
 
 def _begin(connection: apsw.Connection, fingerprint: str) -> None:
