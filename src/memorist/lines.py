@@ -103,7 +103,7 @@ def read_object(line: str | bytes) -> dict[str, Any]:
     """
     try:
         text = line.decode("utf-8") if isinstance(line, bytes) else line
-        value = json.loads(text.removeprefix(_BOM), parse_constant=_refuse)
+        value = json.loads(text.removeprefix(_BOM), parse_constant=refuse_constant)
     except UnicodeDecodeError as error:
         raise FormatError(f"not UTF-8: {error.reason} at byte {error.start + 1}") from error
     except json.JSONDecodeError as error:
@@ -182,7 +182,8 @@ def _check_header(line: str | bytes) -> None:
         )
 
 
-def _refuse(constant: str) -> None:
+def refuse_constant(constant: str) -> None:
+    """Raise ValueError for a name that Python reads as a number and JSON does not have, such as NaN."""
     raise ValueError(f"{constant} is not a JSON number")
 
 

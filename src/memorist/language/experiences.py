@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from memorist.arguments import number
@@ -155,9 +155,7 @@ async def keep_experiences(
     """
     drawn = await draw_experiences(trajectories, model=model, prompts=prompts, min_score=min_score)
     records = [await store_lesson(memory, lesson, fields) for lesson in drawn.lessons]
-    return Lessons(
-        lessons=drawn.lessons, refused=drawn.refused, problem=drawn.problem, usage=drawn.usage, records=tuple(records)
-    )
+    return replace(drawn, records=tuple(records))
 
 
 async def store_lesson(memory: Memory, lesson: Lesson, fields: Mapping[str, Any]) -> Record:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from memorist.kinds import ToolUse
@@ -113,7 +113,7 @@ async def keep_guidelines(
         metadata=None if standing is None else standing.metadata,
         if_exists="replace",
     )
-    return Guidelines(text=written.text, problem=written.problem, usage=written.usage, record=record)
+    return replace(written, record=record)
 
 
 def _digest(records: Iterable[Record]) -> str:

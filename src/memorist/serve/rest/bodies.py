@@ -14,6 +14,7 @@ from starlette.requests import ClientDisconnect
 from memorist import arguments as read
 from memorist import requests
 from memorist.errors import FormatError, InvalidInputError
+from memorist.lines import refuse_constant
 from memorist.scope import Scope
 from memorist.serve.reading import number_of, truth_of
 from memorist.serve.rest.schemas import body_fields
@@ -78,7 +79,7 @@ def asked_in_query(kind: type[R], request: Request, **more: Any) -> R:
 
 def _parsed(body: bytes) -> Any:
     try:
-        value = json.loads(body.decode("utf-8"), parse_constant=_refuse)
+        value = json.loads(body.decode("utf-8"), parse_constant=refuse_constant)
         if _SURROGATE.search(body):
             json.dumps(value, ensure_ascii=False).encode("utf-8")
         return value
@@ -88,7 +89,3 @@ def _parsed(body: bytes) -> Any:
         raise NotJsonError(f"the body is not JSON: not UTF-8, {error.reason}") from error
     except (ValueError, RecursionError) as error:
         raise NotJsonError(f"the body is not JSON: {error}") from error
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is not a JSON number")
