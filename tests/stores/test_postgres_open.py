@@ -22,7 +22,7 @@ from memorist.memory import Memory
 from memorist.origins import Author, Origin
 from memorist.records import Draft
 from memorist.stores import open_store
-from memorist.stores.postgres import PostgresStore, schema
+from memorist.stores.postgres import PostgresStore, preparing
 from memorist.testing import HashEmbedder
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ async def test_no_connection_is_left(server: "Server") -> None:
 
 
 async def test_a_server_that_is_too_old(server: "Server", monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(schema, "OLDEST", 990_000)
+    monkeypatch.setattr(preparing, "OLDEST", 990_000)
     assert "it takes 99 or later" in str(await opening(server.new_url()))
 
 

@@ -19,7 +19,7 @@ from memorist.scope import Reach, Wall
 from memorist.stores.postgres.libpq import Connection, is_direct, is_lost, is_unprepared, translated
 from memorist.stores.postgres.options import PostgresOptions
 from memorist.stores.postgres.pool import Pool, persist
-from memorist.stores.postgres.schema import prepare
+from memorist.stores.postgres.preparing import prepare
 
 _T = TypeVar("_T")
 Query: TypeAlias = tuple[str, Sequence[Any]]
@@ -60,7 +60,7 @@ class Connections:
     # --- from outside, on any thread and loop ----------------------------------------------------------
 
     async def connect(self) -> None:
-        """Check the server and its tables, migrate what is old, open the pool; raises as `schema.prepare`.
+        """Check the server and its tables, migrate what is old, open the pool; raises as `preparing.prepare`.
 
         While the server is away, this waits for it as a call does.
         """
