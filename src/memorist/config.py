@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from memorist.audit import MODES, Mode
 from memorist.errors import InvalidInputError, shown
 from memorist.origins import TrustRules
-from memorist.places import default_url
+from memorist.places import default_url, expanded
 from memorist.times import Clock, now, parse_duration
 
 if TYPE_CHECKING:
@@ -166,10 +166,10 @@ def _fields(given: Mapping[str, Any]) -> dict[str, Any]:
 def _expanded(url: str | os.PathLike[str]) -> str:
     """Return `url` as a text, with a leading ``~`` replaced by the home folder."""
     if isinstance(url, str):
-        return str(Path(url).expanduser()) if url.startswith("~") else url
+        return str(expanded(url)) if url.startswith("~") else url
     if not isinstance(url, os.PathLike) or not isinstance(path := os.fspath(url), str):
         raise InvalidInputError(f"the database must be a path or a URL, not {shown(url)}")
-    path = str(Path(path).expanduser())
+    path = str(expanded(path))
     # What comes as a path is never a URL, whatever colons are in it.
     return f"sqlite:{path}" if ":" in path else path
 
@@ -191,7 +191,7 @@ def _mode(name: str, value: object) -> Mode:
 
 
 def _folder(name: str, value: object) -> Path:
-    return Path(_word(name, value)).expanduser()
+    return expanded(_word(name, value))
 
 
 def _seconds(name: str, value: object) -> float:

@@ -5,16 +5,31 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-__all__ = ["config_file", "default_url", "folder"]
+from memorist.errors import InvalidInputError
+
+__all__ = ["config_file", "default_url", "expanded", "folder"]
 
 _LINUX = {"cache": ".cache", "config": ".config", "data": ".local/share"}
+
+
+def expanded(path: str | os.PathLike[str]) -> Path:
+    """Return a path with the home folder in the place of a leading ``~``.
+
+    Raises:
+        InvalidInputError: the system does not know that home.
+    """
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        reason = f"the system does not know the home folder in {os.fspath(path)!r}; set HOME, or write the path whole"
+        raise InvalidInputError(reason) from error
 
 
 def folder(kind: str) -> Path:
     """Return the folder where this system keeps a program's files of a kind: "cache", "config" or "data"."""
     if sys.platform == "linux":  # by hand: to load the library takes a tenth of a command that asks a server
         given = Path(os.environ.get(f"XDG_{kind.upper()}_HOME", ""))
-        return (given if given.is_absolute() else Path("~", _LINUX[kind]).expanduser()) / "memorist"
+        return (given if given.is_absolute() else expanded(Path("~", _LINUX[kind]))) / "memorist"
     import platformdirs
 
     found: Path = getattr(platformdirs, f"user_{kind}_path")("memorist", appauthor=False)
@@ -30,4 +45,4 @@ def config_file(env: Mapping[str, str] | None = None) -> Path:
     """Return the TOML file of the command's settings, there or not: MEMORIST_CONFIG, else ``config.toml`` in the
     folder where this system keeps a user's configuration."""
     named = (os.environ if env is None else env).get("MEMORIST_CONFIG", "").strip()
-    return Path(named).expanduser() if named else folder("config") / "config.toml"
+    return expanded(named) if named else folder("config") / "config.toml"

@@ -57,6 +57,23 @@ def test_a_pipe_that_closes_early_is_no_error_to_look_at(db: Path, tmp_path: Pat
     export.wait(timeout=30)
 
 
+@pytest.mark.parametrize("closed", ["", "sys.stdin = sys.stdout = None; ", "sys.stderr = None; "])
+def test_streams_that_are_closed_or_know_few_letters_are_no_reason_to_fail(db: Path, closed: str) -> None:
+    code = f"import sys; {closed}from memorist.cli import main; main()"
+    command = [sys.executable, "-c", code]
+    env = {**os.environ, "PYTHONIOENCODING": "latin-1"}
+    for arguments in (["remember", "日本のお茶 🍵"], ["recent"], ["remember", "-"]):
+        done = subprocess.run([*command, *arguments], env=env, input=b"tea", capture_output=True)
+        refused = arguments[-1] == "-" and "stdin" in closed  # nothing can be read there
+        assert (done.returncode, b"Traceback" in done.stderr) == (2 if refused else 0, False), done.stderr
+
+
+def test_the_command_runs_without_docstrings(db: Path) -> None:
+    done = subprocess.run([sys.executable, "-OO", *COMMAND[1:], "count"], capture_output=True, text=True)
+    assert "there is no database" in done.stderr
+    assert subprocess.run([sys.executable, "-OO", *COMMAND[1:], "--help"], capture_output=True).returncode == 0
+
+
 @pytest.mark.skipif(os.name == "nt", reason="signals are another matter there")
 def test_an_interrupted_load_keeps_what_it_stored_and_goes_on_when_called_again(db: Path, tmp_path: Path) -> None:
     file = tmp_path / "chat.jsonl"

@@ -11,6 +11,7 @@ import pytest
 
 from memorist import errors
 from memorist.cli.app import app
+from memorist.cli.progress import spinner
 
 Command = Any
 
@@ -164,3 +165,32 @@ def test_the_first_interrupt_ends_a_question(db: Path, tmp_path: Path, monkeypat
 def test_wrong_settings_are_an_error_of_a_migration_too(memorist: Command, tmp_path: Path) -> None:
     done = memorist("--config", tmp_path / "none.toml", "migrate", tmp_path / "a.db", tmp_path / "b.db")
     assert (done.code, done.err) == (2, f"error: there is no file {tmp_path / 'none.toml'}\n")
+
+
+@pytest.mark.parametrize("option", ["--db", "--config", "--embedder"])
+def test_a_home_that_the_system_does_not_know_is_told(memorist: Command, option: str) -> None:
+    result = memorist(option, "~no-such-user-here/file", "remember", "tea")
+    assert result.code == 2 and "the home folder in '~no-such-user-here/file'" in result.err and "HOME" in result.err
+
+
+def test_the_mark_that_windows_puts_before_a_text_is_not_part_of_it(memorist: Command) -> None:
+    assert memorist("remember", "-", "--json", stdin=b"\xef\xbb\xbfI like tea\r\n").json["content"] == "I like tea"
+
+
+def test_a_terminal_too_narrow_for_a_frame_shows_the_text_without_one(
+    memorist: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memorist("remember", "I like green tea")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "╭" in memorist("recall", "tea").out
+    monkeypatch.setenv("COLUMNS", "40")
+    shown = memorist("recall", "tea").out
+    assert "I like green tea" in shown and "╭" not in shown
+
+
+def test_a_name_that_looks_like_markup_is_shown_as_it_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    with spinner("Reading [/b].txt"):
+        pass

@@ -23,6 +23,7 @@ from memorist.errors import (
     StoreFullError,
     StoreUnavailableError,
 )
+from memorist.places import expanded
 
 _T = TypeVar("_T")
 _MARK = "memorist:embedder"
@@ -65,7 +66,7 @@ class ChromaFolder:
     def __init__(self, folder: str | Path | None, embedding: "Embedding") -> None:
         self.where = "Chroma in memory" if folder is None else str(folder)
         with translated(self.where):
-            self.client, self._release = connect(None if folder is None else Path(folder).expanduser().absolute())
+            self.client, self._release = connect(None if folder is None else expanded(folder).absolute())
         self.embedding = embedding
 
     def rows(self, collection: str) -> "Rows":

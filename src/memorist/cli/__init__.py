@@ -1,6 +1,8 @@
 """The command ``memorist``: each subcommand is one call of a verb."""
 
 import gc
+import io
+import os
 import sys
 
 from memorist import __version__
@@ -10,6 +12,12 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command line."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if stream is None:  # it was closed before the command began
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))
+        elif mode == "w" and isinstance(stream, io.TextIOWrapper):  # a letter that it cannot show is no reason to fail
+            stream.reconfigure(errors="replace")
     gc.set_threshold(100_000)  # to look for garbage in what is imported takes a tenth of a short command
     if sys.argv[1:2] == ["hook"] and not {"-h", "--help"} & {*sys.argv}:
         from memorist.cli.hooks.run import run  # an agent waits for it: no library is loaded for it here

@@ -7,7 +7,7 @@ import click
 
 from memorist import __version__
 from memorist.cli.declaring import Option, parameters
-from memorist.cli.running import EXIT_INTERRUPTED, Options
+from memorist.cli.running import EXIT_INTERRUPTED, Options, foreseen
 from memorist.cli.table import Commands
 from memorist.scope import DEFAULT_TENANT
 
@@ -84,7 +84,9 @@ def options(
 ) -> None:
     """Long-term memory for LLM agents, on this machine."""
     context.obj = given = Options(db, DEFAULT_TENANT if tenant is None else tenant, embedder, config)
-    if given.file.is_file():
+    with foreseen():
+        found = given.file.is_file()
+    if found:
         from memorist.cli.settings import file_options, options_of
 
         said = file_options(given.file)

@@ -17,6 +17,7 @@ from memorist.cli.progress import bytes_bar, records_bar
 from memorist.cli.running import EXIT_BAD_LINES, opened
 from memorist.cli.showing import clean, counted, print_bad, print_json
 from memorist.errors import path_taken
+from memorist.places import expanded
 
 _REFRESH = 100
 
@@ -83,7 +84,7 @@ async def write_lines(file: str, lines: AsyncIterator[str], show: Callable[[int]
             sys.stdout.buffer.write(f"{line}\n".encode())
         sys.stdout.buffer.flush()
         return None
-    target, number = Path(file).expanduser(), 0
+    target, number = expanded(file), 0
     if target.exists():
         raise path_taken(target)
     with replacing(target) as stream:

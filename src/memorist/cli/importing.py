@@ -3,6 +3,7 @@
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any
 from zoneinfo import ZoneInfo
@@ -88,7 +89,9 @@ def _import(
     """Show what one source holds, store it if that is wanted, and return the report as JSON."""
     from memorist.imports import Source, load
 
-    with Source(path) as source:
+    with nullcontext() if path == "-" else spinner(f"Looking for the files of {clean(path)}"):
+        opened_source = Source(path)
+    with opened_source as source:
         answered, found = _looked(source, format, options)
         if not json:
             _show(source.name, found)
@@ -120,7 +123,7 @@ def _looked(source: "Source", format: str | None, options: "Options") -> "tuple[
 
     while True:
         try:
-            with spinner(f"Reading {clean(source.name)}"):
+            with spinner(f"Reading {clean(source.name)}: {counted(len(source.parts), 'file')}"):
                 return options, survey(source, format=format, options=options)
         except ColumnsError as error:
             if not sys.stdin.isatty():

@@ -45,7 +45,9 @@ def spinner(title: str) -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    with console(stderr=True).status(f"{title}…"):
+    from rich.markup import escape
+
+    with console(stderr=True).status(escape(f"{title}…")):
         yield
 
 

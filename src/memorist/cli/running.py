@@ -46,9 +46,9 @@ class Options:
     @property
     def file(self) -> Path:
         """The file of settings, whether it exists or not."""
-        from memorist.places import config_file
+        from memorist.places import config_file, expanded
 
-        return config_file() if self.config is None else Path(self.config).expanduser()
+        return config_file() if self.config is None else expanded(self.config)
 
     def settings(self) -> "Settings":
         """Return the settings: these options, then the environment, then the file, then the defaults."""
@@ -214,7 +214,7 @@ def text_or_stdin(text: str) -> str:
         return text
     with foreseen():
         try:
-            return sys.stdin.buffer.read().decode("utf-8").rstrip("\r\n")
+            return sys.stdin.buffer.read().decode("utf-8-sig").rstrip("\r\n")
         except UnicodeDecodeError as error:
             raise InvalidInputError("the standard input is not UTF-8") from error
 

@@ -20,6 +20,7 @@ Cell: TypeAlias = str | list[tuple[str, str]]
 _LONGEST = 600
 _MOST_BAD = 20
 _UNFRAMED_WIDTH = 10_000
+_LEAST_FRAMED = 60
 _PASSWORD = re.compile(r"(://[^/?#@:]*:).*(?=@)|([?&]\w*(?:password|key)=)[^&#]*")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -52,8 +53,8 @@ class Table:
 
 
 def print_table(shown: Table) -> None:
-    """Print a table: framed on a terminal, as bare columns of whatever width into a pipe or a file."""
-    if sys.stdout.isatty() or os.environ.get("FORCE_COLOR"):
+    """Print a table: framed on a terminal, as bare columns into a pipe or a file, or where a frame leaves no room."""
+    if (sys.stdout.isatty() or os.environ.get("FORCE_COLOR")) and console().width >= _LEAST_FRAMED:
         _print_framed(shown)
         return
     rows = [[_text(cell).split("\n") for cell in row] for row in (shown.columns, *shown.rows)]

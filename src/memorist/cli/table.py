@@ -1,6 +1,7 @@
 """Which module of this package holds which command: it is imported when the command is first run."""
 
 import inspect
+import sys
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from importlib.util import find_spec
@@ -56,7 +57,7 @@ class Commands(Mapping[str, click.Command]):
         return len(_MODULE_OF)
 
     def help_of(self, name: str) -> str:
-        """Return the help of a command: its docstring, from the compiled module, which is not run for it.
+        """Return the help of a command: its docstring, from the compiled module, which is not run for it. "" under -OO.
 
         Raises:
             KeyError: there is no such command.
@@ -66,4 +67,4 @@ class Commands(Mapping[str, click.Command]):
         code = cast("InspectLoader", spec.loader).get_code(spec.name)
         assert code is not None
         found = (each for each in code.co_consts if isinstance(each, CodeType) and each.co_name.rstrip("_") == name)
-        return inspect.cleandoc(next(found).co_consts[0])
+        return "" if sys.flags.optimize > 1 else inspect.cleandoc(next(found).co_consts[0])

@@ -12,6 +12,7 @@ from memorist.embedders.base import Embedder
 from memorist.embedders.callables import CallableEmbedder, EmbedFunction
 from memorist.embedders.onnx import OnnxEmbedder
 from memorist.errors import EmbedderError
+from memorist.places import expanded
 
 ENTRY_POINTS = "memorist.embedders"
 
@@ -70,8 +71,8 @@ def _named(spec: str, api_key: str | None) -> Embedder:
     if name in ("http", "https"):
         return _endpoint(spec, api_key)
     # Checked before the names, because "C:\models\e5" has a colon too.
-    if spec and Path(spec).expanduser().is_dir():
-        return OnnxEmbedder(Path(spec).expanduser())
+    if spec and expanded(spec).is_dir():
+        return OnnxEmbedder(expanded(spec))
     if name in _BUILT_IN:
         if not argument:
             raise EmbedderError(f"the embedder {spec!r} names no model; write {name}:MODEL")
@@ -82,7 +83,7 @@ def _named(spec: str, api_key: str | None) -> Embedder:
         made = entry.load()(argument) if argument else entry.load()()
         return made if isinstance(made, Embedder) else open_embedder(made)
     if "/" in spec or "\\" in spec:
-        return OnnxEmbedder(Path(spec).expanduser())
+        return OnnxEmbedder(expanded(spec))
     known = sorted({"default", *_BUILT_IN, *(entry.name for entry in entry_points(group=ENTRY_POINTS))})
     raise EmbedderError(f"no embedder {spec!r}: it is no folder and none of {', '.join(known)}")
 

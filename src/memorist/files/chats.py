@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 from memorist.errors import FormatError, InvalidInputError, MemoristError, ScopeError
 from memorist.files.storing import scoped_to, store_in_turn, store_new
 from memorist.lines import BadLine, LoadReport, is_export, read_object
+from memorist.places import expanded
 from memorist.records import MAX_ID, Draft, Kind
 from memorist.times import iso, parse_time
 
@@ -264,7 +264,7 @@ def _opened(path: str | os.PathLike[str]) -> AbstractContextManager[BinaryIO]:
     if os.fspath(path) == "-":
         return nullcontext(sys.stdin.buffer)
     try:
-        return Path(path).expanduser().open("rb")
+        return expanded(path).open("rb")
     except OSError as error:
         raise InvalidInputError(f"cannot read {os.fspath(path)}: {error.strerror}") from error
 

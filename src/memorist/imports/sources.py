@@ -19,6 +19,7 @@ from typing import Any, BinaryIO, TextIO, TypeAlias, TypeVar, cast
 from memorist.errors import FormatError, InvalidInputError
 from memorist.imports.decoding import decode, text_of
 from memorist.imports.streaming import JsonPath, keys_of, walk
+from memorist.places import expanded
 
 __all__ = ["Part", "Source"]
 
@@ -57,7 +58,7 @@ class Source:
             self._copy.flush()
             place = Path(self._copy.name)
         else:
-            place = Path(path).expanduser()
+            place = expanded(path)
         self.name = name or self.name
         try:
             self.parts = self._found(place)
@@ -79,7 +80,7 @@ class Source:
     @property
     def title(self) -> str:
         """The name of the folder, or of the zip or file without its suffix."""
-        place = Path(self.name).expanduser().absolute()
+        place = expanded(self.name).absolute()
         return place.name if place.is_dir() else place.stem
 
     @property

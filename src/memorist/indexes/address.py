@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from memorist.errors import InvalidInputError, MemoristError, StoreBusyError, StoreError, StoreUnavailableError
+from memorist.places import expanded
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def parse_url(url: str, port: int) -> Address:
         return _server(f"{protocol or 'http'}:{rest}", name, port, collection)
     if protocol or not rest.strip("/ "):
         raise InvalidInputError(f"a {name} URL is {name}:FOLDER, {name}::memory:, or {name}://HOST:PORT")
-    return Address(None if rest == ":memory:" else Path(rest).expanduser().absolute(), collection)
+    return Address(None if rest == ":memory:" else expanded(rest).absolute(), collection)
 
 
 def _server(url: str, name: str, port: int, collection: str) -> Address:

@@ -5,9 +5,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
-from pathlib import Path
 
 from memorist.errors import InvalidInputError
+from memorist.places import expanded
 
 __all__ = ["NAMES", "Prompts"]
 
@@ -62,7 +62,7 @@ class Prompts:
         given = self.folder or os.environ.get("MEMORIST_PROMPTS", "").strip()
         if not given:
             return None
-        folder = Path(given).expanduser()
+        folder = expanded(given)
         if not folder.is_dir():
             raise InvalidInputError(f"there is no folder of prompts {str(folder)!r}")
         path = folder / f"{name}.md"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from memorist.config import Settings
 from memorist.errors import InvalidInputError
+from memorist.places import expanded
 from memorist.stores.base import Store
 
 __all__ = ["Store", "file_of", "open_store"]
@@ -75,7 +76,7 @@ def file_of(url: str) -> Path | None:
     path = _path(url)
     if path is None or path == ":memory:" or not path.strip():
         return None
-    return Path(os.path.realpath(Path(path).expanduser()))
+    return Path(os.path.realpath(expanded(path)))
 
 
 def _path(url: str) -> str | None:

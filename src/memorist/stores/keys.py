@@ -4,9 +4,9 @@ import os
 import re
 import shlex
 import subprocess
-from pathlib import Path
 
 from memorist.errors import InvalidInputError, StoreKeyError, missing_extra
+from memorist.places import expanded
 
 __all__ = ["SOURCES", "Key", "new_key", "read_key"]
 
@@ -64,7 +64,7 @@ def read_key(source: str) -> Key:
 
 def _from_file(path: str) -> Key:
     try:
-        text = Path(path).expanduser().read_text(encoding="ascii")
+        text = expanded(path).read_text(encoding="ascii")
     except UnicodeDecodeError:
         text = ""
     except OSError as error:

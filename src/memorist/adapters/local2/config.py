@@ -10,6 +10,7 @@ from typing import Any
 
 from memorist.arguments import number, whole
 from memorist.errors import FormatError, InvalidInputError, missing_extra
+from memorist.places import expanded
 
 _EMBEDDERS = frozenset({"default", "openai", "http", "https", "ollama", "fastembed", "sentence-transformers"})
 
@@ -103,4 +104,4 @@ class MemoryConfig:
         model = self.embedding_model.strip()
         name = model.partition(":")[0]
         ours = name in _EMBEDDERS or bool(entry_points(group="memorist.embedders", name=name))
-        return model if ours or Path(model).expanduser().is_dir() else f"ollama:{model}"
+        return model if ours or expanded(model).is_dir() else f"ollama:{model}"

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memorist.errors import InvalidInputError
+from memorist.places import expanded
 from memorist.scope import DEFAULT_TENANT
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def _place(given: Any) -> tuple[Path | None, str | None]:
             f"the vector store named by {', '.join(away)} is not used here; say where the memory is kept with "
             "config['memorist'] = {'url': …}"
         )
-    folder = None if path is None else Path(path).expanduser()
+    folder = None if path is None else expanded(path)
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
     return folder and folder / "memorist.db", None if name == "mem0" else name

@@ -16,6 +16,7 @@ from memorist.cli.installing.files import planned, written
 from memorist.cli.installing.plugin import plugin_files, write_plugin
 from memorist.cli.running import Options, confirm
 from memorist.errors import InvalidInputError
+from memorist.places import expanded
 from memorist.scope import DEFAULT_TENANT
 
 AgentName = Enum("AgentName", {name: name for name in AGENTS}, type=str)  # type: ignore[misc]
@@ -90,7 +91,7 @@ def _registered(options: Options, user: str | None, *, shared: bool) -> Register
     path = str(beside) if beside.is_file() else shutil.which("memorist")
     db = options.db
     if db is not None and "://" not in db and not db.startswith("sqlite:"):
-        db = str(Path(db).expanduser().absolute())
+        db = str(expanded(db).absolute())
     tenant = None if options.tenant == DEFAULT_TENANT else options.tenant
     return Registered("memorist" if shared or path is None else path, user, tenant, db)
 
