@@ -126,6 +126,28 @@ async def test_a_server_of_another_kind_is_told_apart() -> None:
             await Memory.connect(url)
 
 
+@pytest.mark.parametrize(
+    ("status", "body"), [(200, b"<html>"), (200, b"null"), (200, b"[" * 100_000), (302, b""), (413, b""), (502, b"[]")]
+)
+async def test_an_answer_of_something_between_is_told_apart(
+    stored: Memory, tmp_path: Path, status: int, body: bytes
+) -> None:
+    own = create_app(stored, open=True)
+
+    async def proxy(scope: Any, receive: Any, send: Any) -> None:
+        if scope["path"] == "/v1/caller":
+            await own(scope, receive, send)
+            return
+        await send({"type": "http.response.start", "status": status, "headers": [(b"content-type", b"text/html")]})
+        await send({"type": "http.response.body", "body": body})
+
+    async with running(proxy) as url, Memory.connect(url) as memory:
+        for call in (memory.count, lambda: memory.remember("Tea"), lambda: memory.backup(tmp_path / "copy.db")):
+            with pytest.raises(StoreUnavailableError, match=f"status {status} is not a Memorist server"):
+                await call()
+    assert not [*tmp_path.glob("*copy.db*")]
+
+
 async def test_a_memory_that_is_not_open_says_so(url: str) -> None:
     memory = Memory.connect(url)
     with pytest.raises(ClosedError):

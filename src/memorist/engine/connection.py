@@ -53,8 +53,8 @@ class Connection:
             raise missing_extra("httpcore", "client") from error
         self._home = asyncio.get_running_loop()
         try:
-            found = await self.call("GET", "/v1/caller", repeat=True)
-            if not isinstance(found, dict) or "right" not in found:
+            found: dict[str, Any] = await self.call("GET", "/v1/caller", repeat=True)
+            if "right" not in found:
                 raise StoreUnavailableError(f"{self.url} answers, but is not a Memorist server")
             return found
         except BaseException:
@@ -207,16 +207,16 @@ def _parse(url: str) -> tuple[str, tuple[str, str, int | None, str], str]:
         ) from error
 
 
-def result_of(answer: "httpcore.Response") -> Any:
-    """Return the JSON of an answer, or raise the error that it reports."""
+def result_of(answer: "httpcore.Response") -> dict[str, Any]:
+    """Return the JSON object of an answer, or raise the error that it reports."""
     try:
         found = json.loads(answer.content)
-    except ValueError as error:
-        if answer.status >= 500:  # a proxy's own answer
-            raise StoreUnavailableError(
-                f"the server answers with status {answer.status}; whether the call was done is not known"
-            ) from error
-        raise StoreUnavailableError("the server answers, but is not a Memorist server") from error
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):  # a proxy's own answer
+        raise StoreUnavailableError(
+            f"what answers with status {answer.status} is not a Memorist server; whether the call was done is not known"
+        )
     if 200 <= answer.status < 300:
         return found
-    raise error_of(found if isinstance(found, dict) else {})
+    raise error_of(found)

@@ -162,9 +162,9 @@ async def _backup(server: Connection, scope: Scope, request: requests.Backup) ->
     scope.reach(everyone=True)
     path = request.target
     async with server.sent("GET", "/v1/backup", params=params_of(scope)) as answer:
-        if answer.status != 200:
+        if answer.status != 200 or (b"content-type", b"application/octet-stream") not in answer.headers:
             await answer.aread()
-            result_of(answer)
+            raise StoreUnavailableError(f"the server sends no copy of its store: {result_of(answer)}")
         handle, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
         try:
             with os.fdopen(handle, "wb") as file:

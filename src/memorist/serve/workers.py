@@ -113,8 +113,8 @@ async def _replace(
             return
         try:
             await _start(command, listening, workers)
-        except MemoristError as error:
-            log.error("%s", error)
+        except MemoristError:
+            log.error("a worker did not start; it said why before")
             continue
         await worker.end()
         workers.remove(worker)
