@@ -132,8 +132,13 @@ async def test_the_user_comes_from_the_runs_context(everyone: Memory) -> None:
     other = MemoristSession("monday", everyone.scoped(user="bob"), user=lambda context: context["user"])
     with pytest.raises(ScopeError, match="cannot be turned into"):
         await other.get_items(wrapper=wrapper)
+    for call in (session.get_items, session.pop_item, session.clear_session, lambda: session.add_items([QUESTION])):
+        with pytest.raises(InvalidInputError, match="wrapper"):  # not the user of the call before
+            await call()
+    assert await session.get_items(wrapper=wrapper) == [QUESTION]
+    unknown = MemoristSession("monday", everyone, user=lambda context: context["user"])
     with pytest.raises(InvalidInputError, match="wrapper"):
-        await MemoristSession("monday", everyone, user=lambda context: context["user"]).get_items()
+        await unknown.add_context([], [QUESTION])
     with pytest.raises(InvalidInputError, match="named nobody"):
         await MemoristSession("monday", everyone, user=lambda context: None).add_items([QUESTION], wrapper=wrapper)
     assert await everyone.count() == 0

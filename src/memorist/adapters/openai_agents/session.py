@@ -83,18 +83,19 @@ class MemoristSession:
         For the runner: ``RunConfig(session_input_callback=session.add_context)``. What is told is a message of
         the developer for this turn alone; it is not stored. A store that fails leaves the turn without it.
         """
-        told = await before_turn(self._of(), [each for each in [*history, *new] if "role" in each], **self._options)
+        memory = self._memory if self._user is None else self._current.get() or self._of(None)
+        told = await before_turn(memory, [each for each in [*history, *new] if "role" in each], **self._options)
         if not told.text:
             return [*history, *new]
         return [*history, {"role": "developer", "content": told.text}, *new]
 
-    def _of(self, wrapper: Any = None) -> Memory:
+    def _of(self, wrapper: Any) -> Memory:
         if self._user is None:
             return self._memory
-        if wrapper is not None:
-            self._current.set(of_user(self._memory, self._user, wrapper.context))
-        if (memory := self._current.get()) is None:
+        if wrapper is None:
             raise InvalidInputError("this session tells its user from the run's context; give the call its wrapper")
+        memory = of_user(self._memory, self._user, wrapper.context)
+        self._current.set(memory)  # for `add_context`, which the runner calls next
         return memory
 
     def _entries(self, wrapper: Any) -> SessionEntries:
