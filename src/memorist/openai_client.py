@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from memorist.errors import missing_extra
 
@@ -27,10 +28,13 @@ def openai_library(extra: str) -> Any:
 
 
 def address(url: str) -> str:
-    """Return a URL without a user's name and password, which no error may repeat."""
+    """Return a URL without a user's name, a password and a query, which no error may repeat."""
+    return _nameless(url)._replace(query="", fragment="").geturl()
+
+
+def _nameless(url: str) -> SplitResult:
     parts = urlsplit(url)
-    host = parts.hostname or ""
-    return f"{parts.scheme}://{host}{f':{parts.port}' if parts.port else ''}{parts.path}"
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2])
 
 
 def client_settings(base_url: str | None, api_key: str | None, *, timeout: float, max_retries: int) -> dict[str, Any]:
@@ -38,7 +42,11 @@ def client_settings(base_url: str | None, api_key: str | None, *, timeout: float
     settings: dict[str, Any] = {"timeout": timeout, "max_retries": max_retries}
     if base_url:
         # The client would fall back to OPENAI_API_KEY, and it refuses to start without any key.
-        settings |= {"base_url": base_url, "api_key": api_key or "none"}
+        settings |= {"base_url": _nameless(base_url).geturl(), "api_key": api_key or "none"}
+        parts = urlsplit(base_url)
+        if parts.username or parts.password:  # no part of the URL, which httpx logs
+            name = b64encode(f"{unquote(parts.username or '')}:{unquote(parts.password or '')}".encode()).decode()
+            settings["default_headers"] = {"Authorization": f"Basic {name}"}
     elif api_key:
         settings["api_key"] = api_key
     return settings

@@ -115,10 +115,11 @@ class OpenAIEmbedder(BlockingEmbedder):
             raise EmbedderError(f"{self.name} gave an answer without embeddings; is this an OpenAI-compatible API?")
         if len(data) != count:
             raise EmbedderError(f"{self.name} returned {len(data)} embeddings for {count} texts")
-        by_index = {getattr(item, "index", None): getattr(item, "embedding", None) for item in data}
-        if set(by_index) != set(range(count)):
+        by_index = {str(getattr(item, "index", None)): getattr(item, "embedding", None) for item in data}
+        places = [str(index) for index in range(count)]
+        if set(by_index) != set(places):
             raise EmbedderError(f"{self.name} did not say which embedding belongs to which text")
-        return [by_index[index] for index in range(count)]
+        return [by_index[place] for place in places]
 
     def _explained(self, error: openai.OpenAIError) -> EmbedderError:
         openai = openai_library("openai")

@@ -157,3 +157,17 @@ async def test_records_of_other_doors_are_found_too(everyone: Memory, service: M
     assert (entry.id, entry.content.parts) == (note.id, [Part(text="Prefers homestays")])
     await service.delete_memory(**TRAVEL, memory_id=note.id)
     assert await found(service, "homestays") == []
+
+
+async def test_what_belongs_to_nobody_is_refused(service: MemoristMemoryService, everyone: Memory) -> None:
+    nobody: Any = {"app_name": APP, "user_id": None}
+    entry = MemoryEntry(content=Content(parts=[Part(text="Prefers homestays")]))
+    for attempt in (
+        service.add_events_to_memory(**nobody, events=[event("e1", "Prefers homestays")]),
+        service.add_memory(**nobody, memories=[entry]),
+        service.search_memory(**nobody, query="homestays"),
+        service.delete_memory(**nobody, memory_id="e1"),
+    ):
+        with pytest.raises(InvalidInputError, match="user_id must be a string"):
+            await attempt
+    assert await everyone.count() == 0

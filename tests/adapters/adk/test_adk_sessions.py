@@ -20,7 +20,7 @@ from google.genai.types import Content, Part
 
 from memorist import Memory
 from memorist.adapters.adk import MemoristSessionService
-from memorist.errors import ScopeError
+from memorist.errors import InvalidInputError, ScopeError
 
 pytestmark = pytest.mark.anyio
 
@@ -54,6 +54,19 @@ async def test_a_session_is_created_and_read(service: BaseSessionService) -> Non
     assert await service.get_session(**TRAVEL, session_id="unknown") is None
     assert await service.get_session(app_name="travel", user_id="bob", session_id=made.id) is None
     assert await service.get_session(app_name="other", user_id="alice", session_id=made.id) is None
+
+
+async def test_nobodys_session_is_refused_and_nothing_of_it_becomes_the_applications(everyone: Memory) -> None:
+    service, nobody = MemoristSessionService(everyone), {"app_name": "travel", "user_id": None}
+    for attempt in (
+        service.create_session(**nobody, state={"user:name": "Alice"}),  # type: ignore[arg-type]
+        service.get_session(**nobody, session_id="monday"),  # type: ignore[arg-type]
+        service.get_user_state(**nobody),  # type: ignore[arg-type]
+        service.delete_session(**nobody, session_id="monday"),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(InvalidInputError, match="user_id must be a string"):
+            await attempt
+    assert await everyone.count() == 0
 
 
 async def test_an_id_is_taken_once(service: BaseSessionService) -> None:

@@ -15,6 +15,7 @@ from google.adk.sessions.state import State
 from pydantic_core import to_jsonable_python
 
 from memorist.adapters.entries import Shelf, first
+from memorist.arguments import text
 from memorist.errors import ConflictError
 from memorist.memory import Memory
 from memorist.records import Kind
@@ -48,6 +49,7 @@ class MemoristSessionService(BaseSessionService):
         Raises:
             AlreadyExistsError: the user has a session with this id.
         """
+        text("user_id", user_id)  # without one, the user's state would be the application's
         id = (session_id or "").strip() or str(uuid.uuid4())
         app, user, own = _split(state or {})
         head = {"state": own, "updated": self._memory.clock().timestamp()}
@@ -64,7 +66,7 @@ class MemoristSessionService(BaseSessionService):
     ) -> Session | None:
         """Return a session with its events, oldest first, or None."""
         id = session_id.strip()
-        shelf = self._shelf(app_name, user_id, id)
+        shelf = self._shelf(app_name, text("user_id", user_id), id)
         head = await shelf.get(app_name, "sessions", id)
         if head is None:
             return None
@@ -96,12 +98,12 @@ class MemoristSessionService(BaseSessionService):
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
         """Delete a session with its events and its state; an unknown one is ignored."""
-        memory = self._memory.scoped(user=user_id, agent=app_name, session=session_id.strip())
+        memory = self._memory.scoped(user=text("user_id", user_id), agent=app_name, session=session_id.strip())
         await memory.forget(kind=Kind.TOPIC, payload={"form": _FORM})
 
     async def get_user_state(self, *, app_name: str, user_id: str) -> dict[str, Any]:
         """Return the user's state, its keys without ``user:``."""
-        return await self._state(app_name, user_id)
+        return await self._state(app_name, text("user_id", user_id))
 
     async def append_event(self, session: Session, event: Event) -> Event:
         """Keep an event with what it changes in the state, and add it to the session given.
