@@ -133,6 +133,22 @@ async def test_what_a_purge_leaves_where(server: "Server", purge: str) -> None:
         assert await bob.count() == 100
 
 
+async def test_a_purge_renews_the_planners_samples(server: "Server") -> None:
+    url = server.new_url()
+    schema = url.partition("schema=")[2].partition("&")[0]
+    sampled = "SELECT tablename, attname FROM pg_stats WHERE schemaname = %s AND strpos(pg_stats::text, 'xqsample') > 0"
+    async with Memory.open(url, embedder="hash") as memory:
+        alice, bob = memory.scoped(user="alice"), memory.scoped(user="bob")
+        await alice.remember([f"The word is xqsample{number:03}" for number in range(20)])
+        await bob.remember([f"Something else, {number}" for number in range(20)])
+        with server.connect() as connection:
+            connection.execute("ANALYZE")
+            assert ("records", "content") in connection.execute(sampled, (schema,)).fetchall()
+            receipt = await alice.purge()
+            assert connection.execute(sampled, (schema,)).fetchall() == []
+        assert any("statistics of tables that are empty" in copy for copy in receipt.statement["copies"])
+
+
 async def test_a_backup_is_a_file_that_opens_anywhere(server: "Server", tmp_path: Path) -> None:
     async with Memory.open(server.new_url(), embedder="hash") as memory:
         alice, bob = memory.scoped(user="alice"), memory.scoped(user="bob")

@@ -48,6 +48,11 @@ AND (whole.oid IS NULL OR satisfies_hash_partition(
     substring(part.relname FROM '[0-9]+$')::int, %s::text))
 """
 """The tables that hold a tenant's rows: of a partitioned table, the tenant's part."""
+ANALYZED = """
+SELECT whole.relname FROM pg_class AS whole JOIN pg_namespace AS space ON space.oid = whole.relnamespace
+WHERE space.nspname = %s AND whole.relname = ANY(%s) AND whole.relkind = 'p' AND whole.reltuples >= 0
+"""
+"""The partitioned tables of which the planner has statistics of their own, with values from all parts."""
 
 
 def behind(reach: Reach) -> tuple[str, list[Any]]:

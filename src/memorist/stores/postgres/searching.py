@@ -18,7 +18,8 @@ UNION ALL SELECT 'archive of the write-ahead log (archive_mode is ' || setting |
     FROM pg_settings WHERE name = 'archive_mode' AND setting <> 'off'
 """
 _LOG = "write-ahead log of the server, until its segments are recycled; this program cannot read the server's files"
-_DELETED = "tables' files, until they are vacuumed: the URL says purge=delete"
+_SAMPLES = "planner's statistics of tables that are empty now, until they are analyzed with rows in them"
+_DELETED = "tables' files and statistics, until they are vacuumed and analyzed: the URL says purge=delete"
 
 
 async def search(connection: Connection, options: PostgresOptions, wall: Wall, texts: Sequence[str]) -> Search:
@@ -37,7 +38,7 @@ async def search(connection: Connection, options: PostgresOptions, wall: Wall, t
     [(others,)] = await fetched(connection, query, (given,))
     done.places.append(Place(f"rows of others in {schema}.records and {schema}.changes", 0, others))
     done.copies.extend(f"{holder} of {options.shown}" for (holder,) in await fetched(connection, _HOLDERS))
-    done.copies.append(_LOG)
+    done.copies.extend((_LOG, _SAMPLES))
     if options.purge == "delete":
         done.copies.append(_DELETED)
     return done

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
@@ -141,7 +141,12 @@ class PostgresStore(Store):
     async def purge(self, wall: Wall, *more: Wall) -> Counter[str]:
         for each in more:  # first, so that purging the wall again goes on where this was cut off
             await self._purge(each, named=False)
-        return await self._purge(wall, named=True)
+        count = await self._purge(wall, named=True)
+        if self.options.purge != "delete":
+            connections = self._connections
+            statements = await self._scrubbing({each.tenant for each in (wall, *more)})
+            await connections.run(lambda: connections.outside(*statements), whole=True)
+        return count
 
     async def _purge(self, wall: Wall, *, named: bool) -> Counter[str]:
         connections, schema, clock = self._connections, self._schema, self._clock
@@ -149,20 +154,20 @@ class PostgresStore(Store):
         async def work(connection: Connection) -> tuple[Counter[str], Settled]:
             return await writes.purge(connection, schema, wall, clock, named=named)
 
-        count = await connections.run(lambda: connections.write(only(wall), work), whole=True)
-        if self.options.purge != "delete":
-            statements = await self._scrubbing(wall)
-            await connections.run(lambda: connections.outside(*statements), whole=True)
-        return count
+        return await connections.run(lambda: connections.write(only(wall), work), whole=True)
 
     async def search(self, wall: Wall, texts: Sequence[str]) -> Search:
         return await self._upkeep(lambda connection: searching.search(connection, self.options, wall, texts))
 
-    async def _scrubbing(self, wall: Wall) -> list[str]:
-        """Return the statements that reclaim the space of deleted rows, in this tenant's parts of the tables."""
-        [parts] = await self._read(only(wall), (queries.PARTS, (self._schema, list(queries.PURGED), wall.tenant)))
+    async def _scrubbing(self, tenants: Collection[str]) -> list[str]:
+        """Return the statements that reclaim the space of deleted rows and renew the planner's samples of values."""
+        tables = (self._schema, list(queries.PURGED))
+        parts = [(queries.PARTS, (*tables, tenant)) for tenant in tenants]
+        analyzed, *found = await self._read(EVERYTHING, (queries.ANALYZED, tables), *parts)
+        names = dict.fromkeys(name for rows in found for (name,) in rows)
         how = "FULL, ANALYZE" if self.options.purge == "full" else "ANALYZE"
-        return [f"VACUUM ({how}) {self._schema}.{name}" for (name,) in parts]
+        done = [f"VACUUM ({how}) {self._schema}.{name}" for name in names]
+        return done + [f"ANALYZE {self._schema}.{name}" for (name,) in analyzed]
 
     # --- reading ---------------------------------------------------------------------------------------
 
