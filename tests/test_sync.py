@@ -311,6 +311,8 @@ def test_what_the_caller_iterates_may_use_the_memory(memory: Memory) -> None:
     memory.remember(["one", "two"])
     copies = memory.remember(Draft(content=f"again: {each.content}") for each in memory.recent() if memory.count())
     assert [each.content for each in copies] == ["again: two", "again: one"]
+    drawn = memory.remember("both again", derived_from=(each for each in copies if memory.count()))
+    assert drawn.origin.derived_from == tuple(each.id for each in copies)
 
 
 class Watched:

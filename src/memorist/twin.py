@@ -231,14 +231,16 @@ def _blocking_method(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def method(self: Twin, /, *args: Any, **kwargs: Any) -> Any:
-        bound = signature.bind(self._async, *args, **kwargs)
-        for name, value in bound.arguments.items():
-            bound.arguments[name] = _inward(_asynchronous(value) if name in lazy else value)
+        if lazy:  # only then, since it takes a tenth of the time of a short call
+            bound = signature.bind(self._async, *args, **kwargs)
+            for name in lazy & bound.arguments.keys():
+                bound.arguments[name] = _asynchronous(bound.arguments[name])
+            args, kwargs = bound.args[1:], bound.kwargs
+        given = {name: _inward(value) for name, value in kwargs.items()}
+        call = functools.partial(function, self._async, *map(_inward, args), **given)
         if generating:
-            return _iterate(function(*bound.args, **bound.kwargs))
-        if asynchronous:
-            return _outward(run(functools.partial(function, *bound.args, **bound.kwargs)))
-        return _outward(function(*bound.args, **bound.kwargs))
+            return _iterate(call())
+        return _outward(run(call) if asynchronous else call())
 
     return method
 
