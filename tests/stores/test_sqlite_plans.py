@@ -4,12 +4,14 @@ from pathlib import Path
 from typing import Any
 
 import apsw
+import numpy as np
 import pytest
 
 from memorist.filters import Filter
 from memorist.records import Kind
+from memorist.stores.base import Staged
 from memorist.stores.sqlite.conditions import sql_of
-from memorist.testing.contract.base import ALICE, NOON, make_record, put
+from memorist.testing.contract.base import ALICE, DIMENSIONS, FINGERPRINT, NOON, make_record, put
 from opening import store_at
 
 pytestmark = pytest.mark.anyio
@@ -35,17 +37,32 @@ async def test_records_are_found_by_their_ids_and_not_by_reading_the_wall(tmp_pa
     await store.open()
     await store.write(ALICE, [put(make_record(f"r{number}")) for number in range(2000)])
     plans: list[str] = []
-
-    def explain(cursor: apsw.Cursor, query: str, bindings: Any) -> bool:
-        if query.startswith("SELECT") and " records" in query:
-            steps = [str(row[-1]) for row in cursor.connection.execute(f"EXPLAIN QUERY PLAN {query}", bindings)]
-            plans.extend(step for step in steps if " records" in step)
-        return True
-
-    def work(connection: apsw.Connection) -> None:
-        connection.exec_trace = explain
-
-    await store._read(work, brief=True)
+    await store._read(lambda connection: _explain(connection, plans, " records"), brief=True)
     assert len(await store.get(ALICE, [f"r{number}" for number in range(10)])) == 10
     await store.close()
     assert plans and all("records_by_id (wall=? AND id=?)" in plan for plan in plans)
+
+
+async def test_the_records_of_new_vectors_are_found_by_their_numbers(tmp_path: Path) -> None:
+    store = store_at(tmp_path / "memory.db")
+    await store.open()
+    await store.bind(FINGERPRINT, DIMENSIONS)
+    await store.write(ALICE, [put(make_record("one"))])
+    [(number, version, _)] = await store.to_reembed("another", 10)
+    plans: list[str] = []
+    await store._write(lambda connection: _explain(connection, plans, " indexed"))
+    await store.stage("another", [Staged(ALICE, number, version, np.zeros(DIMENSIONS, np.float32), "")])
+    await store.close()
+    assert plans == ["SEARCH indexed USING PRIMARY KEY (wall=? AND number=?)"]
+
+
+def _explain(connection: apsw.Connection, plans: list[str], table: str) -> None:
+    """From now on, add to `plans` how each statement of the connection reads a table."""
+
+    def explain(cursor: apsw.Cursor, query: str, bindings: Any) -> bool:
+        if query.startswith(("SELECT", "INSERT")) and table in query:
+            steps = [str(row[-1]) for row in cursor.connection.execute(f"EXPLAIN QUERY PLAN {query}", bindings)]
+            plans.extend(step for step in steps if table in step)
+        return True
+
+    connection.exec_trace = explain

@@ -7,7 +7,7 @@ import apsw
 from memorist.records import Record
 from memorist.scope import Wall
 from memorist.stores.base import Staged
-from memorist.stores.rows import COLUMNS, record_of
+from memorist.stores.rows import COLUMNS, name_of, record_of
 from memorist.stores.sqlite import writes
 from memorist.stores.sqlite.rows import query_all
 
@@ -54,8 +54,12 @@ def stage(connection: apsw.Connection, fingerprint: str, rows: Sequence[Staged])
     _begin(connection, fingerprint)
     connection.executemany(
         "INSERT OR REPLACE INTO staged (number, wall, version, vector, terms, marks)"
-        " SELECT number, wall, ?, ?, ?, ? FROM indexed WHERE number = ?",
-        ((row.version, row.vector.tobytes(), row.terms, " ".join(sorted(row.marks)), row.number) for row in rows),
+        " SELECT number, wall, ?, ?, ?, ? FROM indexed"
+        " WHERE wall = (SELECT id FROM walls WHERE tenant = ? AND user = ?) AND number = ?",
+        (
+            (row.version, row.vector.tobytes(), row.terms, " ".join(sorted(row.marks)), *name_of(row.wall), row.number)
+            for row in rows
+        ),
     )
 
 
