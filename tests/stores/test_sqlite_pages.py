@@ -8,7 +8,7 @@ import pytest
 from memorist.memory import Memory
 from memorist.records import Draft
 from memorist.stores.base import Order
-from memorist.stores.sqlite import store
+from memorist.stores.sqlite import selecting
 from memorist.testing.contract.base import NOON
 
 pytestmark = pytest.mark.anyio
@@ -35,6 +35,6 @@ async def test_many_users_are_paged_as_few_are(tmp_path: Path, monkeypatch: pyte
                 ]
             )
         few = await pages(7)
-        monkeypatch.setattr(store, "_MOST_WALKED", 3)
+        monkeypatch.setattr(selecting, "_MOST_WALKED", 3)
         assert await pages(7) == await pages(50) == few
         assert len(set(few)) == 36

@@ -6,10 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime
-from heapq import merge
-from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import apsw
 import numpy as np
@@ -23,17 +21,18 @@ from memorist.scope import Reach, Wall
 from memorist.stores.audit import AuditLog
 from memorist.stores.base import Candidates, Cursor, Entries, Order, Outline, Put, Staged, Store, Vector, Wanted, Write
 from memorist.stores.keys import Key, read_key
-from memorist.stores.rows import COLUMNS, load_record, name_of, record_of
+from memorist.stores.rows import COLUMNS, load_record, record_of
 from memorist.stores.rules import history_of
 from memorist.stores.searching import Search
 from memorist.stores.segments import Segments
-from memorist.stores.sqlite import auditing, candidates, reindexing, searching, writes
+from memorist.stores.sqlite import auditing, candidates, reindexing, searching, selecting, writes
 from memorist.stores.sqlite.conditions import sql_of
 from memorist.stores.sqlite.connections import Connections, TooLong, patiently
 from memorist.stores.sqlite.copying import copy_to, damage
 from memorist.stores.sqlite.entries import entries_since, state_of
 from memorist.stores.sqlite.rows import query_all, query_one
 from memorist.stores.sqlite.segments import SQLiteSegments
+from memorist.stores.sqlite.selecting import ALIVE, rows_in
 from memorist.stores.threads import to_the_end
 from memorist.times import Clock, now, to_micros
 
@@ -41,20 +40,10 @@ _T = TypeVar("_T")
 _BRIEF_ROWS = 64
 _BRIEF = 0.001
 """Seconds that a read of a few rows may block the caller's event loop before a worker takes over."""
-_VARIABLES = 30_000
-"""The most parameters in one statement; SQLite allows 32,766."""
-_MOST_WALKED = 100
-"""The most walls for which each wall's index is read and the results merged; of more, sorting all records is
-faster."""
 _OUTDATED = 0.01
 """The share of changes in the file after which an outline is read anew."""
 _MOST_OUTLINES = 64
 _REWRITTEN_IN_MEMORY = 256 * 1024 * 1024
-_ORDERS: dict[str, tuple[str, str]] = {
-    "newest": ("at", "DESC"),
-    "oldest": ("at", "ASC"),
-    "key": ("key", "ASC"),
-}
 
 
 class SQLiteStore(Store):
@@ -185,9 +174,9 @@ class SQLiteStore(Store):
 
     async def get(self, wall: Wall, ids: Sequence[str]) -> list[Record]:
         def work(connection: apsw.Connection) -> list[Record]:
-            alive = (f" AND {_ALIVE}", [to_micros(self._clock())])
+            alive_at = to_micros(self._clock())
             # Without statistics the planner takes a list of ids for dearer than the whole wall, and scans it.
-            rows = _rows_in(connection, wall, "id", COLUMNS, ids, *alive, table="records INDEXED BY records_by_id")
+            rows = rows_in(connection, wall, "id", COLUMNS, ids, alive_at, table="records INDEXED BY records_by_id")
             found = {row[0]: record_of(row, wall) for row in rows}
             return [found[id] for id in dict.fromkeys(ids) if id in found]
 
@@ -195,8 +184,7 @@ class SQLiteStore(Store):
 
     async def fetch(self, wall: Wall, numbers: Sequence[int]) -> dict[int, Record]:
         def work(connection: apsw.Connection) -> dict[int, Record]:
-            alive = (f" AND {_ALIVE}", [to_micros(self._clock())])
-            rows = _rows_in(connection, wall, "number", f"number, {COLUMNS}", numbers, *alive)
+            rows = rows_in(connection, wall, "number", f"number, {COLUMNS}", numbers, to_micros(self._clock()))
             return {row[0]: record_of(row[1:], wall) for row in rows}
 
         return await self._read(work, brief=len(numbers) <= _BRIEF_ROWS)
@@ -206,51 +194,22 @@ class SQLiteStore(Store):
     ) -> list[Record]:
         if limit < 1:
             return []
-        column, direction = _ORDERS[order]
-        condition, bindings = sql_of(filter, self._clock())
-        if order == "key":
-            condition += " AND key IS NOT NULL"
-        if after is not None:
-            beyond = "<" if direction == "DESC" else ">"
-            condition += f" AND ({column}, created_at, id, wall) {beyond} (?, ?, ?, ?)"
-        query = (
-            f"SELECT {column}, created_at, id, wall, {COLUMNS} FROM records WHERE {{}} AND {condition} ORDER BY"
-            f" {column} {direction}, created_at {direction}, id {direction}, wall {direction} LIMIT {limit}"
+        passing = sql_of(filter, self._clock())
+        return await self._read(
+            lambda connection: selecting.page(connection, reach, passing, order, limit, after),
+            brief=limit <= _BRIEF_ROWS,
         )
 
-        def work(connection: apsw.Connection) -> list[Record]:
-            walls = _walls(connection, reach)
-            cursor: tuple[Any, ...] = ()
-            if after is not None:
-                cursor = (*after[:3], writes.find_wall(connection, Wall(reach.tenant, after[3])) or 0)
-            pages = [
-                connection.execute(query.format(behind), (*values, *bindings, *cursor))
-                for behind, values in _behind(walls, reach)
-            ]
-            rows = merge(*pages, key=lambda row: row[:4], reverse=direction == "DESC")
-            return [record_of(row[4:], walls[row[3]]) for row in islice(rows, limit)]
-
-        return await self._read(work, brief=limit <= _BRIEF_ROWS)
-
     async def count(self, reach: Reach, filter: Filter) -> int:
-        condition, bindings = sql_of(filter, self._clock())
-
-        def work(connection: apsw.Connection) -> int:
-            return sum(
-                connection.execute(
-                    f"SELECT count(*) FROM records WHERE {behind} AND {condition}", (*values, *bindings)
-                ).get
-                for behind, values in _behind(_walls(connection, reach), reach)
-            )
-
-        return await self._read(work)
+        passing = sql_of(filter, self._clock())
+        return await self._read(lambda connection: selecting.count(connection, reach, passing))
 
     async def users(self, tenant: str) -> dict[str | None, int]:
         def work(connection: apsw.Connection) -> dict[str | None, int]:
             rows = connection.execute(
                 "SELECT user, count(*) FILTER (WHERE superseded_at IS NULL)"
                 " FROM walls JOIN records ON wall = walls.id"
-                f" WHERE tenant = ? AND {_ALIVE} GROUP BY user ORDER BY user",
+                f" WHERE tenant = ? AND {ALIVE} GROUP BY user ORDER BY user",
                 (tenant, to_micros(self._clock())),
             )
             return {user or None: count for user, count in rows}
@@ -260,7 +219,7 @@ class SQLiteStore(Store):
     async def tenants(self) -> list[str]:
         def work(connection: apsw.Connection) -> list[str]:
             rows = connection.execute(
-                f"SELECT DISTINCT tenant FROM walls JOIN records ON wall = walls.id WHERE {_ALIVE} ORDER BY tenant",
+                f"SELECT DISTINCT tenant FROM walls JOIN records ON wall = walls.id WHERE {ALIVE} ORDER BY tenant",
                 (to_micros(self._clock()),),
             )
             return [tenant for (tenant,) in rows]
@@ -300,7 +259,7 @@ class SQLiteStore(Store):
 
     async def vectors(self, wall: Wall, numbers: Sequence[int]) -> dict[int, Vector]:
         def work(connection: apsw.Connection) -> dict[int, Vector]:
-            rows = _rows_in(connection, wall, "number", "number, vector", numbers, table="indexed")
+            rows = rows_in(connection, wall, "number", "number, vector", numbers, table="indexed")
             return {number: np.frombuffer(blob, np.float32) for number, blob in rows if blob is not None}
 
         return await self._read(work, brief=len(numbers) <= _BRIEF_ROWS)
@@ -439,46 +398,3 @@ class SQLiteStore(Store):
         if done:
             self._bound = fingerprint
         return done
-
-
-_ALIVE = "(expires_at IS NULL OR expires_at > ?)"
-
-
-def _walls(connection: apsw.Connection, reach: Reach) -> dict[int, Wall]:
-    """Return the walls within reach that hold anything, by their id in the file."""
-    query, names = "SELECT id, user FROM walls WHERE tenant = ?", [reach.tenant]
-    if reach.users is not None:
-        query += f" AND user IN ({', '.join('?' * len(reach.users))})"
-        names += (user or "" for user in reach.users)
-    return {id: Wall(reach.tenant, user or None) for id, user in connection.execute(query, names)}
-
-
-def _behind(walls: dict[int, Wall], reach: Reach) -> list[tuple[str, tuple[Any, ...]]]:
-    """Return conditions on `wall`: one for each wall, so that each walks its index; for very many one for all."""
-    if reach.users is None and len(walls) > _MOST_WALKED:
-        return [("wall IN (SELECT id FROM walls WHERE tenant = ?)", (reach.tenant,))]
-    return [("wall = ?", (id,)) for id in walls]
-
-
-def _rows_in(
-    connection: apsw.Connection,
-    wall: Wall,
-    column: str,
-    columns: str,
-    values: Sequence[Any],
-    condition: str = "",
-    bindings: Sequence[Any] = (),
-    *,
-    table: str = "records",
-) -> list[tuple[Any, ...]]:
-    """Return `columns` of a wall's rows with `column` in `values`."""
-    behind = "wall = (SELECT id FROM walls WHERE tenant = ? AND user = ?)"
-    name = name_of(wall)
-    rows: list[tuple[Any, ...]] = []
-    for start in range(0, len(values), _VARIABLES):
-        some = values[start : start + _VARIABLES]
-        rows += connection.execute(
-            f"SELECT {columns} FROM {table} WHERE {behind} AND {column} IN ({','.join('?' * len(some))}){condition}",
-            (*name, *some, *bindings),
-        )
-    return rows

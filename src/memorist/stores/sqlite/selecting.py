@@ -1,0 +1,100 @@
+"""Reads of records: pages and counts within reach, and rows of one wall by their ids or numbers."""
+
+from collections.abc import Sequence
+from heapq import merge
+from itertools import islice
+from typing import Any
+
+import apsw
+
+from memorist.records import Order, Record
+from memorist.scope import Reach, Wall
+from memorist.stores.base import Cursor
+from memorist.stores.rows import COLUMNS, name_of, record_of
+from memorist.stores.sql import Sql
+from memorist.stores.sqlite.writes import find_wall
+
+ALIVE = "(expires_at IS NULL OR expires_at > ?)"
+_VARIABLES = 30_000
+"""The most parameters in one statement; SQLite allows 32,766."""
+_MOST_WALKED = 100
+"""The most walls for which each wall's index is read and the results merged; of more, sorting all records is
+faster."""
+_ORDERS: dict[str, tuple[str, str]] = {
+    "newest": ("at", "DESC"),
+    "oldest": ("at", "ASC"),
+    "key": ("key", "ASC"),
+}
+
+
+def page(
+    connection: apsw.Connection, reach: Reach, passing: Sql, order: Order, limit: int, after: Cursor | None
+) -> list[Record]:
+    """Return the first records that pass, after a cursor if one is given."""
+    column, direction = _ORDERS[order]
+    condition, bindings = passing
+    walls, cursor = _walls(connection, reach), tuple[Any, ...]()
+    if order == "key":
+        condition += " AND key IS NOT NULL"
+    if after is not None:
+        beyond = "<" if direction == "DESC" else ">"
+        condition += f" AND ({column}, created_at, id, wall) {beyond} (?, ?, ?, ?)"
+        cursor = (*after[:3], find_wall(connection, Wall(reach.tenant, after[3])) or 0)
+    query = (
+        f"SELECT {column}, created_at, id, wall, {COLUMNS} FROM records WHERE {{}} AND {condition} ORDER BY"
+        f" {column} {direction}, created_at {direction}, id {direction}, wall {direction} LIMIT {limit}"
+    )
+    pages = [
+        connection.execute(query.format(behind), (*values, *bindings, *cursor))
+        for behind, values in _behind(walls, reach)
+    ]
+    rows = merge(*pages, key=lambda row: row[:4], reverse=direction == "DESC")
+    return [record_of(row[4:], walls[row[3]]) for row in islice(rows, limit)]
+
+
+def count(connection: apsw.Connection, reach: Reach, passing: Sql) -> int:
+    """Return how many records pass."""
+    condition, bindings = passing
+    return sum(
+        connection.execute(f"SELECT count(*) FROM records WHERE {behind} AND {condition}", (*values, *bindings)).get
+        for behind, values in _behind(_walls(connection, reach), reach)
+    )
+
+
+def _walls(connection: apsw.Connection, reach: Reach) -> dict[int, Wall]:
+    """Return the walls within reach that hold anything, by their id in the file."""
+    query, names = "SELECT id, user FROM walls WHERE tenant = ?", [reach.tenant]
+    if reach.users is not None:
+        query += f" AND user IN ({', '.join('?' * len(reach.users))})"
+        names += (user or "" for user in reach.users)
+    return {id: Wall(reach.tenant, user or None) for id, user in connection.execute(query, names)}
+
+
+def _behind(walls: dict[int, Wall], reach: Reach) -> list[tuple[str, tuple[Any, ...]]]:
+    """Return conditions on `wall`: one for each wall, so that each walks its index; for very many one for all."""
+    if reach.users is None and len(walls) > _MOST_WALKED:
+        return [("wall IN (SELECT id FROM walls WHERE tenant = ?)", (reach.tenant,))]
+    return [("wall = ?", (id,)) for id in walls]
+
+
+def rows_in(
+    connection: apsw.Connection,
+    wall: Wall,
+    column: str,
+    columns: str,
+    values: Sequence[Any],
+    alive_at: int | None = None,
+    *,
+    table: str = "records",
+) -> list[tuple[Any, ...]]:
+    """Return `columns` of a wall's rows with `column` in `values`; of records, those that live at a time."""
+    behind = "wall = (SELECT id FROM walls WHERE tenant = ? AND user = ?)"
+    condition, bindings = ("", ()) if alive_at is None else (f" AND {ALIVE}", (alive_at,))
+    rows: list[tuple[Any, ...]] = []
+    for start in range(0, len(values), _VARIABLES):
+        some = values[start : start + _VARIABLES]
+        rows += connection.execute(
+            f"SELECT {columns} FROM {table} WHERE {behind} AND {column} IN ({','.join('?' * len(some))}){condition}",
+            (*name_of(wall), *some, *bindings),
+        )
+    return rows
