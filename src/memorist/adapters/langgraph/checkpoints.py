@@ -43,9 +43,9 @@ def checkpoint_key(thread_id: str, namespace: str, id: str) -> str:
     return f"{checkpoints_key(thread_id)}{id.translate(_DESCENDING)}~:{_digest(namespace)}"
 
 
-def writes_key(thread_id: str, namespace: str, id: str) -> str:
-    """Return the key prefix of a checkpoint's pending writes."""
-    return f"{thread_key(thread_id)}w:{_digest(namespace)}:{id}:"
+def writes_key(parts: dict[str, Any]) -> str:
+    """Return the key prefix of the pending writes of the checkpoint that a record's parts name."""
+    return f"{thread_key(parts['thread_id'])}w:{_digest(parts['checkpoint_ns'])}:{parts['checkpoint_id']}:"
 
 
 def _pack(serde: SerializerProtocol, value: Any) -> list[str]:
@@ -138,8 +138,7 @@ def write_draft(
 
 
 def _write_key(parts: dict[str, Any]) -> str:
-    of_checkpoint = writes_key(parts["thread_id"], parts["checkpoint_ns"], parts["checkpoint_id"])
-    return f"{of_checkpoint}{_digest(parts['task_id'])}:{parts['index']}"
+    return f"{writes_key(parts)}{_digest(parts['task_id'])}:{parts['index']}"
 
 
 def copied(record: Record, thread_id: str) -> Draft:

@@ -119,9 +119,7 @@ class MemoristSaver(BaseCheckpointSaver[int]):
     async def _delete(self, checkpoints: Sequence[Record]) -> None:
         for record in checkpoints:
             parts = record.payload[FIELD]
-            await self._memory.forget(
-                key_prefix=writes_key(parts["thread_id"], parts["checkpoint_ns"], parts["checkpoint_id"])
-            )
+            await self._memory.forget(key_prefix=writes_key(parts))
         if checkpoints:
             await self._memory.forget(*(each.id for each in checkpoints))
 
@@ -177,8 +175,8 @@ class MemoristSaver(BaseCheckpointSaver[int]):
             metadata = metadata_of(self.serde, record) if filter else {}
             if not all(metadata.get(name) == wanted for name, wanted in (filter or {}).items()):
                 continue
-            prefix = writes_key(parts["thread_id"], parts["checkpoint_ns"], parts["checkpoint_id"])
-            yield checkpoint_of(self.serde, record, [each async for each in self._records(prefix, {})])
+            writes = [each async for each in self._records(writes_key(parts), {})]
+            yield checkpoint_of(self.serde, record, writes)
             left = None if left is None else left - 1
 
     async def _checkpoints(self, config: RunnableConfig | None, size: int) -> AsyncIterator[Record]:
