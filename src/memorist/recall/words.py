@@ -1,6 +1,6 @@
 """BM25 over one wall's postings: of each record alone, and of it among its neighbours in the conversation."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,7 +44,8 @@ def score_words(
 ) -> WordScores:
     """Return how well each row's words answer to the analysed terms, and to pairs of them."""
     alive = index.alive
-    alone, around, paired = (np.zeros(index.rows, np.float32) for _ in range(3))
+    alone, paired = (np.zeros(index.rows, np.float32) for _ in range(2))
+    around = np.zeros(index.rows + 1, np.float32)  # the last is of the neighbours that are not there
     found = {term: _living(index.postings(term), alive) for term in dict.fromkeys(terms)}
     if known is None:
         known = _statistics(index, {term: len(rows) for term, (rows, _) in found.items()})
@@ -53,19 +54,19 @@ def score_words(
     }
     total = sum(information.values())
     if total <= 0:
-        return WordScores(alone, around, paired)
-    length, near = index.column("length"), _neighbours(index)
+        return WordScores(alone, around[:-1], paired)
+    length, near = index.column("length"), index.neighbours()
     for term, (rows, times) in found.items():
         gain = np.float32(information[term] / total * (K1 + 1))
         amount = times * (1 / (1 - B + B * length[rows] / max(known.length, 1.0))).astype(np.float32)
         alone[rows] += gain * amount / (amount + K1)
-        reached = _spread(rows, amount, near)
-        around += gain * reached / (reached + K1)
+        touched, reached = _spread(rows, amount, near, index.rows)
+        around[touched] += gain * reached / (reached + K1)
     for first, second in pairs:
         together = np.intersect1d(found[first][0], found[second][0], assume_unique=True)
         adjacent = [row for row in together.tolist() if f" {first} {second} " in f" {index.terms(row)} "]
         paired[adjacent] += (information[first] + information[second]) / (2 * total)
-    return WordScores(alone, around, paired)
+    return WordScores(alone, around[:-1], paired)
 
 
 def _statistics(index: WallIndex, holders: Mapping[str, int]) -> Statistics:
@@ -85,15 +86,13 @@ def _living(posting: tuple[Rows, Floats], alive: NDArray[np.bool_]) -> tuple[Row
     return rows[living], times[living]
 
 
-def _neighbours(index: WallIndex) -> NDArray[np.int32]:
-    """Return for each row, in the order of `PULLS`, itself and the rows beside it, -1 for none; shape (5, rows)."""
-    before, after = index.neighbours()
-    further = [np.where(side >= 0, side[side], np.int32(-1)) for side in (before, after)]
-    return np.stack([np.arange(index.rows, dtype=np.int32), before, after, *further])
+def _spread(rows: Rows, amount: Floats, near: Sequence[NDArray[np.int32]], count: int) -> tuple[Rows, Floats]:
+    """Return the rows, of `count`, that hold a word or stand close to one that does, and how much of it each has.
 
-
-def _spread(rows: Rows, amount: Floats, near: NDArray[np.int32]) -> Floats:
-    """Return how much every row has of a word that is in some `rows`, of what its neighbours have included."""
-    beside = near[:, rows] + 1  # being a neighbour is mutual, so a word flows to the neighbours of its row
-    reached = np.bincount(beside.ravel(), np.outer(PULLS, amount).ravel(), near.shape[1] + 1)
-    return reached[1:].astype(np.float32)
+    A row comes as often as the word reaches it, each time with all of it; -1 stands for neighbours that are not there.
+    """
+    beside = [side[rows] for side in near]  # being a neighbour is mutual, so a word flows to the neighbours of its row
+    further = [np.where(one >= 0, side[one], -1) for side, one in zip(near, beside, strict=True)]
+    touched = np.concatenate([rows, *beside, *further])
+    reached = np.bincount(touched + 1, np.outer(PULLS, amount).ravel(), count + 1)
+    return touched, reached[touched + 1].astype(np.float32)
