@@ -460,7 +460,11 @@ async def test_what_is_wrong_is_told_in_one_sentence(site: str, method: str, pat
 
 
 async def test_it_fits_a_phone_and_the_dark(browser: Browser, site: str, alice: Memory) -> None:
+    word = "Homestay" * 20
     await alice.remember("Prefers homestays when travelling with " + "a very long name " * 10)
+    await alice.remember(word, id="long", cue=word, source=word, metadata={word: word})
+    await alice.scoped(session=word).remember(word, kind="message", payload={"role": "user", "speaker": word})
+    await alice.topics.set(word, word)
     context = await browser.new_context(viewport={"width": 360, "height": 740}, color_scheme="dark")
     page = await context.new_page()
     for path in (
@@ -471,6 +475,13 @@ async def test_it_fits_a_phone_and_the_dark(browser: Browser, site: str, alice: 
         "/users",
         "/map?user=alice",
         "/import?user=alice",
+        "/record?user=alice&id=long",
+        "/talks?user=alice",
+        "/talk?user=alice",
+        f"/talk?user=alice&session={word}",
+        "/topics?user=alice",
+        f"/purge?user={word}",
+        f"/browse?kind={word}",
     ):
         await page.goto(f"{site}{path}")
         width = await page.evaluate("document.documentElement.scrollWidth")
