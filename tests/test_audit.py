@@ -138,6 +138,10 @@ def edited(field: str, value: str) -> str:
             edited(field, "'x'")
             for field in ("at", "verb", "door", "token", "tenant", "wall", "records", "records.remembered.note", "new")
         ),
+        *(
+            f"UPDATE audit SET entry = {text} WHERE number = 3"
+            for text in ("'no JSON'", "'[]'", "'{}'", "entry || ' '", "'{\"wall\":9,' || substr(entry, 2)", "5")
+        ),
         "UPDATE audit SET hash = replace(hash, substr(hash, 1, 1), 'g') WHERE number = 3",
         "DELETE FROM audit WHERE number = 3",
         "DELETE FROM audit WHERE number = 1",
@@ -152,6 +156,7 @@ async def test_a_change_of_anything_is_found(path: Path, statement: str) -> None
         assert await memory.verify_audit() == []
         tamper(path, statement)
         assert await memory.verify_audit() != []
+        assert len(await memory.audit()) >= 4
 
 
 async def test_a_cut_tail_and_a_rewritten_log_are_found_against_a_checkpoint(path: Path) -> None:

@@ -2,9 +2,10 @@
 
 import json
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any
 
-from memorist.audit import AuditEntry, Counts, Mode
+from memorist.audit import AuditEntry, Counts, Mode, canonical
 from memorist.scope import Wall
 
 __all__ = ["AuditLog", "entry_of"]
@@ -34,6 +35,21 @@ class AuditLog(ABC):
         """Return the last entry; None if there is none."""
 
 
+_UNREADABLE: Mapping[str, Any] = {
+    "at": "", "verb": "unreadable", "door": "", "token": None, "tenant": "", "wall": None, "records": {},
+}  # fmt: skip
+
+
 def entry_of(row: tuple[Any, ...]) -> AuditEntry:
-    """Return the entry made of (number, entry, hash), as tables hold it."""
-    return AuditEntry(row[0], json.loads(row[1]), row[2])
+    """Return the entry made of (number, entry, hash), as tables hold it.
+
+    A text that no store wrote is shown under "entry", and its hash is wrong.
+    """
+    number, text, hash = row
+    try:
+        said = json.loads(text)
+        if said.keys() >= _UNREADABLE.keys() and canonical(said) == text:
+            return AuditEntry(number, said, hash)
+    except (AttributeError, RecursionError, TypeError, ValueError):
+        pass
+    return AuditEntry(number, {**_UNREADABLE, "entry": str(text)}, hash)
