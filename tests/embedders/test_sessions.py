@@ -69,6 +69,15 @@ async def test_the_copy_of_another_version_goes(folder: Path) -> None:
     assert [*folder.iterdir()] == [kept] and not old.exists()
 
 
+async def test_a_copy_in_a_single_file_goes(folder: Path) -> None:
+    await embedded()
+    [kept] = folder.iterdir()
+    whole = kept.rename(folder / "kept")
+    kept.with_suffix(".onnx").write_bytes(b"an optimised model of an earlier version")
+    await embedded()
+    assert sorted(folder.iterdir()) == sorted([kept, whole])
+
+
 async def test_a_folder_that_cannot_be_made(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder.write_text("a file")
     assert len(await embedded()) == 2

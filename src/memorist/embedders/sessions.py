@@ -94,6 +94,8 @@ def _remove(kept: Path) -> None:
     import shutil
 
     shutil.rmtree(kept, ignore_errors=True)
+    with suppress(OSError):  # a copy was one file once
+        kept.unlink(missing_ok=True)
 
 
 def _session(file: Path, *, kept_as: Path | None = None) -> onnxruntime.InferenceSession:
