@@ -342,6 +342,18 @@ async def test_a_server_that_can_start_no_session_for_a_moment(server: "Server")
             assert len(await store.get(ALICE, ["one"])) == 1
 
 
+async def test_a_purge_waits_for_an_open_transaction_no_longer_than_it_may(server: "Server") -> None:
+    url = server.new_url(purge="full")
+    async with opened(url) as patient, opened(url, busy_timeout=0.3) as store:
+        await store.write(ALICE, [put(make_record("one"))])
+        with server.connect() as other, other.transaction():
+            other.execute(f"SELECT FROM {store.options.schema}.records".encode())
+            with pytest.raises(StoreBusyError, match="held a lock for too long"):
+                await store.purge(ALICE)
+            assert await patient.get(ALICE, ["one"]) == []  # which nothing is in the way of
+        assert await patient.purge(ALICE) == {}
+
+
 @pytest.mark.parametrize("code", ["57P01", "57P05", "25P03", "25P04"])
 async def test_a_session_that_the_server_ended_after_its_time_is_made_anew(server: "Server", code: str) -> None:
     wire = Wire(server.port)

@@ -9,6 +9,7 @@ import pytest
 
 from inside import core_of
 from memorist.config import Settings
+from memorist.errors import StoreUnavailableError
 from memorist.memory import Memory
 from memorist.stores.postgres import parse_url
 from postgres_server import PASSWORD
@@ -62,6 +63,9 @@ async def test_a_role_that_works_with_the_tables_reads_no_other_tenant_through_s
         await alice.forget(coffee.id)
         await bob.remember("milk")
         assert (await bob.purge()).purged == 1
+    async with Memory.open(f"{settings.url}&purge=full", user="bob", embedder="hash") as bob:
+        with pytest.raises(StoreUnavailableError, match="lacks a right"):
+            await bob.purge()  # which would leave what it says is gone
     with server.connect("worker") as connection:
         for table in TABLES:
             assert connection.execute(f"SELECT * FROM {schema}.{table}".encode()).fetchall() == [], table

@@ -40,14 +40,16 @@ SCORE = f"sum(information * times * ({_K1} + 1) / (times + {_K1} * (1 - {_B} + {
 """The score of the rows of an entry in `FOUND`, by the average length of the wall's texts."""
 PURGED = ("indexed", "words", "staged", "changes", "records", "walls")
 PARTS = """
-SELECT part.relname FROM pg_class AS part JOIN pg_namespace AS space ON space.oid = part.relnamespace
+SELECT part.relname, key.relname FROM pg_class AS part JOIN pg_namespace AS space ON space.oid = part.relnamespace
+JOIN pg_index AS index ON index.indrelid = part.oid AND index.indisprimary
+JOIN pg_class AS key ON key.oid = index.indexrelid
 LEFT JOIN pg_inherits AS child ON child.inhrelid = part.oid LEFT JOIN pg_class AS whole ON whole.oid = child.inhparent
 WHERE space.nspname = %s AND part.relkind = 'r' AND coalesce(whole.relname, part.relname) = ANY(%s)
 AND (whole.oid IS NULL OR satisfies_hash_partition(
     whole.oid, (SELECT count(*)::int FROM pg_inherits WHERE inhparent = whole.oid),
     substring(part.relname FROM '[0-9]+$')::int, %s::text))
 """
-"""The tables that hold a tenant's rows: of a partitioned table, the tenant's part."""
+"""The tables that hold a tenant's rows, of a partitioned table the tenant's part; and the indexes of their keys."""
 ANALYZED = """
 SELECT whole.relname FROM pg_class AS whole JOIN pg_namespace AS space ON space.oid = whole.relnamespace
 WHERE space.nspname = %s AND whole.relname = ANY(%s) AND whole.relkind = 'p' AND whole.reltuples >= 0

@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -143,9 +144,7 @@ class PostgresStore(Store):
             await self._purge(each, named=False)
         count = await self._purge(wall, named=True)
         if self.options.purge != "delete":
-            connections = self._connections
-            statements = await self._scrubbing({each.tenant for each in (wall, *more)})
-            await connections.run(lambda: connections.outside(*statements), whole=True)
+            await self._scrub({each.tenant for each in (wall, *more)})
         return count
 
     async def _purge(self, wall: Wall, *, named: bool) -> Counter[str]:
@@ -159,15 +158,19 @@ class PostgresStore(Store):
     async def search(self, wall: Wall, texts: Sequence[str]) -> Search:
         return await self._upkeep(lambda connection: searching.search(connection, self.options, wall, texts))
 
-    async def _scrubbing(self, tenants: Collection[str]) -> list[str]:
-        """Return the statements that reclaim the space of deleted rows and renew the planner's samples of values."""
-        tables = (self._schema, list(queries.PURGED))
+    async def _scrub(self, tenants: Collection[str]) -> None:
+        """Reclaim the space of deleted rows and renew the planner's samples of values."""
+        connections, tables = self._connections, (self._schema, list(queries.PURGED))
         parts = [(queries.PARTS, (*tables, tenant)) for tenant in tenants]
         analyzed, *found = await self._read(EVERYTHING, (queries.ANALYZED, tables), *parts)
-        names = dict.fromkeys(name for rows in found for (name,) in rows)
-        how = "FULL, ANALYZE" if self.options.purge == "full" else "ANALYZE"
-        done = [f"VACUUM ({how}) {self._schema}.{name}" for name in names]
-        return done + [f"ANALYZE {self._schema}.{name}" for (name,) in analyzed]
+        keys = {name: key for rows in found for name, key in rows}
+        full = self.options.purge == "full"
+        for name, key in keys.items() if full else ():
+            await self._upkeep(partial(_rewrite, table=f"{self._schema}.{name}", key=key))
+        how = "ANALYZE" if full else "VACUUM (ANALYZE)"
+        statements = [f"{how} {self._schema}.{name}" for name in keys]
+        statements += [f"ANALYZE {self._schema}.{name}" for (name,) in analyzed]
+        await connections.run(lambda: connections.outside(*statements), whole=True)
 
     # --- reading ---------------------------------------------------------------------------------------
 
@@ -352,3 +355,9 @@ class PostgresStore(Store):
             if self.options.hnsw:
                 await self._upkeep(lambda connection: index_vectors(connection, self.options, dimensions))
         return done
+
+
+async def _rewrite(connection: Connection, *, table: str, key: str) -> None:
+    """Write a table anew without its deleted rows, in the order of its key."""
+    # VACUUM FULL runs in no transaction, so that no time-out would end its wait, and all others', for an open one.
+    await connection.execute(f"CLUSTER {table} USING {key}".encode())
