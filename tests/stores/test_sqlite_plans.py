@@ -43,17 +43,19 @@ async def test_records_are_found_by_their_ids_and_not_by_reading_the_wall(tmp_pa
     assert plans and all("records_by_id (wall=? AND id=?)" in plan for plan in plans)
 
 
-async def test_the_records_of_new_vectors_are_found_by_their_numbers(tmp_path: Path) -> None:
+async def test_a_reindex_walks_the_changes_and_finds_records_by_their_numbers(tmp_path: Path) -> None:
     store = store_at(tmp_path / "memory.db")
     await store.open()
     await store.bind(FINGERPRINT, DIMENSIONS)
     await store.write(ALICE, [put(make_record("one"))])
-    [(number, version, _)] = await store.to_reembed("another", 10)
     plans: list[str] = []
-    await store._write(lambda connection: _explain(connection, plans, " indexed"))
+    await store._write(lambda connection: _explain(connection, plans, " "))
+    [(number, version, _)] = await store.to_reembed("another", 10)
     await store.stage("another", [Staged(ALICE, number, version, np.zeros(DIMENSIONS, np.float32), "")])
     await store.close()
-    assert plans == ["SEARCH indexed USING PRIMARY KEY (wall=? AND number=?)"]
+    for table in ("r", "i", "indexed"):
+        assert f"SEARCH {table} USING PRIMARY KEY (wall=? AND number=?)" in plans
+    assert "SEARCH c USING INTEGER PRIMARY KEY (rowid>?)" in plans and not any("TEMP B-TREE" in plan for plan in plans)
 
 
 def _explain(connection: apsw.Connection, plans: list[str], table: str) -> None:

@@ -12,7 +12,7 @@ from memorist.stores.sqlite import writes
 from memorist.stores.sqlite.rows import query_all
 
 _MISSING = (
-    "FROM records AS r JOIN indexed AS i ON i.wall = r.wall AND i.number = r.number JOIN walls AS w ON w.id = r.wall"
+    "records AS r JOIN indexed AS i ON i.wall = r.wall AND i.number = r.number JOIN walls AS w ON w.id = r.wall"
     " LEFT JOIN staged AS s ON s.number = r.number AND s.version = r.version WHERE s.number IS NULL"
 )
 
@@ -22,11 +22,12 @@ def missing(connection: apsw.Connection, fingerprint: str, limit: int) -> list[t
     _begin(connection, fingerprint)
     columns = ", ".join(f"r.{name.strip()}" for name in COLUMNS.split(","))
     after = int(connection.execute("SELECT ifnull(max(number), 0) FROM staged").get)
+    # A record's number is the epoch of its first change, so the changes lead to the records in order.
     for floor in dict.fromkeys((after, 0)):  # mostly the next ones; in the end those that changed meanwhile
         rows = query_all(
             connection,
-            f"SELECT r.number, r.version, tenant, user, {columns} {_MISSING}"
-            " AND r.number > ? ORDER BY r.number LIMIT ?",
+            f"SELECT r.number, r.version, tenant, user, {columns} FROM changes AS c CROSS JOIN {_MISSING}"
+            " AND r.wall = c.wall AND r.number = c.epoch AND c.epoch > ? ORDER BY c.epoch LIMIT ?",
             (floor, limit),
         )
         if rows:
@@ -37,8 +38,8 @@ def missing(connection: apsw.Connection, fingerprint: str, limit: int) -> list[t
 def count_missing(connection: apsw.Connection, fingerprint: str) -> int:
     """Return the number of records that have no staged vector of `fingerprint` yet."""
     under_way = connection.execute("SELECT value FROM meta WHERE name = 'staged'").get
-    missing = _MISSING if under_way == fingerprint else "FROM indexed"
-    return connection.execute(f"SELECT count(*) {missing}").get  # type: ignore[no-any-return]
+    missing = _MISSING if under_way == fingerprint else "indexed"
+    return connection.execute(f"SELECT count(*) FROM {missing}").get  # type: ignore[no-any-return]
 
 
 def _begin(connection: apsw.Connection, fingerprint: str) -> None:
@@ -66,7 +67,7 @@ def stage(connection: apsw.Connection, fingerprint: str, rows: Sequence[Staged])
 def adopt(connection: apsw.Connection, fingerprint: str, dimensions: int) -> bool:
     """Replace all vectors by the staged ones, unless a record has no staged vector."""
     _begin(connection, fingerprint)
-    if connection.execute(f"SELECT EXISTS (SELECT 1 {_MISSING})").get:
+    if connection.execute(f"SELECT EXISTS (SELECT 1 FROM {_MISSING})").get:
         return False
     changed = query_all(
         connection,
