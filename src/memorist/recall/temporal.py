@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from calendar import isleap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -151,21 +151,23 @@ def _yesterday(match: re.Match[str], now: datetime) -> Span:
     return _span(today - timedelta(days=back), today - timedelta(days=back - 1))
 
 
-_RELATIVE: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], datetime], Span]], ...] = (
-    (regex(rf"\b{_NUM} (day|week|month|year|hour)s? (?:ago|earlier|back)\b"), _ago),
-    (regex(rf"\b(?:past|last|previous) (?:{_NUM} )?(day|week|month|year|hour)s\b"), _past),
-    (regex(r"\bpast ()(week|month|year)\b"), _past),
+_RELATIVE: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str], datetime], Span]], ...] = (
+    ("ago earlier back", regex(rf"\b{_NUM} (day|week|month|year|hour)s? (?:ago|earlier|back)\b"), _ago),
+    ("past last previous", regex(rf"\b(?:past|last|previous) (?:{_NUM} )?(day|week|month|year|hour)s\b"), _past),
+    ("past", regex(r"\bpast ()(week|month|year)\b"), _past),
     (
+        "last",
         regex(
             r"\blast (week|weekend|month|year|night|spring|summer|fall|autumn|winter|" + "|".join(_WEEKDAYS) + r")\b"
         ),
         _last,
     ),
-    (regex(r"\b(?:this past |on )(" + "|".join(_WEEKDAYS) + r")\b"), _last),
-    (regex(r"\bthis (week|month|year|morning)\b"), _this),
-    (regex(r"\b(today)\b"), _this),
-    (regex(r"\b(day before )?yesterday\b"), _yesterday),
+    ("day", regex(r"\b(?:this past |on )(" + "|".join(_WEEKDAYS) + r")\b"), _last),
+    ("this", regex(r"\bthis (week|month|year|morning)\b"), _this),
+    ("today", regex(r"\b(today)\b"), _this),
+    ("yesterday", regex(r"\b(day before )?yesterday\b"), _yesterday),
 )
+"""Expressions with the words of which each text that holds one has at least one, as a part of a word."""
 
 _ISO = regex(rf"\b{_YEAR}[-/](\d{{1,2}})[-/](\d{{1,2}})\b")
 _DOTTED = regex(rf"(?<![\d.]){_DAY}\. ?(\d{{1,2}})\. ?{_YEAR}\b|\bon {_DAY}\.(\d{{1,2}})\.(?!\d)")
@@ -186,7 +188,10 @@ def spans(text: str, now: datetime, years: Sequence[int] = ()) -> list[Span]:
     or, where `years` are given, that date in each of them.
     """
     lower = text.lower().replace("’", "'")
-    return _Reader(now, years).read(lower) if _HINT.search(lower) else []
+    hints = {each for each in _HINTS if each in lower}
+    if _ANY_DIGIT.search(lower):
+        hints.add(_DIGIT)
+    return _Reader(now, years).read(lower, hints)
 
 
 class _Reader:
@@ -196,9 +201,11 @@ class _Reader:
         self._now = now
         self._years = years
 
-    def read(self, text: str) -> list[Span]:
+    def read(self, text: str, hints: Set[str]) -> list[Span]:
         found: list[Span] = []
-        for pattern, resolve in _READERS:
+        for needed, pattern, resolve in _READERS:
+            if needed.isdisjoint(hints):
+                continue
 
             def take(match: re.Match[str], resolve: _Resolve = resolve) -> str:
                 # A date that no calendar has, or before its beginning, points nowhere.
@@ -243,21 +250,26 @@ def _relative(resolve: Callable[[re.Match[str], datetime], Span]) -> _Resolve:
     return lambda reader, match: reader.relative(resolve, match)
 
 
-_READERS: tuple[tuple[re.Pattern[str], _Resolve], ...] = (
-    (_ISO, lambda reader, m: reader.days(m[1], int(m[2]), int(m[3]))),
-    (_DOTTED, lambda reader, m: reader.days(m[3], int(m[2] or m[5]), int(m[1] or m[4]))),
-    (_DAY_MONTH, lambda reader, m: reader.days(m[3], _MONTHS[m[2]], int(m[1]))),
-    (_MONTH_DAY, lambda reader, m: reader.days(m[3], _MONTHS[m[1]], int(m[2]))),
-    (_MONTH_YEAR, lambda reader, m: reader.months(m[2], _MONTHS[m[1]])),
-    *((regex(rf"\b(?:{name})\b"), _holiday(month, day)) for name, (month, day) in _HOLIDAYS.items()),
-    (_MONTH_ONLY, lambda reader, m: reader.months(None, _MONTHS[m[1]])),
-    (_YEAR_ONLY, lambda reader, m: reader.year(m[1])),
-    *((pattern, _relative(resolve)) for pattern, resolve in _RELATIVE),
+_DIGIT = "0"
+"""The hint that stands for any digit."""
+_ANY_DIGIT = regex(r"\d")
+_NUMBERED = frozenset((_DIGIT,))
+_MONTHLY = frozenset(name[:3] for name in _MONTHS)
+_FESTIVE = frozenset(("new year", "valentine", "halloween", "christmas", "independence", "of july", "patrick"))
+_READERS: tuple[tuple[frozenset[str], re.Pattern[str], _Resolve], ...] = (
+    (_NUMBERED, _ISO, lambda reader, m: reader.days(m[1], int(m[2]), int(m[3]))),
+    (_NUMBERED, _DOTTED, lambda reader, m: reader.days(m[3], int(m[2] or m[5]), int(m[1] or m[4]))),
+    (_MONTHLY, _DAY_MONTH, lambda reader, m: reader.days(m[3], _MONTHS[m[2]], int(m[1]))),
+    (_MONTHLY, _MONTH_DAY, lambda reader, m: reader.days(m[3], _MONTHS[m[1]], int(m[2]))),
+    (_MONTHLY, _MONTH_YEAR, lambda reader, m: reader.months(m[2], _MONTHS[m[1]])),
+    *((_FESTIVE, regex(rf"\b(?:{name})\b"), _holiday(month, day)) for name, (month, day) in _HOLIDAYS.items()),
+    (_MONTHLY, _MONTH_ONLY, lambda reader, m: reader.months(None, _MONTHS[m[1]])),
+    (_NUMBERED, _YEAR_ONLY, lambda reader, m: reader.year(m[1])),
+    *((frozenset(words.split()), pattern, _relative(resolve)) for words, pattern, resolve in _RELATIVE),
 )
-"""In this order: the longer expression before the shorter that is a part of it."""
-
-_HINT = regex("|".join([r"\d", "ago", "last", "past", "this", "day", "previous", *_HOLIDAYS, *_MONTHS]))
-"""Most questions name no time; one pattern says so."""
+"""In this order: the longer expression before the shorter that is a part of it. A pattern is searched for only where
+the text holds one of its hints: most texts name no time, and to look for a few letters is a hundredth of the work."""
+_HINTS = frozenset[str]().union(*(needed for needed, _, _ in _READERS)) - _NUMBERED
 
 
 def time_fit(happened_at: NDArray[np.float64], asked: Sequence[Span]) -> NDArray[np.float32]:
