@@ -1,6 +1,5 @@
 """The short-term memory of an agent on disk: the messages of one session, and a summary of the oldest."""
 
-import asyncio
 import warnings
 from collections.abc import Callable, Sequence
 from copy import deepcopy
@@ -13,6 +12,7 @@ from memorist.adapters.agentscope.messages import read_state
 from memorist.adapters.agentscope.models import as_chat_model
 from memorist.adapters.agentscope.reading import blocks_of, said, searchable, words_of
 from memorist.adapters.agentscope.types import Msg
+from memorist.adapters.locks import Lock
 from memorist.errors import InvalidInputError
 from memorist.kinds import Message, estimate_tokens
 from memorist.language import summarize
@@ -65,7 +65,7 @@ class DurableMemory(Buffer):
         self._tokens = tokens
         self._model = as_chat_model(model)
         self._count_tokens = count_tokens
-        self._summarising = asyncio.Lock()
+        self._summarising = Lock()
 
     async def size(self) -> int:
         """Return how many messages there are, summarised ones included."""

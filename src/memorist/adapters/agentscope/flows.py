@@ -1,6 +1,5 @@
 """The flows with which personal, task and tool memory record and retrieve."""
 
-import asyncio
 import hashlib
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -10,6 +9,7 @@ from typing import Any, Self, TypeAlias
 
 from memorist.adapters.agentscope.calls import call_key, read_call
 from memorist.adapters.agentscope.models import as_chat_model, as_embedder
+from memorist.adapters.locks import Lock
 from memorist.arguments import MAX_LIMIT
 from memorist.errors import ClosedError, InvalidInputError
 from memorist.framing import neutralise
@@ -67,7 +67,7 @@ class FlowRunner:
             name: value for name, value in (("agent", agent), ("session", session)) if value
         }
         self._root: Memory | None = None
-        self._recording = asyncio.Lock()
+        self._recording = Lock()
 
     async def __aenter__(self) -> Self:
         if isinstance(self._given, Memory):

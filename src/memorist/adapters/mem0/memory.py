@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Generator, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
 from memorist.adapters.entries import enough, first
+from memorist.adapters.locks import Lock
 from memorist.adapters.mem0 import checks
 from memorist.adapters.mem0.adding import draw, model_of, store, summarise
 from memorist.adapters.mem0.asking import selection_of, shown
@@ -82,7 +82,7 @@ class AsyncMemory:
         self._memory = memory = memory.through("mem0")
         self._is_open = not self._is_own
         self._is_closed = False
-        self._opening = asyncio.Lock()
+        self._opening = Lock()
         self._finder = Finder(memory)
 
     @classmethod

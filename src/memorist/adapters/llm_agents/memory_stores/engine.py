@@ -1,6 +1,5 @@
 """A store of episodes in a Memorist memory."""
 
-import asyncio
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from os import PathLike, fspath
@@ -18,6 +17,7 @@ from memorist.adapters.llm_agents.data_structures.memory import (
     in_utc,
     own_copy,
 )
+from memorist.adapters.locks import Lock
 from memorist.embedders import EmbedderSpec
 from memorist.errors import NotFoundError
 from memorist.kinds import Episode as Parts
@@ -65,7 +65,7 @@ class MemoristMemoryStore(BaseMemoryStore):
         super().__init__(max_results=max_results, recall_mode=recall_mode)
         self._own = not isinstance(memory, Memory)
         self._opened = False
-        self._opening = asyncio.Lock()
+        self._opening = Lock()
         opened = memory if isinstance(memory, Memory) else Memory.open(memory, embedder=embedder)
         self._memory = opened.through("llm_agents")
         self._scoped = self._memory if name is None else self._memory.scoped(agent=name)
