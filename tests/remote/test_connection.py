@@ -221,6 +221,8 @@ async def test_errors_are_of_the_same_classes_and_texts(url: str, stored: Memory
             lambda memory: memory.browse(cursor="nonsense"),
             lambda memory: memory.forget(),
             lambda memory: memory.rate("none", 0.5),
+            lambda memory: memory.revise("", content="x"),
+            lambda memory: memory.rate("", 0.5),
         ):
             texts = []
             for each in (stored, memory):

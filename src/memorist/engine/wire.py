@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from memorist.errors import InvalidInputError
+from memorist.errors import InvalidInputError, NotFoundError
 from memorist.records import Action, Change, Hit, Record
 from memorist.results import Context, ContextItem
 from memorist.scope import Scope
@@ -25,7 +25,13 @@ def query_of(params: Mapping[str, Any]) -> str:
 
 
 def part_of(id: str) -> str:
-    """Return an id as one segment of a path, whatever characters it holds."""
+    """Return an id as one segment of a path, whatever characters it holds.
+
+    Raises:
+        NotFoundError: it is empty, which no record's is.
+    """
+    if not id:
+        raise NotFoundError("there is no record '' in this scope")
     return quote(id, safe="").replace(".", "%2E")
 
 
