@@ -162,6 +162,8 @@ async def test_a_purge_of_nobody_and_of_what_is_shared(memory: Memory) -> None:
     receipt = await memory.purge(shared=True)
     assert (receipt.purged, receipt.statement["subject"]) == (1, None)
     assert not receipt.is_of("nobody")
+    receipt = await memory.purge(user="Zoe\u0301")
+    assert receipt.is_of("Zo\u00e9") and receipt.is_of("Zoe\u0301")
     with pytest.raises(ScopeError):
         await memory.scoped(user="anna").purge(user="bert")
 

@@ -1,6 +1,7 @@
 """What the verbs `context`, `purge` and `traces` return."""
 
 import hashlib
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
@@ -53,7 +54,8 @@ class Receipt:
     def is_of(self, user: str) -> bool:
         """Return whether it is about this user."""
         subject = self.statement["subject"]
-        return subject is not None and subject["hash"] == subject_hash(subject["salt"], user)
+        name = unicodedata.normalize("NFC", user)  # as a scope keeps it
+        return subject is not None and subject["hash"] == subject_hash(subject["salt"], name)
 
 
 def subject_hash(salt: str, user: str) -> str:
