@@ -78,6 +78,17 @@ async def test_a_copy_in_a_single_file_goes(folder: Path) -> None:
     assert sorted(folder.iterdir()) == sorted([kept, whole])
 
 
+async def test_what_a_killed_process_would_leave_goes_as_another_version_does(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unfinished: set[str] = set()
+    monkeypatch.setattr(os, "fsync", lambda file: unfinished.update(each.name for each in folder.iterdir()))
+    await embedded()
+    [kept] = folder.iterdir()
+    assert unfinished and kept.name not in unfinished
+    assert {each.partition("-")[0] for each in unfinished} == {kept.name.partition("-")[0]}
+
+
 async def test_a_folder_that_cannot_be_made(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder.write_text("a file")
     assert len(await embedded()) == 2

@@ -75,15 +75,16 @@ def _keeping(weights: Path, kept: Path) -> onnxruntime.InferenceSession:
     import tempfile
 
     kept.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=kept.parent) as beside:
+    copies = f"{kept.name.partition('-')[0]}-"  # of this model; a process that was killed leaves one of them
+    with tempfile.TemporaryDirectory(dir=kept.parent, prefix=copies) as beside:
         made = Path(beside) / kept.name
         made.mkdir()
         session = _session(weights, kept_as=made / _MODEL)
         for each in made.iterdir():
             with each.open("rb+") as file:
                 os.fsync(file.fileno())  # the name must not be on the disk before the bytes
-        for old in kept.parent.glob(f"{kept.name.partition('-')[0]}-*"):
-            if old != kept:
+        for old in kept.parent.glob(f"{copies}*"):
+            if old not in (kept, made.parent):
                 _remove(old)
         with suppress(OSError):  # another process has kept it meanwhile
             made.rename(kept)
