@@ -18,7 +18,7 @@ from memorist.filters import Filter
 from memorist.memory import Memory
 from memorist.records import Draft, Kind
 from memorist.stores.base import Staged
-from memorist.stores.postgres import PostgresStore, parse_url
+from memorist.stores.postgres import PostgresStore, parse_url, pool
 from memorist.stores.postgres.schema import lock_key
 from memorist.testing.contract.base import (
     ALICE,
@@ -436,6 +436,21 @@ async def test_a_read_cancelled_at_any_moment_leaves_its_connection_in_order(ser
             with suppress(asyncio.CancelledError):
                 await reading
             await store.backup(tmp_path / f"{turn}.db")  # which a connection in the middle of something refuses
+
+
+async def test_a_call_cancelled_while_its_connection_is_tested_closes_it(
+    server: "Server", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "_FRESH", -1.0)
+    async with opened(server.new_url(pool_size=1)) as store:
+        for turn in range(40):
+            await store.get(ALICE, ["one"])
+            reading = asyncio.create_task(store.get(ALICE, ["one"]))
+            for _ in range(turn):
+                await asyncio.sleep(0)
+            reading.cancel()
+            with suppress(asyncio.CancelledError):
+                await reading
 
 
 async def test_an_opening_that_is_cancelled_leaves_nothing_open(server: "Server") -> None:

@@ -70,12 +70,17 @@ class Pool:
         """Return the most recently used idle connection that still answers."""
         while self._idle:
             used, connection = self._idle.pop()
-            with suppress(Exception):
-                if time.monotonic() - used > _FRESH:
-                    await connection.execute("")
-                if not connection.closed:
-                    return connection
-            await _close(connection)
+            answers = False
+            try:
+                with suppress(Exception):
+                    if time.monotonic() - used > _FRESH:
+                        await connection.execute("")
+                    answers = not connection.closed
+            finally:  # also where the caller is cancelled meanwhile
+                if not answers:
+                    await _close(connection)
+            if answers:
+                return connection
         return None
 
     async def _made(self, deadline: float) -> Connection:
