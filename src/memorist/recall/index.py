@@ -1,7 +1,7 @@
 """One wall's records as ranking sees them: rows of arrays in memory, following the store's change log."""
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -344,9 +344,10 @@ class WallIndex:
         """Return the rows that hold a term, dead ones included, and how often each does."""
         return self._posted().of(term)
 
-    def holders(self, term: str) -> int:
-        """Return how many rows hold a term, dead ones included."""
-        return self._posted().holders(term)
+    @property
+    def holders(self) -> Callable[[str], int]:
+        """Tells how many rows hold a term, dead ones included."""
+        return self._posted().holders
 
     def rows_of(self, numbers: Iterable[int]) -> Rows:
         """Return the rows of those numbers that are here."""
