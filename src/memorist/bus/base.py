@@ -59,7 +59,10 @@ class Bus(ABC):
 
     @abstractmethod
     async def close(self) -> None:
-        """Let the handlers process the messages that have arrived, then disconnect. Idempotent."""
+        """Let the handlers process the messages that have arrived, then disconnect. Idempotent.
+
+        A handler must not call this: it would wait for itself, until the bus gives up waiting for handlers.
+        """
 
     @abstractmethod
     async def publish(self, envelope: Envelope) -> None:
