@@ -4,6 +4,7 @@ import io
 import json
 import signal
 import socket
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from memorist import errors
 from memorist.cli.app import app
 from memorist.cli.progress import spinner
+from memorist.cli.servers import announced
 
 Command = Any
 
@@ -194,3 +196,24 @@ def test_a_name_that_looks_like_markup_is_shown_as_it_is(
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     with spinner("Reading [/b].txt"):
         pass
+
+
+def test_another_program_at_the_port_of_a_server_that_ended_is_not_asked(
+    memorist: Command, db: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memorist("remember", "I like tea")
+    monkeypatch.setenv("MEMORIST_STATE", str(tmp_path / "state"))
+
+    def answer(listening: socket.socket) -> None:
+        connection, _ = listening.accept()
+        with connection:
+            connection.recv(65536)
+            connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n[1]")
+
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        other.settimeout(60)
+        thread = threading.Thread(target=answer, args=(other,))
+        thread.start()
+        with announced(f"http://127.0.0.1:{other.getsockname()[1]}", str(db), default=True):
+            assert "I like tea" in memorist("recall", "tea").out
+        thread.join()

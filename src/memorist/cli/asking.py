@@ -39,7 +39,7 @@ def ask(
     status = answered.split()[1:2]
     try:
         found: dict[str, Any] = json.loads(content)
-        if status == [b"200"]:
+        if status == [b"200"] and isinstance(found, dict):
             return found
         if "error" not in found:
             raise ValueError
