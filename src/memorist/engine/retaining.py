@@ -62,7 +62,7 @@ async def enforce(core: Core, key: str = _KEY) -> int:
 async def _rules(core: Core, key: str) -> dict[str, tuple[Rule, ...]]:
     """Return the rules by tenant."""
     stored = make_filter(kind=Kind.TOPIC, key_prefix=key)
-    found = await core.store.select(Reach(SERVER_TENANT, (None,)), stored, order="key", limit=10_000)
+    found = [each async for page in core.pages(Reach(SERVER_TENANT, (None,)), stored) for each in page]
     return {(each.key or "").removeprefix(_KEY): parse_rules("rules", json.loads(each.content)) for each in found}
 
 
