@@ -1,11 +1,12 @@
 """What only a memory at a server has: tokens, a network in between, and what becomes of a call when it fails."""
 
 import asyncio
+import json
 import shutil
 import ssl
 import subprocess
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,17 @@ import pytest
 from memorist.errors import (
     ClosedError,
     InvalidInputError,
+    MemoristError,
     NotFoundError,
     ScopeError,
+    StoreBusyError,
     StoreUnavailableError,
 )
 from memorist.memory import Memory
 from memorist.serve.app import create_app
 from memorist.serve.auth import Tokens
+from memorist.serve.limits import OverloadedError
+from memorist.serve.rest.problems import problem_of
 from ports import free_port
 from servers import running
 
@@ -204,6 +209,30 @@ async def test_a_change_whose_answer_was_lost_is_not_made_again(stored: Memory) 
             await alice.revise("r", content="Coffee")
         assert app.seen == 1
         assert (await alice.get("r")).version == 2  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("error", "calls"), [(StoreBusyError("wait"), 2), (OverloadedError("wait"), 2), (StoreUnavailableError("lost"), 1)]
+)
+async def test_a_change_is_repeated_only_where_the_server_says_that_it_did_nothing(
+    stored: Memory, error: MemoristError, calls: int
+) -> None:
+    await stored.scoped(user="alice").remember("Tea", id="r")
+    app, seen = create_app(stored, open=True), list[str]()
+
+    async def refusing(scope: Any, receive: Any, send: Any) -> None:
+        seen.append(scope["path"])
+        if scope["path"] != "/v1/records/r" or seen.count("/v1/records/r") > 1:
+            await app(scope, receive, send)
+            return
+        status, _, problem = problem_of(error)
+        await send({"type": "http.response.start", "status": status, "headers": []})
+        await send({"type": "http.response.body", "body": json.dumps(problem).encode()})
+
+    async with running(refusing) as url, Memory.connect(url, user="alice") as alice:
+        with nullcontext() if calls == 2 else pytest.raises(StoreUnavailableError, match="lost"):
+            await alice.revise("r", content="Coffee")
+    assert seen.count("/v1/records/r") == calls
 
 
 async def test_a_read_is_repeated(stored: Memory) -> None:

@@ -10,7 +10,14 @@ from urllib.parse import quote, urlsplit
 from weakref import WeakKeyDictionary
 
 from memorist.engine.wire import dumps, query_of
-from memorist.errors import ClosedError, InvalidInputError, StoreUnavailableError, error_of, missing_extra
+from memorist.errors import (
+    ClosedError,
+    InvalidInputError,
+    MemoristError,
+    StoreUnavailableError,
+    error_of,
+    missing_extra,
+)
 
 if TYPE_CHECKING:
     import ssl
@@ -127,7 +134,7 @@ class Connection:
                     if last or not repeat:
                         raise
                 else:
-                    if answer.status != 503 or last:
+                    if answer.status != 503 or last or not (repeat or _is_undone(answer)):
                         return result_of(answer)
                 await asyncio.sleep(0.1 * 2**attempt)
         raise AssertionError("the last attempt returns or raises")
@@ -205,6 +212,17 @@ def _parse(url: str) -> tuple[str, tuple[str, str, int | None, str], str]:
         raise InvalidInputError(
             f"a server's URL begins with http:// or https:// and has a host, like http://127.0.0.1:8377, not {url!r}"
         ) from error
+
+
+def _is_undone(answer: "httpcore.Response") -> bool:
+    """Return whether a server that answers 503 says that it did nothing; one that lost its store does not know."""
+    try:
+        result_of(answer)
+    except StoreUnavailableError:
+        return False
+    except MemoristError:
+        pass
+    return True
 
 
 def result_of(answer: "httpcore.Response") -> dict[str, Any]:
