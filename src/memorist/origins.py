@@ -8,7 +8,8 @@ author, only ever falls.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Flag
-from functools import cache
+from functools import cache, reduce
+from operator import or_
 from typing import Any, Literal, TypeAlias, get_args
 
 from memorist.errors import InvalidInputError, ScopeError, shown
@@ -78,6 +79,11 @@ def parse_authors(value: AuthorLike) -> Author:
     if not authors:
         raise InvalidInputError(f"a record needs an author; there are: {', '.join(_BY_NAME)}")
     return authors
+
+
+def joined(authors: Iterable[Author]) -> Author:
+    """Return all the authors together."""
+    return reduce(or_, authors, NOBODY)
 
 
 def author_of_role(role: object) -> Author:

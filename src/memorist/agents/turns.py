@@ -5,9 +5,7 @@ import logging
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
-from functools import reduce
 from hashlib import blake2b
-from operator import or_
 from typing import Any
 
 from memorist.agents.messages import AnyMessage, read_messages
@@ -17,7 +15,7 @@ from memorist.errors import EmbedderError, StoreError
 from memorist.framing import without_recalled
 from memorist.kinds import Message
 from memorist.memory import Memory
-from memorist.origins import NOBODY, Author, author_of_role, parse_authors
+from memorist.origins import NOBODY, Author, author_of_role, joined, parse_authors
 from memorist.records import Record
 
 __all__ = ["across_sessions", "after_turn", "before_turn"]
@@ -155,7 +153,7 @@ def _attributed(messages: Iterable[Message], told: Context | None) -> list[Messa
             if read and message.author is None:
                 message = replace(message, author=author | read)
         found.append(message)
-    shown = reduce(or_, (item.record.origin.authors for item in (told.items if told else ())), NOBODY)
+    shown = joined(item.record.origin.authors for item in (told.items if told else ()))
     if found and found[-1].role == "assistant" and shown:
         found[-1] = replace(found[-1], author=parse_authors(found[-1].author or Author.ASSISTANT) | shown)
     return found

@@ -3,8 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from functools import partial, reduce
-from operator import or_
+from functools import partial
 from random import random
 from typing import Any, TypeVar
 
@@ -16,7 +15,7 @@ from memorist.errors import ConflictError, InvalidInputError, MemoristError, Not
 from memorist.filters import make_filter
 from memorist.lines import BadLine, LoadReport, store_each
 from memorist.observing import door
-from memorist.origins import NOBODY, Author
+from memorist.origins import NOBODY, Author, joined
 from memorist.records import Action, Draft, Record, check_fields
 from memorist.requests import IfExists
 from memorist.scope import Scope, Wall
@@ -178,8 +177,8 @@ async def _restore_behind(core: Core, wall: Wall, records: Sequence[Record]) -> 
         added.append(record.id not in authors)
         if record.id not in authors:
             origin = record.origin
-            all_of_it = reduce(or_, (authors.get(id, NOBODY) for id in origin.derived_from), origin.authors)
-            whole = replace(record, origin=replace(origin, authors=all_of_it))
+            everyone = joined([origin.authors, *(authors.get(id, NOBODY) for id in origin.derived_from)])
+            whole = replace(record, origin=replace(origin, authors=everyone))
             new.append(replace(whole, **check_fields(whole)))
             authors[record.id] = new[-1].origin.authors
     vectors = await core.embed(new, [None] * len(new))

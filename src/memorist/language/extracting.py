@@ -4,8 +4,6 @@ import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import reduce
-from operator import or_
 from typing import Any
 
 from memorist.errors import InvalidInputError
@@ -28,7 +26,7 @@ from memorist.language.steps import (
     worst,
     wrong_language,
 )
-from memorist.origins import NOBODY, Author, author_of_role, parse_authors
+from memorist.origins import NOBODY, Author, author_of_role, joined, parse_authors
 from memorist.times import TimeLike, now, parse_time
 
 __all__ = ["Extraction", "Statement", "batches_of", "dated", "extract_batch", "extract_facts", "raw_statements"]
@@ -160,9 +158,9 @@ def raw_statements(messages: Sequence[Message], reason: str) -> list[Statement]:
 
 def _origin_of(messages: Sequence[Message]) -> dict[str, Any]:
     """Return author and sources of a statement in these messages."""
-    authors = [parse_authors(each.author or author_of_role(each.role)) for each in messages]
+    author = joined(parse_authors(each.author or author_of_role(each.role)) for each in messages)
     sources = [each.record.id for each in messages if each.record is not None]
-    return {"author": reduce(or_, authors, NOBODY), "sources": tuple(sources)}
+    return {"author": author, "sources": tuple(sources)}
 
 
 async def extract_batch(

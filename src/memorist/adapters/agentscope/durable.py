@@ -3,8 +3,6 @@
 import warnings
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from functools import reduce
-from operator import or_
 from typing import Any
 
 from memorist.adapters.agentscope.buffer import Buffer, Held, state_of
@@ -17,7 +15,7 @@ from memorist.errors import InvalidInputError
 from memorist.kinds import Message, estimate_tokens
 from memorist.language import summarize
 from memorist.memory import Memory
-from memorist.origins import Author
+from memorist.origins import Author, joined
 from memorist.twin import run
 
 SUMMARISED = "summarised"
@@ -79,8 +77,8 @@ class DurableMemory(Buffer):
     async def update_compressed_summary(self, summary: str) -> None:
         """Set the summary of what is no longer among the messages."""
         if summary:
-            held = (each.handle.record.origin.authors for each in await self._held())
-            author = reduce(or_, held, Author.ASSISTANT) & ~Author.OPERATOR
+            held = joined(each.handle.record.origin.authors for each in await self._held())
+            author = (held | Author.ASSISTANT) & ~Author.OPERATOR
             await self._memory.topics.set(self._topic, summary, author=author)
         else:
             await self._memory.topics.delete(self._topic)

@@ -3,8 +3,6 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import reduce
-from operator import or_
 from typing import TYPE_CHECKING, Any
 
 from memorist.adapters.mem0.checks import PROCEDURAL
@@ -12,7 +10,7 @@ from memorist.adapters.mem0.errors import EmptyReplyError
 from memorist.adapters.mem0.shapes import fresh_id, text_of
 from memorist.errors import InvalidInputError, ModelError
 from memorist.memory import Memory
-from memorist.origins import NOBODY, Author, author_of_role
+from memorist.origins import Author, author_of_role, joined
 from memorist.records import Draft, Kind
 
 if TYPE_CHECKING:
@@ -35,7 +33,7 @@ async def store(memory: Memory, messages: Sequence[Any], pattern: Draft) -> list
         if name := message.get("name"):
             voice["actor_id"] = name
         payload = {**(pattern.payload or {}), **voice}
-        author = _authors_of([message])
+        author = _authors_of([message]) or None  # then the door's own
         drafts.append(replace(pattern, content=text, kind=Kind.NOTE, id=fresh_id(), payload=payload, author=author))
     return [
         {
@@ -120,17 +118,16 @@ async def summarise(
             "empty. Nothing was stored."
         )
     metadata = {**(pattern.metadata or {}), "memory_type": PROCEDURAL}
-    author = (_authors_of(message for message, _ in said) or NOBODY) | Author.ASSISTANT
+    author = _authors_of(message for message, _ in said) | Author.ASSISTANT
     record = await memory.remember(
         replace(pattern, content=text, kind=Kind.NOTE, id=fresh_id(), metadata=metadata, author=author)
     )
     return [{"id": record.id, "memory": record.content, "event": "ADD"}]
 
 
-def _authors_of(messages: Iterable[Any]) -> Author | None:
-    """Return the authors of messages by their roles; None, which is the door's own, for those of an operator alone."""
-    authors = (author_of_role(message["role"]) for message in messages)
-    return reduce(or_, authors, NOBODY) & ~Author.OPERATOR or None
+def _authors_of(messages: Iterable[Any]) -> Author:
+    """Return the authors of messages by their roles, without the operator, whom a role does not prove."""
+    return joined(author_of_role(message["role"]) for message in messages) & ~Author.OPERATOR
 
 
 def _unfenced(text: str) -> str:
