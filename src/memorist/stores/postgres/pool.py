@@ -70,16 +70,14 @@ class Pool:
         """Return the most recently used idle connection that still answers."""
         while self._idle:
             used, connection = self._idle.pop()
-            answers = False
             try:
-                with suppress(Exception):
-                    if time.monotonic() - used > _FRESH:
-                        await connection.execute("")
-                    answers = not connection.closed
-            finally:  # also where the caller is cancelled meanwhile
-                if not answers:
-                    await _close(connection)
-            if answers:
+                if time.monotonic() - used > _FRESH:
+                    await connection.execute("")
+            except BaseException as error:
+                await _close(connection)
+                if not isinstance(error, Exception):  # the caller is cancelled
+                    raise
+            if not connection.closed:
                 return connection
         return None
 

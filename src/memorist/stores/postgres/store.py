@@ -86,12 +86,16 @@ class PostgresStore(Store):
 
     async def _upkeep(self, work: Callable[[Connection], Awaitable[_T]]) -> _T:
         """Run a write on every tenant's records, which may be done twice."""
-        connections = self._connections
 
         async def repeatable(connection: Connection) -> tuple[_T, None]:
             return await work(connection), None
 
-        return await connections.run(lambda: connections.write(EVERYTHING, repeatable), whole=True)
+        return await self._change(EVERYTHING, repeatable)
+
+    async def _change(self, reach: Reach, work: Callable[[Connection], Awaitable[tuple[_T, Settled | None]]]) -> _T:
+        """Run a write, which continues when its caller is cancelled."""
+        connections = self._connections
+        return await connections.run(lambda: connections.write(reach, work), whole=True)
 
     async def open(self) -> None:
         if self._open is None:
@@ -123,12 +127,10 @@ class PostgresStore(Store):
         return await self._remove(wall, passing, Action.FORGOTTEN, at, source)
 
     async def _remove(self, wall: Wall, condition: Sql, action: Action, at: datetime, source: str | None) -> int:
-        connections, schema, clock, note = self._connections, self._schema, self._clock, Remove("", action, at, source)
-
-        async def work(connection: Connection) -> tuple[int, Settled]:
-            return await writes.remove_passing(connection, schema, wall, condition, note, clock)
-
-        return await connections.run(lambda: connections.write(only(wall), work), whole=True)
+        schema, clock, note = self._schema, self._clock, Remove("", action, at, source)
+        return await self._change(
+            only(wall), lambda connection: writes.remove_passing(connection, schema, wall, condition, note, clock)
+        )
 
     async def sweep(self, now: datetime) -> int:
         due = f"SELECT DISTINCT tenant, user_name FROM {self._schema}.records WHERE expires_at <= %s"
@@ -148,12 +150,10 @@ class PostgresStore(Store):
         return count
 
     async def _purge(self, wall: Wall, *, named: bool) -> Counter[str]:
-        connections, schema, clock = self._connections, self._schema, self._clock
-
-        async def work(connection: Connection) -> tuple[Counter[str], Settled]:
-            return await writes.purge(connection, schema, wall, clock, named=named)
-
-        return await connections.run(lambda: connections.write(only(wall), work), whole=True)
+        schema, clock = self._schema, self._clock
+        return await self._change(
+            only(wall), lambda connection: writes.purge(connection, schema, wall, clock, named=named)
+        )
 
     async def search(self, wall: Wall, texts: Sequence[str]) -> Search:
         return await self._upkeep(lambda connection: searching.search(connection, self.options, wall, texts))
@@ -344,12 +344,9 @@ class PostgresStore(Store):
         await self._upkeep(lambda connection: reindexing.stage(connection, self._schema, fingerprint, rows))
 
     async def adopt(self, fingerprint: str, dimensions: int) -> bool:
-        connections = self._connections
-
-        async def work(connection: Connection) -> tuple[bool, Settled | None]:
-            return await reindexing.adopt(connection, self._schema, fingerprint, dimensions)
-
-        done = await connections.run(lambda: connections.write(EVERYTHING, work), whole=True)
+        done = await self._change(
+            EVERYTHING, lambda connection: reindexing.adopt(connection, self._schema, fingerprint, dimensions)
+        )
         if done:
             self._bound = fingerprint
             if self.options.hnsw:
