@@ -19,6 +19,11 @@ BESIDE = 2
 candidates too; messages within twice the distance are read only to rank those."""
 
 
+def alive(mark: str) -> str:
+    """Return the condition of records that have not expired, with a placeholder for the present."""
+    return f"(expires_at IS NULL OR expires_at > {mark})"
+
+
 def sql_of_filter(
     filter: Filter, now: datetime, mark: str, own: Iterable[Sql], test: Callable[[str, Test], Sql]
 ) -> Sql:
@@ -31,7 +36,7 @@ def sql_of_filter(
         own: the parts that a store words by itself: ids, kinds, labels, keys and sources.
         test: returns the SQL of a comparison of what lies in a column of JSON.
     """
-    parts: list[Sql] = [(f"(expires_at IS NULL OR expires_at > {mark})", [to_micros(filter.expired_by(now))]), *own]
+    parts: list[Sql] = [(alive(mark), [to_micros(filter.expired_by(now))]), *own]
     if filter.since is not None:
         parts.append((f"at >= {mark}", [to_micros(filter.since)]))
     if filter.until is not None:

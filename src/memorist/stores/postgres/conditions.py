@@ -11,9 +11,9 @@ from typing import Any
 
 from memorist.filters import Filter, Test
 from memorist.stores.postgres.rows import escaped
-from memorist.stores.sql import Sql, sql_of_filter
+from memorist.stores.sql import Sql, alive, sql_of_filter
 
-ALIVE = "(expires_at IS NULL OR expires_at > %s)"
+ALIVE = alive("%s")
 _OPERATORS = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 _TEXT = "(found.value #>> '{}')"
 _WHOLE = "(found.value::text ~ '^-?[0-9]{1,18}$' OR found.value::text ~ '^-?[0-9]{19}$'"

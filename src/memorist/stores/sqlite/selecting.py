@@ -11,10 +11,10 @@ from memorist.records import Order, Record
 from memorist.scope import Reach, Wall
 from memorist.stores.base import Cursor
 from memorist.stores.rows import COLUMNS, name_of, record_of
-from memorist.stores.sql import Sql
+from memorist.stores.sql import Sql, alive
 from memorist.stores.sqlite.writes import find_wall
 
-ALIVE = "(expires_at IS NULL OR expires_at > ?)"
+ALIVE = alive("?")
 _VARIABLES = 30_000
 """The most parameters in one statement; SQLite allows 32,766."""
 _MOST_WALKED = 100
