@@ -66,7 +66,7 @@ class MemoristMemoryService(BaseMemoryService):
             session_id: the events' session.
             custom_metadata: the caller's own fields, JSON, for each of them.
         """
-        memory = self._memory.scoped(user=arguments.text("user_id", user_id), agent=app_name, session=session_id)
+        memory = self._of(user_id, app_name, session_id)
         drafts: dict[str, Draft] = {}
         for event in events:
             text = _text_of(event.content)
@@ -117,24 +117,24 @@ class MemoristMemoryService(BaseMemoryService):
                 happened_at=entry.timestamp,
             )
             drafts.append(draft)
-        await self._memory.scoped(user=arguments.text("user_id", user_id), agent=app_name).remember(
-            drafts, if_exists="replace"
-        )
+        await self._of(user_id, app_name).remember(drafts, if_exists="replace")
 
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
         """Return the entries relevant to a query, best first."""
-        memory = self._memory.scoped(
-            user=arguments.text("user_id", user_id), agent=app_name if self._apps_apart else None
-        )
+        memory = self._of(user_id, app_name if self._apps_apart else None)
         hits = await memory.recall(query, limit=self._max_results, min_score=self._min_score)
         return SearchMemoryResponse(memories=[_entry(hit.record) for hit in hits])
 
     async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
         """Delete the entry with this id, as a search gives it; an unknown one is ignored."""
         if memory_id:
-            memory = self._memory.scoped(user=arguments.text("user_id", user_id), agent=app_name)
+            memory = self._of(user_id, app_name)
             await memory.forget(memory_id)
             await memory.forget(payload={"form": "adk", "id": memory_id}, kind=(Kind.MESSAGE, Kind.NOTE))
+
+    def _of(self, user_id: str, app_name: str | None, session_id: str | None = None) -> Memory:
+        """Return the memory of a user, who must be named: without one it would be what all share."""
+        return self._memory.scoped(user=arguments.text("user_id", user_id), agent=app_name, session=session_id)
 
 
 async def _is_new(memory: Memory, id: str) -> bool:
