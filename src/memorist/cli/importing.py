@@ -90,8 +90,8 @@ def _import(
     from memorist.imports import Source, load
 
     with nullcontext() if path == "-" else spinner(f"Looking for the files of {clean(path)}"):
-        opened_source = Source(path)
-    with opened_source as source:
+        source = Source(path)
+    with source:
         answered, found = _looked(source, format, options)
         if not json:
             _show(source.name, found)

@@ -60,7 +60,7 @@ class Connection:
             raise missing_extra("httpcore", "client") from error
         self._home = asyncio.get_running_loop()
         try:
-            found: dict[str, Any] = await self.call("GET", "/v1/caller", repeat=True)
+            found = await self.call("GET", "/v1/caller", repeat=True)
             if "right" not in found:
                 raise StoreUnavailableError(f"{self.url} answers, but is not a Memorist server")
             return found
@@ -102,7 +102,7 @@ class Connection:
         body: Any = None,
         key: str | None = None,
         repeat: bool = False,
-    ) -> Any:
+    ) -> dict[str, Any]:
         """Return the server's answer to one call.
 
         Args:

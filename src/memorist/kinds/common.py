@@ -20,9 +20,10 @@ def check_text(name: str, value: object) -> str:
     Raises:
         InvalidInputError: it is not; the text names the argument.
     """
-    if not text(name, value).strip():
+    given = text(name, value)
+    if not given.strip():
         raise InvalidInputError(f"{name} must not be blank")
-    return str(value)
+    return given
 
 
 async def find(memory: Verbs, kind: Kind, id: str) -> Record | None:

@@ -346,7 +346,7 @@ class WallIndex:
 
     @property
     def holders(self) -> Callable[[str], int]:
-        """Tells how many rows hold a term, dead ones included."""
+        """A function that returns how many rows hold a term, dead ones included."""
         return self._posted().holders
 
     def rows_of(self, numbers: Iterable[int]) -> Rows:

@@ -102,9 +102,8 @@ class MemoryService:
         Raises:
             InvalidInputError: the key is no text.
         """
-        if isinstance(topic, str) and not topic.strip():
-            return None
-        return self._book.topic(text("topic", topic))
+        topic = text("topic", topic)
+        return self._book.topic(topic) if topic.strip() else None
 
     # --- episodes ----------------------------------------------------------------------------------
 

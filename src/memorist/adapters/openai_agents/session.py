@@ -83,7 +83,7 @@ class MemoristSession:
         For the runner: ``RunConfig(session_input_callback=session.add_context)``. What is told is a message of
         the developer for this turn alone; it is not stored. A store that fails leaves the turn without it.
         """
-        memory = self._memory if self._user is None else self._current.get() or self._of(None)
+        memory = self._current.get() or self._of(None)
         told = await before_turn(memory, [each for each in [*history, *new] if "role" in each], **self._options)
         if not told.text:
             return [*history, *new]
