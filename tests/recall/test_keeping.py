@@ -87,6 +87,18 @@ async def built(path: Path) -> list[Any]:
     return found
 
 
+async def check_reopened(path: Path) -> None:
+    """Check that a memory opened anew answers from what is kept as from an index that is built."""
+    async with open_memory(path) as memory:
+        assert await answers(memory) == await built(path)
+
+
+def check_apart(path: Path) -> None:
+    """Check that no two segments hold the same records."""
+    spans = rows_of(path, "SELECT first, last FROM segments ORDER BY first")
+    assert all(before[1] < after[0] for before, after in pairwise(spans))
+
+
 class Reads:
     """Counts the entries that are read from records."""
 
@@ -189,8 +201,7 @@ async def test_a_record_forgotten_while_it_is_written_is_not_written(path: Path)
         await memory.forget(record.id)
         await core.recaller.close()
     assert all(b"qmarkz" not in (data or b"") for (data,) in rows_of(path, "SELECT data FROM segments"))
-    async with open_memory(path) as memory:
-        assert await answers(memory) == await built(path)
+    await check_reopened(path)
 
 
 def hold(monkeypatch: pytest.MonkeyPatch, name: str, turn: int) -> tuple[asyncio.Event, asyncio.Event]:
@@ -222,8 +233,7 @@ async def test_what_changes_while_an_index_is_kept_is_kept_the_next_time(
         await kept(memory)
         await memory.remember(drafts(random.Random(2), 12))
         await memory.recall("coffee")
-    async with open_memory(path) as memory:
-        assert await answers(memory) == await built(path)
+    await check_reopened(path)
 
 
 async def test_a_memory_that_has_read_half_of_what_another_keeps_does_not_go_on_writing(
@@ -241,10 +251,8 @@ async def test_a_memory_that_has_read_half_of_what_another_keeps_does_not_go_on_
         go.set()
         await kept(one)
         late.set()
-    async with open_memory(path) as memory:
-        assert await answers(memory) == await built(path)
-    spans = rows_of(path, "SELECT first, last FROM segments ORDER BY first")
-    assert all(before[1] < after[0] for before, after in pairwise(spans))
+    await check_reopened(path)
+    check_apart(path)
 
 
 async def test_a_record_whose_new_kind_is_found_is_kept_though_it_lay_between_the_segments(path: Path) -> None:
@@ -298,8 +306,7 @@ async def test_what_cannot_be_used_is_read_from_the_records_and_kept_again(path:
     again = rows_of(path, "SELECT first, last, length(data) FROM segments ORDER BY first")
     assert [span[:2] for span in again[:2]] == [span[:2] for span in whole[:2]]
     assert sum(size for *_, size in again) > sum(size for *_, size in whole)
-    async with open_memory(path) as memory:
-        assert await answers(memory) == await built(path)
+    await check_reopened(path)
 
 
 async def test_codes_are_kept_as_codes(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -329,10 +336,8 @@ async def test_two_memories_that_keep_the_same_wall(path: Path) -> None:
             await other.remember(drafts(random.Random(-turn), 15))
             await asyncio.gather(one.recall("coffee"), other.recall("coffee"), one.recall("garden"))
         assert await answers(one) == await answers(other)
-    async with open_memory(path) as memory:
-        assert await answers(memory) == await built(path)
-    spans = rows_of(path, "SELECT first, last FROM segments ORDER BY first")
-    assert all(before[1] < after[0] for before, after in pairwise(spans))
+    await check_reopened(path)
+    check_apart(path)
 
 
 async def test_a_file_that_cannot_be_written_is_searched_all_the_same(path: Path) -> None:
