@@ -98,6 +98,8 @@ class Server:
         with primary.connect() as connection:
             connection.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
             connection.execute("SELECT pg_reload_conf()")
+        with primary.connect() as connection:
+            connection.execute("CHECKPOINT")  # by the process that makes commits wait, which reads its settings before
 
     def promote(self) -> None:
         """Make a standby the primary."""
@@ -127,10 +129,13 @@ class Server:
         import psutil  # comes with the server's package
 
         assert self._process is not None
-        workers = psutil.Process(self._process.pid).children(recursive=True)
-        self._process.kill()
-        for worker in workers:
-            worker.kill()
+        server = psutil.Process(self._process.pid)
+        server.suspend()  # from then on it starts no worker, and one that ends stays until it is waited for
+        while server.status() != psutil.STATUS_STOPPED:
+            pass
+        workers = server.children(recursive=True)
+        for process in (*workers, server):
+            process.kill()
         self._process.wait()
         psutil.wait_procs(workers, timeout=10)
 
