@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from clocks import MovedClock
 from memorist.config import Settings
@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
 Open = Callable[..., Memory]
 
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
+# The same examples each time and at any speed; `--hypothesis-profile=new` tries new ones.
+settings.register_profile("new", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("same", settings.get_profile("new"), derandomize=True)
+settings.load_profile("same")
 
 ADAPTERS = Path(__file__).with_name("adapters")
 MEMORY_DISK = Path("/dev/shm")

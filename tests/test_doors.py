@@ -66,7 +66,7 @@ def test_every_door_answers_as_python_does(
     with portal.wrap_async_context_manager(pair(DOORS[name], tmp_path)) as (law, door):
         plays = request.config.getoption("--doors") // (2 if name in PROCESSES else 1)
 
-        @settings(max_examples=plays, deadline=None, suppress_health_check=list(HealthCheck))
+        @settings(max_examples=plays, suppress_health_check=list(HealthCheck))
         @given(st.lists(calls().filter(door.takes), min_size=1, max_size=5))
         @example(EXPIRED)
         @example(TWICE)

@@ -62,7 +62,7 @@ WHERES = st.recursive(
 
 
 @pytest.mark.slow
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(FIELDS, max_size=6), st.lists(WHERES, min_size=1, max_size=8))
 def test_the_store_and_python_agree_on_every_condition(fields: list[dict[str, Any]], wheres: list[Any]) -> None:
     records = [make_record(f"n{n}", metadata=each, payload=each) for n, each in enumerate(fields)]
@@ -97,7 +97,7 @@ FILTERS = st.builds(
 
 
 @pytest.mark.slow
-@settings(max_examples=75, deadline=None)
+@settings(max_examples=75)
 @given(st.tuples(*(records(f"n{n}") for n in range(5))), st.lists(FILTERS, min_size=1, max_size=10))
 def test_the_store_and_python_agree_on_every_part_of_a_filter(
     stored: tuple[Record, ...], filters: list[Filter]

@@ -367,7 +367,5 @@ class Agreement(RuleBasedStateMachine):
             assert self.run(memory.users()) == counts
 
 
-Agreement.TestCase.settings = settings(
-    max_examples=25, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
-)
+Agreement.TestCase.settings = settings(max_examples=25, stateful_step_count=30, suppress_health_check=list(HealthCheck))
 TestAgreement = Agreement.TestCase

@@ -62,7 +62,7 @@ CALL = st.tuples(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(CALL, max_size=8), st.integers(1, 5), st.integers(0, 6))
 def test_in_any_interleaving_each_call_gets_what_the_plain_embedder_gives(
     calls: Any, batch_size: int, cache_size: int

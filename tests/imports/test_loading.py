@@ -221,7 +221,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(
     said=st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(["Hi", "OK", "See you"])), max_size=8),
     data=st.data(),

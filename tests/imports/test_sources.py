@@ -36,7 +36,7 @@ class Slow(StringIO):
         return super().read(3)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(value=values, indent=st.sampled_from([None, 2]), depth=st.integers(0, 4))
 def test_a_walk_yields_what_json_holds(value: Any, indent: int | None, depth: int) -> None:
     text = json.dumps(value, indent=indent, ensure_ascii=False)

@@ -293,7 +293,7 @@ messages = st.builds(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     batches=st.lists(st.tuples(st.lists(messages, max_size=4), st.booleans()), max_size=6),
     gone=st.sampled_from(["a", "b"]),

@@ -78,7 +78,7 @@ async def test_it_outlives_the_process(reopen: Callable[..., Memory]) -> None:
         assert await memory.facts.all() == [new]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.integers(0, 5), max_size=10))
 def test_every_chain_has_one_current_fact(steps: list[int]) -> None:
     """Each step supersedes the current fact of a chain, or begins a new one."""

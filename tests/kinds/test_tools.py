@@ -176,7 +176,7 @@ async def test_it_outlives_the_process(reopen: Callable[..., Memory]) -> None:
 measures = st.none() | st.floats(0, 1e6)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.booleans(), measures), max_size=12))
 def test_statistics_are_exact(calls: list[tuple[str, bool, float | None]]) -> None:
     async def check() -> None:

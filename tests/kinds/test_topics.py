@@ -109,7 +109,7 @@ async def test_it_outlives_the_process(reopen: Callable[..., Memory]) -> None:
 names = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=3).filter(str.strip)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.tuples(names, st.none() | names), max_size=12), st.text("ab.%_", max_size=2))
 def test_it_is_a_dict(steps: list[tuple[str, str | None]], prefix: str) -> None:
     """Each step sets a topic, or (None) deletes it."""

@@ -83,7 +83,7 @@ def told(index: WallIndex) -> dict[str, object]:
     return answers
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(STEPS, st.booleans())
 def test_following_is_like_reading_anew(steps: list[tuple[list[Entry], set[int]]], looking: bool) -> None:
     follower, reader = followed(steps, told if looking else lambda _: None)
@@ -106,7 +106,7 @@ def test_following_is_like_reading_anew(steps: list[tuple[list[Entry], set[int]]
         assert one == pytest.approx(other, abs=1e-5)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(STEPS)
 def test_following_past_the_size_of_a_block(steps: list[tuple[list[Entry], set[int]]]) -> None:
     with pytest.MonkeyPatch.context() as patched:

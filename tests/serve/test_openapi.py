@@ -66,7 +66,7 @@ def test_every_route_answers_as_it_says(schema: Any, mode: Any) -> None:
     for operation in [found.ok() for found in schema.get_all_operations()]:
         few = 3 if operation.path in LONG else 6
 
-        @settings(max_examples=few, deadline=None, derandomize=True, database=None, phases=PHASES, **CALM)
+        @settings(max_examples=few, phases=PHASES, **CALM)
         @given(case=operation.as_strategy(generation_mode=mode))
         def answers_as_it_says(case: Any) -> None:
             case.call_and_validate(checks=CHECKS, timeout=PATIENCE)

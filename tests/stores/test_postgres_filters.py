@@ -42,7 +42,7 @@ def url(server: "Server") -> str:
 
 
 @example(stored=[10**308, 2**1024 - 2**970 - 1, 2**1024 - 2**970], filters=[{"x": {"$gte": float("inf")}}])
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=list(HealthCheck))
 @given(stored=st.lists(STORED, min_size=5, max_size=12), filters=st.lists(ORDERED | EQUAL, min_size=5, max_size=12))
 def test_any_value_against_any_filter(url: str, stored: list[Any], filters: list[dict[str, Any]]) -> None:
     asyncio.run(_check(url, stored, filters))

@@ -182,7 +182,7 @@ def test_two_clients_do_to_postgres_what_one_does_to_sqlite(server: "Server") ->
     url = server.new_url(pool_size=2, purge="delete")
     one, two, model = client(url), client(url), SQLiteStore(None)
 
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=25)
     @given(batches=st.lists(st.tuples(st.booleans(), st.sampled_from([ALICE, BOB]), STEPS), max_size=8))
     def play(batches: Batches) -> None:
         portal.call(_alike, one, two, model, batches)

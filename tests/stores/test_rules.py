@@ -116,7 +116,7 @@ async def agree(store: Store, calls: list[list[Write]]) -> None:
 
 
 @given(CALLS)
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_sqlite_does_what_the_rules_say(calls: list[list[Write]]) -> None:
     asyncio.run(agree(SQLiteStore(None), calls))
 
@@ -124,7 +124,7 @@ def test_sqlite_does_what_the_rules_say(calls: list[list[Write]]) -> None:
 @pytest.mark.postgres
 def test_postgres_does_what_the_rules_say(server: "Server") -> None:
     @given(CALLS)
-    @settings(deadline=None, max_examples=10)
+    @settings(max_examples=10)
     def run(calls: list[list[Write]]) -> None:
         asyncio.run(agree(PostgresStore(parse_url(server.new_url(partitions=0, pool_size=1))), calls))
 
