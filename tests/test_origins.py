@@ -6,6 +6,7 @@ from typing import Any
 import apsw
 import pytest
 
+from inside import before_next_write
 from memorist import Draft, Memory
 from memorist.agents import after_turn
 from memorist.errors import InvalidInputError, NotFoundError, ScopeError
@@ -158,6 +159,28 @@ async def test_forgetting_takes_what_was_drawn_from_the_text_alone_and_marks_the
     assert await alice.forget("other", derived=True) == 2
     with pytest.raises(InvalidInputError, match="name ids or a filter"):
         await alice.derived()
+
+
+async def test_what_is_drawn_from_a_text_while_it_is_forgotten_goes_too(alice: Memory) -> None:
+    await alice.remember([Draft(content="I moved to Oslo", id="said"), Draft(content="I like tea", id="other")])
+
+    async def draw() -> None:
+        await alice.remember("Lives in Oslo", id="fact", derived_from=["said"])
+        await alice.remember("Lives in Oslo and likes tea", id="both", derived_from=["fact", "other"])
+
+    before_next_write(alice, draw)
+    assert await alice.forget("said", derived=True) == 2
+    [left] = await alice.find(["said", "fact", "both"])
+    assert (left.id, left.origin.derived_from, left.origin.lost) == ("both", ("other",), 1)
+
+
+async def test_nothing_is_drawn_from_a_text_that_is_forgotten_meanwhile(alice: Memory) -> None:
+    await alice.remember("I moved to Oslo", id="said")
+
+    before_next_write(alice, lambda: alice.forget("said", derived=True))
+    with pytest.raises(NotFoundError, match="no record 'said' in this scope to derive from"):
+        await alice.remember(["Tea", Draft(content="Lives in Oslo", derived_from=["said"])])
+    assert await alice.count() == 0
 
 
 async def test_what_rests_on_the_forgotten_text_in_a_circle_goes_too(alice: Memory) -> None:

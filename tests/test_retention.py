@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from clocks import MovedClock
-from inside import core_of
+from inside import before_next_write, core_of
 from memorist.errors import InvalidInputError, ScopeError
 from memorist.memory import Memory
 from memorist.records import Draft
@@ -69,6 +69,17 @@ async def test_every_process_obeys_the_rules_when_it_opens_and_when_it_writes(
     clock.advance(1 * 3600)
     await everyone.remember("a write later")
     assert await everyone.count(kind="message") == 0
+
+
+async def test_a_record_that_is_changed_meanwhile_is_judged_anew(everyone: Memory, clock: MovedClock) -> None:
+    await everyone.remember([Draft(content="kept", id="kept"), Draft(content="gone", id="gone")])
+    clock.advance(31 * DAY)
+    await everyone.retain([{"kind": "note", "keep": "30d"}, {"keep": "forever", "where": {"pinned": True}}])
+
+    before_next_write(everyone, lambda: everyone.revise("kept", metadata={"pinned": True}))
+    assert await everyone.sweep() == 1
+    assert await everyone.sweep() == 0
+    assert [record.id for record in (await everyone.browse()).records if record.kind == "note"] == ["kept"]
 
 
 async def test_rules_are_of_a_tenant_and_deletions_are_in_the_audit(everyone: Memory, clock: MovedClock) -> None:

@@ -16,7 +16,7 @@ from memorist.scope import Reach
 from memorist.stores import Store
 from memorist.stores.base import Put, Remove, Write
 from memorist.stores.postgres import PostgresStore, parse_url
-from memorist.stores.rules import Stored, check_put, check_remove, handle_of
+from memorist.stores.rules import Stored, check_put, check_remove, check_sources, handle_of
 from memorist.stores.sqlite import SQLiteStore
 from memorist.testing.contract.base import ALICE, ALL, DIMENSIONS, FINGERPRINT, NOON, make_record
 from memorist.times import now, to_micros
@@ -36,8 +36,13 @@ RECORDS = st.builds(
     st.sampled_from([None, None, "s"]), st.sampled_from([False, False, True]), st.sampled_from([False, False, True]),
     st.integers(1, 3),
 )  # fmt: skip
-PUTS = RECORDS.map(lambda record: Put(record, expected=record.version - 1))
-REMOVES = st.builds(Remove, st.sampled_from("abc"), st.just(Action.FORGOTTEN), st.just(NOON))
+PUTS = st.builds(
+    lambda record, sources: Put(record, expected=record.version - 1, derived_from=frozenset(sources)),
+    RECORDS,
+    st.sampled_from(["", "", "b", "bc"]),
+)
+VERSIONS = st.sampled_from([None, None, 1, 2])
+REMOVES = st.builds(Remove, st.sampled_from("abc"), st.just(Action.FORGOTTEN), st.just(NOON), version=VERSIONS)
 CALLS = st.lists(st.lists(PUTS | PUTS | REMOVES, min_size=1, max_size=3), max_size=12)
 
 
@@ -59,6 +64,7 @@ class Book:
         record, handle = write.record, handle_of(write.record)
         holders = [each for each in self.records.values() if handle is not None and handle_of(each) == handle]
         assert len(holders) <= 1
+        check_sources(write, map(self.stored, write.derived_from), now())
         same, expired = check_put(write, self.stored(record.id), self.stored(*(each.id for each in holders)), now())
         old = self.records.get(record.id)
         if same is not None:
@@ -78,10 +84,12 @@ class Book:
         stored = self.stored(write.id)
         if stored is None:
             return False
-        noted, done = check_remove(write, stored, now())
-        assert (noted.action is Action.EXPIRED) is not done
+        if (noted := check_remove(write, stored, now())) is None:
+            assert write.version not in (None, stored.version)
+            return False
+        assert (noted.action is Action.EXPIRED) is (noted is not write)
         del self.records[write.id]
-        return done
+        return noted is write
 
     def stored(self, id: str | None = None) -> Stored | None:
         record = self.records.get(id or "")

@@ -1,8 +1,12 @@
 """The one place where tests look below the verbs: at the store, the ranking and its cache."""
 
+from collections.abc import Awaitable, Callable, Sequence
+
 from memorist.engine.core import Core
 from memorist.engine.local import LocalEngine
 from memorist.memory import Memory
+from memorist.scope import Wall
+from memorist.stores.base import Write
 
 
 def core_of(memory: Memory) -> Core:
@@ -10,6 +14,19 @@ def core_of(memory: Memory) -> Core:
     engine = memory._engine
     assert isinstance(engine, LocalEngine)
     return engine._core
+
+
+def before_next_write(memory: Memory, work: Callable[[], Awaitable[object]]) -> None:
+    """Let something happen between what the next call of a memory reads and what it writes."""
+    store = core_of(memory).store
+    write = store.write
+
+    async def late(wall: Wall, writes: Sequence[Write]) -> list[bool]:
+        store.write = write  # type: ignore[method-assign]
+        await work()
+        return await write(wall, writes)
+
+    store.write = late  # type: ignore[method-assign]
 
 
 def walls_held(memory: Memory) -> int:

@@ -94,6 +94,7 @@ class Core:
         expected: int | None = None,
         keep_index: bool = False,
         source: str | None = None,
+        derived_from: frozenset[str] = frozenset(),
     ) -> Put:
         """Return the write that replaces the previous version by `record`."""
         findable = record.kind.recallable and not keep_index
@@ -106,6 +107,7 @@ class Core:
             keep_index=keep_index,
             source=source,
             marks=marks_of(record) if findable else frozenset(),
+            derived_from=derived_from,
         )
 
     async def pages(self, reach: Reach, filter: Filter) -> AsyncIterator[Sequence[Record]]:

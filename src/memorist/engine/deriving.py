@@ -3,7 +3,7 @@
 Derivation is followed behind one wall, whatever the labels.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -42,18 +42,24 @@ async def derived(core: Core, scope: Scope, request: requests.Derived) -> Derive
     return await _drawn_from(core, scope, await _named(core, scope, request))
 
 
-async def forgetting(core: Core, scope: Scope, request: requests.Forget) -> tuple[list[Write], int]:
-    """Return the writes that forget what passes the filter and what was drawn from it alone, and how many go."""
-    named = await _named(core, scope, request)
-    drawn = await _drawn_from(core, scope, named)
-    gone = dict.fromkeys([*named, *(each.id for each in drawn.alone)])
-    writes: list[Write] = [Remove(id, Action.FORGOTTEN, core.clock(), request.source) for id in gone]
+async def forgetting(
+    core: Core, scope: Scope, request: requests.Forget, before: Collection[str]
+) -> tuple[list[Write], list[str]]:
+    """Return the writes that forget what passes the filter and what was drawn from it alone, and the ids that go.
+
+    With the ids that went `before`, they forget what was drawn from those until they went.
+    """
+    named = [] if before else await _named(core, scope, request)
+    drawn = await _drawn_from(core, scope, [*before, *named])
+    going = list(dict.fromkeys([*named, *(each.id for each in drawn.alone)]))
+    gone = {*before, *going}
+    writes: list[Write] = [Remove(id, Action.FORGOTTEN, core.clock(), request.source) for id in going]
     for old in drawn.partly:
         left = tuple(id for id in old.origin.derived_from if id not in gone)
         lost = old.origin.lost + len(old.origin.derived_from) - len(left)
         marked = core.changed(old, replace(old, origin=replace(old.origin, derived_from=left, lost=lost)))
         writes.append(core.put(marked, Action.REVISED, None, keep_index=True, source=request.source))
-    return writes, len(gone)
+    return writes, going
 
 
 async def _named(core: Core, scope: Scope, request: requests.Named[Any]) -> list[str]:

@@ -53,8 +53,8 @@ async def enforce(core: Core, key: str = _KEY) -> int:
     for tenant, rules in (await _rules(core, key)).items():
         async for wall, records in _overdue(core, tenant, rules):
             moment = core.clock()
-            done = await core.store.write(wall, [Remove(record.id, Action.EXPIRED, moment) for record in records])
-            gone += sum(done)
+            over = [Remove(each.id, Action.EXPIRED, moment, version=each.version) for each in records]
+            gone += sum(await core.store.write(wall, over))
             await drop_quoting(core, wall)
     return gone
 

@@ -44,7 +44,7 @@ async def remember(core: Core, scope: Scope, request: requests.Remember) -> list
         ]
         return batch.writes, stored
 
-    reads = if_exists != "error" or any(draft.supersedes is not None for draft in drafts)
+    reads = if_exists != "error" or any(draft.supersedes is not None or draft.derived_from for draft in drafts)
     return await _write(core, scope, prepare, _ATTEMPTS if reads else 1)
 
 
@@ -122,7 +122,10 @@ def _leaving(write: Write) -> str | None:
 async def forget(core: Core, scope: Scope, request: requests.Forget) -> int:
     """Delete the records that pass the filter, superseded ones included: all or none."""
     if request.derived:
-        return await _write(core, scope, partial(forgetting, core, scope, request), 20 * _ATTEMPTS)
+        gone: list[str] = []
+        while more := await _write(core, scope, partial(forgetting, core, scope, request, gone), 20 * _ATTEMPTS):
+            gone += more
+        return len(gone)
     passing = core.filter(request, scope)
     count = await core.store.remove(scope.wall, passing, at=core.clock(), source=request.source)
     await drop_quoting(core, scope.wall)
@@ -245,7 +248,8 @@ class _Batch:
         if draft.supersedes is not None:
             self._supersede(draft.supersedes, record)
         action = Action.REMEMBERED if old is None else Action.REVISED
-        self._add(self._core.put(record, action, vector))
+        sources = frozenset(record.origin.derived_from).intersection(self._sources).difference(self._gone)
+        self._add(self._core.put(record, action, vector, derived_from=sources))
         return record
 
     def _derived(self, record: Record, known: Sequence[str]) -> Record:

@@ -49,7 +49,8 @@ class Put:
     `terms` holds the analysed terms of the record's text, joined by spaces, and `vector` its embedding;
     both are None if recall must not find it. `marks` are words without spaces for other features of the text;
     they are not terms. `keep_index` leaves the stored vector, terms and marks unchanged.
-    `source` is who makes the change, by default the record's own source.
+    `source` is who makes the change, by default the record's own source. `derived_from` holds ids that must still be
+    behind the wall.
     """
 
     record: Record
@@ -60,16 +61,21 @@ class Put:
     keep_index: bool = False
     source: str | None = None
     marks: frozenset[str] = frozenset()
+    derived_from: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Remove:
-    """Remove the record `id`, with every text of its history; a missing one is ignored."""
+    """Remove the record `id`, with every text of its history; a missing one is ignored.
+
+    So is one that no longer has the `version`, if that is given.
+    """
 
     id: str
     action: Action
     at: datetime
     source: str | None = None
+    version: int | None = None
 
 
 Write: TypeAlias = Put | Remove
@@ -199,7 +205,8 @@ class Store(ABC):
         """Carry out all of `writes` in order, or none; return for each whether it changed anything.
 
         Raises:
-            ConflictError: an id or key is taken, or a version is not the one that a `Put` expects.
+            ConflictError: an id or key is taken, a version is not the one that a `Put` expects, or what it is derived
+                from is gone.
             EmbedderMismatchError: the vectors' fingerprint is no longer that of the store.
         """
 

@@ -3,7 +3,7 @@
 The functions are pure. A store reads the rows that they need inside its transaction, and carries out the result.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -12,7 +12,16 @@ from memorist.records import Action, Change, Record
 from memorist.stores.base import Put, Remove
 from memorist.times import from_micros, to_micros
 
-__all__ = ["Handle", "Stored", "check_fingerprint", "check_put", "check_remove", "handle_of", "history_of"]
+__all__ = [
+    "Handle",
+    "Stored",
+    "check_fingerprint",
+    "check_put",
+    "check_remove",
+    "check_sources",
+    "handle_of",
+    "history_of",
+]
 
 
 class Handle(NamedTuple):
@@ -71,8 +80,23 @@ def check_put(
     return same, expired
 
 
-def check_remove(write: Remove, stored: Stored, moment: datetime) -> tuple[Remove, bool]:
-    """Return the removal to record, and whether it changes anything: an expired record counts as gone already.
+def check_sources(write: Put, there: Iterable[Stored | None], moment: datetime) -> None:
+    """Check that every record that a `Put` is derived from is among those `there`.
+
+    Raises:
+        ConflictError: one is gone, or has expired.
+    """
+    alive = {each.id for each in there if each is not None and not each.expired(moment)}
+    if gone := write.derived_from - alive:
+        raise ConflictError(
+            f"what the record {write.record.id!r} is derived from was forgotten meanwhile: {min(gone)!r}; try again"
+        )
+
+
+def check_remove(write: Remove, stored: Stored, moment: datetime) -> Remove | None:
+    """Return the removal to carry out, None if the record has another version than the one to remove.
+
+    An expired record counts as gone already: it is removed by another removal than `write`.
 
     Args:
         write: the requested removal.
@@ -80,8 +104,8 @@ def check_remove(write: Remove, stored: Stored, moment: datetime) -> tuple[Remov
         moment: the present.
     """
     if stored.expired(moment):
-        return Remove(write.id, Action.EXPIRED, write.at), False
-    return write, True
+        return Remove(write.id, Action.EXPIRED, write.at)
+    return write if write.version in (None, stored.version) else None
 
 
 def check_fingerprint(stored: str | None, fingerprint: str | None) -> None:

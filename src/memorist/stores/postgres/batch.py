@@ -11,7 +11,7 @@ from memorist.scope import Wall
 from memorist.stores.base import Put, Remove
 from memorist.stores.postgres.rows import dump_row, row_of
 from memorist.stores.rows import COLUMNS, stored_of
-from memorist.stores.rules import Handle, Stored, check_put, check_remove, handle_of
+from memorist.stores.rules import Handle, Stored, check_put, check_remove, check_sources, handle_of
 from memorist.times import to_micros
 
 _NAMES = [name.strip() for name in COLUMNS.split(",")]
@@ -87,6 +87,7 @@ class Batch:
         record, row, moment = write.record, row_of(write.record), self.moment
         handle = handle_of(record)
         holder = None if handle is None else self._stored(self.holders.get(handle))
+        check_sources(write, map(self._stored, write.derived_from), moment)
         old, expired = check_put(write, self._stored(record.id), holder, moment)
         for each in expired:
             self.take_out(Remove(each.id, Action.EXPIRED, moment))
@@ -112,9 +113,10 @@ class Batch:
         stored = self._stored(write.id)
         if stored is None:
             return False
-        noted, done = check_remove(write, stored, self.moment)
+        if (noted := check_remove(write, stored, self.moment)) is None:
+            return False
         self.take_out(noted)
-        return done
+        return noted is write
 
     def _stored(self, id: str | None) -> Stored | None:
         return self.held[id].stored if id in self.held else None

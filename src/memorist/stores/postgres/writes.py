@@ -129,9 +129,8 @@ async def _locked(connection: Connection, schema: str, calls: Sequence[Call], mo
         )
     ids, handles = set[tuple[str, str]](), set[tuple[str, str, str]]()
     for wall, each in ((call.wall, each) for call in calls for each in call.writes):
-        id = each.record.id if isinstance(each, Put) else each.id
-        if "\0" not in id:
-            ids.add((wall.user or "", id))
+        needed = (each.record.id, *each.derived_from) if isinstance(each, Put) else (each.id,)
+        ids.update((wall.user or "", id) for id in needed if "\0" not in id)
         if isinstance(each, Put) and (handle := rules.handle_of(each.record)) is not None:
             handles.add((wall.user or "", *handle))
     tenant = walls[0].tenant

@@ -50,6 +50,9 @@ def put(connection: apsw.Connection, wall_id: int | None, write: Put, moment: da
     holder = None
     if (handle := rules.handle_of(record)) is not None:
         holder = _find(connection, wall_id, "kind = ? AND key = ? AND superseded_at IS NULL", *handle)
+    if write.derived_from:
+        sources = [_find(connection, wall_id, "id = ?", id) for id in write.derived_from]
+        rules.check_sources(write, [each and stored_of(*each) for each in sources], moment)
     old, expired = rules.check_put(write, found and stored_of(*found), holder and stored_of(*holder), moment)
     for each in expired:
         _remove(connection, wall_id, each.number, Remove(each.id, Action.EXPIRED, moment))
@@ -93,9 +96,10 @@ def remove(connection: apsw.Connection, wall_id: int | None, write: Remove, mome
     if found is None:
         return None
     _, kind, *_ = found[1]
-    noted, done = rules.check_remove(write, stored_of(*found), moment)
+    if (noted := rules.check_remove(write, stored_of(*found), moment)) is None:
+        return None
     _remove(connection, wall_id, found[0], noted)
-    return kind if done else None
+    return kind if noted is write else None
 
 
 def _remove(connection: apsw.Connection, wall_id: int | None, number: int, write: Remove) -> None:

@@ -103,6 +103,27 @@ class WritingContract(Contract):
         assert await store.get(ALICE, ["one"]) == [second]
 
     @scenario
+    async def test_what_a_record_is_derived_from_must_be_there(self, store: Store) -> None:
+        drawn = put(make_record("drawn"), derived_from=frozenset(("one", "other")))
+        await store.write(ALICE, [put(make_record("one"))])
+        await store.write(BOB, [put(make_record("other", BOB))])
+
+        with pytest.raises(ConflictError, match="'other'"):
+            await store.write(ALICE, [drawn])
+        assert await store.write(ALICE, [put(make_record("other")), drawn]) == [True, True]
+
+    @scenario
+    async def test_only_the_named_version_is_removed(self, store: Store) -> None:
+        first = make_record("one")
+        await store.write(ALICE, [put(first)])
+        [removal] = forgotten("one")
+
+        assert await store.write(ALICE, [put(revised(first)), replace(removal, version=1)]) == [True, False]
+        assert len(await store.get(ALICE, ["one"])) == 1
+        assert await store.write(ALICE, [replace(removal, version=2)]) == [True]
+        assert await store.get(ALICE, ["one"]) == []
+
+    @scenario
     async def test_an_id_of_another_label_is_a_conflict_and_never_replaced(self, store: Store) -> None:
         mine = make_record("one", agent="mine", session="s1")
         await store.write(ALICE, [put(mine)])
