@@ -3,7 +3,9 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from types import MappingProxyType
+from typing import Any
 
 import pytest
 
@@ -22,9 +24,14 @@ def server() -> Iterator[str]:
         yield url
 
 
+def patient(url: str, **options: Any) -> NatsBus:
+    """Return a bus at a server that is there, however slowly it answers."""
+    return NatsBus(url, connect_timeout=60, **options)
+
+
 @pytest.fixture(params=["local", "nats"])
 async def bus(request: pytest.FixtureRequest) -> AsyncIterator[Bus]:
-    made = LocalBus() if request.param == "local" else NatsBus(request.getfixturevalue("server"))
+    made = LocalBus() if request.param == "local" else patient(request.getfixturevalue("server"))
     async with made as bus:
         yield bus
 
@@ -45,7 +52,7 @@ class Inbox:
         self.queue.put_nowait(envelope)
 
     async def next(self) -> Envelope:
-        return await asyncio.wait_for(self.queue.get(), 30)
+        return await asyncio.wait_for(self.queue.get(), 60)
 
 
 async def test_a_subscriber_gets_what_is_published_as_it_was_sent_and_in_order(bus: Bus) -> None:
@@ -179,7 +186,7 @@ async def test_closing_lets_the_handlers_finish_what_has_arrived(bus: Bus) -> No
     await bus.subscribe("work", slow)
     for n in range(5):
         await bus.publish(message("work", n=n))
-    await asyncio.wait_for(begun.wait(), 30)
+    await asyncio.wait_for(begun.wait(), 60)
     await bus.close()
     await bus.close()
     assert handled == [0, 1, 2, 3, 4]
@@ -197,7 +204,7 @@ async def test_what_handlers_publish_while_the_bus_closes_is_sent(bus: Bus) -> N
 
     await bus.subscribe("work", answer)
     await bus.publish(message("work"))
-    await asyncio.wait_for(begun.wait(), 30)
+    await asyncio.wait_for(begun.wait(), 60)
     await bus.close()
     assert results == ["sent"]
 
@@ -281,7 +288,7 @@ async def test_a_message_from_elsewhere_that_is_no_envelope_is_passed_over(
 
     caplog.set_level(logging.WARNING)
     inbox = Inbox()
-    async with NatsBus(server) as bus:
+    async with patient(server) as bus:
         await bus.subscribe("news", inbox)
         stranger = await nats.connect(server)
         await stranger.publish("news", b"hello?")
@@ -292,7 +299,7 @@ async def test_a_message_from_elsewhere_that_is_no_envelope_is_passed_over(
 
 
 async def test_a_message_that_the_server_refuses_is_an_error(server: str) -> None:
-    async with NatsBus(server) as bus:
+    async with patient(server) as bus:
         with pytest.raises(BusError, match="was not sent"):
             await bus.publish(message("news", text="x" * 2_000_000))
 
@@ -317,8 +324,40 @@ async def test_a_wrong_password_is_an_error() -> None:
         with pytest.raises(BusError, match="no NATS server can be reached"):
             async with NatsBus(url.replace("//", "//me:wrong@"), connect_timeout=0.5):
                 pass
-        async with NatsBus(url.replace("//", "//me:right@")) as bus:
+        async with patient(url.replace("//", "//me:right@")) as bus:
             await bus.publish(message("news"))
+
+
+async def test_opening_that_is_given_up_leaves_no_connection() -> None:
+    pytest.importorskip("nats")
+    accepted = asyncio.Queue[tuple[asyncio.StreamReader, asyncio.StreamWriter]]()
+
+    def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:  # and say nothing
+        accepted.put_nowait((reader, writer))
+
+    async with await asyncio.start_server(accept, "127.0.0.1", 0) as listening:
+        host, port = listening.sockets[0].getsockname()
+        opening = asyncio.create_task(patient(f"nats://{host}:{port}").open())
+        reader, writer = await asyncio.wait_for(accepted.get(), 60)
+        opening.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await opening
+        assert await asyncio.wait_for(reader.read(), 60) == b""
+        writer.close()
+        await writer.wait_closed()
+
+
+async def test_a_client_that_misses_that_it_is_cancelled_is_given_up_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = pytest.importorskip("nats.aio.client").Client
+
+    async def connect(self: object, *args: object, **options: object) -> None:
+        with suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(client, "connect", connect)
+    with pytest.raises(BusError, match="it does not answer"):
+        await NatsBus(connect_timeout=0.01).open()
 
 
 async def test_nats_py_missing_is_an_error_that_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -336,11 +375,11 @@ async def test_after_the_server_was_away_the_bus_goes_on(server: str) -> None:
 
     port = str(free_port())
     with nats_server("-p", port) as url:
-        bus = NatsBus(url, reconnected_cb=reconnected, reconnect_time_wait=0.05)
+        bus = patient(url, reconnected_cb=reconnected, reconnect_time_wait=0.05)
         await bus.open()
         await bus.subscribe("news", inbox)
     with nats_server("-p", port):
-        await asyncio.wait_for(back.wait(), 30)
+        await asyncio.wait_for(back.wait(), 60)
         await bus.publish(message("news", n=1))
         assert (await inbox.next()).payload == {"n": 1}
         await bus.close()
@@ -354,12 +393,12 @@ async def test_a_bus_whose_server_is_gone_closes_without_an_error() -> None:
         lost.set()
 
     with nats_server() as url:
-        bus, other = NatsBus(url, disconnected_cb=disconnected), NatsBus(url)
+        bus, other = patient(url, disconnected_cb=disconnected), patient(url)
         await bus.open()
         await other.open()
     await other.publish(message("news"))
     await other.close()
-    await asyncio.wait_for(lost.wait(), 30)
+    await asyncio.wait_for(lost.wait(), 60)
     await bus.publish(message("news"))
     await bus.close()
     with pytest.raises(BusError, match="not open"):
@@ -375,7 +414,7 @@ async def test_a_subscription_that_the_server_does_not_confirm_gets_nothing(
     async def unanswered(self: object, timeout: float) -> None:
         await asyncio.Event().wait()
 
-    async with NatsBus(server) as other, NatsBus(server) as bus:
+    async with patient(server) as other, patient(server) as bus:
         with monkeypatch.context() as patched:
             patched.setattr(client, "flush", unanswered)
             patched.setattr(bus, "_connect_timeout", 0.01)
@@ -398,7 +437,7 @@ async def test_a_subscriber_that_is_cancelled_leaves_the_bus_working(
         asked.set()
         await flush(self, timeout)
 
-    async with NatsBus(server) as bus:
+    async with patient(server) as bus:
         await bus.subscribe("news", inbox)
         monkeypatch.setattr(client, "flush", noted)
         subscribing = asyncio.create_task(bus.subscribe("news", other))

@@ -58,15 +58,29 @@ class NatsBus(Bus):
             return
         try:
             import nats
+            from nats.aio.client import Client
         except ImportError as error:
             raise missing_extra("nats-py", "nats") from error
-        connecting = nats.connect(servers=self._servers, error_cb=self._report, **self._options)
+        client = Client()
         try:
-            self._client = await asyncio.wait_for(connecting, self._connect_timeout)
+            await self._connect(client)
         except (OSError, TimeoutError, nats.errors.Error, ValueError) as error:
             # It retries until the time-out; the callback has received the reason.
             reason = (self._refusal or "it does not answer") if isinstance(error, TimeoutError) else _said(error)
             raise BusError(f"no NATS server can be reached at {self}: {reason}") from error
+        self._client = client
+
+    async def _connect(self, client: Client) -> None:
+        """Connect within the time-out, or leave no connection behind."""
+        connecting = asyncio.ensure_future(client.connect(self._servers, error_cb=self._report, **self._options))
+        try:
+            await asyncio.wait_for(asyncio.shield(connecting), self._connect_timeout)
+        except BaseException:
+            while not connecting.done():  # in Python 3.11, what it waits for may end at the same time and win
+                connecting.cancel()
+                await asyncio.sleep(0)
+            await asyncio.gather(client.close(), return_exceptions=True)
+            raise
 
     async def close(self) -> None:
         client = self._client
