@@ -40,6 +40,8 @@ RATING = 1.0
 _MOST_BY_WORDS = (WEIGHTS["words"] + WEIGHTS["words_around"]) * (K1 + 1) + WEIGHTS["pairs"]
 _AS_IT_IS = Scale()
 _NOBODY = Crowd()
+_GROUP = 256
+"""Rows whose maximum stands for them where the last of the nearest is sought: a tenth of the work of sorting all."""
 CANDIDATES = 1000
 """Rows ranked behind a wall too large to rank whole: the nearest by vector, and those that hold the words."""
 
@@ -167,14 +169,15 @@ def _spelled(index: WallIndex, asked: Search) -> tuple[list[str], list[tuple[str
 def _nearest(index: WallIndex, asked: Search, allowed: Bools, cosines: Floats) -> Rows:
     """Return the rows that may be among the nearest; provably all of them."""
     assert asked.vector is not None
-    wanted = asked.query.limit
-    if np.count_nonzero(allowed) <= wanted:
+    wanted, passing = asked.query.limit, cosines[allowed]
+    if len(passing) <= wanted:
         return np.flatnonzero(allowed)
-    # Whoever is further below the last position than twice what it may be off, or rated up, cannot reach it.
-    passing = np.where(allowed, cosines, np.float32(-np.inf))
+    if (groups := len(passing) // _GROUP) > 16 * wanted:  # the last of so many maxima is hardly below the last of all
+        passing = passing[: groups * _GROUP].reshape(_GROUP, groups).max(axis=0)
     last = np.partition(passing, -wanted)[-wanted]
+    # Whoever is further below the last position than twice what it may be off, or rated up, cannot reach it.
     off = index.vectors.error(asked.vector) + (RATING / WEIGHTS["meaning"] if index.rated else 0.0)
-    return np.flatnonzero(passing >= last - 2 * off)
+    return np.flatnonzero(allowed & (cosines >= last - 2 * off))
 
 
 def _candidates(index: WallIndex, allowed: Bools, cosines: Floats, words: WordScores) -> Rows:
