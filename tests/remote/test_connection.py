@@ -131,9 +131,10 @@ async def test_a_server_of_another_kind_is_told_apart() -> None:
             await Memory.connect(url)
 
 
-@pytest.mark.parametrize(
-    ("status", "body"), [(200, b"<html>"), (200, b"null"), (200, b"[" * 100_000), (302, b""), (413, b""), (502, b"[]")]
-)
+STRANGE = [(200, b"<html>"), (200, b"null"), (200, b"{}"), (200, b"[" * 100_000), (302, b""), (413, b""), (502, b"[]")]
+
+
+@pytest.mark.parametrize(("status", "body"), STRANGE)
 async def test_an_answer_of_something_between_is_told_apart(
     stored: Memory, tmp_path: Path, status: int, body: bytes
 ) -> None:
@@ -148,7 +149,7 @@ async def test_an_answer_of_something_between_is_told_apart(
 
     async with running(proxy) as url, Memory.connect(url) as memory:
         for call in (memory.count, lambda: memory.remember("Tea"), lambda: memory.backup(tmp_path / "copy.db")):
-            with pytest.raises(StoreUnavailableError, match=f"status {status} is not a Memorist server"):
+            with pytest.raises(StoreUnavailableError, match=f"status {status} is not a Memorist server|no copy of its"):
                 await call()
     assert not [*tmp_path.glob("*copy.db*")]
 

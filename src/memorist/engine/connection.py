@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import quote, urlsplit
 from weakref import WeakKeyDictionary
 
@@ -225,16 +225,28 @@ def _is_undone(answer: "httpcore.Response") -> bool:
     return True
 
 
+class _Result(dict[str, Any]):
+    """The JSON object of an answer; what lacks a field is not a server's."""
+
+    def __missing__(self, name: str) -> NoReturn:
+        raise _not_a_server(200)
+
+
 def result_of(answer: "httpcore.Response") -> dict[str, Any]:
     """Return the JSON object of an answer, or raise the error that it reports."""
     try:
         found = json.loads(answer.content)
     except (ValueError, RecursionError):
         found = None
-    if not isinstance(found, dict):  # a proxy's own answer
-        raise StoreUnavailableError(
-            f"what answers with status {answer.status} is not a Memorist server; whether the call was done is not known"
-        )
+    if not isinstance(found, dict):
+        raise _not_a_server(answer.status)
     if 200 <= answer.status < 300:
-        return found
+        return _Result(found)
     raise error_of(found)
+
+
+def _not_a_server(status: int) -> StoreUnavailableError:
+    """Return the error for a proxy's own answer."""
+    return StoreUnavailableError(
+        f"what answers with status {status} is not a Memorist server; whether the call was done is not known"
+    )
