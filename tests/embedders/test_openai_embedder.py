@@ -31,7 +31,7 @@ def answer(texts: Sequence[str], size: Any = 4) -> Any:
 
 
 class Endpoint(ThreadingHTTPServer):
-    """An embeddings endpoint; `replies` are used up first: (status, body) or seconds to sleep before a good one."""
+    """An embeddings endpoint; `replies` are used up first: (status, body) or an event awaited before a good one."""
 
     daemon_threads = True
 
@@ -60,7 +60,7 @@ class Handler(BaseHTTPRequestHandler):
         if isinstance(reply, tuple):
             return self.send(*reply)
         if isinstance(reply, threading.Event):
-            reply.wait(30)
+            reply.wait(60)
         made = answer(body["input"], body.get("dimensions", self.server.size))
         self.send(200, self.server.rewrite(made) if self.server.rewrite else made)
 
@@ -89,7 +89,7 @@ def endpoint() -> Any:
 
 def embed(endpoint: Any, texts: Sequence[str], role: Role = Role.DOCUMENT, model: Any = "m", **options: Any) -> Any:
     async def scenario() -> Any:
-        embedder = OpenAIEmbedder(model, base_url=endpoint.url, **{"max_retries": 0, "timeout": 5.0} | options)
+        embedder = OpenAIEmbedder(model, base_url=endpoint.url, **{"max_retries": 0, "timeout": 60.0} | options)
         try:
             return await embedder.embed(texts, role)
         finally:

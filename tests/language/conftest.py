@@ -14,10 +14,10 @@ def server() -> Iterator[ChatServer]:
 
 @pytest.fixture
 async def model(server: ChatServer) -> AsyncIterator[ChatModel]:
-    """The real client of that server, which gives up at once."""
+    """The real client of that server, which tries only once."""
     pytest.importorskip("openai")
     from memorist.language.endpoint import OpenAIChatModel
 
-    opened = OpenAIChatModel("m", base_url=server.url, timeout=5, max_retries=0)
+    opened = OpenAIChatModel("m", base_url=server.url, max_retries=0)
     yield opened
     await opened.close()

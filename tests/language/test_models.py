@@ -28,7 +28,7 @@ SCHEMA = {
 
 
 async def complete(server: ChatServer, schema: Any = SCHEMA, **options: Any) -> Reply:
-    async with OpenAIChatModel("m", base_url=server.url, **{"max_retries": 0, "timeout": 5.0} | options) as model:
+    async with OpenAIChatModel("m", base_url=server.url, **{"max_retries": 0} | options) as model:
         return await model.complete(HELLO, schema=schema)
 
 

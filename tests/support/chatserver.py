@@ -20,6 +20,7 @@ class ChatServer(ThreadingHTTPServer):
     """An OpenAI-compatible endpoint; `replies` are used up one by one, then `always` answers."""
 
     daemon_threads = True
+    request_queue_size = 50
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -57,7 +58,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             made = reply(body) if callable(reply) else reply
             if isinstance(made, threading.Event):
-                made.wait(30)
+                made.wait(60)
         finally:
             with server.lock:
                 server.busy -= 1
