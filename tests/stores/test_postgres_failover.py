@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
 
+from memorist.config import Settings
 from memorist.errors import StoreBusyError, StoreError, StoreUnavailableError
 from memorist.memory import Memory
 from memorist.records import Draft
@@ -96,7 +97,7 @@ async def test_a_standby_that_takes_over_has_all_that_was_acknowledged(way: Way,
             assert not done
 
     with running_server() as primary, running_standby(primary) as standby, way(primary, standby) as url:
-        async with Memory.open(url, embedder="hash") as memory:
+        async with Memory.open(settings=Settings(url=url, embedder="hash", busy_timeout=120.0)) as memory:
             users = [memory.scoped(user=f"user {lane}") for lane in range(LANES)]
             lanes = [asyncio.create_task(write_on(user, lane)) for lane, user in enumerate(users)]
             for turn in range(times):

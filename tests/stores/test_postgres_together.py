@@ -13,7 +13,7 @@ from anyio.from_thread import start_blocking_portal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inside import core_of
+from inside import core_of, hurry
 from memorist.errors import ConflictError, InvalidInputError, StoreBusyError
 from memorist.filters import Filter
 from memorist.memory import Memory
@@ -63,7 +63,7 @@ def memory_of(url: str) -> Memory:
 
 
 def client(url: str) -> PostgresStore:
-    return PostgresStore(parse_url(url))
+    return PostgresStore(parse_url(url, busy_timeout=120.0))
 
 
 class Follower:
@@ -349,8 +349,9 @@ async def test_a_call_that_the_database_refuses_harms_no_other(server: "Server")
 
 
 async def test_calls_that_wait_in_vain_for_one_lock_wait_together(server: "Server") -> None:
-    store = PostgresStore(parse_url(server.new_url(pool_size=2), busy_timeout=0.1))
+    store = client(server.new_url(pool_size=2))
     async with opened(store):
+        hurry(store, 0.1)
         with server.connect() as other:
             other.execute(
                 "SELECT pg_advisory_lock(%s)", (lock_key(store.options.schema, json.dumps(["wall", *ALICE])),)

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -111,8 +111,11 @@ def words_left(server: "Server", start: str) -> int:
     """Count the words with this start and three digits that are in the files of tables and indexes."""
     with server.connect() as connection:
         connection.execute("CHECKPOINT")
-    files = (path for path in (server.data / "base").rglob("*") if path.is_file())
-    return len({word for file in files for word in re.findall(rf"{start}\d{{3}}".encode(), file.read_bytes())})
+    found: set[bytes] = set()
+    for file in (server.data / "base").rglob("*"):
+        with suppress(FileNotFoundError, IsADirectoryError):  # a session that begins renames a file of its own
+            found.update(re.findall(rf"{start}\d{{3}}".encode(), file.read_bytes()))
+    return len(found)
 
 
 @pytest.mark.parametrize("purge", ["vacuum", "full"])

@@ -1,12 +1,14 @@
 """The one place where tests look below the verbs: at the store, the ranking and its cache."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 
 from memorist.engine.core import Core
 from memorist.engine.local import LocalEngine
 from memorist.memory import Memory
 from memorist.scope import Wall
 from memorist.stores.base import Write
+from memorist.stores.postgres import PostgresStore
 
 
 def core_of(memory: Memory) -> Core:
@@ -39,3 +41,11 @@ async def kept(memory: Memory) -> None:
     keeper = core_of(memory).recaller._keeper
     assert keeper is not None
     await keeper.close()
+
+
+def hurry(store: PostgresStore, busy_timeout: float) -> None:
+    """Let calls wait only so long from now on; to connect may take as long as when the store was opened."""
+    connections = store._connections
+    assert connections._pool is not None
+    connections.options = replace(connections.options, busy_timeout=busy_timeout)
+    connections._pool._timeout = busy_timeout

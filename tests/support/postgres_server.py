@@ -143,7 +143,7 @@ class Server:
         """Stop it, breaking connections off."""
         if self._process is not None and self._process.poll() is None:
             self._process.send_signal(signal.SIGINT)
-            self._process.wait(30)
+            self._process.wait(120)
 
     def url(self, *, user: str = "app", database: str = "memory", password: str = PASSWORD, **given: object) -> str:
         """Return a URL of a database."""
@@ -160,13 +160,13 @@ class Server:
         """Connect, to look at what is there behind the store's back."""
         return psycopg.connect(
             host="127.0.0.1", port=self.port, user=user, password=PASSWORD, dbname=database, autocommit=True,
-            connect_timeout=10,
+            connect_timeout=60,
         )  # fmt: skip
 
 
 def wait_until_answered(url: str, process: subprocess.Popen[bytes], log: Path | None = None) -> None:
     """Wait until a server that was just started answers at the URL; `log` has its last words if it does not."""
-    for _ in range(600):
+    for _ in range(2400):
         try:
             psycopg.connect(url, connect_timeout=10).close()
             return
