@@ -56,7 +56,7 @@ async def chromium() -> AsyncIterator["Browser"]:
 
     expect.set_options(timeout=30_000)  # as long as the browser's own actions wait
     async with async_playwright() as started:
-        browser = await started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = await started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"], timeout=120_000)
         yield browser
         await browser.close()
 

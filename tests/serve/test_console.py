@@ -48,6 +48,7 @@ async def test_one_box_asks_from_anywhere(browser: Browser, site: str, alice: Me
             await page.goto(f"{site}{path}{'&' if '?' in path else '?'}user=alice")
             await page.fill("#q", "homestays")
             await page.press("#q", "Enter")
+            await page.wait_for_url(re.compile("/ask.*q=homestays"))
             asked_of_alice = path != "/nowhere"  # of an address that is none, nothing is kept
             for place in (page.locator("#found"), page.locator("#told")):
                 told = expect(place)
@@ -77,6 +78,8 @@ async def test_filters_are_chips_that_come_off(page: Page, site: str, alice: Mem
     await expect(page.locator(".hits > li")).to_have_count(1)
     await expect(page.locator("#told .context")).not_to_contain_text("milk")
     await page.get_by_role("link", name="all kinds").click()
+    await expect(page.locator(".hits > li")).to_have_count(2)
+    await page.wait_for_load_state()  # its script asks as one types
     await page.get_by_text("More filters").click()
     await page.get_by_label("Before").fill("2024-05-15")
     await expect(page.locator(".hits > li")).to_have_count(1)
@@ -282,6 +285,7 @@ async def test_topics_are_a_tree_that_can_be_changed(page: Page, site: str, alic
     await page.goto(f"{site}/topics?user=alice")
     await page.get_by_label("Value of user.language").fill("Gleam")
     await page.get_by_role("button", name="Save").click()
+    await expect(page.get_by_role("status")).to_contain_text("Saved user.language")
     await page.get_by_label("Topic").fill("project.name")
     await page.get_by_label("Value", exact=True).fill("Memorist")
     await page.get_by_role("button", name="Set").click()
@@ -301,6 +305,7 @@ async def test_export_and_import(page: Page, site: str, alice: Memory, tmp_path:
     await (await download.value).save_as(file)
     await alice.forget("stay")
     await page.get_by_role("main").get_by_role("link", name="Import").click()
+    await page.wait_for_url("**/import?*")  # and its script, without which a file that is chosen is not sent
     await page.get_by_label("Drop files here").set_input_files(file)
     await page.get_by_role("button", name="Import", exact=True).click()
     await expect(page.locator(".found")).to_contain_text("1 added")

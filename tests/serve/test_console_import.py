@@ -89,6 +89,7 @@ async def test_a_chat_is_shown_confirmed_and_stored_once(
     for told in ("3 added, 0 there already", "0 added, 3 there already"):
         await page.goto(f"{site}/?user=alice")
         await page.get_by_role("link", name="Import", exact=True).click()
+        await page.wait_for_url("**/import?*")  # and its script, which sends what is chosen
         await page.get_by_label("Drop files here").set_input_files(file)
         if not script:
             await page.get_by_role("button", name="Read").click()
