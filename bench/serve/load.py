@@ -50,8 +50,8 @@ class Client:
         return " ".join(self.random.choices(WORDS, k=8)) + f" {self.random.random()}"
 
     async def work(self, until: float, pause: float) -> None:
-        """Make calls until that time, with a pause after each."""
-        while time.monotonic() < until:
+        """Make calls until that time, at least one, with a pause before each."""
+        while not self.calls or time.monotonic() < until:
             if pause:
                 await asyncio.sleep(self.random.expovariate(1 / pause))
             what = self.random.choice(self.random.choice([READS, WRITES]))
