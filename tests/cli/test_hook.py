@@ -216,7 +216,7 @@ def server(db: Path, tmp_path: Path) -> Iterator[str]:
     process.stdout.readline()
     yield url
     process.terminate()
-    process.communicate(timeout=30)
+    process.communicate(timeout=60)
 
 
 def test_a_server_is_found_and_asked(server: str, db: Path, project: Path, tmp_path: Path) -> None:
