@@ -23,6 +23,7 @@ import yaml  # type: ignore[import-untyped]
 from memorist.cli.app import app
 from memorist.memory import Memory
 from memorist.serve.app import create_app
+from ports import free_port
 from servers import running
 
 ROOT = Path(__file__).parents[2]
@@ -86,6 +87,7 @@ def test_the_image_runs_our_command_as_nobody_special() -> None:
 @pytest.mark.anyio
 async def test_the_health_check_of_the_image_asks_a_server_and_fails_without(tmp_path: Path) -> None:
     command = json.loads(dict(instructions(DEPLOY / "Dockerfile"))["HEALTHCHECK"].partition("CMD ")[2])
+    command[-1] = re.sub(r"timeout=\d+", "timeout=60", command[-1])
 
     async def healthy(url: str) -> bool:
         env = os.environ | {"MEMORIST_PORT": url.rpartition(":")[2]}
@@ -96,7 +98,7 @@ async def test_the_health_check_of_the_image_asks_a_server_and_fails_without(tmp
 
     async with Memory.open(tmp_path / "memory.db", embedder="hash") as memory, running(create_app(memory)) as url:
         assert await healthy(url)
-    assert not await healthy(url)
+    assert not await healthy(f"http://127.0.0.1:{free_port()}")
 
 
 # --- the compose file ------------------------------------------------------------------------------------

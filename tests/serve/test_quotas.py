@@ -82,8 +82,8 @@ async def test_the_client_gets_the_error_at_once(everyone: Memory) -> None:
 
 
 async def test_the_limits_of_the_server_are_for_tokens_without_their_own(everyone: Memory) -> None:
-    quotas = Quotas(parse_limits(["requests=1/min", "records=1/min"]))
-    secret = await token(everyone, "requests=2/min")
+    quotas = Quotas(parse_limits(["requests=1/day", "records=1/day"]))
+    secret = await token(everyone, "requests=2/day")
     async with client(create_app(everyone, quotas=quotas), secret) as http:
         statuses = [(await http.post("/v1/count", json={})).status_code for _ in range(3)]
     assert statuses == [200, 200, 429]
@@ -97,7 +97,7 @@ async def test_the_limits_of_the_server_are_for_tokens_without_their_own(everyon
 
 async def test_rest_and_mcp_take_from_one_bucket(everyone: Memory) -> None:
     quotas = Quotas()
-    secret = await token(everyone, "requests=2/min")
+    secret = await token(everyone, "requests=2/day")
     gate = Gate(memory=everyone, quotas=quotas)
     access = await gate.admit([(b"authorization", f"Bearer {secret}".encode())], "10.0.0.1")
     await access.memory.count()

@@ -114,7 +114,7 @@ def serve(db: Path) -> Iterator[Serve]:
 
 def _end(server: "subprocess.Popen[bytes]") -> None:
     server.terminate()
-    server.wait(timeout=30)
+    server.wait(timeout=60)
     assert server.stdout is not None
     server.stdout.close()
 
@@ -130,7 +130,7 @@ def by_http() -> Connect:
     async def to(url: str, *, mode: str = "auto", **headers: str) -> AsyncIterator["Client"]:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         async with (
-            httpx2.AsyncClient(headers=named, timeout=30) as http,
+            httpx2.AsyncClient(headers=named, timeout=60) as http,
             Client(streamable_http_client(url, http_client=http), mode=mode) as client,
         ):
             yield client

@@ -54,7 +54,7 @@ class Raw:
 
     def end(self) -> tuple[int, bytes, bytes]:
         """Close its standard input, and return its exit code and what it still said."""
-        out, err = self.process.communicate(timeout=30)
+        out, err = self.process.communicate(timeout=60)
         return self.process.returncode, out, err
 
     def clear(self) -> None:
@@ -181,7 +181,7 @@ async def test_a_client_that_hangs_up_ends_the_server_and_leaves_a_sound_file(ra
     server.process.stdout.close()
     assert server.process.stdin is not None and server.process.stderr is not None
     server.process.stdin.close()
-    assert server.process.wait(timeout=30) == 0
+    assert server.process.wait(timeout=60) == 0
     assert b"Traceback" not in server.process.stderr.read()  # from Python 3.13 on it says that a buffer was lost
     async with reopen() as memory:
         assert await memory.check() == []
