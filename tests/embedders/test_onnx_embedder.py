@@ -248,8 +248,9 @@ class TestFolder:
         with pytest.raises(EmbedderError, match=name):
             embed(opening(folder), ["tea"])
 
-    def test_a_model_loaded_ahead_gives_the_same_vectors(self, folder: Any) -> None:
-        assert np.array_equal(embed(open_ahead(folder), TEXTS), embed(open_embedder(folder), TEXTS))
+    @pytest.mark.parametrize("brief", [False, True])
+    def test_a_model_loaded_ahead_gives_the_same_vectors(self, folder: Any, brief: bool) -> None:
+        assert np.array_equal(embed(open_ahead(folder, brief=brief), TEXTS), embed(open_embedder(folder), TEXTS))
 
     def test_a_file_cut_short_is_found_before_it_is_used(self, folder: Any) -> None:
         (folder / "memorist.json").write_text(json.dumps({"files": {"model.onnx": {"bytes": 99}}}))

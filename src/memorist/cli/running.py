@@ -75,7 +75,7 @@ async def opened(
         user: the user of the memory.
         new: create the database if it does not exist.
         reindexing: also open a database with another embedder's vectors.
-        embeds: load the model while the rest is imported and opened.
+        embeds: load the model, for a text or two, while the rest is imported and opened.
 
     Raises:
         NotFoundError: the file does not exist, and `new` is false.
@@ -88,7 +88,7 @@ async def opened(
     if not remote and embeds:
         from memorist.embedders.registry import open_ahead
 
-        settings = settings.with_given(embedder=open_ahead(settings.embedder))
+        settings = settings.with_given(embedder=open_ahead(settings.embedder, brief=True))
     from memorist.memory import Memory
 
     if remote:

@@ -54,15 +54,19 @@ def open_embedder(spec: EmbedderSpec = None, *, api_key: str | None = None) -> E
     raise EmbedderError(f"an embedder is a name, a folder, a function or an Embedder, not {type(spec).__name__}")
 
 
-def open_ahead(spec: EmbedderSpec = None) -> Embedder:
+def open_ahead(spec: EmbedderSpec = None, *, brief: bool = False) -> Embedder:
     """Return the embedder that `spec` names; a model in a folder is loaded by a thread while the caller goes on.
+
+    Args:
+        spec: As for `open_embedder`.
+        brief: Load it sooner, for a few texts; see `OnnxEmbedder.load_ahead`.
 
     Raises:
         EmbedderError: The name is unknown or malformed.
     """
     embedder = open_embedder(spec)
     if isinstance(embedder, OnnxEmbedder):
-        embedder.load_ahead()
+        embedder.load_ahead(brief=brief)
     return embedder
 
 

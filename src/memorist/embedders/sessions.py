@@ -42,12 +42,13 @@ def cache_folder() -> Path:
     return folder("cache")
 
 
-def open_session(weights: Path, digest: str) -> onnxruntime.InferenceSession:
+def open_session(weights: Path, digest: str, *, brief: bool = False) -> onnxruntime.InferenceSession:
     """Return a session that runs a model on one thread.
 
     Args:
         weights: the ONNX file.
         digest: the SHA-256 of the weights.
+        brief: open it in half the time, for a few runs that each take some milliseconds longer.
 
     Raises:
         EmbedderError: the file cannot be loaded.
@@ -58,7 +59,7 @@ def open_session(weights: Path, digest: str) -> onnxruntime.InferenceSession:
     kept = cache_folder() / f"{digest[:32]}-{onnxruntime.__version__}-{platform.machine()}"
     if kept.is_dir():
         try:
-            return _session(kept / _MODEL)
+            return _session(kept / _MODEL, optimised=True, brief=brief)
         except Exception:  # the library's own errors share no narrower base
             _remove(kept)
     if weights.stat().st_size <= _LARGEST:
@@ -99,7 +100,9 @@ def _remove(kept: Path) -> None:
         kept.unlink(missing_ok=True)
 
 
-def _session(file: Path, *, kept_as: Path | None = None) -> onnxruntime.InferenceSession:
+def _session(
+    file: Path, *, kept_as: Path | None = None, optimised: bool = False, brief: bool = False
+) -> onnxruntime.InferenceSession:
     import onnxruntime
 
     if os.environ.get("ORT_DISABLE_TELEMETRY") == "1":
@@ -110,9 +113,15 @@ def _session(file: Path, *, kept_as: Path | None = None) -> onnxruntime.Inferenc
     options.log_severity_level = 3
     # To plan which tensors share memory takes a third of opening; the arena reuses it as well, and runs are as fast.
     options.enable_mem_reuse = False
+    if brief:  # the weights stay as they are mapped; else each is copied in the order in which a run reads it
+        options.add_session_config_entry("session.disable_prepacking", "1")
+    if optimised:
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     if kept_as is not None:
         options.optimized_model_filepath = str(kept_as)
         options.add_session_config_entry("session.optimized_model_external_initializers_file_name", _WEIGHTS)
-        # Of the highest level, which comes last, some steps fit this processor alone; each process adds them itself.
+        # Each part in that file is opened and mapped by itself, which takes longer than to copy a small one.
+        options.add_session_config_entry("session.optimized_model_external_initializers_min_size_in_bytes", "16384")
+        # Of the highest level, some steps fit this processor alone, and those are of no use to a text encoder.
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
     return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])

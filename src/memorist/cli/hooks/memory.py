@@ -26,7 +26,7 @@ _MOST = 400
 def opened(caller: Caller, *, embeds: bool) -> Iterator[Ask]:
     """Open the caller's memory and yield what answers as a server does; `embeds` loads the model meanwhile."""
     with through(HOOK), asyncio.Runner() as runner:
-        memory = runner.run(_open(caller, server=False, embeds=embeds))
+        memory = runner.run(_open(caller, server=False, embeds=embeds, brief=True))
 
         def ask(verb: str, project: str | None, body: dict[str, Any]) -> dict[str, Any]:
             seen = memory.unlabelled() if project is None else memory
@@ -40,7 +40,7 @@ def opened(caller: Caller, *, embeds: bool) -> Iterator[Ask]:
             runner.run(memory.close())
 
 
-async def _open(caller: Caller, *, server: bool = True, embeds: bool = True) -> Memory:
+async def _open(caller: Caller, *, server: bool = True, embeds: bool = True, brief: bool = False) -> Memory:
     settings = Settings.load(file=config_file()).with_given(url=caller.db)
     url = caller.server() if server else None
     if url is not None or settings.url.startswith(("http://", "https://")):
@@ -49,7 +49,7 @@ async def _open(caller: Caller, *, server: bool = True, embeds: bool = True) -> 
             url or settings.url, token=token, tenant=caller.tenant, user=caller.user, agent=caller.project
         )
     if embeds:
-        settings = settings.with_given(embedder=open_ahead(settings.embedder))
+        settings = settings.with_given(embedder=open_ahead(settings.embedder, brief=brief))
     return await Memory.open(settings=settings, tenant=caller.tenant, user=caller.user, agent=caller.project)
 
 
