@@ -7,7 +7,6 @@ A reader takes the argument's name and a value and returns the value as requests
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
-from difflib import get_close_matches
 from typing import Any, TypeAlias, TypeVar
 
 from memorist.errors import InvalidInputError, UnknownArgumentError, shown
@@ -235,6 +234,8 @@ def unknown_arguments(verb: str, given: Iterable[str], known: Collection[str]) -
     for name in given:
         if name in known:
             continue
+        from difflib import get_close_matches  # here, because most calls have no wrong name
+
         near = [_SYNONYMS[name]] if _SYNONYMS.get(name) in known else get_close_matches(str(name), list(known), 1)
         hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known)}"
         raise UnknownArgumentError(f"{verb} takes no argument {shown(name)}; {hint}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -142,10 +141,13 @@ def options_from_file(path: Path) -> dict[str, Any]:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        read = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        import tomllib  # here: where there is no file, nothing is read
+
+        read = tomllib.loads(text)
     except FileNotFoundError:
         return {}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise InvalidInputError(f"the settings in {path} cannot be read: {error}") from error
     if unknown := sorted(read.keys() - {*NAMES, *COMMAND_NAMES}):
         raise InvalidInputError(f"{path} sets {', '.join(unknown)}; there are {', '.join((*NAMES, *COMMAND_NAMES))}")

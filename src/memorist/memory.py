@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Self
 from memorist.arguments import text
 from memorist.config import Settings
 from memorist.errors import UnknownArgumentError
-from memorist.kinds import Conversation, Episodes, Experiences, Facts, Notes, Tools, Topics
 from memorist.origins import Door
 from memorist.scope import DEFAULT_TENANT, Scope
 from memorist.verbs import Verbs
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from memorist.engine import Engine
     from memorist.engine.traced import Telemetry, Watch
     from memorist.indexes import Index
+    from memorist.kinds import Conversation, Episodes, Experiences, Facts, Notes, Tools, Topics
 
 __all__ = ["Memory"]
 
@@ -167,36 +167,50 @@ class Memory(Verbs):
 
     # --- kinds -------------------------------------------------------------------------------------
 
-    def conversation(self, session: str | None = None) -> Conversation:
+    def conversation(self, session: str | None = None) -> "Conversation":
         """Return the messages of one session; by default the scope's."""
+        from memorist.kinds import Conversation
+
         return Conversation(self if session is None else self.scoped(session=session))
 
     @property
-    def notes(self) -> Notes:
+    def notes(self) -> "Notes":
         """Free texts, found by meaning."""
+        from memorist.kinds import Notes
+
         return Notes(self)
 
     @property
-    def topics(self) -> Topics:
+    def topics(self) -> "Topics":
         """Standing values under exact keys."""
+        from memorist.kinds import Topics
+
         return Topics(self)
 
     @property
-    def episodes(self) -> Episodes:
+    def episodes(self) -> "Episodes":
         """What happened: a question and its answer, or a task and how it went."""
+        from memorist.kinds import Episodes
+
         return Episodes(self)
 
     @property
-    def facts(self) -> Facts:
+    def facts(self) -> "Facts":
         """Statements that hold until another takes their place."""
+        from memorist.kinds import Facts
+
         return Facts(self)
 
     @property
-    def experiences(self) -> Experiences:
+    def experiences(self) -> "Experiences":
         """Lessons, found by when to use them."""
+        from memorist.kinds import Experiences
+
         return Experiences(self)
 
     @property
-    def tools(self) -> Tools:
+    def tools(self) -> "Tools":
         """Tool calls that worked, guidelines and statistics."""
+        from memorist.kinds import Tools
+
         return Tools(self)

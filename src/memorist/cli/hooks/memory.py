@@ -6,18 +6,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memorist import requests
 from memorist.cli.hooks.caller import Ask, Caller
 from memorist.cli.hooks.events import Event
 from memorist.config import Settings
 from memorist.embedders.registry import open_ahead
-from memorist.kinds import Message
 from memorist.memory import Memory
 from memorist.observing import through
 from memorist.origins import HOOK
 from memorist.places import config_file
+
+if TYPE_CHECKING:
+    from memorist.kinds import Message
 
 _MOST = 400
 
@@ -67,19 +69,21 @@ def keep(caller: Caller, event: Event, said: dict[str, Any]) -> None:
     asyncio.run(_keep(caller, marked))
 
 
-def _said(event: Event, said: dict[str, Any]) -> list[Message]:
+def _said(event: Event, said: dict[str, Any]) -> "list[Message]":
+    from memorist.kinds import Message
+
     text = said.get("prompt" if event.role == "user" else "text")
     return [Message(content=text, role=event.role)] if isinstance(text, str) and text.strip() else []
 
 
-def _transcript(said: dict[str, Any]) -> list[Message]:
+def _transcript(said: dict[str, Any]) -> "list[Message]":
     from memorist.files.transcripts import read_transcript
 
     path = said.get("transcript_path")
     return read_transcript(Path(path).expanduser()) if isinstance(path, str) and path else []
 
 
-async def _keep(caller: Caller, messages: list[Message]) -> None:
+async def _keep(caller: Caller, messages: "list[Message]") -> None:
     from memorist.agents import after_turn
 
     async with await _open(caller) as memory:
