@@ -1,3 +1,5 @@
+import os
+import time
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
@@ -7,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.errors import InvalidInputError
+from memorist.records import Draft
+from memorist.requests import plain
 from memorist.times import from_micros, iso, parse_bound, parse_expiry, parse_time, to_micros
 
 MOMENT = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
@@ -107,6 +111,17 @@ def test_a_moment_survives_every_form(moment: datetime, zone: timezone) -> None:
         return
     assert parse_time(abroad.isoformat()) == moment
     assert iso(abroad) == iso(moment)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the zone of this process cannot be set there")
+def test_a_naive_time_is_utc_wherever_this_machine_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as east:
+        east.setenv("TZ", "EAST-13:45")
+        time.tzset()
+        draft = Draft(content="Likes tea", happened_at=MOMENT.replace(tzinfo=None))
+        sent, written = plain(draft)["happened_at"], iso(MOMENT.replace(tzinfo=None))
+    time.tzset()
+    assert sent == written == "2023-05-08T13:56:00.000000Z"
 
 
 @given(MOMENTS, MOMENTS)
