@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -47,10 +48,12 @@ class TestQdrantRest(IndexContract):
     """The requests, over HTTP, to a stand-in for a server."""
 
     @pytest.fixture(autouse=True)
-    def place(self) -> Iterator[None]:
-        pytest.importorskip("qdrant_client", reason="the extra qdrant is not installed")
+    def place(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+        qdrant = pytest.importorskip("qdrant_client", reason="the extra qdrant is not installed")
         from qdrant_http import running_server
 
+        # By itself the client gives up after 5 seconds, which the stand-in may need for many points.
+        monkeypatch.setattr(qdrant, "QdrantClient", partial(qdrant.QdrantClient, timeout=60))
         with running_server(api_key="secret") as server:
             self.url = server.url.replace("qdrant://", "qdrant://:secret@")
             yield
