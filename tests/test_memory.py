@@ -282,7 +282,7 @@ async def test_records_are_stamped_by_the_clock(alice: Memory, clock: MovedClock
 
 
 async def test_yesterday_is_the_day_before_the_clock_s(alice: Memory, clock: MovedClock) -> None:
-    clock.advance(400 * 86_400)
+    clock.advance(400 * 86_400 + 3600 * (12 - clock().hour))  # far from midnight
     yesterday = clock() - timedelta(days=1)
     for days in range(5):
         await alice.remember(f"tea {days}", happened_at=yesterday - timedelta(days=days))
@@ -622,7 +622,7 @@ async def test_writers_share_commits(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def count() -> bool:
         nonlocal commits
         commits += 1
-        return not all_wait.wait(30)
+        return not all_wait.wait(120)
 
     monkeypatch.setattr(apsw, "connection_hooks", [lambda connection: connection.set_commit_hook(count)])
     all_wait.set()

@@ -90,7 +90,7 @@ async def test_a_purge_waits_while_another_process_copies_the_log(path: Path) ->
 
     def busy(_turn: int) -> bool:
         waiting.set()
-        return over.wait(10)
+        return over.wait(60)
 
     async with open_memory(path) as memory:
         await memory.remember("Tea")
@@ -101,7 +101,7 @@ async def test_a_purge_waits_while_another_process_copies_the_log(path: Path) ->
             other.set_busy_handler(busy)
             copying = threading.Thread(target=other.wal_checkpoint, kwargs={"mode": apsw.SQLITE_CHECKPOINT_RESTART})
             copying.start()
-            assert waiting.wait(10)
+            assert waiting.wait(60)
 
             def end() -> None:
                 reader.close()

@@ -165,7 +165,7 @@ async def migrate_when_told(path: str) -> None:
         sys.stdin.readline()
 
     connection = connect_to(path)
-    connection.set_busy_timeout(10_000)
+    connection.set_busy_timeout(120_000)
     say("ready")
     sys.stdin.readline()
     migrate(connection, Path(path), [*MIGRATIONS, add], key=KEY)

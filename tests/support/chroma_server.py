@@ -26,7 +26,7 @@ def running_server(folder: Path, port: int | None = None) -> Iterator[str]:
         stderr=subprocess.DEVNULL,
     )
     try:
-        for _ in range(600):
+        for _ in range(1200):
             try:
                 index = open_index(f"chroma://127.0.0.1:{port}")
                 index.open()
@@ -41,4 +41,4 @@ def running_server(folder: Path, port: int | None = None) -> Iterator[str]:
         yield f"chroma://127.0.0.1:{port}"
     finally:
         server.terminate()
-        server.wait(30)
+        server.wait(120)
