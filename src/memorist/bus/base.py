@@ -9,8 +9,6 @@ from typing import Protocol, Self, TypeAlias
 from memorist.bus.envelope import Envelope
 from memorist.errors import BusError, InvalidInputError
 
-__all__ = ["Bus", "Handler", "Subscription", "deliver"]
-
 Handler: TypeAlias = Callable[[Envelope], Awaitable[None]]
 
 log = logging.getLogger("memorist.bus")

@@ -9,8 +9,6 @@ from typing import Any
 
 from memorist.errors import FormatError, InvalidInputError
 
-__all__ = ["Envelope", "check_subject"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Envelope:

@@ -7,8 +7,6 @@ from memorist.bus.base import Bus, Handler, Subscription, deliver
 from memorist.bus.envelope import Envelope, check_subject
 from memorist.errors import BusError
 
-__all__ = ["LocalBus"]
-
 
 class LocalBus(Bus):
     """A bus inside one event loop. Messages are converted to JSON and back, so handlers share no objects.

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from nats.aio.msg import Msg
     from nats.aio.subscription import Subscription as NatsSubscription
 
-__all__ = ["NatsBus"]
-
 _FOREVER = 10**9
 
 

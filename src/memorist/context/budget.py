@@ -6,8 +6,6 @@ from typing import TypeAlias
 
 from memorist.errors import InvalidInputError
 
-__all__ = ["LEAST_TOKENS", "Budget", "CountTokens"]
-
 CountTokens: TypeAlias = Callable[[str], int]
 """Returns how many tokens a text takes."""
 

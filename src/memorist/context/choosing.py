@@ -9,8 +9,6 @@ from memorist.context.budget import Budget
 from memorist.context.lines import LINE, OVERHEAD, Line, header_of
 from memorist.records import Record
 
-__all__ = ["Chosen"]
-
 _WORD = re.compile(r"[^\W_]+")
 _SAME = 0.9
 """The least share of a line's words that another line must hold to say the same."""

@@ -8,8 +8,6 @@ from memorist.context.reading import Reader
 from memorist.context.sentences import QuestionTerms, shortened
 from memorist.records import Hit, Kind, Record
 
-__all__ = ["beside"]
-
 _SHORT_ANSWER = 8
 """The most words of a message that may mean little without the one before it."""
 _QUESTION = 40

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from memorist.context.naming import Named
 from memorist.records import Hit
 
-__all__ = ["MIN_CONFIDENCE", "confidence_of", "features"]
-
 WEIGHTS: Mapping[str, float] = {
     "score": 0.678,
     "meaning": 22.744,

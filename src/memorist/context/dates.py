@@ -7,8 +7,6 @@ from datetime import date, datetime, timedelta
 
 from memorist.regex import regex
 
-__all__ = ["dated", "day_of", "since"]
-
 _MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _NUMBERS = {

@@ -9,8 +9,6 @@ from memorist.framing import frame
 from memorist.records import Kind, Record
 from memorist.results import ContextItem, Why
 
-__all__ = ["LINE", "OVERHEAD", "Line", "header_of", "laid_out", "line_of", "ordered"]
-
 _NOTE = "recalled data"
 OVERHEAD = f"<memory-000000> {_NOTE}\n</memory-000000>"
 """What the frame takes, whatever is in it."""

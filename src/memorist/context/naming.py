@@ -10,8 +10,6 @@ from memorist.recall.analysis import STOPWORDS, fold, words
 from memorist.recall.names import named_in
 from memorist.records import Hit
 
-__all__ = ["Named", "named_among"]
-
 Recall: TypeAlias = Callable[..., Awaitable[list[Hit]]]
 _NAME = re.compile(r"(?<![.!?:;\s\"'“(\[])\s+[\"'“(\[]?([^\W\d_][^\W_]+)")
 """A word that begins no sentence and no quotation."""

@@ -7,8 +7,6 @@ from memorist import requests
 from memorist.records import Hit, Page, Record
 from memorist.requests import Request
 
-__all__ = ["Answerer", "Reader", "Standing"]
-
 Answerer: TypeAlias = Callable[[Request[Any]], Awaitable[Any]]
 """Answers a request in one scope."""
 Standing: TypeAlias = Callable[..., Awaitable[list[Record] | None]]

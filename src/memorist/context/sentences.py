@@ -7,8 +7,6 @@ from functools import lru_cache
 from memorist.recall.analysis import STOPWORDS, stem, terms
 from memorist.regex import regex
 
-__all__ = ["ELLIPSIS", "QuestionTerms", "shortened"]
-
 ELLIPSIS = "…"
 _WORD = regex(r"[^\W_]+")
 _END = regex(r"[.!?][\"'”’)*]*\s+(?=[^\sa-z])")

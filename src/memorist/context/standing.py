@@ -12,8 +12,6 @@ from memorist.recall.marks import is_standing
 from memorist.records import Kind, Record
 from memorist.results import Why
 
-__all__ = ["asked_for", "standing_among"]
-
 _CONDITIONAL = re.compile(
     r"\b(?:when|whenever|if|unless|in case|(?:every|each|any) ?time)\b|\bprefer|\brather\b", re.IGNORECASE
 )

@@ -24,8 +24,6 @@ from memorist.requests import Narrowing
 from memorist.results import Context
 from memorist.times import Clock, parse_time
 
-__all__ = ["Reader", "tell"]
-
 STANDING_SHARE = 1 / 3
 """How much of the budget what always holds may take."""
 ONE_SHARE = 0.2

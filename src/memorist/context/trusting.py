@@ -7,8 +7,6 @@ from memorist.context.lines import Line
 from memorist.origins import LEVELS, Author, Trust
 from memorist.records import Record
 
-__all__ = ["Judge"]
-
 _SHOWN = {Author.IMPORT: "an import", Author.WEB: "a web page", Author.PEER: "another user", Author.AGENT: "an agent"}
 _TRUSTED = Author.USER | Author.OPERATOR
 

@@ -20,8 +20,6 @@ from memorist.places import folder
 if TYPE_CHECKING:
     import onnxruntime
 
-__all__ = ["cache_folder", "open_session", "without_telemetry"]
-
 _MODEL, _WEIGHTS = "model.onnx", "weights.bin"
 _LARGEST = 256 * 1024 * 1024
 """The most bytes of weights of a model that is kept."""

@@ -15,8 +15,6 @@ from memorist.records import Record
 from memorist.scope import Wall
 from memorist.stores.base import Put, Store, Vector
 
-__all__ = ["MigrationReport", "migrate", "survey"]
-
 Progress = Callable[[int, int], None]
 _Found = tuple[Record, Vector | None]
 

@@ -2,8 +2,6 @@
 
 import os
 
-__all__ = ["project_of"]
-
 
 def project_of(folder: str) -> str:
     """Return the label of a project: the path of the repository that a folder is in, else of the folder itself."""

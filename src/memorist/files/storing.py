@@ -15,8 +15,6 @@ from memorist.records import Draft, Record
 if TYPE_CHECKING:
     from memorist.memory import Memory
 
-__all__ = ["scoped_to", "store_in_turn", "store_new"]
-
 _Batch = TypeVar("_Batch")
 
 

@@ -8,8 +8,6 @@ from typing import Any
 from memorist.kinds import Message
 from memorist.times import parse_time
 
-__all__ = ["message_of", "read_transcript"]
-
 _TAIL = 4_000_000
 """Bytes at the end of a transcript that are read: what came before was kept after earlier turns."""
 _VOICES_OF_CODEX = {

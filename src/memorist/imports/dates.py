@@ -5,8 +5,6 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import TypeAlias
 
-__all__ = ["Numbers", "numbers_of", "order_of", "with_year_first"]
-
 Numbers: TypeAlias = tuple[int, int, int]
 
 _DATE = re.compile(r"(\d{1,4})[./-](\d{1,2})[./-](\d{1,4})(?!\d)")

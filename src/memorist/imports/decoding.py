@@ -4,8 +4,6 @@ import codecs
 import io
 from typing import BinaryIO, TextIO
 
-__all__ = ["decode", "text_of"]
-
 
 def text_of(stream: BinaryIO, head: bytes) -> TextIO:
     """Return a stream of text: UTF-16 where the first bytes say so, else UTF-8, with invalid bytes as Windows-1252."""

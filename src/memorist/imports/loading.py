@@ -31,8 +31,6 @@ from memorist.times import iso, parse_time
 if TYPE_CHECKING:
     from memorist.memory import Memory
 
-__all__ = ["ImportReport", "load"]
-
 _T = TypeVar("_T")
 _BATCH = 300
 _MOST_BAD = 1000

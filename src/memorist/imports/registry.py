@@ -7,8 +7,6 @@ from importlib.metadata import entry_points
 from memorist.errors import InvalidInputError
 from memorist.imports.reader import Reader
 
-__all__ = ["ENTRY_POINTS", "reader_named", "reader_names", "readers"]
-
 ENTRY_POINTS = "memorist.readers"
 
 _OWN = (

@@ -8,8 +8,6 @@ from typing import Any, TextIO, TypeAlias
 
 from memorist.errors import FormatError
 
-__all__ = ["JsonPath", "keys_of", "walk"]
-
 JsonPath: TypeAlias = tuple[str | int, ...]
 """The keys and places from the top of a file to a value."""
 

@@ -16,9 +16,6 @@ from memorist.imports.sources import Part, Source
 from memorist.records import Kind
 from memorist.times import local, parse_time
 
-__all__ = ["Found", "Survey", "find", "moment_of", "read", "survey"]
-
-
 _MOST_BAD = 20
 _STEP = 500
 

@@ -16,8 +16,6 @@ from memorist.kinds import estimate_tokens
 from memorist.language.models import ChatMessage, Prices, Reply, Usage
 from memorist.language.reading import read_answer
 
-__all__ = ["Completion", "CountingChatModel"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:

@@ -20,8 +20,6 @@ from memorist.origins import NOBODY
 from memorist.records import Kind, Record
 from memorist.times import parse_time
 
-__all__ = ["Digest", "DigestReport"]
-
 Progress = Callable[[int, int], None]
 _NO_FACTS = ("system", "developer", "tool", "function")
 """Messages with these roles are ignored."""

@@ -34,8 +34,6 @@ from memorist.memory import Memory
 from memorist.origins import Author
 from memorist.records import Draft, Kind, Record
 
-__all__ = ["Lesson", "Lessons", "Trajectory", "draw_experiences", "keep_experiences"]
-
 VALID_FROM = 0.5
 SUCCESS_FROM = 1.0
 

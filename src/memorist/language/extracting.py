@@ -29,8 +29,6 @@ from memorist.language.steps import (
 from memorist.origins import NOBODY, Author, author_of_role, joined, parse_authors
 from memorist.times import TimeLike, now, parse_time
 
-__all__ = ["Extraction", "Statement", "batches_of", "dated", "extract_batch", "extract_facts", "raw_statements"]
-
 BATCH = 20
 """The most messages in one call."""
 BATCH_CHARACTERS = 12_000

@@ -14,8 +14,6 @@ from memorist.language.steps import NO_MODEL, TEXT, Problem, ask, object_of, tol
 from memorist.memory import Memory
 from memorist.records import Record
 
-__all__ = ["Guidelines", "keep_guidelines", "statistics_text", "write_guidelines"]
-
 NEWEST = 30
 """The number of calls that a model sees."""
 _LONGEST = 500

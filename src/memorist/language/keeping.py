@@ -13,8 +13,6 @@ from memorist.memory import Memory
 from memorist.records import Record
 from memorist.times import TimeLike
 
-__all__ = ["Kept", "keep_facts"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:

@@ -6,8 +6,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-__all__ = ["NO_USAGE", "ChatMessage", "ChatModel", "ChatModelSpec", "Prices", "Reply", "Usage"]
-
 ChatMessage: TypeAlias = Mapping[str, str]
 """``{"role": "system" | "user" | "assistant", "content": text}``."""
 ModelFunction: TypeAlias = Callable[..., Any | Awaitable[Any]]

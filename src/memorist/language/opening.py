@@ -9,8 +9,6 @@ from memorist.language.callables import CallableChatModel
 from memorist.language.endpoint import OpenAIChatModel
 from memorist.language.models import ChatModel, ChatModelSpec, Prices
 
-__all__ = ["open_chat_model"]
-
 
 def open_chat_model(
     given: ChatModelSpec,

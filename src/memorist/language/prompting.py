@@ -9,8 +9,6 @@ from importlib.resources import files
 from memorist.errors import InvalidInputError
 from memorist.places import expanded
 
-__all__ = ["NAMES", "Prompts"]
-
 NAMES = ("facts", "reconcile", "experiences", "judge", "guidelines", "summary", "reflection", "questions")
 """The names of the files, without ``.md``."""
 

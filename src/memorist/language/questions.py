@@ -20,8 +20,6 @@ from memorist.language.steps import (
     unusable,
 )
 
-__all__ = ["Questions", "rewrite_question"]
-
 _FORM = object_of(questions={"type": "array", "items": TEXT})
 _MOST = 4
 """Questions that are kept; a model is asked for three at most."""

@@ -8,8 +8,6 @@ from typing import Any
 from memorist.content import whole_text
 from memorist.errors import install_command
 
-__all__ = ["fits", "is_refusal", "read_answer", "with_schema", "without_thoughts"]
-
 _THOUGHTS = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 _FENCE = re.compile(r"```(?:json)?\s*(.*?)(?:^|(?<=[}\]]))\s*```", re.DOTALL | re.IGNORECASE | re.MULTILINE)
 """A fence ends on a line of its own or after a bracket: texts in the JSON may hold three backticks too."""

@@ -20,8 +20,6 @@ from memorist.origins import Author
 from memorist.records import Draft, Hit, Kind, Record, make_id
 from memorist.times import iso, parse_time
 
-__all__ = ["Decision", "Reconciled", "again", "fact_draft", "reconcile", "reconcile_all", "reconcile_one", "same_words"]
-
 NEAREST = 5
 """The number of stored facts with which a statement is compared."""
 NEAR = 0.3

@@ -10,8 +10,6 @@ from memorist.language.models import NO_USAGE, ChatModelSpec, Usage
 from memorist.language.prompting import Prompts
 from memorist.language.steps import NO_MODEL, TEXT, Problem, ask, object_of, told, unusable
 
-__all__ = ["Reflection", "reflect"]
-
 _FORM = object_of(reflection=TEXT)
 _ROLLOUT = 12_000
 """The most characters of the steps taken; the end of them is kept."""

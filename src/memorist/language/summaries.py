@@ -25,8 +25,6 @@ from memorist.language.steps import (
     unusable,
 )
 
-__all__ = ["Summary", "summarize"]
-
 _FORM = object_of(summary=TEXT)
 _SENTENCE = re.compile(r".+?(?:[.!?。!?](?=\s|$)|$)", re.DOTALL)
 

@@ -5,8 +5,6 @@ import unicodedata
 from collections import Counter
 from functools import lru_cache
 
-__all__ = ["other_language"]
-
 _COMMON = {
     "English": "the and is of to in that was for with has have are his her from at on they he she it this",
     "German": "der die das und ist nicht ein eine zu mit den von für sich auf im dem hat wird sie er ich",

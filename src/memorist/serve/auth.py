@@ -22,18 +22,7 @@ from memorist.records import Kind, Record
 from memorist.scope import DEFAULT_TENANT, SERVER_TENANT, TRACES_PREFIX, Scope
 from memorist.times import TimeLike, iso, parse_expiry, parse_time
 
-__all__ = [
-    "LOCAL",
-    "NO_TOKEN",
-    "Grant",
-    "Right",
-    "Token",
-    "Tokens",
-    "UnauthorizedError",
-    "bearer",
-    "is_loopback",
-    "is_near",
-]
+__all__ = ["Grant", "Right", "Token", "Tokens", "UnauthorizedError"]
 
 NO_TOKEN = "a token is needed: send the header `Authorization: Bearer TOKEN`"
 _WRONG_HEADER = "the header must be `Authorization: Bearer TOKEN`"

@@ -10,8 +10,6 @@ from memorist.errors import ClosedError
 from memorist.indexes.base import Index, Point, Position, token_of
 from memorist.testing.contract.base import ALICE, BOB, DIMENSIONS, vector_of
 
-__all__ = ["IndexContract"]
-
 MINE, THEIRS = token_of(ALICE), token_of(BOB)
 
 

@@ -31,8 +31,6 @@ from memorist.testing.contract.base import (
 )
 from memorist.times import to_micros
 
-__all__ = ["RankingContract"]
-
 NEXT = "next-v1"
 
 

@@ -27,8 +27,6 @@ from memorist.testing.contract.base import (
 )
 from memorist.times import now
 
-__all__ = ["ReadingContract"]
-
 EVERYONE = Reach("acme", None)
 _FIELDS: dict[str, dict[str, Any]] = {
     "oslo": {"city": "Oslo", "age": 18, "tags": ["vip", 3, None], "plan": {"level": 2, "name": "pro"}},

@@ -33,8 +33,6 @@ from memorist.testing.contract.base import (
 )
 from memorist.times import now
 
-__all__ = ["WritingContract"]
-
 
 class WritingContract(Contract):
     """The promises of `write`, `get`, `bind`, `open` and `close`."""
