@@ -341,9 +341,11 @@ async def encrypted(url: str, certificate: Path) -> AsyncIterator[str]:
     context.load_cert_chain(certificate)
 
     async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while data := await reader.read(65536):
-            writer.write(data)
-        writer.close()
+        try:
+            while data := await reader.read(65536):
+                writer.write(data)
+        finally:  # of a connection that is reset, too
+            writer.close()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         to_server = await asyncio.open_connection("127.0.0.1", int(url.rpartition(":")[2]))
