@@ -119,7 +119,8 @@ async def test_a_store_that_fails_does_not_hold_up_the_agent(
     with caplog.at_level(logging.WARNING, "memorist"):
         said = await agent.ainvoke({"messages": ["x"]}, MONDAY)
     assert said["messages"][-1].text == "a"
-    assert [record.message.partition(":")[0] for record in caplog.records] == [
+    told = [record for record in caplog.records if record.name.startswith("memorist")]
+    assert [record.message.partition(":")[0] for record in told] == [
         "the turn goes on without memory",
         "what was said in this turn is not kept",
     ]

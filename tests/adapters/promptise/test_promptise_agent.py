@@ -489,7 +489,7 @@ async def test_tasks_at_once_are_each_told_their_own_users_memories() -> None:
         async def ask(user: str) -> str:
             _caller_ctx_var.set(CallerContext(user_id=user))
             graph = Graph()
-            await MemoryAgent(graph.graph, provider).ainvoke(asked("What is the secret?"))
+            await MemoryAgent(graph.graph, provider, timeout=60).ainvoke(asked("What is the secret?"))
             return str(graph.seen[0][0].content)
 
         told = await asyncio.gather(*map(ask, users))
