@@ -13,15 +13,16 @@ from memorist.errors import InvalidInputError
 __all__ = ["as_declared", "check_value", "schema_of", "types_of"]
 
 _SIMPLE: Mapping[Any, str] = {str: "string", bool: "boolean", int: "integer", float: "number", NoneType: "null"}
-_NAMES = {
-    "string": "a string",
-    "boolean": "true or false",
-    "integer": "a whole number",
-    "number": "a number",
-    "array": "a list",
-    "object": "an object",
-    "null": "null",
+_FORMS: Mapping[str, tuple[str, Any]] = {
+    "string": ("a string", str),
+    "boolean": ("true or false", bool),
+    "integer": ("a whole number", int),
+    "number": ("a number", int | float),
+    "array": ("a list", list | tuple),
+    "object": ("an object", Mapping),
+    "null": ("null", NoneType),
 }
+"""What each type of a schema is called in errors, and the Python types of its values."""
 
 
 def types_of(function: Callable[..., Any]) -> dict[str, Any]:
@@ -98,7 +99,7 @@ def check_value(name: str, value: Any, schema: Mapping[str, Any]) -> Any:
     kind = schema.get("type")
     value = _put_right(value, kind)
     if kind is not None and not _is(value, kind):
-        raise InvalidInputError(f"{name} must be {_NAMES[kind]}, not {value!r}"[:300])
+        raise InvalidInputError(f"{name} must be {_FORMS[kind][0]}, not {value!r}"[:300])
     if "enum" in schema and value not in schema["enum"]:
         raise InvalidInputError(f"{name} must be one of {', '.join(map(repr, schema['enum']))}, not {value!r}"[:300])
     if kind == "array" and "items" in schema:
@@ -122,15 +123,7 @@ def _first_fit(name: str, value: Any, schemas: Iterable[Mapping[str, Any]]) -> A
 def _is(value: Any, kind: str) -> bool:
     if isinstance(value, bool):
         return kind == "boolean"
-    forms: Mapping[str, Any] = {
-        "string": str,
-        "integer": int,
-        "number": int | float,
-        "array": list | tuple,
-        "object": Mapping,
-        "null": NoneType,
-    }
-    return kind in forms and isinstance(value, forms[kind])
+    return kind in _FORMS and isinstance(value, _FORMS[kind][1])
 
 
 def _put_right(value: Any, kind: str | None) -> Any:
