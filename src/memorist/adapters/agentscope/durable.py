@@ -11,7 +11,7 @@ from memorist.adapters.agentscope.models import as_chat_model
 from memorist.adapters.agentscope.reading import blocks_of, said, searchable, words_of
 from memorist.adapters.agentscope.types import Msg
 from memorist.adapters.locks import Lock
-from memorist.errors import InvalidInputError
+from memorist.arguments import whole
 from memorist.kinds import Message, estimate_tokens
 from memorist.language import summarize
 from memorist.memory import Memory
@@ -56,8 +56,8 @@ class DurableMemory(Buffer):
         count_tokens: Callable[[str], int] = estimate_tokens,
     ) -> None:
         super().__init__()
-        if tokens is not None and (isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 1):
-            raise InvalidInputError(f"tokens must be a whole number above 0, not {tokens!r}")
+        if tokens is not None:
+            whole("tokens", tokens, 1)
         self._memory = memory.through("agentscope")
         self._talk = self._memory.conversation()
         self._tokens = tokens

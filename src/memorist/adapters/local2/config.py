@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from memorist.arguments import number, whole
+from memorist.arguments import probability, whole
 from memorist.errors import FormatError, InvalidInputError, missing_extra
 from memorist.places import expanded
 
@@ -51,8 +51,7 @@ class MemoryConfig:
             if (value := getattr(self, name)) is not None and (not isinstance(value, str) or not value.strip()):
                 raise InvalidInputError(f"{name} must be a text or nothing, not {value!r}")
         whole("top_k", self.top_k, 1)
-        if not 0 <= number("min_score", self.min_score) <= 1:
-            raise InvalidInputError(f"min_score must be a number from 0 to 1, not {self.min_score!r}")
+        probability("min_score", self.min_score)
         prefixes = self.topic_prefixes
         if isinstance(prefixes, str) or not prefixes or not all(isinstance(each, str) and each for each in prefixes):
             raise InvalidInputError(f"topic_prefixes must be a list of texts, not {prefixes!r}")
