@@ -57,11 +57,9 @@ class AgentMemory(LayeredMemory):
         hits = await self.memory.recall(
             text,
             limit=min(count, MAX_LIMIT),
-            kind=_kind(layer),
-            where={"mango": {"$exists": True}},
             mode="dense",
-            verified=layer == "training",
             min_similarity=max(threshold, 0.0),
+            **_chosen(layer),
         )
         return [_stored(layer, hit.record, hit.similarity) for hit in hits]
 
@@ -79,13 +77,10 @@ class AgentMemory(LayeredMemory):
         return run(lambda: self.memory.count(**_chosen(layer)))
 
 
-def _kind(layer: Layer) -> Kind:
-    return Kind.NOTE if layer == "text" else Kind.TOOL_USE
-
-
 def _chosen(layer: Layer) -> dict[str, Any]:
-    where = {"mango": {"$exists": True}}
-    return {"kind": _kind(layer), "where": where, "verified": layer == "training"}
+    """Return the narrowing to the records of a layer."""
+    kind = Kind.NOTE if layer == "text" else Kind.TOOL_USE
+    return {"kind": kind, "where": {"mango": {"$exists": True}}, "verified": layer == "training"}
 
 
 def _metadata(entry: LayerEntry) -> dict[str, Any]:

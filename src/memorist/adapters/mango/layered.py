@@ -18,7 +18,7 @@ Layer: TypeAlias = Literal["tool", "text", "training"]
 _Call = TypeVar("_Call", MemoryEntry, TrainingEntry)
 
 LAYERS: tuple[Layer, ...] = ("tool", "text", "training")
-_CALL_FIELDS = ("question", "tool_name", "tool_args", "result_summary", "timestamp")
+_CALL_FIELDS = ("tool_name", "tool_args", "result_summary", "timestamp")
 _FLOAT_NOISE = 1e-6
 """Vectors are 32-bit floats: a similarity equal to the threshold may be computed slightly below it."""
 _CANDIDATES = 4
@@ -115,13 +115,9 @@ class LayeredMemory(MemoryService):
         exported: list[dict[str, Any]] = []
         for layer in LAYERS:
             for each in await self._all(layer):
-                named = {"type": layer, "id": each.id}
+                said = {"text": each.text} if layer == "text" else {"question": each.text, **_call_fields(each)}
                 origin = _origin_of(each) if self.provenance else {}
-                if layer == "text":
-                    exported.append({**named, "text": each.text, **origin})
-                else:
-                    call = {"question": each.text, **{name: each.fields[name] for name in _CALL_FIELDS[1:]}}
-                    exported.append({**named, **call, **origin})
+                exported.append({"type": layer, "id": each.id, **said, **origin})
         return exported
 
     async def import_all(self, entries: list[dict[str, Any]]) -> int:
@@ -201,8 +197,12 @@ class LayeredMemory(MemoryService):
 
 
 def _call(kind: type[_Call], found: LayerEntry) -> _Call:
-    fields = {name: found.fields[name] for name in _CALL_FIELDS[1:]}
-    return kind(id=found.id, question=found.text, similarity=round(found.similarity, 3), **fields, **_origin_of(found))
+    fields = {**_call_fields(found), **_origin_of(found)}
+    return kind(id=found.id, question=found.text, similarity=round(found.similarity, 3), **fields)
+
+
+def _call_fields(found: LayerEntry) -> dict[str, Any]:
+    return {name: found.fields[name] for name in _CALL_FIELDS}
 
 
 def _origin_of(found: LayerEntry) -> dict[str, Any]:
