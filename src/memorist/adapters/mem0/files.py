@@ -13,10 +13,10 @@ from typing import Any
 from memorist.errors import FormatError, InvalidInputError, missing_extra
 
 _STORAGE = "storage.sqlite"
-_CURRENT = (
-    "SELECT memory_id, new_memory, event, created_at, updated_at, actor_id, role FROM history"
-    " ORDER BY rowid"  # as they were written: not every row has its time, and mem0 wrote some in local time
-)
+_BESIDE = ("created_at", "updated_at", "actor_id", "role")
+_COLUMNS = ("memory_id", "event", "new_memory", *_BESIDE)
+# In the order in which they were written: not every row has its time, and mem0 wrote some in local time.
+_CURRENT = f"SELECT {', '.join(_COLUMNS)} FROM history ORDER BY rowid"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def has_history(file: Path) -> bool:
             columns = {row[1] for row in connection.execute("PRAGMA table_info(history)")}
     except sqlite3.Error:
         return False
-    return columns >= {"memory_id", "new_memory", "event", "created_at", "updated_at", "actor_id", "role"}
+    return columns.issuperset(_COLUMNS)
 
 
 def _history(file: Path) -> Iterator[StoredMemory]:
@@ -109,17 +109,11 @@ def _history(file: Path) -> Iterator[StoredMemory]:
     last: dict[str, dict[str, Any]] = {}
     try:
         with closing(_opened(file)) as connection:
-            for id, text, event, created_at, updated_at, actor, role in connection.execute(_CURRENT):
+            for id, event, *values in connection.execute(_CURRENT):
                 if event == "DELETE":
                     last.pop(id, None)
                     continue
-                given = {
-                    "data": text,
-                    "created_at": created_at,
-                    "updated_at": updated_at,
-                    "actor_id": actor,
-                    "role": role,
-                }
+                given = dict(zip(("data", *_BESIDE), values, strict=True))
                 last[id] = {name: value for name, value in given.items() if value is not None}
     except sqlite3.Error as error:
         raise FormatError(f"{file} cannot be read: {error}") from error
