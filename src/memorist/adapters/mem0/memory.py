@@ -17,7 +17,6 @@ from memorist.adapters.mem0.finding import Finder
 from memorist.adapters.mem0.settings import Opening, opening_of
 from memorist.adapters.mem0.shapes import KINDS, deleting_source, history_rows, item, split_metadata
 from memorist.adapters.originals import caught_by
-from memorist.config import Settings
 from memorist.errors import ClosedError, InvalidInputError
 from memorist.memory import Memory
 from memorist.records import Draft, Hit, Record
@@ -75,10 +74,9 @@ class AsyncMemory:
         self._instructions = opening.instructions
         self._is_own = memory is None
         if memory is None:
-            settings = Settings.load().with_given(
-                url=opening.url if url is None else url, embedder=opening.embedder if embedder is None else embedder
-            )
-            memory = Memory.open(tenant=opening.tenant, settings=settings)
+            url = opening.url if url is None else url
+            embedder = opening.embedder if embedder is None else embedder
+            memory = Memory.open(url, tenant=opening.tenant, embedder=embedder)
         self._memory = memory = memory.through("mem0")
         self._is_open = not self._is_own
         self._is_closed = False
