@@ -33,13 +33,11 @@ class SessionEntry:
         data: the entry in the framework's own form, JSON.
         text: what was said, where recall is to find it: the entry becomes a message.
         role: who speaks: "user", "assistant" or another name.
-        name: the speaker's name.
     """
 
     data: Mapping[str, Any]
     text: str | None = None
     role: str = "user"
-    name: str | None = None
 
 
 class SessionEntries:
@@ -52,7 +50,6 @@ class SessionEntries:
 
     def __init__(self, memory: Memory, form: str) -> None:
         self._memory = memory
-        self._form = form
         self._own = {"form": form}
 
     async def append(self, entries: Iterable[SessionEntry]) -> None:
@@ -88,8 +85,7 @@ class SessionEntries:
     def _draft(self, entry: SessionEntry, at: datetime) -> Draft:
         if entry.text is None or not entry.text.strip() or not _is_unicode(_dumped(entry.data)):
             return Draft(content=_as_json(entry.data), kind=Kind.TOPIC, payload=self._own, happened_at=at)
-        voice = {"role": entry.role} if entry.name is None else {"role": entry.role, "speaker": entry.name}
-        payload = {**voice, **self._own, "data": dict(entry.data)}
+        payload = {"role": entry.role, **self._own, "data": dict(entry.data)}
         return Draft(content=entry.text, kind=Kind.MESSAGE, payload=payload, happened_at=at)
 
 
