@@ -37,32 +37,23 @@ class MemoryProvider(Protocol):
 
     With the scope PER_USER, every call names a user, and reads and changes only that user's entries. With SHARED,
     `user_id` is ignored. The providers here also have `list_entries`, as Promptise 1.10 has it.
+
+    Raises (from `search`, `add` and `delete`):
+        MemoryIsolationError: no user is named where the scope is PER_USER.
     """
 
     scope: MemoryScope
 
     async def search(self, query: str, *, limit: int = 5, user_id: str | None = None) -> list[MemoryResult]:
-        """Return memories relevant to a query, best first.
-
-        Raises:
-            MemoryIsolationError: no user is named where the scope is PER_USER.
-        """
+        """Return memories relevant to a query, best first."""
         ...
 
     async def add(self, content: str, *, metadata: dict[str, Any] | None = None, user_id: str | None = None) -> str:
-        """Store a text, and return its id.
-
-        Raises:
-            MemoryIsolationError: no user is named where the scope is PER_USER.
-        """
+        """Store a text, and return its id."""
         ...
 
     async def delete(self, memory_id: str, *, user_id: str | None = None) -> bool:
-        """Delete an entry; return False if it is missing or another user's.
-
-        Raises:
-            MemoryIsolationError: no user is named where the scope is PER_USER.
-        """
+        """Delete an entry; return False if it is missing or another user's."""
         ...
 
     async def purge_user(self, user_id: str, *, tenant_id: str | None = None) -> int:
