@@ -45,8 +45,7 @@ class MemoristContextProvider(ContextProvider):
         super().__init__(source_id)
         self._memory = memory.through("agent_framework")
         self._user = user
-        self._tokens = tokens
-        self._min_confidence = min_confidence
+        self._options: dict[str, Any] = {"tokens": tokens, "min_confidence": min_confidence}
         self._keep = keep
 
     async def before_run(
@@ -59,8 +58,7 @@ class MemoristContextProvider(ContextProvider):
         told = await before_turn(
             of_user(self._memory, self._user, session),
             _plain(context.get_messages(exclude_sources={self.source_id}, include_input=True)),
-            tokens=self._tokens,
-            min_confidence=self._min_confidence,
+            **self._options,
         )
         if told.text:
             sessions = [item.record.scope.session for item in told.items]

@@ -55,12 +55,8 @@ class MemoryFiles:
         """Replace a text that occurs once in a file."""
         record = await self._existing(path)
         text = _text_of(record)
-        positions = (
-            [position for position in range(len(text) + 1) if text.startswith(old, position)]
-            if text.count(old) > 1
-            else []
-        )
-        if positions:
+        if text.count(old) > 1:
+            positions = [position for position in range(len(text) + 1) if text.startswith(old, position)]
             numbers = ", ".join(str(text.count("\n", 0, position) + 1) for position in positions)
             raise ToolError(
                 f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: {numbers}. "

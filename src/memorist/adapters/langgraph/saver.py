@@ -14,6 +14,7 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
+from memorist.adapters.entries import first
 from memorist.adapters.langgraph.checkpoints import (
     FIELD,
     checkpoint_draft,
@@ -118,8 +119,7 @@ class MemoristSaver(BaseCheckpointSaver[int]):
 
     async def _delete(self, checkpoints: Sequence[Record]) -> None:
         for record in checkpoints:
-            parts = record.payload[FIELD]
-            await self._memory.forget(key_prefix=writes_key(parts))
+            await self._memory.forget(key_prefix=writes_key(record.payload[FIELD]))
         if checkpoints:
             await self._memory.forget(*(each.id for each in checkpoints))
 
@@ -181,9 +181,8 @@ class MemoristSaver(BaseCheckpointSaver[int]):
 
     async def _checkpoints(self, config: RunnableConfig | None, size: int) -> AsyncIterator[Record]:
         if config is None:
-            records = [
-                each async for each in self._records(thread_key(None), {f"{FIELD}.checkpoint": {"$exists": True}})
-            ]
+            exists = {f"{FIELD}.checkpoint": {"$exists": True}}
+            records = [each async for each in self._records(thread_key(None), exists)]
             for record in sorted(records, key=lambda each: each.payload[FIELD]["checkpoint_id"], reverse=True):
                 yield record
             return
@@ -227,8 +226,4 @@ class MemoristSaver(BaseCheckpointSaver[int]):
         limit: int | None = None,
     ) -> Iterator[CheckpointTuple]:
         """Do as `alist`, blocking; all are read before the first is returned."""
-
-        async def collected() -> Sequence[CheckpointTuple]:
-            return [each async for each in self.alist(config, filter=filter, before=before, limit=limit)]
-
-        return iter(run(collected))
+        return iter(run(lambda: first(self.alist(config, filter=filter, before=before, limit=limit), None)))

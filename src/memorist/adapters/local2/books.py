@@ -45,8 +45,7 @@ class MemoryBook:
 
     def set_topic(self, topic: str, content: str) -> str:
         """Store a topic's value in place of an older one, and return the row's id, which stays the same."""
-        record: Record = self._memory.topics.set(topic, content, metadata={"type": "topic", "topic": topic})
-        return record.id
+        return self._memory.topics.set(topic, content, metadata={"type": "topic", "topic": topic}).id
 
     def topic(self, topic: str) -> str | None:
         """Return a topic's value, or None."""
@@ -54,8 +53,7 @@ class MemoryBook:
 
     def add(self, content: str, metadata: Mapping[str, Any], at: datetime | None) -> str:
         """Store an episode, and return its new id."""
-        record: Record = self._memory.remember(content, kind=Kind.EPISODE, metadata=dict(metadata), happened_at=at)
-        return record.id
+        return self._memory.remember(content, kind=Kind.EPISODE, metadata=dict(metadata), happened_at=at).id
 
     def nearest(self, query: str, count: int, least: float) -> list[Episode]:
         """Return the episodes whose similarity is `least` or more, best first; a good rating counts a little."""
@@ -64,7 +62,7 @@ class MemoryBook:
 
     def episode(self, id: str) -> Episode | None:
         """Return an episode, or None."""
-        record: Record | None = self._memory.get(id)
+        record = self._memory.get(id)
         return _of_record(record) if record is not None and record.kind == Kind.EPISODE else None
 
     def find(self, query_id: Any) -> str | None:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from memorist.content import field_of
 from memorist.content import text_of as content_text
 
 _ASKED = ("input", "query", "question", "text")
@@ -40,13 +41,9 @@ def messages_of(input: Any) -> list[Any] | None:
 
 def text_of(message: Any) -> str:
     """Return the text of a message: of a mapping, an object, a pair of role and text, or a text itself."""
-    if isinstance(message, Mapping):
-        content = message.get("content")
-    elif _is_pair(message):
-        content = message[1]
-    else:
-        content = message if isinstance(message, str) else getattr(message, "content", None)
-    return content_text(content)
+    if _is_pair(message):
+        return content_text(message[1])
+    return content_text(message if isinstance(message, str) else field_of(message, "content"))
 
 
 def _is_pair(message: Any) -> bool:

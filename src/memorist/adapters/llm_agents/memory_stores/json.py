@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from memorist.adapters.llm_agents.base.memory_store import BaseMemoryStore
 from memorist.adapters.llm_agents.data_structures.memory import Episode, RecallMode, in_utc, own_copy
@@ -15,8 +15,6 @@ from memorist.adapters.llm_agents.errors import MemoryStoreError, MemoryStoreWar
 from memorist.adapters.llm_agents.memory_stores.lines import LinesFile
 
 __all__ = ["JSONMemoryStore"]
-
-_T = TypeVar("_T")
 
 
 class JSONMemoryStore(BaseMemoryStore):
@@ -94,16 +92,17 @@ class JSONMemoryStore(BaseMemoryStore):
         """Return all episodes, newest first; those of the same time in the order they were written."""
 
         def work() -> list[Episode]:
-            if self._file.mark() != self._mark:
-                with self._file.locked():
-                    self._load()
-            return sorted(self._episodes, key=lambda each: in_utc(each.completed_at), reverse=True)
+            with self._guard:
+                if self._file.mark() != self._mark:
+                    with self._file.locked():
+                        self._load()
+                return sorted(self._episodes, key=lambda each: in_utc(each.completed_at), reverse=True)
 
-        return await asyncio.to_thread(self._guarded, work)
+        return await asyncio.to_thread(work)
 
     async def _changing(self, work: Callable[[], None]) -> None:
         def whole() -> None:
-            with self._file.locked():
+            with self._guard, self._file.locked():
                 if self._file.mark() != self._mark:
                     self._load()
                 try:
@@ -114,11 +113,7 @@ class JSONMemoryStore(BaseMemoryStore):
                         self._load()
                     raise
 
-        await asyncio.to_thread(self._guarded, whole)
-
-    def _guarded(self, work: Callable[[], _T]) -> _T:
-        with self._guard:
-            return work()
+        await asyncio.to_thread(whole)
 
     def _position(self, id_: str) -> int | None:
         return next((position for position, each in enumerate(self._episodes) if each.id_ == id_), None)
