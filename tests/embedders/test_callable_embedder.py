@@ -44,7 +44,7 @@ def test_a_blocking_function_runs_in_one_thread_that_is_not_the_loops() -> None:
 
     def slow(texts: Sequence[str]) -> Any:
         threads.add(threading.get_ident())
-        assert go_on.wait(30)
+        assert go_on.wait(60)
         return lengths(texts)
 
     async def scenario() -> None:

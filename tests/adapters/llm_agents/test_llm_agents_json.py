@@ -264,7 +264,7 @@ def test_nothing_acknowledged_is_lost_when_the_process_is_killed(tmp_path: Path,
     said = [process.stdout.readline().split() for _ in range(25 + 9 * run)]
     process.kill()
     said += [line.split() for line in process.stdout.read().splitlines()]
-    process.wait(30)
+    process.wait(60)
     process.stdout.close()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MemoryStoreWarning)  # a line that was cut off was not acknowledged

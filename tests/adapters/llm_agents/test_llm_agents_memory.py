@@ -73,17 +73,17 @@ async def test_blocking_and_async_functions_run_at_the_same_time(store: JSONMemo
     first, second = asyncio.Event(), asyncio.Event()
 
     def blocking(told: Episode) -> str:  # each waits for the other
-        both.wait(30)
+        both.wait(60)
         return "blocking"
 
     async def one(told: Episode) -> str:
         first.set()
-        await asyncio.wait_for(second.wait(), 30)
+        await asyncio.wait_for(second.wait(), 60)
         return "one"
 
     async def two(told: Episode) -> str:
         second.set()
-        await asyncio.wait_for(first.wait(), 30)
+        await asyncio.wait_for(first.wait(), 60)
         return "two"
 
     await Memory(store, {"a": blocking, "b": blocking, "c": one, "d": two}).record(episode("x"))
@@ -112,7 +112,7 @@ async def test_a_function_that_fails_raises_and_nothing_is_kept(store: JSONMemor
     memory = Memory(store, {"never": never, "lesson": fails if blocking else fails_too})
     with pytest.raises(ValueError, match="no lesson"):
         await memory.record(episode("a"))
-    await asyncio.wait_for(cancelled.wait(), 30)
+    await asyncio.wait_for(cancelled.wait(), 60)
     assert await store.count() == 0 and not store.path.exists()
 
 

@@ -79,7 +79,7 @@ def answer_of(query: str | None, answer: str | None, **more: Any) -> Envelope:
 
 async def use(bus: Bus, name: str, **args: Any) -> str:
     """Call a tool over the bus and return its text."""
-    answer = await bus.request(call_of(name, **args), answer=tool_result(name))
+    answer = await bus.request(call_of(name, **args), answer=tool_result(name), timeout=120)
     return str(answer.payload["result"])
 
 
@@ -298,7 +298,7 @@ def stored(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
 async def test_s5_what_was_said_is_found_by_its_meaning_after_a_restart(stored: dict[str, Any]) -> None:
     settings = {**stored, "embedding_model": "default"}
     service = await asyncio.to_thread(MemoryService, settings)
-    async with LocalBus() as bus:
+    async with LocalBus(drain_timeout=120) as bus:  # in which the model is loaded
         await run_local(service, bus)
         await bus.publish(answer_of("What is the capital of Australia?", CANBERRA))
         await bus.publish(answer_of("How long do I boil an egg?", "About eight minutes.", query_id="q-2"))
@@ -356,10 +356,11 @@ async def test_the_command_carries_both_stories_over_a_real_server(server: str, 
     config = tmp_path / "memory.yaml"
     config.write_text(f"store: {tmp_path}/local2.db\nembedding_model: default\n", encoding="utf-8")
     command = ("local2", "--config", str(config), "--bus", server)
-    async with NatsBus(server) as bus:
+    async with NatsBus(server, connect_timeout=60) as bus:
         with running(*command):
             assert "Memory saved" in await use(bus, "save_topic", topic="user.language_preference", content="Elixir")
-            async with NatsBus(server) as generator:  # what is published when this closes has reached the server
+            # What is published when this one closes has reached the server.
+            async with NatsBus(server, connect_timeout=60) as generator:
                 await generator.publish(answer_of("What is the capital of Australia?", CANBERRA))
         with running(*command):
             topic = await use(bus, "recall_topic", topic="user.language_preference")
@@ -371,7 +372,7 @@ async def test_the_command_carries_both_stories_over_a_real_server(server: str, 
 async def test_the_command_starts_the_older_tools_for_a_user_of_a_given_store(server: str, tmp_path: Path) -> None:
     store = str(tmp_path / "m.db")
     with running("--db", store, "--embedder", "hash", "local2", "--bus", server, "--dual-mode", "--user", "ada"):
-        async with NatsBus(server) as bus:
+        async with NatsBus(server, connect_timeout=60) as bus:
             assert await use(bus, "memory_save", topic="user.name", content="Ada") == "Memory saved: user.name"
     with MemoryService(store=store, embedding_model="hash", user="ada") as service:
         assert service.recall_topic("user.name") == "Ada"
@@ -387,7 +388,7 @@ async def test_the_documents_threads_start_each_tool_and_agent_by_itself(
     (tmp_path / "config" / "memory.yaml").write_text("embedding_model: hash\n", encoding="utf-8")
     participants = [MemoryRecallTool(), MemorySaveTool(), MemoryAgent()]
     threads = [threading.Thread(target=each.run, args=(server,), daemon=True) for each in participants]
-    async with NatsBus(server) as bus:
+    async with NatsBus(server, connect_timeout=60) as bus:
         ready = [asyncio.Event(), asyncio.Event()]
 
         async def heard(schema: Envelope) -> None:
@@ -419,7 +420,7 @@ def test_the_command_does_not_start_without_what_its_settings_need(server: str, 
 
 async def test_a_result_too_large_for_the_server_is_answered_with_a_text(server: str, service: MemoryService) -> None:
     service.write_topic("user.novel", "x" * 2_000_000)
-    async with NatsBus(server) as bus:
+    async with NatsBus(server, connect_timeout=60) as bus:
         await run_local(service, bus)
         text = await use(bus, "recall_topic", topic="user.novel")
     assert text == "recall_topic failed: the result could not be sent"

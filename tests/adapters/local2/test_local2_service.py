@@ -311,7 +311,7 @@ def test_threads_share_one_service(service: MemoryService) -> None:
     start = threading.Barrier(8)
 
     def work(lane: int) -> None:
-        start.wait(30)
+        start.wait(60)
         for n in range(10):
             entry = service.write_episodic(f"lane {lane} number {n}", {"lane": lane, "n": n})
             service.add_feedback(entry, n / 10)
