@@ -13,7 +13,7 @@ from memorist.cli.declaring import Argument, Option, group
 from memorist.cli.files import write_lines
 from memorist.cli.options import AsJson, Limit, User
 from memorist.cli.running import Options, check_exists, fail, opened
-from memorist.cli.showing import Table, clean, counted, print_json, print_table
+from memorist.cli.showing import clean, counted, print_json, print_table
 from memorist.errors import FormatError
 
 if TYPE_CHECKING:
@@ -67,15 +67,14 @@ async def show(context: click.Context, user: User = None, limit: Limit = 20, jso
     elif not entries:
         click.echo("Nothing is logged here; `memorist audit on` begins.")
     else:
-        shown = Table("No.", "At", "Verb", "By", "Tenant", "Wall", "Records")
-        for entry in entries:
-            said = entry.said
-            wall = "" if said["wall"] is None else str(said["wall"])
-            at = said["at"][:19].replace("T", " ")
-            shown.add_row(
-                str(entry.number), at, said["verb"], caller_of(said), clean(said["tenant"]), wall, _counts(entry)
-            )
-        print_table(shown)
+        print_table(("No.", "At", "Verb", "By", "Tenant", "Wall", "Records"), map(_row, entries))
+
+
+def _row(entry: "AuditEntry") -> tuple[str, ...]:
+    said = entry.said
+    wall = "" if said["wall"] is None else str(said["wall"])
+    at = said["at"][:19].replace("T", " ")
+    return str(entry.number), at, said["verb"], caller_of(said), clean(said["tenant"]), wall, _counts(entry)
 
 
 def caller_of(said: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ from memorist.cli.declaring import command
 from memorist.cli.options import AsJson
 from memorist.cli.progress import spinner
 from memorist.cli.running import fail, opened
-from memorist.cli.showing import Table, clean, counted, print_json, print_table, shown_url
+from memorist.cli.showing import clean, counted, print_json, print_table, shown_url
 from memorist.errors import MemoristError
 from memorist.records import Kind
 from memorist.times import iso
@@ -37,12 +37,12 @@ async def stats(context: click.Context, json: AsJson = False) -> None:
     if json:
         print_json(found)
         return
-    shown = Table("What", "How much")
+    rows = list[tuple[str, str]]()
     for name, value in ((name, value) for name, value in found.items() if value not in (None, {})):
         lines = [f"{key}: {each:,}" for key, each in value.items()] if isinstance(value, dict) else None
         text = "\n".join(lines) if lines is not None else f"{value:,}" if isinstance(value, int) else str(value)
-        shown.add_row(_TITLES.get(name, name), clean(text or "none"))
-    print_table(shown)
+        rows.append((_TITLES.get(name, name), clean(text or "none")))
+    print_table(("What", "How much"), rows)
 
 
 async def _stats(memory: "Memory") -> dict[str, Any]:
@@ -73,6 +73,10 @@ class Finding(NamedTuple):
     found: str
     mend: str = ""
 
+    @property
+    def told(self) -> str:
+        return self.found if self.well or not self.mend else f"{self.found}\n→ {self.mend}"
+
 
 @command()
 async def doctor(context: click.Context, json: AsJson = False) -> None:
@@ -97,11 +101,8 @@ async def doctor(context: click.Context, json: AsJson = False) -> None:
     if json:
         print_json([check._asdict() for check in checks])
     else:
-        shown = Table("Finding", "", "Found")
-        for each in checks:
-            text = each.found if each.well or not each.mend else f"{each.found}\n→ {each.mend}"
-            shown.add_row(each.name, "ok" if each.well else "broken", clean(text))
-        print_table(shown)
+        rows = ((each.name, "ok" if each.well else "broken", clean(each.told)) for each in checks)
+        print_table(("Finding", "", "Found"), rows)
     if not all(check.well for check in checks):
         raise fail("something is broken; see above")
 

@@ -10,7 +10,7 @@ from memorist.cli.declaring import Argument, Option, command
 from memorist.cli.options import AsJson
 from memorist.cli.progress import records_bar
 from memorist.cli.running import confirm, fail, run
-from memorist.cli.showing import Table, clean, counted, print_json, print_table, shown_url
+from memorist.cli.showing import clean, counted, print_json, print_table, shown_url
 from memorist.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -114,9 +114,8 @@ def _show(source: str, target: str, sizes: "dict[Wall, int]", *, as_json: bool) 
     if as_json:
         print_json([{"tenant": wall.tenant, "user": wall.user, "records": size} for wall, size in sizes.items()])
         return
-    shown = Table("Tenant", "User", "Records")
-    for wall, size in list(sizes.items())[:_MOST_SHOWN]:
-        shown.add_row(clean(wall.tenant), clean(wall.user or "(shared)"), f"{size:,}")
-    print_table(shown)
+    shown = [*sizes.items()][:_MOST_SHOWN]
+    rows = ((clean(wall.tenant), clean(wall.user or "(shared)"), f"{size:,}") for wall, size in shown)
+    print_table(("Tenant", "User", "Records"), rows)
     more = f", {len(sizes) - _MOST_SHOWN:,} scopes not shown" if len(sizes) > _MOST_SHOWN else ""
     click.echo(f"{counted(sum(sizes.values()), 'record')} from {shown_url(source)} to {shown_url(target)}{more}")

@@ -10,7 +10,7 @@ import click
 from memorist.cli.declaring import command
 from memorist.cli.options import AsJson
 from memorist.cli.running import Options
-from memorist.cli.showing import Table, clean, print_json, print_table, shown_url
+from memorist.cli.showing import clean, print_json, print_table, shown_url
 from memorist.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -52,14 +52,12 @@ def _variables(command: Any) -> Iterator[tuple[str, Any]]:
 async def config(context: click.Context, json: AsJson = False) -> None:
     """Show every setting, and whether a flag, the environment, the file or the default sets it."""
     options: Options = context.obj
-    rows = [{"setting": name, "value": value, "from": source} for name, value, source in _layers(context, options)]
+    layers = [*_layers(context, options)]
     if json:
-        print_json(rows)
+        print_json([{"setting": name, "value": value, "from": source} for name, value, source in layers])
         return
-    shown = Table("Setting", "From", "Value")
-    for row in rows:
-        shown.add_row(row["setting"], row["from"], clean("" if row["value"] is None else str(row["value"])))
-    print_table(shown)
+    rows = ((name, source, clean("" if value is None else str(value))) for name, value, source in layers)
+    print_table(("Setting", "From", "Value"), rows)
     click.echo(f"File: {options.file}" + ("" if options.file.is_file() else " (not there)"))
 
 

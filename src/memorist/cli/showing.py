@@ -35,55 +35,44 @@ def console(*, stderr: bool = False) -> "Console":
     return out
 
 
-class Table:
-    """Rows under titles.
+def print_table(titles: Sequence[str], rows: Iterable[Sequence[Cell]], *, right: int = 0) -> None:
+    """Print a table: framed on a terminal, as bare columns into a pipe or a file, or where a frame leaves no room.
 
     Args:
-        columns: the titles.
+        titles: those of the columns.
+        rows: the cells of each row.
         right: how many columns, from the first, are aligned to the right.
     """
-
-    def __init__(self, *columns: str, right: int = 0) -> None:
-        self.columns, self.right = columns, right
-        self.rows: list[tuple[Cell, ...]] = []
-
-    def add_row(self, *cells: Cell) -> None:
-        """Add a row below the others."""
-        self.rows.append(cells)
-
-
-def print_table(shown: Table) -> None:
-    """Print a table: framed on a terminal, as bare columns into a pipe or a file, or where a frame leaves no room."""
     if (sys.stdout.isatty() or os.environ.get("FORCE_COLOR")) and console().width >= _LEAST_FRAMED:
-        _print_framed(shown)
+        _print_framed(titles, rows, right)
         return
-    rows = [[_text(cell).split("\n") for cell in row] for row in (shown.columns, *shown.rows)]
-    widths = [max(len(line) for lines in column for line in lines) for column in zip(*rows, strict=True)]
-    for row in rows:
+    cells = [[_text(cell).split("\n") for cell in row] for row in (titles, *rows)]
+    widths = [max(len(line) for lines in column for line in lines) for column in zip(*cells, strict=True)]
+    for row in cells:
         for line in zip_longest(*row, fillvalue=""):
             aligned = (
-                text.rjust(width) if number < shown.right else text.ljust(width)
+                text.rjust(width) if number < right else text.ljust(width)
                 for number, (text, width) in enumerate(zip(line, widths, strict=True))
             )
             click.echo(f" {'  '.join(aligned)}".rstrip())
 
 
-def _print_framed(shown: Table) -> None:
+def _print_framed(titles: Sequence[str], rows: Iterable[Sequence[Cell]], right: int) -> None:
     from rich.box import ROUNDED
-    from rich.table import Table as Framed
+    from rich.table import Table
     from rich.text import Text
 
-    framed = Framed(box=ROUNDED, header_style="bold", border_style="dim", show_lines=True)
-    for number, title in enumerate(shown.columns):
-        last = number == len(shown.columns) - 1
+    framed = Table(box=ROUNDED, header_style="bold", border_style="dim", show_lines=True)
+    for number, title in enumerate(titles):
+        last = number == len(titles) - 1
         framed.add_column(
             title,
             no_wrap=not last,
             overflow="fold" if last else "ellipsis",
             ratio=1 if last else None,
-            justify="right" if number < shown.right else "left",
+            justify="right" if number < right else "left",
         )
-    for row in shown.rows:
+    for row in rows:
         framed.add_row(*(Text(cell) if isinstance(cell, str) else Text.assemble(*cell) for cell in row))
     console().print(framed)
 
@@ -113,14 +102,14 @@ def print_hits(hits: Sequence[Mapping[str, Any]], *, as_json: bool, explain: boo
     if not hits:
         click.echo("Nothing found.")
         return
-    shown = Table("Score", "Similarity", "When", "What", right=2)
+    rows = list[Sequence[Cell]]()
     for hit in hits:
         text = _described(hit["record"], hit["matched"], whose=whose)
         if explain:
             signals = ", ".join(f"{name} {value:.3g}" for name, value in hit["signals"].items())
             text.append((f"\n{signals}", "cyan"))
-        shown.add_row(f"{hit['score']:.2f}", f"{hit['similarity']:.2f}", _when(hit["record"]), text)
-    print_table(shown)
+        rows.append((f"{hit['score']:.2f}", f"{hit['similarity']:.2f}", _when(hit["record"]), text))
+    print_table(("Score", "Similarity", "When", "What"), rows, right=2)
 
 
 def print_context(told: Mapping[str, Any], *, as_json: bool, explain: bool) -> None:
@@ -131,10 +120,8 @@ def print_context(told: Mapping[str, Any], *, as_json: bool, explain: bool) -> N
     click.echo(clean(told["text"]) or "Nothing to tell.")
     if explain:
         click.echo(f"\n{told['tokens']:,} tokens, confidence {told['confidence']:.2f}")
-        shown = Table("Why", "Score", "What")
-        for item in told["items"]:
-            shown.add_row(item["why"], f"{item['score']:.2f}", _described(item["record"]))
-        print_table(shown)
+        rows = ((item["why"], f"{item['score']:.2f}", _described(item["record"])) for item in told["items"])
+        print_table(("Why", "Score", "What"), rows)
 
 
 def print_records(records: Sequence[Mapping[str, Any]], *, whose: bool) -> None:
@@ -142,20 +129,18 @@ def print_records(records: Sequence[Mapping[str, Any]], *, whose: bool) -> None:
     if not records:
         click.echo("Nothing here yet.")
         return
-    shown = Table("When", "Kind", "What")
-    for record in records:
-        shown.add_row(_when(record), record["kind"], _described(record, whose=whose))
-    print_table(shown)
+    rows = ((_when(record), record["kind"], _described(record, whose=whose)) for record in records)
+    print_table(("When", "Kind", "What"), rows)
 
 
 def print_record(record: Mapping[str, Any]) -> None:
     """Print one record, in JSON, one field on each line."""
-    shown = Table("Field", "Value")
+    rows = list[tuple[str, str]]()
     for name, value in record.items():
         if value is not None and value != {}:
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
-            shown.add_row(name, clean(text))
-    print_table(shown)
+            rows.append((name, clean(text)))
+    print_table(("Field", "Value"), rows)
 
 
 def print_changes(changes: Sequence[Mapping[str, Any]], *, as_json: bool) -> None:
@@ -163,22 +148,22 @@ def print_changes(changes: Sequence[Mapping[str, Any]], *, as_json: bool) -> Non
     if as_json:
         print_json(changes)
         return
-    shown = Table("At", "What happened", "By", "The record after it")
+    rows = list[Sequence[Cell]]()
     for change in changes:
         after: Cell = [("gone", "dim")] if change["record"] is None else _described(change["record"])
         at = change["at"][:19].replace("T", " ")
-        shown.add_row(at, change["action"], clean(change["source"] or ""), after)
-    print_table(shown)
+        rows.append((at, change["action"], clean(change["source"] or ""), after))
+    print_table(("At", "What happened", "By", "The record after it"), rows)
 
 
 def print_provenance(found: "Provenance") -> None:
     """Print a record and what it was derived from, one level further in for each derivation."""
-    shown = Table("Trust", "By", "Through", "What")
+    rows = list[Sequence[Cell]]()
     for source in found.sources:
         origin, pad = source.record.origin, "  " * source.depth
         what = [(text.replace("\n", f"\n{pad}"), style) for text, style in _described(source.record.to_dict())]
-        shown.add_row(source.trust, ", ".join(origin.authors.names), clean(origin.door or ""), [(pad, ""), *what])
-    print_table(shown)
+        rows.append((source.trust, ", ".join(origin.authors.names), clean(origin.door or ""), [(pad, ""), *what]))
+    print_table(("Trust", "By", "Through", "What"), rows)
     if gone := len(found.missing) + sum(each.record.origin.lost for each in found.sources):
         click.echo(f"{counted(gone, 'source')} no longer there")
 

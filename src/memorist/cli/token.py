@@ -9,7 +9,7 @@ import click
 from memorist.cli.declaring import Argument, Option, group
 from memorist.cli.options import AsJson
 from memorist.cli.running import check_exists
-from memorist.cli.showing import Table, clean, print_json, print_table
+from memorist.cli.showing import clean, print_json, print_table
 
 if TYPE_CHECKING:
     from memorist.serve.auth import Tokens
@@ -65,19 +65,15 @@ async def list_(context: click.Context, json: AsJson = False) -> None:
     if not tokens:
         click.echo("No tokens here.")
         return
-    shown = Table("Name", "Right", "Tenant", "User", "Limits", "Expires")
+    rows = list[tuple[str, ...]]()
     for token in tokens:
         grant = token.grant
         until = "never" if token.expires_at is None else f"{token.expires_at:%Y-%m-%d %H:%M}"
-        shown.add_row(
-            clean(grant.name),
-            str(grant.right),
-            clean(grant.tenant or "all tenants"),
-            clean(grant.user or "all users"),
-            ", ".join(f"{what} {limit}" for what, limit in grant.limits.items()) or "none",
-            f"{until} (expired)" if token.expired(now) else until,
-        )
-    print_table(shown)
+        limits = ", ".join(f"{what} {limit}" for what, limit in grant.limits.items()) or "none"
+        until = f"{until} (expired)" if token.expired(now) else until
+        whose = clean(grant.tenant or "all tenants"), clean(grant.user or "all users")
+        rows.append((clean(grant.name), str(grant.right), *whose, limits, until))
+    print_table(("Name", "Right", "Tenant", "User", "Limits", "Expires"), rows)
 
 
 @token.subcommand()

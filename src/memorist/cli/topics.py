@@ -7,7 +7,7 @@ import click
 from memorist.cli.declaring import Argument, group
 from memorist.cli.options import AsJson, User
 from memorist.cli.running import opened, tell_of_others, text_or_stdin
-from memorist.cli.showing import Table, clean, print_json, print_table
+from memorist.cli.showing import clean, print_json, print_table
 from memorist.errors import NotFoundError
 
 Topic: TypeAlias = Annotated[str, Argument(help="The topic's name, exactly.")]
@@ -33,10 +33,10 @@ async def list_(
     if json:
         print_json(found)
         return
-    shown = Table("Topic", "Value")
-    for name, value in found.items():
-        shown.add_row(clean(name), clean(value))
-    print_table(shown) if found else click.echo("No topics here.")
+    if not found:
+        click.echo("No topics here.")
+        return
+    print_table(("Topic", "Value"), ((clean(name), clean(value)) for name, value in found.items()))
 
 
 @topics.subcommand()

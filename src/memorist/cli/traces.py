@@ -1,5 +1,6 @@
 """The command that shows what agents asked, where traces are kept."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import click
@@ -7,7 +8,7 @@ import click
 from memorist.cli.declaring import Argument, Option, command
 from memorist.cli.options import AsJson, Everyone, Limit, Session, Since, Until, User
 from memorist.cli.running import opened
-from memorist.cli.showing import Table, clean, print_json, print_table
+from memorist.cli.showing import Cell, clean, print_json, print_table
 
 
 @command()
@@ -33,12 +34,15 @@ async def traces(
     if json:
         print_json({"traces": [each.to_dict() for each in page.traces], "next": page.next})
         return
-    shown = Table("When", "Through", "Given", "Missed", "ms", "Asked")
+    rows = list[Sequence[Cell]]()
     for each in page.traces:
         given = each.error or f"{len(each.hits)} {'told' if each.verb == 'context' else 'found'}"
         asked = [(clean(each.question), ""), (f"\n{each.id}", "dim")]
         row = (f"{each.at:%Y-%m-%d %H:%M}", clean(each.door), given, str(len(each.missed)))
-        shown.add_row(*row, f"{1000 * each.seconds:.1f}", asked)
-    print_table(shown) if page.traces else click.echo("No calls were kept here.")
+        rows.append((*row, f"{1000 * each.seconds:.1f}", asked))
+    if rows:
+        print_table(("When", "Through", "Given", "Missed", "ms", "Asked"), rows)
+    else:
+        click.echo("No calls were kept here.")
     if page.next is not None:
         click.echo(f"More: --cursor {page.next}")
