@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from memorist.imports.reader import Bad, Item, Options, Reader
-from memorist.imports.readers.common import attempt, branch, each
+from memorist.imports.reader import Bad, Item, Reader
+from memorist.imports.readers.common import attempt, branch, each_record
 from memorist.imports.sources import Part
 
 _CITATION = re.compile("\ue200[^\ue201]*\ue201|【\\d+[^】]*†[^】]*】")
@@ -20,12 +20,8 @@ def recognise(part: Part) -> bool:
     return {"mapping", "title"} <= part.keys or {"mapping", "create_time"} <= part.keys
 
 
-def read(part: Part, options: Options) -> Iterator[Item | Bad]:
-    """Yield what the user, the assistant and its tools said in each conversation; no thinking, nothing hidden."""
-    return each(part, _conversation)
-
-
 def _conversation(where: str, talk: Any) -> Iterator[Item | Bad]:
+    """Yield what the user, the assistant and its tools said in each conversation; no thinking, nothing hidden."""
     about = {"conversation": talk.get("title")}
     id = str(talk.get("conversation_id") or talk.get("id") or f"{talk.get('title')} {talk.get('create_time')}")
     when = talk.get("create_time")
@@ -82,4 +78,4 @@ def _part(part: Any) -> str:
     return part if isinstance(part, str) else ""
 
 
-READER = Reader("chatgpt", "ChatGPT", recognise, read)
+READER = Reader("chatgpt", "ChatGPT", recognise, each_record(_conversation))

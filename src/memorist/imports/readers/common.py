@@ -10,7 +10,7 @@ from typing import Any, Concatenate, ParamSpec
 
 from memorist.errors import FormatError, InvalidInputError
 from memorist.framing import without_recalled
-from memorist.imports.reader import Bad, Item
+from memorist.imports.reader import Bad, Item, Options
 from memorist.imports.sources import Part
 from memorist.kinds import Message
 
@@ -62,6 +62,11 @@ def each(
             yield Bad(where, str(value))
         else:
             yield from attempt(where, make, value, *args, **kwargs)
+
+
+def each_record(make: Callable[[str, Any], Iterator[Item | Bad]]) -> Callable[[Part, Options], Iterator[Item | Bad]]:
+    """Return the `read` of a format whose items `make` finds in each record of a JSON file; see `each`."""
+    return lambda part, options: each(part, make)
 
 
 def blocks_text(content: Any) -> str:

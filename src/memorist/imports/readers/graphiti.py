@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from memorist.imports.reader import Bad, Item, Options, Reader
-from memorist.imports.readers.common import attempt, each
+from memorist.imports.reader import Bad, Item, Reader
+from memorist.imports.readers.common import attempt, each_record
 from memorist.imports.sources import Part
 from memorist.records import Kind
 
@@ -18,12 +18,8 @@ def recognise(part: Part) -> bool:
     return one or bool({"edges", "nodes"} & part.keys and '"uuid"' in part.beginning)
 
 
-def read(part: Part, options: Options) -> Iterator[Item | Bad]:
-    """Yield each fact as one, each summary and episode as a note."""
-    return each(part, _record)
-
-
 def _record(where: str, given: Any) -> Iterator[Item | Bad]:
+    """Yield each fact as one, each summary and episode as a note."""
     lists = [given[name] for name in _LISTS if isinstance(given.get(name), list)]
     if not lists:
         yield from _entry(where, given)
@@ -48,4 +44,4 @@ def _entry(where: str, entry: Any) -> Iterator[Item]:
     )
 
 
-READER = Reader("graphiti", "Zep or Graphiti", recognise, read)
+READER = Reader("graphiti", "Zep or Graphiti", recognise, each_record(_record))

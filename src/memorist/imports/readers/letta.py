@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from memorist.imports.reader import Bad, Item, Options, Reader
-from memorist.imports.readers.common import attempt, blocks_text, each
+from memorist.imports.reader import Bad, Item, Reader
+from memorist.imports.readers.common import attempt, blocks_text, each_record
 from memorist.imports.sources import Part
 from memorist.records import Kind
 
@@ -17,12 +17,8 @@ def recognise(part: Part) -> bool:
     return {"agent_type", "core_memory"} <= part.keys or ({"agents", "blocks"} <= part.keys and part.json[0] == "{")
 
 
-def read(part: Part, options: Options) -> Iterator[Item | Bad]:
-    """Yield each block as a note, and what the user and the agent said; no heartbeats, no other tool calls."""
-    return each(part, _file)
-
-
 def _file(where: str, given: Any) -> Iterator[Item | Bad]:
+    """Yield each block as a note, and what the user and the agent said; no heartbeats, no other tool calls."""
     agents = given.get("agents") or [given]
     for block in given.get("blocks") or given.get("core_memory") or ():
         place = f"block {block.get('label')}"
@@ -82,4 +78,4 @@ def _sent(call: Any) -> str:
     return str(json.loads(function["arguments"])["message"]) if function.get("name") == "send_message" else ""
 
 
-READER = Reader("letta", "Letta", recognise, read)
+READER = Reader("letta", "Letta", recognise, each_record(_file))

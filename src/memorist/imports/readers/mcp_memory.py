@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from memorist.imports.reader import Bad, Item, Options, Reader
-from memorist.imports.readers.common import each
+from memorist.imports.reader import Item, Reader
+from memorist.imports.readers.common import each_record
 from memorist.imports.sources import Part
 from memorist.records import Kind
 
@@ -16,12 +16,8 @@ def recognise(part: Part) -> bool:
     return any(each <= part.keys for each in (_ENTITY, _RELATION))
 
 
-def read(part: Part, options: Options) -> Iterator[Item | Bad]:
-    """Yield each observation and each relation as a fact."""
-    return each(part, _entry)
-
-
 def _entry(where: str, entry: Any) -> Iterator[Item]:
+    """Yield each observation and each relation as a fact."""
     if entry["type"] == "entity":
         about = {"entity": entry["name"], "entity_type": entry.get("entityType")}
         for observation in entry.get("observations") or ():
@@ -32,4 +28,4 @@ def _entry(where: str, entry: Any) -> Iterator[Item]:
         yield Item(content=text, where=where, kind=Kind.FACT, metadata={**about, "relation": entry["relationType"]})
 
 
-READER = Reader("mcp_memory", "MCP memory server", recognise, read)
+READER = Reader("mcp_memory", "MCP memory server", recognise, each_record(_entry))

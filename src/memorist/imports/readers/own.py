@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from memorist.imports.reader import Bad, Item, Options, Reader
-from memorist.imports.readers.common import each
+from memorist.imports.reader import Item, Reader
+from memorist.imports.readers.common import each_record
 from memorist.imports.sources import Part
 from memorist.lines import is_export
 from memorist.records import Kind
@@ -21,12 +21,8 @@ def recognise(part: Part) -> bool:
     return part.json[0] == "{" and "text" in part.keys and bool(_BESIDE & part.keys) and _is_whole(first)
 
 
-def read(part: Part, options: Options) -> Iterator[Item | Bad]:
-    """Yield each record or message, for a survey."""
-    return each(part, _line)
-
-
 def _line(where: str, given: Any) -> Iterator[Item]:
+    """Yield each record or message, for a survey."""
     if given.get("format") == "memorist":
         return
     talk = [given[name] for name in ("group", "session") if given.get(name) is not None]
@@ -48,4 +44,4 @@ def _is_whole(line: str) -> bool:
         return False
 
 
-READER = Reader("memorist", "Memorist", recognise, read)
+READER = Reader("memorist", "Memorist", recognise, each_record(_line))
