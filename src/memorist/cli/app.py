@@ -20,7 +20,6 @@ class Root(click.Group):
         self.commands: Any = Commands()
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the subcommands."""
         return list(self.commands)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -30,7 +29,6 @@ class Root(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the subcommand's name, the subcommand, and the arguments after it."""
         name, found, rest = super().resolve_command(ctx, args)
         return name, found and self.commands[name], rest
 

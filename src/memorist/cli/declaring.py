@@ -80,7 +80,6 @@ class Argument(Option):
     """How an argument is given: by its place, not its name. See `Option`."""
 
     def made(self, name: str, kind: Any, *, several: bool, **default: Any) -> click.Parameter:
-        """Return the parameter for Click; without a `default` it must be given."""
         shown = (self.metavar or name.upper()) + ("..." if several else "")
         return _Argument(
             [name],
@@ -102,7 +101,6 @@ class _Member(click.Choice):  # type: ignore[type-arg]  # generic from Click 8.2
         self._kind = kind
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Enum:
-        """Return the member of a value, or a member as it is."""
         return value if isinstance(value, self._kind) else self._kind(super().convert(value, param, ctx))
 
 
@@ -136,7 +134,6 @@ class Command(click.Command):
         return self.params
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write arguments and options."""
         arguments = [each for each in self.get_params(ctx) if isinstance(each, _Argument)]
         if arguments:
             with formatter.section("Arguments"):

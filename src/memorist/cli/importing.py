@@ -133,7 +133,6 @@ def _looked(source: "Source", format: str | None, options: "Options") -> "tuple[
 
 
 def _show(name: str, found: "Survey") -> None:
-    """Print what a source holds."""
     told = ", ".join(filter(None, (found.counts(), found.days())))
     click.echo(f"{clean(name)} ({', '.join(found.titles)}): {told}")
     if found.me is not None:
@@ -154,7 +153,6 @@ def _plain(found: "Survey") -> Mapping[str, Any]:
 
 
 def _say(report: "ImportReport", seconds: float) -> None:
-    """Print what came of an import."""
     revised = f"{report.revised:,} revised, " if report.revised else ""
     counts = f"{report.added:,} added, {revised}{report.existing:,} there already, {counted(report.failed, 'bad part')}"
     click.echo(f"{counts} ({seconds:.1f} s)")

@@ -182,7 +182,6 @@ class _Reader:
 
 
 def _parts(batch: Sequence[_Line]) -> Iterable[list[_Line]]:
-    """Return the lines of each memory."""
     parts: dict[int, list[_Line]] = {}
     for line in batch:
         parts.setdefault(id(line.memory), []).append(line)

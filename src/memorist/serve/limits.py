@@ -79,7 +79,6 @@ class Limiter:
         self._active = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, or refuse it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

@@ -92,12 +92,10 @@ class _Punctual(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # one clas
     """The bytes received since a head was complete or a part of a body came; httptools would keep any number."""
 
     def connection_made(self, transport: Any) -> None:
-        """Start waiting for a request."""
         super().connection_made(transport)
         self._wait()
 
     def data_received(self, data: bytes) -> None:
-        """Receive data."""
         self._held += len(data)
         super().data_received(data)
         if self._held > _HEAD_BYTES and hasattr(self, "on_header"):
@@ -108,28 +106,23 @@ class _Punctual(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # one clas
             self._wait()
 
     def on_headers_complete(self) -> None:
-        """Begin to answer."""
         self._held = 0
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        """Pass a part of a body on."""
         self._held = 0
         super().on_body(body)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop waiting."""
         self._stop()
         self._resume()
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """Wait until the client takes what was sent."""
         super().pause_writing()
         self._stalled = asyncio.get_running_loop().call_later(_STALLED_SECONDS, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """Send on."""
         self._resume()
         super().resume_writing()
 
@@ -187,7 +180,6 @@ class Server(uvicorn.Server):
         self._answering = answering
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start answering."""
         await super().startup(sockets)
         self._answering()
 

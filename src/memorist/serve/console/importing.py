@@ -47,7 +47,6 @@ class Importing:
         )
 
     async def upload(self, visit: Visit) -> Response:
-        """Take files, and survey their content."""
         files = [each for each in visit.values.get("files", ()) if isinstance(each, UploadFile) and each.filename]
         if not files:
             raise FormatError("choose a file")

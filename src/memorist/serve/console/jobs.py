@@ -64,7 +64,6 @@ class Job:
 
     @property
     def busy(self) -> bool:
-        """Whether it is at work."""
         return self._task is not None and not self._task.done()
 
     def touch(self) -> None:

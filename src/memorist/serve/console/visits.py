@@ -164,7 +164,6 @@ class Visit:
         return f"{link('/talk', **query)}#found"
 
     def page(self, template: str, status: int = 200, **values: Any) -> Response:
-        """Return a page."""
         common = {
             "session": self.session,
             "grant": self.grant,

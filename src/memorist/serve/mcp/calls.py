@@ -21,7 +21,6 @@ class ObservedCalls:
         self._telemetry = telemetry
 
     async def __call__(self, ctx: Any, call_next: Callable[[Any], Awaitable[Any]]) -> Any:
-        """Forward a request."""
         tool = (ctx.params or {}).get("name")
         known = tool if ctx.method == "tools/call" and tool in TOOLS else None
         told = {"mcp.method.name": ctx.method} | ({} if known is None else {"gen_ai.tool.name": known})

@@ -37,7 +37,6 @@ class JsonLines(logging.Formatter):
     """Formats each entry as a JSON object on one line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line."""
         entry: dict[str, Any] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
@@ -54,7 +53,6 @@ class TextLines(logging.Formatter):
     """Formats each entry as a readable line, followed by its fields."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line, and a traceback below it."""
         moment = datetime.fromtimestamp(record.created, UTC)
         fields = "".join(f" {name}={_plain(value)}" for name, value in getattr(record, "fields", {}).items())
         line = (

@@ -36,12 +36,10 @@ class Metrics:
         ProcessCollector(registry=registry)
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count a request that has been answered."""
         self._requests.labels(method, route, str(status)).inc()
         self._latency.labels(method, route).observe(seconds)
 
     def verb(self, call: Call) -> None:
-        """Count a call of a verb that has ended."""
         self._verbs.labels(call.verb).observe(call.seconds)
         if call.written:
             self._written.labels(call.verb).inc(call.written)
@@ -49,5 +47,4 @@ class Metrics:
             self._errors.labels(call.verb, call.error).inc()
 
     def text(self) -> bytes:
-        """Return all metrics in Prometheus's format."""
         return generate_latest(self._registry)

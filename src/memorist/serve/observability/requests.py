@@ -44,7 +44,6 @@ class ObservedRequests:
             self._duration = self._telemetry.meter.create_histogram(name, "s", told)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Forward a request and report its outcome."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -92,7 +91,6 @@ class ObservedRequests:
     def _fields(
         self, scope: Scope, method: str, route: str, status: int, seconds: float, error: str | None
     ) -> dict[str, Any]:
-        """Return the logged fields of a request."""
         grant: Grant | None = scope.get(GRANT)
         fields = {"method": method, "route": route, "status": status, "milliseconds": round(seconds * 1000, 2)}
         if grant is not None:

@@ -26,7 +26,6 @@ class RawPaths:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Forward a request with its path still encoded."""
         if scope["type"] == "http" and scope.get("raw_path") is not None:
             raw = scope["raw_path"].partition(b"?")[0]
             scope = {**scope, "path": raw.decode("ascii", "replace")}
@@ -49,7 +48,6 @@ class StrictRoute(APIRoute):
     """A route that admits callers before it reads their requests, and refuses unknown parameters."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return the handler of a request."""
         described = (self.openapi_extra or {}).get("parameters", ())
         known = [*(each["name"] for each in described), *_parameters_of(self.dependant)]
 

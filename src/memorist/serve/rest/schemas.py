@@ -100,7 +100,6 @@ def _object(kind: Any, title: str, texts: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _schema(hint: Any) -> dict[str, Any]:
-    """Return the JSON schema of an argument."""
     if get_origin(hint) is Annotated:
         hint, reader = hint.__origin__, hint.__metadata__[0]
         schema = _schema(hint)
