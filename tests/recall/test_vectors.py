@@ -60,6 +60,9 @@ def test_many_vectors_are_off_by_no_more_than_is_said(
     for query in (*units(20, 24, 1), rows[0], rows[-1]):
         off = np.abs(table.scores(query) - rows @ query).max()
         assert off <= table.error(query) < 0.05
+        some = np.arange(done)[::-3]
+        finer, error = table.finer(query, some)
+        assert np.abs(finer - rows[some] @ query).max() <= error <= table.error(query)
     assert table.take(np.arange(done)[::-1]) == pytest.approx(rows[::-1], abs=0.01)
 
 

@@ -172,12 +172,20 @@ def _nearest(index: WallIndex, asked: Search, allowed: Bools, cosines: Floats) -
     wanted, passing = asked.query.limit, cosines[allowed]
     if len(passing) <= wanted:
         return np.flatnonzero(allowed)
-    if (groups := len(passing) // _GROUP) > 16 * wanted:  # the last of so many maxima is hardly below the last of all
-        passing = passing[: groups * _GROUP].reshape(_GROUP, groups).max(axis=0)
-    last = np.partition(passing, -wanted)[-wanted]
-    # Whoever is further below the last position than twice what it may be off, or rated up, cannot reach it.
-    off = index.vectors.error(asked.vector) + (RATING / WEIGHTS["meaning"] if index.rated else 0.0)
-    return np.flatnonzero(allowed & (cosines >= last - 2 * off))
+    lift = RATING / WEIGHTS["meaning"] if index.rated else 0.0
+    rows = np.flatnonzero(allowed & (cosines >= _reach(passing, wanted, index.vectors.error(asked.vector) + lift)))
+    if index.vectors.exact:
+        return rows
+    finer, error = index.vectors.finer(asked.vector, rows)
+    return rows[finer >= _reach(finer, wanted, error + lift)]
+
+
+def _reach(cosines: Floats, wanted: int, off: float) -> np.float32:
+    """Return the cosine below which no row is among the best `wanted`, where each may be off, or rated up, by `off`."""
+    if (groups := len(cosines) // _GROUP) > 16 * wanted:  # the last of so many maxima is hardly below the last of all
+        cosines = cosines[: groups * _GROUP].reshape(_GROUP, groups).max(axis=0)
+    last: np.float32 = np.partition(cosines, -wanted)[-wanted]
+    return last - np.float32(2 * off)
 
 
 def _candidates(index: WallIndex, allowed: Bools, cosines: Floats, words: WordScores) -> Rows:

@@ -159,14 +159,8 @@ class VectorTable:
 
     def scores(self, query: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the cosine of the query, a unit vector, with every row; shape (rows,)."""
-        # SimSIMD has what NumPy lacks: a kernel for one-byte integers, and one for floats that does not start
-        # threads, which on a busy machine cost ten times what they save.
-        from simsimd import cdist
-
         if self.exact:
-            exact: Any = np.asarray(cdist(query[None], self._exact[: self.rows], metric="dot"))
-            whole: NDArray[np.float32] = exact[0].astype(np.float32)
-            return whole
+            return _products(query[None], self._exact[: self.rows])
         codes, scale, _ = _quantize(query[None])
         scores = np.empty(self.rows, np.float32)
 
@@ -174,8 +168,7 @@ class VectorTable:
             start = block * BLOCK_ROWS
             count = min(self.rows - start, BLOCK_ROWS)
             rows, scales = self._codes[block][:count], self._scales[block][:count]
-            products: Any = np.asarray(cdist(codes, rows, metric="dot", out_dtype="float32"))[0]
-            np.multiply(products, scales * scale[0], out=scores[start : start + count])
+            np.multiply(_products(codes, rows), scales * scale[0], out=scores[start : start + count])
 
         blocks = range(len(self._codes))
         if len(blocks) < _SHARED_BLOCKS:
@@ -193,6 +186,10 @@ class VectorTable:
         _, _, lost = _quantize(query[None])
         return lost + self._residual * (1 + lost) + 1e-5
 
+    def finer(self, query: NDArray[np.float32], rows: NDArray[np.intp]) -> tuple[NDArray[np.float32], float]:
+        """Return the cosine with some rows, and how far it can be off: less than `scores`, which rounds the query."""
+        return _products(query[None], self.take(rows)), self._residual + 1e-5
+
     def take(self, rows: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
         """Return a copy of these rows, as well as they are known; shape (len(rows), dimensions)."""
         if self.exact:
@@ -202,6 +199,16 @@ class VectorTable:
         for block, here, offsets in _by_block(rows):
             taken[here] = self._codes[block][offsets] * self._scales[block][offsets, None]
         return taken
+
+
+def _products(query: NDArray[Any], rows: NDArray[Any]) -> NDArray[np.float32]:
+    """Return the inner products of one row, the query, with some rows."""
+    # SimSIMD has what NumPy lacks: a kernel for one-byte integers, and one for floats that does not start
+    # threads, which on a busy machine cost ten times what they save.
+    from simsimd import cdist
+
+    products: NDArray[np.float32] = np.asarray(cdist(query, rows, metric="dot", out_dtype="float32"))[0]
+    return products
 
 
 def _by_block(rows: NDArray[np.integer[Any]]) -> Iterator[tuple[int, NDArray[np.bool_], NDArray[np.integer[Any]]]]:
