@@ -135,7 +135,8 @@ class Server:
             pass
         workers = server.children(recursive=True)
         for process in (*workers, server):
-            process.kill()
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
         self._process.wait()
         psutil.wait_procs(workers, timeout=10)
 
