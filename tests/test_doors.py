@@ -37,7 +37,7 @@ PROCESSES = ("mcp by stdio",)
 @pytest.fixture(scope="module")
 def portal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BlockingPortal]:
     with pytest.MonkeyPatch.context() as patch, start_blocking_portal() as portal:
-        for variable in [name for name in os.environ if name.startswith("MEMORIST_")]:
+        for variable in [name for name in os.environ if name.startswith("MEMORIST_") and name != "MEMORIST_CONFIG"]:
             patch.delenv(variable)
         patch.setenv("MEMORIST_EMBEDDER", "hash")
         patch.setenv("MEMORIST_KEEP_TRACES", "1d")
