@@ -70,7 +70,7 @@ class BatchedEmbedder(Embedder):
         found: dict[Key, Vectors] = {}
         waiting: dict[Key, asyncio.Future[Vectors]] = {}
         call = _Call()
-        keys = [_key(role, text) for text in texts]
+        keys = [(role, hashlib.blake2b(text.encode("utf-8"), digest_size=16).digest()) for text in texts]
         for key, text in zip(keys, texts, strict=True):
             if key in found or key in waiting:
                 continue
@@ -208,7 +208,3 @@ class _Cache:
         with self._lock:
             for rows in self._rows.values():
                 rows.clear()
-
-
-def _key(role: Role, text: str) -> Key:
-    return role, hashlib.blake2b(text.encode("utf-8"), digest_size=16).digest()

@@ -62,6 +62,7 @@ class Survey:
         return " to ".join(dict.fromkeys(f"{at.day} {at:%B} {at.year}" for at in times))
 
     def note_bad(self, bad: BadPart) -> None:
+        """Count a bad part."""
         self.bad += 1
         if len(self.first_bad) < _MOST_BAD:
             self.first_bad.append(bad)

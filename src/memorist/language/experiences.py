@@ -144,11 +144,7 @@ async def keep_experiences(
     payload; `Digest` retries it.
 
     Args:
-        memory: the memory to store them in.
-        trajectories: see `draw_experiences`.
-        model: see there.
-        prompts: see there.
-        min_score: see there.
+        memory: the memory to store them in; the arguments after it are those of `draw_experiences`.
         **fields: what any record can have, as in `Memory.remember`.
     """
     drawn = await draw_experiences(trajectories, model=model, prompts=prompts, min_score=min_score)

@@ -17,21 +17,12 @@ from memorist.imports.sources import Part
 from memorist.records import Kind
 
 _SUFFIXES = (".csv", ".tsv", ".tab")
-_USUAL: Mapping[str, tuple[str, ...]] = {
-    "text": ("text", "content", "message", "body", "note", "memory", "comment", "description"),
-    "time": ("time", "timestamp", "date", "datetime", "created_at", "created", "sent_at", "when"),
-    "speaker": ("speaker", "author", "from", "sender", "name", "role"),
-    "conversation": (
-        "conversation",
-        "conversation_id",
-        "session",
-        "session_id",
-        "thread",
-        "channel",
-        "chat",
-        "chat_id",
-    ),
-    "id": ("id", "message_id", "uuid"),
+_USUAL: Mapping[str, str] = {
+    "text": "text content message body note memory comment description",
+    "time": "time timestamp date datetime created_at created sent_at when",
+    "speaker": "speaker author from sender name role",
+    "conversation": "conversation conversation_id session session_id thread channel chat chat_id",
+    "id": "id message_id uuid",
 }
 _LONGEST = 10_000_000
 _QUOTED = re.compile(r'"[^"]*"')
@@ -84,9 +75,8 @@ def _columns(part: Part, header: list[str], options: Options) -> dict[str, str]:
         given = options.columns.get(name)
         if given is not None and given.strip().lower() not in by_name:
             raise ColumnsError(part.name, f"there is no column {given!r}", header)
-        column = next(
-            (by_name[each.lower()] for each in ([given.strip()] if given else usual) if each.lower() in by_name), None
-        )
+        wanted = [given.strip().lower()] if given else usual.split()
+        column = next((by_name[each] for each in wanted if each in by_name), None)
         if column is not None and column not in found.values():
             found[name] = column
     if "text" not in found:

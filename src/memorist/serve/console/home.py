@@ -85,7 +85,10 @@ async def users(visit: Visit) -> Response:
     memory = visit.server.memory.scoped(tenant=tenant)
     back = visit.value("back")
     back = back if back in BACK_TO else None
-    tenants = await _tenants(visit) if visit.grant.tenant is None else None
+    tenants = None
+    if visit.grant.tenant is None:  # those that tokens were made for
+        named = [each.grant.tenant for each in await visit.server.tokens.list()]
+        tenants = sorted({tenant for tenant in named if tenant is not None})
     rows, more, name = None, None, visit.value("name")
     if visit.may_see_all:
         found = await memory.users()
@@ -106,8 +109,3 @@ def _people(visit: Visit, found: Mapping[str | None, int], path: str) -> list[Ro
         highest = max(*named.values(), shared)
         rows.append(Row("Shared by all", shared, visit.with_user(path, None), round(100 * shared / highest, 1)))
     return rows
-
-
-async def _tenants(visit: Visit) -> list[str]:
-    """Return the tenants that tokens were made for."""
-    return sorted({each.grant.tenant for each in await visit.server.tokens.list() if each.grant.tenant is not None})

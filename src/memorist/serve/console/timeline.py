@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
-from datetime import date, datetime, tzinfo
+from datetime import date, datetime, time
 from typing import Any
 
 from starlette.responses import Response
@@ -50,7 +50,7 @@ async def timeline(visit: Visit) -> Response:
         return visit.page("time.html", title="Time", lanes=[], empty=True)
     first, last = local(oldest[0].at, zone), max(local(newest[0].at, zone), local(memory.clock(), zone))
     day = min(max(_day(visit) or last.date(), first.date()), last.date())
-    moment = _end_of(day, zone)
+    moment = datetime.combine(day, time.max, zone)
     facts = [each async for each in _facts(memory)]
     chains = _chains(facts)
     start = visit.number("start")
@@ -141,8 +141,3 @@ def _day(visit: Visit) -> date | None:
         return None if visit.value("day") is None else date.fromordinal(number)
     except (ValueError, OverflowError) as error:
         raise InvalidInputError(f"as_of is a day such as 2024-05-01, not {shown(text or number)}") from error
-
-
-def _end_of(day: date, zone: tzinfo) -> datetime:
-    """Return the last moment of a day."""
-    return datetime(day.year, day.month, day.day, 23, 59, 59, 999999, tzinfo=zone)

@@ -19,8 +19,9 @@ def _time(description: str) -> Schema:
     return {"type": "string", "format": "date-time", "description": description}
 
 
-def _object(properties: Mapping[str, Schema], *required: str, description: str = "") -> Schema:
-    shape: Schema = {"type": "object", "properties": dict(properties), "required": list(required)}
+def _object(properties: Mapping[str, Schema], required: str, description: str = "") -> Schema:
+    """Return the schema of an object; `required` holds the names of the fields that are always there."""
+    shape: Schema = {"type": "object", "properties": dict(properties), "required": required.split()}
     return {**shape, "description": description} if description else shape
 
 
@@ -47,16 +48,11 @@ RECORD = _object(
         "version": {"type": "integer", "minimum": 1, "description": "Counts its changes."},
         "authors": {"type": "array", "items": {"type": "string"}, "description": "Who had a hand in it, but the user."},
     },
-    "id",
-    "kind",
-    "content",
-    "created_at",
-    "updated_at",
-    "version",
+    required="id kind content created_at updated_at version",
     description="One memory; a field that says nothing is left out.",
 )
 
-RECORDS = _object({"records": {"type": "array", "items": RECORD, "description": "In order."}}, "records")
+RECORDS = _object({"records": {"type": "array", "items": RECORD, "description": "In order."}}, required="records")
 
 _HIT = _object(
     {
@@ -65,12 +61,12 @@ _HIT = _object(
         "score": {"type": "number", "description": "What the order goes by, 0 to 1."},
         "matched": {"type": "array", "items": {"type": "string"}, "description": "Words of the query found in it."},
     },
-    "record",
-    "similarity",
-    "score",
+    required="record similarity score",
 )
 
-HITS = _object({"hits": {"type": "array", "items": _HIT, "description": "Best first; empty where nothing is."}}, "hits")
+HITS = _object(
+    {"hits": {"type": "array", "items": _HIT, "description": "Best first; empty where nothing is."}}, required="hits"
+)
 
 CONTEXT = _object(
     {
@@ -79,16 +75,12 @@ CONTEXT = _object(
         "tokens": {"type": "integer", "description": "How long the text is, about."},
         "ids": {"type": "array", "items": {"type": "string"}, "description": "The memories told, in order."},
     },
-    "text",
-    "confidence",
-    "tokens",
-    "ids",
+    required="text confidence tokens ids",
 )
 
 DELETED = _object(
     {"id": _text("The id asked for."), "deleted": {"type": "boolean", "description": "False: there was none."}},
-    "id",
-    "deleted",
+    required="id deleted",
 )
 
 TOPIC = _object(
@@ -97,8 +89,7 @@ TOPIC = _object(
         "value": {"type": ["string", "null"], "description": "Its value; null: there is no such topic."},
         "record": RECORD,
     },
-    "topic",
-    "value",
+    required="topic value",
 )
 
 TOPICS = _object(
@@ -110,7 +101,7 @@ TOPICS = _object(
         },
         "next": _text("The `cursor` of the next page, where there is one."),
     },
-    "topics",
+    required="topics",
 )
 
 

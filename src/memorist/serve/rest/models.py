@@ -235,7 +235,6 @@ Purged = _answer(
     purged=int,
     receipt=Statement,
 )
-Embedded = _answer("Embedded", "How many records were embedded.", embedded=int)
 Users = _answer("Users", "The users of a tenant.", users=list[UserBody])
 LoadReportBody = _answer("LoadReportBody", "What came of a load.", added=int, existing=int, bad=list[BadLineBody])
 AuditEntries = _answer("AuditEntries", "Entries of the audit log, oldest first.", entries=list[AuditEntryBody])
