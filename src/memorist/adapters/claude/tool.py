@@ -85,12 +85,7 @@ class MemoristAsyncMemoryTool(_OnFiles, BetaAsyncAbstractMemoryTool):
 
 
 class MemoristMemoryTool(_OnFiles, BetaAbstractMemoryTool):
-    """The same for `Anthropic`, blocking; see `MemoristAsyncMemoryTool`.
-
-    Args:
-        memory: an open memory, asynchronous or blocking.
-        cache_control: as in Anthropic's own class.
-    """
+    """The same for `Anthropic`, blocking; see `MemoristAsyncMemoryTool`."""
 
     view = blocking_method(MemoristAsyncMemoryTool.view)
     create = blocking_method(MemoristAsyncMemoryTool.create)

@@ -64,19 +64,11 @@ class Memory:
         await self._in_time(self.store.write(copy))
 
     async def delete(self, id_: str) -> None:
-        """Delete an episode.
-
-        Raises:
-            EpisodeNotFoundError: there is none with this id.
-        """
+        """Delete an episode; see `BaseMemoryStore.delete`."""
         await self._in_time(self.store.delete(id_))
 
     async def update(self, episode: Episode) -> None:
-        """Replace the episode that has the same id.
-
-        Raises:
-            EpisodeNotFoundError: there is none with this id.
-        """
+        """Replace the episode that has the same id; see `BaseMemoryStore.update`."""
         await self._in_time(self.store.update(episode))
 
     async def summary(self) -> str:
