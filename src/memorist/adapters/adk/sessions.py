@@ -37,12 +37,7 @@ class MemoristSessionService(BaseSessionService):
         self._memory = memory.through("adk")
 
     async def create_session(
-        self,
-        *,
-        app_name: str,
-        user_id: str,
-        state: dict[str, Any] | None = None,
-        session_id: str | None = None,
+        self, *, app_name: str, user_id: str, state: dict[str, Any] | None = None, session_id: str | None = None
     ) -> Session:
         """Keep a new session, and return it with the application's and the user's state.
 

@@ -38,12 +38,7 @@ class MemoristHistoryProvider(HistoryProvider):
         return [Message.from_dict(each) for each in await self._entries(session_id).newest(self._limit)]
 
     async def save_messages(
-        self,
-        session_id: str | None,
-        messages: Sequence[Message],
-        *,
-        state: dict[str, Any] | None = None,
-        **kwargs: Any,
+        self, session_id: str | None, messages: Sequence[Message], *, state: dict[str, Any] | None = None, **kwargs: Any
     ) -> None:
         """Add messages to a session: all of them or none.
 

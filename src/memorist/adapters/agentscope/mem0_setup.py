@@ -61,11 +61,7 @@ def _default_store(embedder: Any, options: Mapping[str, Any]) -> Any:
     from mem0.vector_stores.configs import VectorStoreConfig
 
     path = options.get("path") or Path(mem0_dir) / "qdrant"
-    config = {
-        "path": str(path),
-        "on_disk": options.get("on_disk", True),
-        "embedding_model_dims": _dimensions(embedder),
-    }
+    config = {"path": str(path), "on_disk": options.get("on_disk", True), "embedding_model_dims": _dimensions(embedder)}
     return VectorStoreConfig(provider="qdrant", config=config)
 
 

@@ -30,13 +30,7 @@ def draft_of(op: PutOp, fields: Sequence[str], now: datetime) -> Draft:
     paths = fields if op.index is None else op.index or ()
     text = "\n".join(text for path in paths for text in _texts(value, path) if text.strip())
     id = make_id(op.namespace, op.key)
-    parts = {
-        "namespace": list(op.namespace),
-        "key": op.key,
-        "value": value,
-        "updated_at": iso(now),
-        "ttl": op.ttl,
-    }
+    parts = {"namespace": list(op.namespace), "key": op.key, "value": value, "updated_at": iso(now), "ttl": op.ttl}
     return Draft(
         content=text or id,
         kind=Kind.NOTE if text else Kind.TOPIC,

@@ -10,13 +10,7 @@ from memorist.adapters.llm_agents.errors import (
     MemoryStoreError,
     MemoryStoreWarning,
 )
-from memorist.adapters.llm_agents.memory import (
-    Memory,
-    MetadataFn,
-    recency_memory,
-    reflective_memory,
-    similarity_memory,
-)
+from memorist.adapters.llm_agents.memory import Memory, MetadataFn, recency_memory, reflective_memory, similarity_memory
 from memorist.adapters.llm_agents.memory_stores import JSONMemoryStore, MemoristMemoryStore
 
 __all__ = [

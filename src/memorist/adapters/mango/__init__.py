@@ -9,13 +9,7 @@ from memorist.adapters.mango.prompts import memory_sections, prompt_sections
 from memorist.adapters.mango.recording import ToolCallRecorder
 from memorist.adapters.mango.tools import MEMORY_TOOLS, MemoryTools
 from memorist.adapters.mango.training import TrainingReport, export_lines, train_lines
-from memorist.adapters.mango.types import (
-    MemoryEntry,
-    MemoryService,
-    TextMemoryEntry,
-    TrainingEntry,
-    make_entry_id,
-)
+from memorist.adapters.mango.types import MemoryEntry, MemoryService, TextMemoryEntry, TrainingEntry, make_entry_id
 from memorist.agents.tools import ToolResult
 
 __all__ = [

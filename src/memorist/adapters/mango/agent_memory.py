@@ -55,11 +55,7 @@ class AgentMemory(LayeredMemory):
         if threshold > 1:
             return []
         hits = await self.memory.recall(
-            text,
-            limit=min(count, MAX_LIMIT),
-            mode="dense",
-            min_similarity=max(threshold, 0.0),
-            **_chosen(layer),
+            text, limit=min(count, MAX_LIMIT), mode="dense", min_similarity=max(threshold, 0.0), **_chosen(layer)
         )
         return [_stored(layer, hit.record, hit.similarity) for hit in hits]
 

@@ -6,13 +6,7 @@ from typing import Any
 
 from memorist.adapters.entries import first
 from memorist.adapters.originals import caught_by
-from memorist.adapters.promptise.types import (
-    MemoryIsolationError,
-    MemoryProvider,
-    MemoryResult,
-    MemoryScope,
-    owner_key,
-)
+from memorist.adapters.promptise.types import MemoryIsolationError, MemoryProvider, MemoryResult, MemoryScope, owner_key
 
 
 class Provider(MemoryProvider):
