@@ -1,8 +1,7 @@
 """Promptise's provider for tests: a substring search in this process's memory."""
 
-import copy
 import threading
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
@@ -34,9 +33,6 @@ class InMemoryProvider(Provider):
         """Forget everything."""
         with self._lock:
             self._stored.clear()
-
-    def _kept(self, metadata: Mapping[str, Any]) -> dict[str, Any]:
-        return copy.deepcopy(dict(metadata))
 
     async def _search(self, query: str, limit: int, owner: str | None) -> list[MemoryResult]:
         wanted = query.casefold()

@@ -54,9 +54,6 @@ class Mem0Provider(Provider):
         memory = _import_mem0().Memory
         self._client: Any = memory() if config is None else memory.from_config(config)
 
-    def _kept(self, metadata: Mapping[str, Any]) -> dict[str, Any]:
-        return copy.deepcopy(dict(metadata))
-
     async def _search(self, query: str, limit: int, owner: str | None) -> list[MemoryResult]:
         try:
             return (await self._seen("search", query, owner=owner, limit=limit))[:limit]

@@ -1,5 +1,6 @@
 """The rules of every provider: whose entries a call is about, what can be found, and when it is closed."""
 
+import copy
 from abc import abstractmethod
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
@@ -70,9 +71,9 @@ class Provider(MemoryProvider):
 
     # --- what a backend does -----------------------------------------------------------------------------
 
-    @abstractmethod
     def _kept(self, metadata: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a copy of metadata as the backend keeps it."""
+        """Return a copy of metadata as the backend keeps it; by default an equal one."""
+        return copy.deepcopy(dict(metadata))
 
     @abstractmethod
     async def _search(self, query: str, limit: int, owner: str | None) -> list[MemoryResult]:
