@@ -138,7 +138,7 @@ class Server:
             with suppress(psutil.NoSuchProcess):
                 process.kill()
         self._process.wait()
-        psutil.wait_procs(workers, timeout=10)
+        psutil.wait_procs(workers, timeout=60)
 
     def stop(self) -> None:
         """Stop it, breaking connections off."""
@@ -169,7 +169,7 @@ def wait_until_answered(url: str, process: subprocess.Popen[bytes], log: Path | 
     """Wait until a server that was just started answers at the URL; `log` has its last words if it does not."""
     for _ in range(2400):
         try:
-            psycopg.connect(url, connect_timeout=10).close()
+            psycopg.connect(url, connect_timeout=60).close()
             return
         except psycopg.OperationalError:
             assert process.poll() is None, f"the server did not start: {log.read_text()[-2000:] if log else ''}"
