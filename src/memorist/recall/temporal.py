@@ -82,32 +82,28 @@ def _span(start: datetime, end: datetime) -> Span:
     return Span(start.timestamp(), end.timestamp())
 
 
+_UNITS = {
+    "hour": (relativedelta(hours=1), timedelta(hours=2)),
+    "day": (relativedelta(days=1), timedelta(days=0.5)),
+    "week": (relativedelta(weeks=1), timedelta(days=4)),
+    "month": (relativedelta(months=1), timedelta(days=16)),
+    "year": (relativedelta(years=1), timedelta(days=183)),
+}
+"""How long each unit is, and how far from its end something may lie that was as many of them ago."""
+
+
 def _ago(match: re.Match[str], now: datetime) -> Span:
     count, unit = _number(match[1]), match[2]
     if unit == "day":
         middle, slack = _day_start(now) - timedelta(days=count), timedelta(days=0.5 + 0.1 * count)
         return _span(middle + timedelta(days=0.5) - slack, middle + timedelta(days=0.5) + slack)
-    if unit == "week":
-        middle = now - timedelta(weeks=count)
-        return _span(middle - timedelta(days=4), middle + timedelta(days=4))
-    if unit == "month":
-        middle = now - relativedelta(months=count)
-        return _span(middle - timedelta(days=16), middle + timedelta(days=16))
-    if unit == "year":
-        middle = now - relativedelta(years=count)
-        return _span(middle - timedelta(days=183), middle + timedelta(days=183))
-    middle = now - timedelta(hours=count)
-    return _span(middle - timedelta(hours=2), middle + timedelta(hours=2))
+    step, slack = _UNITS[unit]
+    middle = now - count * step
+    return _span(middle - slack, middle + slack)
 
 
 def _past(match: re.Match[str], now: datetime) -> Span:
-    step = {
-        "day": relativedelta(days=1),
-        "week": relativedelta(weeks=1),
-        "month": relativedelta(months=1),
-        "year": relativedelta(years=1),
-        "hour": relativedelta(hours=1),
-    }[match[2]]
+    step, _ = _UNITS[match[2]]
     return _span(now - _number(match[1] or "1") * step, now + timedelta(days=1))
 
 
