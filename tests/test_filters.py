@@ -12,7 +12,7 @@ from memorist.filters import Filter, holds, make_filter, parse_where
 from memorist.records import Kind, Record, check_fields
 from memorist.scope import Scope
 from memorist.stores.sqlite import SQLiteStore
-from memorist.testing.contract.base import ALICE, NOON, WRITTEN, make_record, only, put
+from memorist.testing.contract.base import ALICE, NOON, WRITTEN, make_record, put
 from memorist.times import now
 
 # Few names and values, so that conditions meet what they ask for; odd ones, so that they do it everywhere.
@@ -112,9 +112,9 @@ async def check(stored: list[Record], filters: list[Filter]) -> None:
         await store.write(ALICE, [put(record, vector=None) for record in stored])
         for each in filters:
             expected = sorted(record.id for record in stored if each.matches(record, now()))
-            found = await store.select(only(ALICE), each, order="oldest", limit=99)
+            found = await store.select(ALICE.reach, each, order="oldest", limit=99)
             assert sorted(record.id for record in found) == expected, each
-            assert await store.count(only(ALICE), each) == len(await store.matching(ALICE, each)) == len(expected)
+            assert await store.count(ALICE.reach, each) == len(await store.matching(ALICE, each)) == len(expected)
     finally:
         await store.close()
 

@@ -25,6 +25,11 @@ class Wall(NamedTuple):
     user: str | None
 
     @property
+    def reach(self) -> "Reach":
+        """What is behind this wall alone."""
+        return Reach(self.tenant, (self.user,))
+
+    @property
     def traces(self) -> "Wall":
         """The wall that the traces of this one's user are behind."""
         return Wall(TRACES_PREFIX + self.tenant, self.user)

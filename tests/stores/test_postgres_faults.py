@@ -28,7 +28,6 @@ from memorist.testing.contract.base import (
     FINGERPRINT,
     NOON,
     make_record,
-    only,
     put,
     vector_of,
 )
@@ -148,9 +147,9 @@ async def test_a_restart_between_two_calls_is_not_noticed(mortal: "Server") -> N
         await asyncio.gather(*(store.write(ALICE, [put(make_record(f"{n}"))]) for n in range(9)))
         await asyncio.to_thread(mortal.stop)
         await asyncio.to_thread(mortal.start)
-        assert await store.count(only(ALICE), ALL) == 9
+        assert await store.count(ALICE.reach, ALL) == 9
         await asyncio.gather(*(store.write(ALICE, [put(make_record(f"new {n}"))]) for n in range(9)))
-        assert await store.count(only(ALICE), ALL) == 18
+        assert await store.count(ALICE.reach, ALL) == 18
 
 
 def turn_away(port: int, count: int) -> None:
@@ -226,7 +225,7 @@ async def test_connections_that_an_administrator_ends_are_made_anew(server: "Ser
             await asyncio.gather(*(store.write(ALICE, [put(make_record(f"{turn}.{n}"))]) for n in range(6)))
             with server.connect() as connection:
                 connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'app'")
-        assert await store.count(only(ALICE), ALL) == 18
+        assert await store.count(ALICE.reach, ALL) == 18
 
 
 class Wire:
@@ -386,7 +385,7 @@ async def test_a_pool_whose_connections_are_all_in_use(server: "Server") -> None
             other.execute("SELECT pg_advisory_xact_lock(%s)", (key,))
             with pytest.raises(StoreBusyError, match="lock"):
                 await store.write(ALICE, [put(make_record("two"))])
-        slow = asyncio.create_task(store._read(only(ALICE), ("SELECT pg_sleep(60)", ())))
+        slow = asyncio.create_task(store._read(ALICE.reach, ("SELECT pg_sleep(60)", ())))
         await asyncio.sleep(0)
         with pytest.raises(StoreBusyError, match="raise pool_size"):
             await store.get(ALICE, ["one"])
@@ -404,13 +403,13 @@ async def test_prepared_statements_that_are_lost(server: "Server") -> None:
         await store._connections.run(lambda: store._connections.outside("DO $$ BEGIN EXECUTE 'DEALLOCATE ALL'; END $$"))
         assert len(await store.get(ALICE, ["one"])) == 1
         assert await store.write(ALICE, [put(make_record("two"))]) == [True]
-        assert await store.count(only(ALICE), ALL) == 2
+        assert await store.count(ALICE.reach, ALL) == 2
 
 
 async def test_a_commit_waits_for_the_disk_whatever_the_default(server: "Server") -> None:
     for given, used in (("off", "on"), ("on", "on"), ("local", "local"), ("remote_apply", "remote_apply")):
         async with opened(server.new_url(pool_size=1, options=f"-csynchronous_commit={given}")) as store:
-            [rows] = await store._read(only(ALICE), ("SHOW synchronous_commit", ()))
+            [rows] = await store._read(ALICE.reach, ("SHOW synchronous_commit", ()))
             assert rows == [(used,)]
 
 

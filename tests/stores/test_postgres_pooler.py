@@ -15,7 +15,7 @@ from memorist.memory import Memory
 from memorist.records import Draft
 from memorist.stores import Store
 from memorist.stores.postgres import PostgresStore, parse_url
-from memorist.testing.contract.base import ALICE, only
+from memorist.testing.contract.base import ALICE
 from memorist.testing.contract.writing import WritingContract
 from ports import free_port
 from postgres_server import PASSWORD, wait_until_answered
@@ -140,7 +140,7 @@ async def test_statements_are_prepared_only_on_a_connection_of_their_own(server:
         try:
             await store.open()
             await store.users("acme")
-            [[(count,)]] = await store._read(only(ALICE), (prepared, ()))
+            [[(count,)]] = await store._read(ALICE.reach, (prepared, ()))
             assert (count > 0) == some
         finally:
             await store.close()

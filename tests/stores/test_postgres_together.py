@@ -34,7 +34,6 @@ from memorist.testing.contract.base import (
     everything,
     forgotten,
     make_record,
-    only,
     put,
     revised,
     vector_of,
@@ -230,7 +229,7 @@ async def _seen(store: Store, wall: Wall) -> object:
     entries = await everything(store, wall)
     numbers = {entry.number: id for id, entry in entries.items()}
     words = {numbers[number] for number, _ in await store.search_words(wall, ["tea"], 9)}
-    records = await store.select(only(wall), ALL, order="oldest", limit=99)
+    records = await store.select(wall.reach, ALL, order="oldest", limit=99)
     return records, histories, list(entries), [entry.terms for entry in entries.values()], words
 
 
@@ -325,7 +324,7 @@ async def test_calls_of_one_user_that_wait_share_a_commit_and_fail_alone(server:
         assert failed == [5, 6, 7, 9]
         assert all(isinstance(outcomes[n], ConflictError) for n in failed)
         assert len(shared) <= 2
-        assert await store.count(only(ALICE), ALL) == 2 * 35 + 2
+        assert await store.count(ALICE.reach, ALL) == 2 * 35 + 2
         assert await store.get(ALICE, ["never"]) == []
         assert [change.action for change in await store.history(ALICE, "taken")] == [Action.REMEMBERED]
     finally:
@@ -343,7 +342,7 @@ async def test_a_call_that_the_database_refuses_harms_no_other(server: "Server")
         outcomes = await asyncio.gather(*(store.write(ALICE, each) for each in calls), return_exceptions=True)
         assert [n for n, outcome in enumerate(outcomes) if outcome != [True]] == [4]
         assert isinstance(outcomes[4], InvalidInputError)
-        assert await store.count(only(ALICE), ALL) == 11
+        assert await store.count(ALICE.reach, ALL) == 11
     finally:
         await store.close()
 
@@ -399,9 +398,9 @@ async def test_a_user_whose_wall_another_process_writes_behind_delays_no_other(s
                     *(store.write(ALICE, [put(make_record(f"{n}.{each}", ALICE))]) for each in range(5))
                 )
             held.append(asyncio.create_task(store.write(BOB, [put(make_record("3", BOB))])))
-            assert await store.count(only(ALICE), ALL) == 26
+            assert await store.count(ALICE.reach, ALL) == 26
             assert not any(task.done() for task in held)
             other.execute("SELECT pg_advisory_unlock(%s)", (key,))
             assert await asyncio.gather(*held) == [[True]] * 3
-        assert await store.count(only(BOB), ALL) == 4
+        assert await store.count(BOB.reach, ALL) == 4
         assert not store._grouping._written and not store._grouping._waiting and not store._grouping._lanes

@@ -12,7 +12,6 @@ import pytest
 from memorist.memory import Memory
 from memorist.scope import Wall
 from memorist.stores.postgres import PostgresStore, parse_url
-from memorist.stores.postgres.connections import only
 from memorist.testing.contract.base import ALICE, BOB, DIMENSIONS, FINGERPRINT, SHARED, make_record, put
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ async def test_a_query_that_forgets_the_wall_sees_no_other(server: "Server") -> 
         for wall in (ALICE, BOB, SHARED, OTHER):
             for table in TABLES:
                 query = (f"SELECT DISTINCT tenant, user_name FROM {schema}.{table}", ())
-                [rows] = await connections.run(lambda query=query, wall=wall: connections.read(only(wall), query))  # type: ignore[misc]
+                [rows] = await connections.run(lambda query=query, wall=wall: connections.read(wall.reach, query))  # type: ignore[misc]
                 assert rows == [(wall.tenant, wall.user or "")], table
 
 

@@ -12,7 +12,7 @@ from memorist.engine.core import Core
 from memorist.filters import Filter
 from memorist.records import Action, Record
 from memorist.results import Derived, Provenance, Source
-from memorist.scope import Reach, Scope
+from memorist.scope import Scope
 from memorist.stores.base import Remove, Write
 
 _MOST = 10_000
@@ -68,7 +68,7 @@ async def _named(core: Core, scope: Scope, request: requests.Named[Any]) -> list
 
 
 async def _drawn_from(core: Core, scope: Scope, named: Iterable[str]) -> Derived:
-    reach = Reach(scope.tenant, (scope.user,))
+    reach = scope.wall.reach
     gone, found = set(named), dict[str, Record]()
     further = set(gone)
     while further:

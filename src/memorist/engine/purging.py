@@ -73,7 +73,7 @@ def _tokens(wall: Wall) -> requests.Forget:
 
 async def _counted(core: Core, wall: Wall) -> Counter[str]:
     """Return how many records of each kind are behind a wall."""
-    reach, found = Reach(wall.tenant, (wall.user,)), Counter[str]()
+    reach, found = wall.reach, Counter[str]()
     for kind in Kind:
         found[str(kind)] = await core.store.count(reach, replace(_EVERYTHING, kinds=frozenset([kind])))
     return +found

@@ -18,6 +18,7 @@ COLUMNS = (
     " created_at, updated_at, happened_at, expires_at, superseded_by, superseded_at, version,"
     " authors, door, derived_from"
 )
+NAMES = tuple(COLUMNS.split(", "))
 
 
 def name_of(wall: Wall) -> tuple[str, str]:
@@ -72,7 +73,7 @@ def record_of(row: Sequence[Any], wall: Wall) -> Record:
     )
 
 
-_STORED = tuple(COLUMNS.split(", ").index(name) for name in Stored._fields[1:])
+_STORED = tuple(map(NAMES.index, Stored._fields[1:]))
 
 
 def stored_of(number: int, row: Sequence[Any]) -> Stored:

@@ -9,13 +9,12 @@ from memorist.audit import Counts
 from memorist.records import Action
 from memorist.scope import Wall
 from memorist.stores.base import Put, Remove
-from memorist.stores.postgres.rows import dump_row, row_of
-from memorist.stores.rows import COLUMNS, stored_of
+from memorist.stores.postgres.rows import row_of
+from memorist.stores.rows import NAMES, dump_record, stored_of
 from memorist.stores.rules import Handle, Stored, check_put, check_remove, check_sources, handle_of
 from memorist.times import to_micros
 
-_NAMES = [name.strip() for name in COLUMNS.split(",")]
-_KIND, _KEY, _SUPERSEDED = map(_NAMES.index, ("kind", "key", "superseded_at"))
+_KIND, _KEY, _SUPERSEDED = map(NAMES.index, ("kind", "key", "superseded_at"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +90,7 @@ class Batch:
         old, expired = check_put(write, self._stored(record.id), holder, moment)
         for each in expired:
             self.take_out(Remove(each.id, Action.EXPIRED, moment))
-        before = None if old is None else dump_row(self.held[record.id].row)
+        before = None if old is None else dump_record(self.held[record.id].row)
         epoch = next(self.epochs)
         number = epoch if old is None else old.number  # the epoch of its first change, never reused
         source = write.source or record.source

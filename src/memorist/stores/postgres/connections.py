@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeAlias, TypeVar
 
 from memorist.errors import ClosedError, StoreUnavailableError
-from memorist.scope import Reach, Wall
+from memorist.scope import Reach
 from memorist.stores.postgres.libpq import Connection, is_direct, is_lost, is_unprepared, translated
 from memorist.stores.postgres.options import PostgresOptions
 from memorist.stores.postgres.pool import Pool, persist
@@ -35,11 +35,6 @@ _SETTINGS = (
 )
 Settled: TypeAlias = Callable[[Connection], Awaitable[bool]]
 """Returns, over a new connection, whether a write with an unknown outcome took effect."""
-
-
-def everyone_of(tenant: str) -> Reach:
-    """Return the reach of a whole tenant."""
-    return Reach(tenant, None)
 
 
 class Connections:
@@ -276,8 +271,3 @@ class Connections:
                 await connection.execute(statement.encode())
 
         await self._attempts(attempt)
-
-
-def only(wall: Wall) -> Reach:
-    """Return the reach of one wall."""
-    return Reach(wall.tenant, (wall.user,))

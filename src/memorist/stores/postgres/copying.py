@@ -10,7 +10,7 @@ import apsw
 from memorist.scope import Wall
 from memorist.stores.postgres.libpq import Connection
 from memorist.stores.postgres.rows import SELECTED, load_row, record_from, unescaped, vector_from
-from memorist.stores.rows import COLUMNS, dump_record, values_of
+from memorist.stores.rows import COLUMNS, NAMES, dump_record, values_of
 from memorist.stores.sqlite import writes as sqlite_writes
 from memorist.stores.sqlite.copying import copy_to
 from memorist.stores.sqlite.schema import migrate
@@ -51,7 +51,7 @@ async def _fill(connection: Connection, schema: str, copy: apsw.Connection) -> N
         wall = Wall(tenant, user or None)
         return wall, wall_ids[wall]
 
-    insert = _ROW.format(COLUMNS, ",".join("?" * (COLUMNS.count(",") + 5)))
+    insert = _ROW.format(COLUMNS, ",".join("?" * (len(NAMES) + 4)))
     async for tenant, user, number, at, epoch, *row in _rows(
         connection, f"SELECT tenant, user_name, number, at, epoch, {SELECTED} FROM {schema}.records"
     ):

@@ -78,13 +78,8 @@ def record_from(row: Sequence[Any], wall: Wall) -> Record:
     return record_of(plain, wall)
 
 
-def dump_row(row: Sequence[Any]) -> str:
-    """Return a row as text, for the history."""
-    return json.dumps(list(row), ensure_ascii=False, separators=(",", ":"))
-
-
 def load_row(text: str | None, wall: Wall) -> Record | None:
-    """Return the record that `dump_row` wrote; None for None."""
+    """Return the record that `dump_record` wrote; None for None."""
     return None if text is None else record_from(json.loads(text), wall)
 
 

@@ -6,10 +6,9 @@ from typing import Any, TypeVar
 from memorist.stores.postgres.batch import Batch
 from memorist.stores.postgres.libpq import Connection
 from memorist.stores.postgres.rows import escaped, lexemes_of
-from memorist.stores.rows import COLUMNS
+from memorist.stores.rows import NAMES
 
 _T = TypeVar("_T")
-_NAMES = [name.strip() for name in COLUMNS.split(",")]
 
 
 async def send(connection: Connection, schema: str, batches: Sequence[Batch]) -> None:
@@ -58,7 +57,7 @@ async def send(connection: Connection, schema: str, batches: Sequence[Batch]) ->
 
 
 _RECORDS = {
-    "number": "bigint", **dict.fromkeys(_NAMES, "text"), "metadata": "json", "payload": "json", "verified": "boolean",
+    "number": "bigint", **dict.fromkeys(NAMES, "text"), "metadata": "json", "payload": "json", "verified": "boolean",
     "rating": "float8", "created_at": "bigint", "updated_at": "bigint", "happened_at": "bigint",
     "expires_at": "bigint", "superseded_at": "bigint", "version": "bigint", "authors": "int", "at": "bigint",
     "epoch": "bigint",

@@ -32,7 +32,7 @@ from memorist.stores.base import (
 from memorist.stores.postgres import candidates, queries, reindexing, searching, writes
 from memorist.stores.postgres.auditing import PostgresAudit
 from memorist.stores.postgres.conditions import ALIVE, sql_of
-from memorist.stores.postgres.connections import EVERYTHING, Connections, Query, Rows, Settled, everyone_of, only
+from memorist.stores.postgres.connections import EVERYTHING, Connections, Query, Rows, Settled
 from memorist.stores.postgres.copying import copy_out
 from memorist.stores.postgres.grouping import Call, Grouping, Outcome
 from memorist.stores.postgres.libpq import Connection
@@ -129,7 +129,7 @@ class PostgresStore(Store):
     async def _remove(self, wall: Wall, condition: Sql, action: Action, at: datetime, source: str | None) -> int:
         schema, clock, note = self._schema, self._clock, Remove("", action, at, source)
         return await self._change(
-            only(wall), lambda connection: writes.remove_passing(connection, schema, wall, condition, note, clock)
+            wall.reach, lambda connection: writes.remove_passing(connection, schema, wall, condition, note, clock)
         )
 
     async def sweep(self, now: datetime) -> int:
@@ -152,7 +152,7 @@ class PostgresStore(Store):
     async def _purge(self, wall: Wall, *, named: bool) -> Counter[str]:
         schema, clock = self._schema, self._clock
         return await self._change(
-            only(wall), lambda connection: writes.purge(connection, schema, wall, clock, named=named)
+            wall.reach, lambda connection: writes.purge(connection, schema, wall, clock, named=named)
         )
 
     async def search(self, wall: Wall, texts: Sequence[str]) -> Search:
@@ -177,13 +177,13 @@ class PostgresStore(Store):
     async def get(self, wall: Wall, ids: Sequence[str]) -> list[Record]:
         query = f"SELECT {SELECTED} FROM {self._schema}.records WHERE {BEHIND} AND id = ANY(%s) AND {ALIVE}"
         asked = [id for id in dict.fromkeys(ids) if "\0" not in id]
-        [rows] = await self._read(only(wall), (query, (*name_of(wall), asked, to_micros(self._clock()))))
+        [rows] = await self._read(wall.reach, (query, (*name_of(wall), asked, to_micros(self._clock()))))
         found = {row[0]: record_from(row, wall) for row in rows}
         return [found[id] for id in asked if id in found]
 
     async def fetch(self, wall: Wall, numbers: Sequence[int]) -> dict[int, Record]:
         query = f"SELECT number, {SELECTED} FROM {self._schema}.records WHERE {BEHIND} AND number = ANY(%s) AND {ALIVE}"
-        [rows] = await self._read(only(wall), (query, (*name_of(wall), list(numbers), to_micros(self._clock()))))
+        [rows] = await self._read(wall.reach, (query, (*name_of(wall), list(numbers), to_micros(self._clock()))))
         return {row[0]: record_from(row[1:], wall) for row in rows}
 
     async def select(
@@ -210,7 +210,7 @@ class PostgresStore(Store):
             f" FROM {self._schema}.records WHERE tenant = %s AND {ALIVE}"
             " GROUP BY user_name ORDER BY user_name"
         )
-        [rows] = await self._read(everyone_of(tenant), (query, (tenant, to_micros(self._clock()))))
+        [rows] = await self._read(Reach(tenant, None), (query, (tenant, to_micros(self._clock()))))
         return {user or None: count for user, count in rows}
 
     async def tenants(self) -> list[str]:
@@ -226,7 +226,7 @@ class PostgresStore(Store):
         )
         current = f"SELECT {SELECTED} FROM {self._schema}.records WHERE {BEHIND} AND id = %s"
         asked = (*name_of(wall), id)
-        rows, now_there = await self._read(only(wall), (past, asked), (current, asked))
+        rows, now_there = await self._read(wall.reach, (past, asked), (current, asked))
         present = record_from(now_there[0], wall) if now_there else None
         return history_of(id, rows, lambda text: load_row(text, wall), present, self._clock())
 
@@ -234,23 +234,23 @@ class PostgresStore(Store):
 
     async def entries(self, wall: Wall, generation: str | None, epoch: int) -> Entries:
         state = queries.state(self._schema, wall)
-        [[(wall_id, vectors, latest)]] = await self._read(only(wall), state)
+        [[(wall_id, vectors, latest)]] = await self._read(wall.reach, state)
         current = f"{wall_id}.{vectors}"
         if current == generation and latest == epoch:
             return Entries(current, epoch, [], [])
         since = epoch if generation == current else 0
-        rows = await self._read(only(wall), state, *queries.changed(self._schema, wall, since))
+        rows = await self._read(wall.reach, state, *queries.changed(self._schema, wall, since))
         return queries.entries_of(rows, asked=current, since=since)
 
     async def matching(self, wall: Wall, filter: Filter) -> NDArray[np.int64]:
         condition, values = sql_of(filter, self._clock())
         query = f"SELECT number FROM {self._schema}.records WHERE {BEHIND} AND {condition}"
-        [rows] = await self._read(only(wall), (query, (*name_of(wall), *values)))
+        [rows] = await self._read(wall.reach, (query, (*name_of(wall), *values)))
         return np.fromiter((row[0] for row in rows), np.int64, len(rows))
 
     async def vectors(self, wall: Wall, numbers: Sequence[int]) -> dict[int, Vector]:
         query = f"SELECT number, vector_send(vector) FROM {self._schema}.indexed WHERE {BEHIND} AND number = ANY(%s)"
-        [rows] = await self._read(only(wall), (query, (*name_of(wall), list(numbers))))
+        [rows] = await self._read(wall.reach, (query, (*name_of(wall), list(numbers))))
         return {number: vector for number, blob in rows if (vector := vector_from(blob)) is not None}
 
     async def search_words(self, wall: Wall, terms: Sequence[str], limit: int) -> list[tuple[int, float]]:
@@ -258,7 +258,7 @@ class PostgresStore(Store):
         if query is None:
             self._connections  # noqa: B018
             return []
-        [rows] = await self._read(only(wall), query)
+        [rows] = await self._read(wall.reach, query)
         return [(number, float(score)) for number, score in rows]
 
     @property
@@ -266,7 +266,7 @@ class PostgresStore(Store):
         return self.options.hnsw  # without the index every query would compare each vector on the server
 
     async def outline(self, wall: Wall, largest: int) -> Outline | None:
-        [rows] = await self._read(only(wall), candidates.outlining(self._schema, wall, largest))
+        [rows] = await self._read(wall.reach, candidates.outlining(self._schema, wall, largest))
         return candidates.outline_of(rows)
 
     async def candidates(self, wall: Wall, wanted: Wanted) -> Candidates:
@@ -280,12 +280,12 @@ class PostgresStore(Store):
 
         async def by_words() -> tuple[list[int], dict[str, int]]:
             query = candidates.holding(self._schema, wall, wanted, passing)
-            [rows] = [[]] if query is None else await self._read(only(wall), query)
+            [rows] = [[]] if query is None else await self._read(wall.reach, query)
             return candidates.words_of(wall, wanted.terms, rows)
 
         nearest, (best, holders) = await asyncio.gather(by_vector(), by_words())
         asked = candidates.gathering(self._schema, wall, sorted({*nearest, *best}), passing)
-        entries, dialogues = await self._read(only(wall), *asked)
+        entries, dialogues = await self._read(wall.reach, *asked)
         return candidates.candidates_of(entries, dialogues, holders)
 
     async def nearest(self, wall: Wall, vector: Vector, filter: Filter, limit: int) -> list[tuple[int, float]]:
@@ -295,10 +295,10 @@ class PostgresStore(Store):
         """
         passing, by_index = sql_of(filter, self._clock()), False
         if self.options.hnsw:
-            [[(count,)]] = await self._read(only(wall), queries.counting(self._schema, wall, passing))
+            [[(count,)]] = await self._read(wall.reach, queries.counting(self._schema, wall, passing))
             by_index = count > queries.MOST_EXACT
         query = queries.nearest(self._schema, wall, vector, passing, limit, by_index=by_index)
-        [rows] = await self._read(only(wall), query, before=queries.BY_INDEX if by_index else ())
+        [rows] = await self._read(wall.reach, query, before=queries.BY_INDEX if by_index else ())
         return [(number, float(similarity)) for number, similarity in rows]
 
     # --- the whole -------------------------------------------------------------------------------------

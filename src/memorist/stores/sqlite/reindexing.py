@@ -7,7 +7,7 @@ import apsw
 from memorist.records import Record
 from memorist.scope import Wall
 from memorist.stores.base import Staged
-from memorist.stores.rows import COLUMNS, name_of, record_of
+from memorist.stores.rows import NAMES, name_of, record_of
 from memorist.stores.sqlite import writes
 from memorist.stores.sqlite.rows import query_all
 
@@ -20,7 +20,7 @@ _MISSING = (
 def missing(connection: apsw.Connection, fingerprint: str, limit: int) -> list[tuple[int, int, Record]]:
     """Return records that have no staged vector yet, as (number, version, record)."""
     _begin(connection, fingerprint)
-    columns = ", ".join(f"r.{name.strip()}" for name in COLUMNS.split(","))
+    columns = ", ".join(f"r.{name}" for name in NAMES)
     after = int(connection.execute("SELECT ifnull(max(number), 0) FROM staged").get)
     # A record's number is the epoch of its first change, so the changes lead to the records in order.
     for floor in dict.fromkeys((after, 0)):  # mostly the next ones; in the end those that changed meanwhile

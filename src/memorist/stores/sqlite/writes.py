@@ -12,14 +12,14 @@ from memorist.records import Action
 from memorist.scope import Wall
 from memorist.stores import rules
 from memorist.stores.base import Put, Remove, Vector
-from memorist.stores.rows import COLUMNS, dump_record, name_of, stored_of, values_of
+from memorist.stores.rows import COLUMNS, NAMES, dump_record, name_of, stored_of, values_of
 from memorist.stores.sql import Sql
 from memorist.stores.sqlite.rows import query_all, query_one
 from memorist.times import to_micros
 
 _ALL = f"wall, number, {COLUMNS}, at, epoch"
-_MARKS = ",".join("?" * (COLUMNS.count(",") + 5))
-_ASSIGN = ", ".join(f"{name.strip()} = ?" for name in COLUMNS.split(","))
+_MARKS = ",".join("?" * (len(NAMES) + 4))
+_ASSIGN = ", ".join(f"{name} = ?" for name in NAMES)
 _NEXT = "(SELECT ifnull(max(seq), 0) + 1 FROM sqlite_sequence WHERE name = 'changes')"
 _CHANGED = (  # INSERT ... SELECT would open a savepoint, at which FTS5 writes what it holds to its tables
     "INSERT INTO changes (epoch, wall, number, id, action, at, source, before)"

@@ -13,7 +13,7 @@ import numpy as np
 from memorist.filters import Filter
 from memorist.origins import Author, Origin
 from memorist.records import Action, Kind, Record, check_fields
-from memorist.scope import Reach, Scope, Wall
+from memorist.scope import Scope, Wall
 from memorist.stores.base import Entry, Put, Remove, Store, Vector
 from memorist.times import now
 
@@ -112,11 +112,6 @@ def vector_of(text: str, dimensions: int = DIMENSIONS) -> Vector:
     """Return a unit vector, always the same for the same text."""
     row = np.random.default_rng(zlib.crc32(text.encode())).normal(size=dimensions)
     return np.asarray(row / np.linalg.norm(row), np.float32)
-
-
-def only(wall: Wall) -> Reach:
-    """Return the reach of one wall."""
-    return Reach(wall.tenant, (wall.user,))
 
 
 async def everything(store: Store, wall: Wall) -> dict[str, Entry]:

@@ -23,7 +23,6 @@ from memorist.testing.contract.base import (
     everything,
     forgotten,
     make_record,
-    only,
     put,
     revised,
     scenario,
@@ -269,7 +268,7 @@ class RankingContract(Contract):
             with pytest.raises(InvalidInputError, match="exists"):
                 await store.backup(target)
             assert sorted(Path(folder).iterdir()) == [target, bystander]
-        assert await store.count(only(ALICE), ALL) == 100
+        assert await store.count(ALICE.reach, ALL) == 100
 
 
 def _staged(number: int, version: int, record: Record, word: str) -> Staged:

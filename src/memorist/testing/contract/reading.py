@@ -20,7 +20,6 @@ from memorist.testing.contract.base import (
     forgotten,
     ids_of,
     make_record,
-    only,
     put,
     revised,
     scenario,
@@ -74,13 +73,13 @@ class ReadingContract(Contract):
         )
 
         async def ordered(order: Order) -> list[str]:
-            return ids_of(await store.select(only(ALICE), ALL, order=order, limit=9))
+            return ids_of(await store.select(ALICE.reach, ALL, order=order, limit=9))
 
         assert await ordered("oldest") == ["d", "c", "a", "b"]
         assert await ordered("newest") == ["b", "a", "c", "d"]
         assert await ordered("key") == ["d", "b", "c"]
-        assert ids_of(await store.select(only(ALICE), ALL, order="oldest", limit=2)) == ["d", "c"]
-        assert await store.select(only(ALICE), ALL, order="oldest", limit=0) == []
+        assert ids_of(await store.select(ALICE.reach, ALL, order="oldest", limit=2)) == ["d", "c"]
+        assert await store.select(ALICE.reach, ALL, order="oldest", limit=0) == []
 
     @scenario
     async def test_pages_go_through_everything_once(self, store: Store) -> None:
@@ -89,7 +88,7 @@ class ReadingContract(Contract):
             await store.write(
                 wall, [put(make_record(f"n{n}", wall, after=n // 3, key=f"k{n // 2}.{n}")) for n in range(7)]
             )
-        reaches = [only(ALICE), Reach("acme", ("alice", None)), EVERYONE]
+        reaches = [ALICE.reach, Reach("acme", ("alice", None)), EVERYONE]
 
         for reach, count in zip(reaches, (7, 14, 21), strict=True):
             for order in ("newest", "oldest", "key"):
@@ -101,14 +100,14 @@ class ReadingContract(Contract):
     @scenario
     async def test_a_page_goes_on_where_the_last_ended_whatever_was_stored_meanwhile(self, store: Store) -> None:
         await store.write(ALICE, [put(make_record(f"n{n}", after=n)) for n in range(4)])
-        page = make_page(await store.select(only(ALICE), ALL, order="oldest", limit=3), 2, "oldest")
+        page = make_page(await store.select(ALICE.reach, ALL, order="oldest", limit=3), 2, "oldest")
         assert page.next is not None
         await store.write(
             ALICE, [*forgotten("n1"), put(make_record("early", after=0.5)), put(make_record("late", after=9))]
         )
 
         after = decode(page.next, "oldest")
-        assert ids_of(await store.select(only(ALICE), ALL, order="oldest", limit=9, after=after)) == [
+        assert ids_of(await store.select(ALICE.reach, ALL, order="oldest", limit=9, after=after)) == [
             "n2",
             "n3",
             "late",
@@ -121,9 +120,9 @@ class ReadingContract(Contract):
             await store.write(wall, [put(make_record(id, wall)) for id in ids])
 
         for reach, ids in (
-            (only(ALICE), "ab"),
+            (ALICE.reach, "ab"),
             (Reach("acme", ("alice", None)), "abd"),
-            (only(SHARED), "d"),
+            (SHARED.reach, "d"),
             (EVERYONE, "abcd"),
             (Reach("other", None), "efg"),
             (Reach("other", (None,)), ""),
@@ -258,9 +257,9 @@ async def _paged(store: Store, reach: Reach, order: Order, size: int) -> list[tu
 
 async def _check(store: Store, records: list[Record], chosen: Filter) -> None:
     expected = sorted(record.id for record in records if chosen.matches(record, now()))
-    found = await store.select(only(ALICE), chosen, order="oldest", limit=99)
+    found = await store.select(ALICE.reach, chosen, order="oldest", limit=99)
     assert sorted(ids_of(found)) == expected, chosen
-    assert await store.count(only(ALICE), chosen) == len(expected), chosen
+    assert await store.count(ALICE.reach, chosen) == len(expected), chosen
     numbers = (await store.matching(ALICE, chosen)).tolist()
     fetched = await store.fetch(ALICE, numbers)
     assert sorted(record.id for record in fetched.values()) == expected, chosen

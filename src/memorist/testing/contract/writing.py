@@ -25,7 +25,6 @@ from memorist.testing.contract.base import (
     forgotten,
     ids_of,
     make_record,
-    only,
     put,
     revised,
     scenario,
@@ -80,7 +79,7 @@ class WritingContract(Contract):
         with pytest.raises(ConflictError):
             await store.write(ALICE, [put(make_record("new")), *forgotten("old"), put(make_record("new"))])
 
-        assert ids_of(await store.select(only(ALICE), ALL, order="oldest", limit=9)) == ["old"]
+        assert ids_of(await store.select(ALICE.reach, ALL, order="oldest", limit=9)) == ["old"]
         assert list(await everything(store, ALICE)) == ["old"]
         assert await store.history(ALICE, "new") == []
 
@@ -156,7 +155,7 @@ class WritingContract(Contract):
         ended = revised(holder, superseded_by="next", superseded_at=NOON)
         await store.write(ALICE, [put(ended, keep_index=True), put(make_record("next", key="k"))])
 
-        found = await store.select(only(ALICE), Filter(key="k"), order="key", limit=9)
+        found = await store.select(ALICE.reach, Filter(key="k"), order="key", limit=9)
         assert sorted(ids_of(found)) == ["next", "other kind"]
         await store.write(ALICE, forgotten("next"))
         await store.write(ALICE, [put(make_record("again", key="k"))])
@@ -170,11 +169,11 @@ class WritingContract(Contract):
 
         assert await store.get(ALICE, ["over", "noted"]) == []
         assert await store.fetch(ALICE, numbers) == {}
-        assert await store.select(only(ALICE), ALL, order="oldest", limit=9) == []
-        assert await store.count(only(ALICE), ALL) == 0
+        assert await store.select(ALICE.reach, ALL, order="oldest", limit=9) == []
+        assert await store.count(ALICE.reach, ALL) == 0
         unswept = Filter(superseded=True, expired=True)
-        assert await store.count(only(ALICE), unswept) == 2
-        assert set(ids_of(await store.select(only(ALICE), unswept, order="oldest", limit=9))) == {"over", "noted"}
+        assert await store.count(ALICE.reach, unswept) == 2
+        assert set(ids_of(await store.select(ALICE.reach, unswept, order="oldest", limit=9))) == {"over", "noted"}
         assert await store.users("acme") == {}
         assert (await store.matching(ALICE, ALL)).tolist() == []
         assert [change.record for change in await store.history(ALICE, "over")] == [None]
@@ -210,8 +209,8 @@ class WritingContract(Contract):
         assert await store.remove(ALICE, odd, at=moment) == 0
         assert await store.remove(ALICE._replace(tenant="none"), odd, at=moment) == 0
 
-        assert await store.count(only(ALICE), ALL) == 1250
-        assert await store.count(only(ALICE), odd) == 0
+        assert await store.count(ALICE.reach, ALL) == 1250
+        assert await store.count(ALICE.reach, odd) == 0
         assert len(await everything(store, ALICE)) == 1250 + 1  # the expired one is swept, not forgotten
         assert ids_of(await store.get(BOB, ["1"])) == ["1"]
         last = (await store.history(ALICE, "1"))[-1]
@@ -225,7 +224,7 @@ class WritingContract(Contract):
 
         async def use(name: str) -> None:
             await asyncio.gather(*(store.write(ALICE, [put(make_record(f"{name}.{n}"))]) for n in range(10)))
-            assert await store.count(only(ALICE), ALL) >= 10
+            assert await store.count(ALICE.reach, ALL) >= 10
 
         def thread(name: str) -> None:
             try:
@@ -241,7 +240,7 @@ class WritingContract(Contract):
             await asyncio.to_thread(each.join)
 
         assert failures == []
-        assert await store.count(only(ALICE), ALL) == 50
+        assert await store.count(ALICE.reach, ALL) == 50
 
     @scenario
     async def test_of_writes_made_at_once_a_wrong_one_fails_alone(self, store: Store) -> None:
@@ -254,7 +253,7 @@ class WritingContract(Contract):
 
             assert [n for n, outcome in enumerate(outcomes) if outcome != [True]] == [7]
             assert isinstance(outcomes[7], ConflictError)
-        assert await store.count(only(ALICE), ALL) == 39
+        assert await store.count(ALICE.reach, ALL) == 39
 
     @scenario
     async def test_of_changes_made_at_once_one_wins(self, store: Store) -> None:
@@ -297,7 +296,7 @@ class WritingContract(Contract):
 
         for call in (
             store.write(ALICE, [put(make_record("b"))]), store.get(ALICE, ["a"]), store.fetch(ALICE, [1]),
-            store.select(only(ALICE), ALL, order="oldest", limit=1), store.count(only(ALICE), ALL),
+            store.select(ALICE.reach, ALL, order="oldest", limit=1), store.count(ALICE.reach, ALL),
             store.users("acme"), store.history(ALICE, "a"), store.entries(ALICE, None, 0), store.matching(ALICE, ALL),
             store.vectors(ALICE, [1]), store.search_words(ALICE, ["a"], 1), store.sweep(now()), store.purge(ALICE),
             store.remove(ALICE, ALL, at=now()),
