@@ -217,6 +217,13 @@ class MemoristSaver(BaseCheckpointSaver[int]):
     copy_thread = blocking_method(acopy_thread)
     prune = blocking_method(aprune)
 
-    def list(self, config: RunnableConfig | None, **options: Any) -> Iterator[CheckpointTuple]:
+    def list(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> Iterator[CheckpointTuple]:
         """Do as `alist`, blocking; all are read before the first is returned."""
-        return iter(run(lambda: first(self.alist(config, **options), None)))
+        return iter(run(lambda: first(self.alist(config, filter=filter, before=before, limit=limit), None)))
