@@ -94,11 +94,10 @@ _UNITS = {
 
 def _ago(match: re.Match[str], now: datetime) -> Span:
     count, unit = _number(match[1]), match[2]
-    if unit == "day":
-        middle, slack = _day_start(now) - timedelta(days=count), timedelta(days=0.5 + 0.1 * count)
-        return _span(middle + timedelta(days=0.5) - slack, middle + timedelta(days=0.5) + slack)
     step, slack = _UNITS[unit]
     middle = now - count * step
+    if unit == "day":  # a whole day; who counts many of them is off by more
+        middle, slack = _day_start(middle) + slack, slack + timedelta(days=0.1 * count)
     return _span(middle - slack, middle + slack)
 
 
