@@ -56,7 +56,9 @@ def _own_settings(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Keep the settings and the signing key of whoever runs the tests out of them, and servers of tests reachable."""
     for name in ("NO_PROXY", "no_proxy"):
         os.environ[name] = "127.0.0.1,localhost,::1"
-    os.environ["MEMORIST_CONFIG"] = str(tmp_path_factory.mktemp("config") / "config.toml")
+    config = tmp_path_factory.mktemp("config") / "config.toml"
+    config.touch()
+    os.environ["MEMORIST_CONFIG"] = str(config)
 
 
 @pytest.fixture(scope="session")

@@ -302,7 +302,8 @@ def test_keys_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         signed({}, other)
     with pytest.raises(SignatureError, match="cannot be read or made"):
         signed({}, other / "below" / "a file")
-    monkeypatch.setenv("MEMORIST_CONFIG", str(tmp_path / "config" / "config.toml"))
+    (config := key.with_name("config.toml")).touch()
+    monkeypatch.setenv("MEMORIST_CONFIG", str(config))
     assert key_file() == key
 
 

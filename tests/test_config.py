@@ -1,14 +1,22 @@
 """Settings: given, then the environment, then the defaults."""
 
 import dataclasses
+import re
 import sys
 from pathlib import Path
 
+import apsw
 import pytest
 
+from memorist import Memory
 from memorist.config import NAMES, Settings
 from memorist.errors import InvalidInputError
 from memorist.places import config_file, default_url
+from memorist.stores.keys import new_key
+from memorist.testing import HashEmbedder
+from memorist.variables import VARIABLES
+
+needs_cipher = pytest.mark.skipif(not hasattr(apsw, "mc_version"), reason="needs apsw-sqlite3mc")
 
 
 def test_an_empty_environment_gives_the_defaults() -> None:
@@ -115,9 +123,81 @@ def test_a_file_fills_in_what_the_environment_leaves_open(tmp_path: Path) -> Non
     assert Settings.load({}, tmp_path / "none.toml") == Settings()
 
 
-def test_the_file_can_be_named_by_a_variable() -> None:
-    assert config_file({"MEMORIST_CONFIG": "~/m.toml"}) == Path("~/m.toml").expanduser()
+def test_the_file_can_be_named_by_a_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "m.toml").touch()
+    assert config_file({"MEMORIST_CONFIG": "~/m.toml"}) == tmp_path / "m.toml"
     assert config_file({}).name == "config.toml"
+
+
+@pytest.mark.parametrize("name", ["none.toml", "", "none/m.toml"])
+def test_a_variable_that_names_no_file_of_settings_is_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match="MEMORIST_CONFIG names"):
+        config_file({"MEMORIST_CONFIG": str(tmp_path / name)})
+
+
+@pytest.mark.parametrize(
+    ("mistyped", "nearest"),
+    [
+        ("KEY", "KEY_FROM"), ("KEY_FILE", "KEY_FROM"), ("KEY_FORM", "KEY_FROM"), ("USERR", "USER"),
+        ("CONFG", "CONFIG"), ("KEEP_TRACE", "KEEP_TRACES"), ("SERVER_PORT", "PORT"),
+    ],
+)  # fmt: skip
+def test_a_mistyped_variable_is_refused_and_the_nearest_named(
+    mistyped: str, nearest: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(
+        InvalidInputError, match=f"no variable MEMORIST_{mistyped}; the nearest is MEMORIST_{nearest}\\."
+    ):
+        Settings.load({f"MEMORIST_{mistyped}": "8765"})
+    monkeypatch.setenv(f"MEMORIST_{mistyped}", "8765")
+    with pytest.raises(InvalidInputError, match=f"MEMORIST_{mistyped}"):
+        Memory.open(":memory:")
+
+
+def test_a_key_may_be_in_a_variable_of_any_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMORIST_KEY", "f00d" * 16)
+    assert Memory.open("a.db", key_from="env:MEMORIST_KEY")
+    assert Settings.load({"MEMORIST_KEY": "f00d", "MEMORIST_KEY_FROM": "env:MEMORIST_KEY"}).key_from
+    with pytest.raises(InvalidInputError, match="MEMORIST_KEY;"):
+        Memory.open("a.db", key_from="file:key")
+
+
+def test_what_a_cluster_sets_for_a_service_is_no_setting() -> None:
+    service = {
+        "MEMORIST_SERVICE_HOST": "10.0.0.1", "MEMORIST_SERVICE_PORT": "8765", "MEMORIST_SERVICE_PORT_HTTP": "8765",
+        "MEMORIST_DB_PORT": "tcp://10.0.0.1:5432", "MEMORIST_PORT_8765_TCP": "tcp://10.0.0.1:8765",
+        "MEMORIST_PORT_8765_TCP_PROTO": "tcp", "MEMORIST_PORT_8765_TCP_ADDR": "10.0.0.1", "MEMORIST_BLANK": "",
+    }  # fmt: skip
+    assert Settings.load(service) == Settings()
+
+
+def test_every_variable_that_is_used_anywhere_is_declared() -> None:
+    assert [name.upper() for name in NAMES] == list(VARIABLES["settings"])
+    root = Path(__file__).parent.parent
+    places = [root / name for name in ("src", "tests", "bench", "tools", "docs", "deploy", ".ci")]
+    files = [file for place in places for file in place.rglob("*") if file.is_file() and file != Path(__file__)]
+    used = set[str]()
+    for file in (*files, root / "hatch_build.py", root / "README.md"):
+        used |= set(re.findall(r"\bMEMORIST_([A-Z_]*[A-Z])\b", file.read_text(encoding="utf-8", errors="replace")))
+    if not (root / "bench").exists():
+        pytest.skip("only a checkout holds everything that uses variables")
+    assert used - {"NAME"} == {name for names in VARIABLES.values() for name in names}
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("encrypted", [False, pytest.param(True, marks=needs_cipher)])
+async def test_opening_a_file_logs_whether_it_is_encrypted(
+    encrypted: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "key").write_text(new_key())
+    caplog.set_level("INFO", "memorist.stores")
+    key_from = f"file:{tmp_path / 'key'}" if encrypted else None
+    settings = Settings(url=str(tmp_path / "a.db"), key_from=key_from)
+    async with Memory.open(settings=settings, embedder=HashEmbedder()):
+        pass
+    told = "which is encrypted" if encrypted else "which is not encrypted"
+    assert caplog.messages == [f"opened {tmp_path / 'a.db'}, {told}"]
 
 
 @pytest.mark.parametrize(

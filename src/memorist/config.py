@@ -14,6 +14,7 @@ from memorist.errors import InvalidInputError, shown
 from memorist.origins import TrustRules
 from memorist.places import default_url, expanded
 from memorist.times import Clock, now, parse_duration
+from memorist.variables import PREFIX, VARIABLES, check_variables
 
 if TYPE_CHECKING:
     from memorist.embedders.registry import EmbedderSpec
@@ -76,18 +77,24 @@ class Settings:
             _mode("audit", self.audit)
 
     @classmethod
-    def load(cls, env: Mapping[str, str] | None = None, file: Path | None = None) -> Settings:
+    def load(
+        cls, env: Mapping[str, str] | None = None, file: Path | None = None, *, key_from: str | None = None
+    ) -> Settings:
         """Return the settings that the environment describes, and what it leaves open, a TOML file.
 
         Args:
             env: the variables; by default those of this process.
             file: holds any of `NAMES`; by default none is read. The command reads `config_file()`.
+            key_from: the value that will take the place of theirs.
 
         Raises:
-            InvalidInputError: a variable or the file holds something else than it should; the text names it.
+            InvalidInputError: a variable or the file holds something else than it should, or a variable whose name
+                begins with ``MEMORIST_`` is unknown; the text names it.
         """
+        env = os.environ if env is None else env
         given = dict(from_file(file)) if file is not None else {}
-        said = from_environment(os.environ if env is None else env)
+        said = from_environment(env)
+        check_variables(env, key_from=key_from or {**given, **said}.get("key_from"))
         if "embedder" in said or "model" in said:  # what an outer layer says of the embedder is all that counts
             given.pop("embedder", None)
             given.pop("model", None)
@@ -115,7 +122,7 @@ def from_environment(env: Mapping[str, str]) -> dict[str, Any]:
     """
     given = {}
     for name, read in NAMES.items():
-        variable = f"MEMORIST_{name.upper()}"
+        variable = PREFIX + name.upper()
         if text := env.get(variable, "").strip():
             given[name] = read(variable, text)
     return given
@@ -254,7 +261,5 @@ NAMES: Mapping[str, Callable[[str, object], Any]] = {
 }
 """What can be set from outside, and what reads it: in a file by this name, in the environment as MEMORIST_NAME."""
 
-COMMAND_NAMES = (
-    "tenant", "user", "agent", "host", "port", "trust_proxy", "log_format", "chat_model", "prompts",
-)  # fmt: skip
+COMMAND_NAMES = tuple(name.lower() for name in VARIABLES["options of commands"])
 """What can be set from outside, by the same names, of the options of commands: for the command line alone."""

@@ -85,7 +85,9 @@ class Memory(Verbs):
         """
         from memorist.engine.local import LocalEngine
 
-        settings = (settings or Settings.load()).with_given(url, embedder, index, keep_traces, key_from)
+        settings = (settings or Settings.load(key_from=key_from)).with_given(
+            url, embedder, index, keep_traces, key_from
+        )
         return cls(LocalEngine(settings), Scope(tenant, user, agent, session))
 
     @classmethod

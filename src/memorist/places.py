@@ -7,7 +7,7 @@ from pathlib import Path
 
 from memorist.errors import InvalidInputError
 
-__all__ = ["config_file", "default_url", "expanded", "folder"]
+__all__ = ["config_file", "default_url", "existing", "expanded", "folder"]
 
 _LINUX = {"cache": ".cache", "config": ".config", "data": ".local/share"}
 
@@ -42,7 +42,23 @@ def default_url() -> str:
 
 
 def config_file(env: Mapping[str, str] | None = None) -> Path:
-    """Return the TOML file of the command's settings, there or not: MEMORIST_CONFIG, else ``config.toml`` in the
-    folder where this system keeps a user's configuration."""
+    """Return the TOML file of the command's settings: the one that MEMORIST_CONFIG names, else ``config.toml`` in the
+    folder where this system keeps a user's configuration, there or not.
+
+    Raises:
+        InvalidInputError: MEMORIST_CONFIG names no file.
+    """
     named = (os.environ if env is None else env).get("MEMORIST_CONFIG", "").strip()
-    return expanded(named) if named else folder("config") / "config.toml"
+    return existing(named, "MEMORIST_CONFIG") if named else folder("config") / "config.toml"
+
+
+def existing(path: str, said_by: str) -> Path:
+    """Return the file of settings at a path that was named.
+
+    Raises:
+        InvalidInputError: there is no such file; the text tells what named it.
+    """
+    file = expanded(path)
+    if not file.is_file():
+        raise InvalidInputError(f"there is no file {file}, which {said_by} names; correct the path, or make the file")
+    return file

@@ -31,6 +31,7 @@ def db(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("MEMORIST_DB", str(tmp_path / "memory.db"))
     monkeypatch.setenv("MEMORIST_EMBEDDER", "hash")
     monkeypatch.setenv("COLUMNS", "100")
+    (tmp_path / "config.toml").touch()
     monkeypatch.setenv("MEMORIST_CONFIG", str(tmp_path / "config.toml"))
     for variable in (
         "KEY_FROM",

@@ -45,6 +45,7 @@ def test_doctor_finds_a_sound_memory_sound(memorist: Command) -> None:
     result = memorist("doctor", "--json")
     assert result.code == 0 and all(check["well"] for check in result.json)
     assert checks(result)["database"]["found"] == "opened; 1 record of this tenant"
+    assert checks(result)["encryption"]["found"] == "the file is not encrypted; memorist key rotate encrypts it"
     assert "dimensions" in checks(result)["embedder"]["found"]
     assert "openai" in checks(result)["extras"]["found"]
 

@@ -40,4 +40,6 @@ def test_a_plain_file_is_encrypted(
     assert "encrypted" in memorist("recall", "peanuts").err
     monkeypatch.setenv("MEMORIST_KEY_FROM", source)
     assert "is allergic" in memorist("recall", "peanuts").out
-    assert all(each["well"] for each in memorist("doctor", "--json").json)
+    found = memorist("doctor", "--json").json
+    assert all(each["well"] for each in found)
+    assert [each["found"] for each in found if each["name"] == "encryption"] == ["the file is encrypted"]

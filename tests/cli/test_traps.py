@@ -166,7 +166,10 @@ def test_the_first_interrupt_ends_a_question(db: Path, tmp_path: Path, monkeypat
 
 def test_wrong_settings_are_an_error_of_a_migration_too(memorist: Command, tmp_path: Path) -> None:
     done = memorist("--config", tmp_path / "none.toml", "migrate", tmp_path / "a.db", tmp_path / "b.db")
-    assert (done.code, done.err) == (2, f"error: there is no file {tmp_path / 'none.toml'}\n")
+    assert (done.code, done.err) == (
+        2,
+        f"error: there is no file {tmp_path / 'none.toml'}, which --config names; correct the path, or make the file\n",
+    )
 
 
 @pytest.mark.parametrize("option", ["--db", "--config", "--embedder"])

@@ -143,7 +143,10 @@ async def _store(context: click.Context) -> list[Finding]:
     try:
         async with opened(context) as memory:
             number = await memory.count(everyone=True)
-            checks = [Finding("database", True, f"opened; {counted(number, 'record')} of this tenant")]
+            checks = [
+                Finding("database", True, f"opened; {counted(number, 'record')} of this tenant"),
+                *_cipher(context),
+            ]
             with spinner("Reading all of the database"):
                 damage = await memory.check()
             mend = "copy what can be read: memorist export, then load it into a new file; or go back to a backup"
@@ -151,6 +154,16 @@ async def _store(context: click.Context) -> list[Finding]:
             return checks
     except (MemoristError, ImportError, OSError) as error:
         return [Finding("database", False, str(error))]
+
+
+def _cipher(context: click.Context) -> Iterator[Finding]:
+    """Tell whether the database file, which could be opened with these settings, is encrypted."""
+    from memorist.stores import file_of
+
+    settings = context.obj.settings()
+    if file_of(settings.url) is not None:  # a key opens no plain file, and no encrypted one opens without
+        told = "the file is not encrypted; memorist key rotate encrypts it"
+        yield Finding("encryption", True, told if settings.key_from is None else "the file is encrypted")
 
 
 async def _embedder(settings: "Settings") -> Finding:

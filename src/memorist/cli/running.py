@@ -45,17 +45,15 @@ class Options:
 
     @property
     def file(self) -> Path:
-        """The file of settings, whether it exists or not."""
-        from memorist.places import config_file, expanded
+        """The file of settings; one that nothing names may not exist."""
+        from memorist.places import config_file, existing
 
-        return config_file() if self.config is None else expanded(self.config)
+        return config_file() if self.config is None else existing(self.config, "--config")
 
     def settings(self) -> "Settings":
         """Return the settings: these options, then the environment, then the file, then the defaults."""
         from memorist.config import Settings
 
-        if self.config is not None and not self.file.is_file():
-            raise InvalidInputError(f"there is no file {self.file}")
         return Settings.load(file=self.file).with_given(url=self.db, embedder=self.embedder)
 
 
@@ -118,11 +116,13 @@ def served(
         None where no server answers, or an option names an embedder or a file of settings.
     """
     from memorist.cli.servers import running
+    from memorist.variables import check_variables
 
     if options.embedder is not None or options.config is not None:
         return None
     db = options.db or os.environ.get("MEMORIST_DB") or None
     with foreseen():
+        check_variables()
         if (url := running(options.settings().url if db is None and options.file.is_file() else db)) is None:
             return None
         from memorist.cli.asking import ask

@@ -12,11 +12,10 @@ from memorist.cli.options import AsJson
 from memorist.cli.running import Options
 from memorist.cli.showing import clean, print_json, print_table, shown_url
 from memorist.errors import InvalidInputError
+from memorist.variables import PREFIX
 
 if TYPE_CHECKING:
     from memorist.config import Settings
-
-_PREFIX = "MEMORIST_"
 
 
 def file_options(file: Path) -> dict[str, Any]:
@@ -45,7 +44,7 @@ def _variables(command: Any) -> Iterator[tuple[str, Any]]:
     """Yield each option of a command that has a variable, behind the variable's name without its prefix."""
     for parameter in command.params:
         if isinstance(parameter.envvar, str):
-            yield parameter.envvar.removeprefix(_PREFIX).lower(), parameter
+            yield parameter.envvar.removeprefix(PREFIX).lower(), parameter
 
 
 @command()
@@ -70,7 +69,7 @@ def _layers(context: click.Context, options: Options) -> Iterator[tuple[str, Any
     flags = {"db": options.db, "embedder": options.embedder}
     if of_tenant is not None and of_tenant.name == "COMMANDLINE":
         flags["tenant"] = options.tenant
-    variables = {name: os.environ.get(_PREFIX + name.upper(), "") for name in COMMAND_NAMES}
+    variables = {name: os.environ.get(PREFIX + name.upper(), "") for name in COMMAND_NAMES}
     said: dict[str, Mapping[str, Any]] = {
         "flag": {name: value for name, value in flags.items() if value is not None},
         "environment": from_environment(os.environ) | {name: text for name, text in variables.items() if text},

@@ -1,6 +1,7 @@
 """The SQLite store: one file that several processes may use at once."""
 
 import asyncio
+import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -36,6 +37,7 @@ from memorist.stores.sqlite.selecting import ALIVE, rows_in
 from memorist.stores.threads import to_the_end
 from memorist.times import Clock, now, to_micros
 
+log = logging.getLogger("memorist.stores")
 _T = TypeVar("_T")
 _BRIEF_ROWS = 64
 _BRIEF = 0.001
@@ -116,7 +118,10 @@ class SQLiteStore(Store):
                 raise StoreUnavailableError(f"the folder of {self.path} cannot be made: {error}") from error
         if self._key_from is not None:
             self._key = read_key(self._key_from)
-        return Connections(self.path, self._busy_timeout, self._key)
+        opened = Connections(self.path, self._busy_timeout, self._key)
+        if self.path is not None:
+            log.info("opened %s, %s", self.path, "which is encrypted" if self._key else "which is not encrypted")
+        return opened
 
     async def close(self) -> None:
         connections, self._open = self._open, None

@@ -1,0 +1,65 @@
+"""The environment variables that Memorist reads, and the refusal of any other whose name begins alike.
+
+This module imports little, because a command that asks a server has no time to read settings.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+
+from memorist.errors import InvalidInputError
+
+__all__ = ["PREFIX", "VARIABLES", "check_variables"]
+
+PREFIX = "MEMORIST_"
+
+VARIABLES: Mapping[str, tuple[str, ...]] = {
+    "settings": (
+        "DB", "INDEX", "EMBEDDER", "MODEL", "KEY_FROM", "BUSY_TIMEOUT", "CACHE_BYTES", "LARGEST_INDEX", "TRUST",
+        "KEEP_TRACES", "AUDIT", "SIGNING_KEY",
+    ),
+    "options of commands": (
+        "TENANT", "USER", "AGENT", "HOST", "PORT", "TRUST_PROXY", "LOG_FORMAT", "CHAT_MODEL", "PROMPTS",
+    ),
+    "read where they are needed": ("CONFIG", "CACHE", "STATE", "TOKEN", "CHAT_KEY"),
+    "deployment": ("PASSWORD",),
+    "building": ("MODEL_WHEEL",),
+    "tests and benchmarks": ("TEST_AGENTS", "BENCH_CACHE", "BENCH_DATA", "BENCH_DB"),
+}  # fmt: skip
+"""Every variable, without its prefix, by what reads it."""
+
+_KNOWN = frozenset(PREFIX + name for names in VARIABLES.values() for name in names)
+_SERVICE = re.compile(
+    r"\w+_SERVICE_(?:HOST|PORT)(?:_\w+)?=.*|\w+_PORT(?:_\d+_(?:TCP|UDP|SCTP))?=(?:tcp|udp|sctp)://.*"
+    r"|\w+_PORT_\d+_(?:TCP|UDP|SCTP)_(?:PROTO|PORT|ADDR)=.*",
+    re.DOTALL,
+)
+"""What Kubernetes sets in every container for a service whose name begins with ``memorist``."""
+
+
+def check_variables(env: Mapping[str, str] | None = None, *, key_from: str | None = None) -> None:
+    """Raise if a variable is set that begins with ``MEMORIST_`` and is none of `VARIABLES`.
+
+    A blank variable counts as not set. A mistyped name would otherwise leave a default in force, in silence: a memory
+    without encryption, say.
+
+    Args:
+        env: the variables; by default those of this process.
+        key_from: where a key is kept; ``env:NAME`` allows that name.
+
+    Raises:
+        InvalidInputError: there is such a variable; the text names it, and the nearest one that there is.
+    """
+    for name, value in (os.environ if env is None else env).items():
+        if not name.startswith(PREFIX) or name in _KNOWN or not value.strip():
+            continue
+        if _SERVICE.fullmatch(f"{name}={value}") or key_from == f"env:{name}":
+            continue
+        from difflib import get_close_matches  # here: hardly ever needed
+
+        usual = [each for names in list(VARIABLES.values())[:3] for each in names]
+        [nearest] = get_close_matches(name.removeprefix(PREFIX), usual, 1, 0)
+        raise InvalidInputError(
+            f"there is no variable {name}; the nearest is {PREFIX}{nearest}. Correct it or unset it; "
+            f"a variable of your own needs a name that does not begin with {PREFIX}"
+        )
