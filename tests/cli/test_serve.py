@@ -8,12 +8,15 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import httpx
 import pytest
 
 from memorist.errors import MissingExtraError
@@ -155,6 +158,24 @@ def test_workers_are_replaced_without_a_failed_request_and_one_that_dies_too(db:
         assert not any(Path(f"/proc/{pid}").exists() for pid in last)
     with Memory.open(db, embedder="hash") as memory:
         assert memory.count(everyone=True) == len(done)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sockets that are handed on")
+def test_workers_count_what_a_token_sends_together(memorist: Command) -> None:
+    secret = memorist("token", "create", "laptop", "--user", "alice", "--limit", "requests=20/day").out.strip()
+
+    def asked(_: int) -> int:
+        headers = {"Authorization": f"Bearer {secret}"}  # each with a connection of its own, which any worker takes
+        return httpx.post(f"{url}/v1/count", json={}, headers=headers, timeout=60).status_code
+
+    with serving("--workers", "2") as (url, process):
+        with ThreadPoolExecutor(8) as threads:
+            statuses = list(threads.map(asked, range(60)))
+        assert Counter(statuses) == {200: 20, 429: 40}
+        before = _workers(process.pid)
+        process.send_signal(signal.SIGHUP)
+        _until(lambda: not before & _workers(process.pid) and len(_workers(process.pid)) == 2)
+        assert asked(0) == 429  # a worker that takes another's place goes on counting
 
 
 def _workers(parent: int) -> set[int]:

@@ -1,6 +1,11 @@
 """What a token may send in a span of time, at each door of a server."""
 
+import sys
 from collections.abc import Mapping
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
+from multiprocessing import get_context
+from typing import Any
 
 import httpx
 import pytest
@@ -10,6 +15,7 @@ from memorist.memory import Memory
 from memorist.scope import Scope
 from memorist.serve.app import create_app
 from memorist.serve.auth import LOCAL, Tokens
+from memorist.serve.counts import Counts, shared_file
 from memorist.serve.mcp import Gate
 from memorist.serve.quotas import Quotas, parse_limits
 from servers import running
@@ -114,6 +120,71 @@ async def test_one_token_does_not_use_up_what_another_has(everyone: Memory) -> N
     for secret in (first, second):
         async with client(app, secret) as http:
             assert [(await http.post("/v1/count", json={})).status_code for _ in range(2)] == [200, 429]
+
+
+HELD: Mapping[str, Any] = {"metadata": {"note": "x" * 100}, "payload": {"note": "x" * 100}}
+
+
+@pytest.mark.parametrize("field", ["content", "cue", "metadata", "payload", "source"])
+async def test_all_text_that_a_record_holds_is_counted(everyone: Memory, field: str) -> None:
+    large = HELD.get(field, "x" * 100)
+    async with client(create_app(everyone), await token(everyone, "bytes=120/h")) as http:
+        [record] = (await http.post("/v1/records", json={"records": [{"content": "tea"}]})).json()["records"]
+        drafts = {"records": [{"content": "tea", field: large}]}
+        assert [(await http.post("/v1/records", json=drafts)).status_code for _ in range(2)] == [201, 429]
+    secret, _ = await Tokens(everyone).create("reviser", user="alice", limits=parse_limits(["bytes=120/h"]))
+    async with client(create_app(everyone), secret) as http:
+        change = {"verified": True, field: large}
+        statuses = [(await http.patch(f"/v1/records/{record['id']}", json=change)).status_code for _ in range(2)]
+        assert statuses == [200, 429]
+
+
+async def test_a_line_that_is_loaded_counts_with_its_metadata(everyone: Memory) -> None:
+    await everyone.scoped(user="alice").remember("tea", metadata={"note": "x" * 100})
+    [_, *lines] = [line async for line in everyone.scoped(user="alice").export()]
+    await everyone.scoped(user="alice").purge()
+    async with client(create_app(everyone), await token(everyone, "bytes=100/h")) as http:
+        answer = await http.post("/v1/load", content="\n".join(lines))
+        assert answer.status_code != 200 or answer.json()["added"] == 0
+    assert await everyone.scoped(user="alice").count() == 0
+
+
+def spent(file: int, times: int) -> int:
+    """Return how many of `times` requests a limit of 500 a day lets through, counted in a shared file."""
+    quotas, passed = Quotas({"requests": "500/day"}, counts=Counts(file)), 0
+    for _ in range(times):
+        with suppress(StoreBusyError):
+            quotas.spend("token", {"requests": "500/day"}, {"requests": 1, "records": 0, "bytes": 0})
+            passed += 1
+    return passed
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="there are workers on POSIX systems alone")
+def test_processes_count_together() -> None:
+    with shared_file() as file, ProcessPoolExecutor(3, get_context("fork")) as processes:
+        passed = [processes.submit(spent, file.fileno(), 400) for _ in range(3)]
+        assert sum(each.result() for each in passed) == 500
+
+
+def test_many_tokens_take_no_more_memory_and_each_has_its_own_bucket() -> None:
+    quotas, seconds = Quotas(clock=Seconds()), {"requests": 1, "records": 0, "bytes": 0}
+    for number in range(3_000):
+        quotas.spend(f"token {number}", {"requests": "1/day"}, seconds)
+    for number in range(3_000):
+        with pytest.raises(StoreBusyError):
+            quotas.spend(f"token {number}", {"requests": "1/day"}, seconds)
+
+
+def test_a_full_table_forgets_the_token_that_was_away_longest() -> None:
+    clock = Seconds()
+    quotas, sent = Quotas(clock=clock), {"requests": 1, "records": 0, "bytes": 0}
+    for number in range(60_000):  # twice as many as there are slots
+        clock.now = number / 1e6
+        quotas.spend(f"token {number}", {"requests": "1/day"}, sent)
+    with pytest.raises(StoreBusyError):
+        quotas.spend("token 59999", {"requests": "1/day"}, sent)
+    quotas.spend("token 0", {"requests": "1/day"}, sent)
 
 
 @pytest.mark.parametrize(

@@ -76,12 +76,14 @@ async def serve(
         int, Option(min=1, help="Processes that answer; more than one leave out the console. SIGHUP replaces each.")
     ] = 1,
     inherited: Annotated[int | None, Option("--socket", help="A parent's socket.", hidden=True)] = None,
+    counts: Annotated[int | None, Option("--counts", help="A parent's file of counts.", hidden=True)] = None,
 ) -> None:
     """Serve REST, the web console and, where the extra mcp is installed, MCP. Other machines need a token: see
     `memorist token`."""
     from memorist.memory import Memory
     from memorist.serve.app import Limits, create_app
     from memorist.serve.auth import Tokens
+    from memorist.serve.counts import Counts, shared_file
     from memorist.serve.limits import MIB
     from memorist.serve.observability import LogFormat, Observer, start_logging
     from memorist.serve.quotas import Quotas, parse_limits
@@ -93,7 +95,7 @@ async def serve(
         raise InvalidInputError(f"--log-format is text or json, not {log_format!r}")
     start_logging(cast(LogFormat | None, log_format))
     settings = options.settings().with_given(keep_traces=keep_traces)
-    url, quotas = settings.url, Quotas(parse_limits(limit))
+    url, quotas = settings.url, Quotas(parse_limits(limit), counts=Counts(counts))
     alone = workers == 1 or inherited is not None
     if not alone and url == ":memory:":
         raise InvalidInputError("several workers cannot share a memory in one process; name a file with --db")
@@ -106,8 +108,9 @@ async def serve(
             stack.enter_context(announced(served, url, default=_is_default(options)))
         if not alone:
             await memory.close()
-            command = [sys.executable, "-m", "memorist", *sys.argv[1:], "--socket"]
-            await supervise(command, listening, workers, lambda: _tell(served, mcp=False))
+            shared = stack.enter_context(shared_file()).fileno()
+            command = [sys.executable, "-m", "memorist", *sys.argv[1:], "--counts", str(shared), "--socket"]
+            await supervise(command, listening, workers, lambda: _tell(served, mcp=False), inherited=[shared])
         else:
             limits = Limits(
                 concurrency=concurrency, body_bytes=body_mib * MIB, load_bytes=load_mib * MIB, seconds=timeout

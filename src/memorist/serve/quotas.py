@@ -1,28 +1,34 @@
 """Limits of each token: how many requests, records and bytes of text it may send in a span of time.
 
-Each is a bucket that holds the amount and is refilled evenly. A server counts for itself: several, or several workers
-of one, allow that many times as much.
+Each is a bucket that holds the amount and is refilled evenly. The workers of a server count together; several servers
+allow that many times as much.
 """
 
+import asyncio
+import json
 import math
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from memorist.engine.base import Engine
 from memorist.errors import InvalidInputError, StoreBusyError, shown
 from memorist.memory import Memory
-from memorist.requests import Remember, Request, Restore, Revise
+from memorist.requests import Rate, Remember, Request, Restore, Revise
 from memorist.scope import Scope
 from memorist.serve.auth import Grant
+from memorist.serve.counts import Counts
 from memorist.times import Clock
 
 T = TypeVar("T")
 _FORM = re.compile(r"(requests|records|bytes)=([1-9]\d{0,14})(KiB|MiB|GiB)?/(s|min|h|day)")
 _UNITS = {None: 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
+_BUCKETS = ("requests", "records", "bytes")
+_TEXTS = ("content", "cue", "key", "source", "metadata", "payload")
+"""The fields of a record that hold text of the caller's."""
 _SPANS = {"s": 1, "min": 60, "h": 3600, "day": 86_400}
 
 
@@ -71,13 +77,20 @@ class Quotas:
 
     Args:
         limits: the limits of tokens that have none of their own, as `parse_limits` returns them.
-        clock: seconds that only grow.
+        counts: what is left of each; by default counted in this process alone.
+        clock: seconds that only grow, alike in all processes that share `counts`.
     """
 
-    def __init__(self, limits: Mapping[str, str] | None = None, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        limits: Mapping[str, str] | None = None,
+        *,
+        counts: Counts | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._limits = limits or {}
         self._clock = clock
-        self._left: dict[tuple[str, str], tuple[float, float]] = {}
+        self._counts = counts or Counts()
 
     def memory(self, root: Memory, grant: Grant, scope: Scope) -> Memory:
         """Return a memory in a scope that counts what the caller sends.
@@ -90,35 +103,39 @@ class Quotas:
         limits = {**self._limits, **grant.limits}
         if not limits:
             return _scoped(root, scope)
-        rates = {what: _rate(what, limit) for what, limit in limits.items()}
-        return Memory(_LimitedEngine(root, lambda sent: self._spend(grant.token or grant.name, rates, sent)), scope)
+        return Memory(_LimitedEngine(root, lambda sent: self.spend(grant.token or grant.name, limits, sent)), scope)
 
-    def _spend(self, token: str, rates: Mapping[str, _Rate], sent: Mapping[str, int]) -> None:
-        """Subtract what is sent from what is left.
+    def spend(self, token: str, limits: Mapping[str, str], sent: Mapping[str, int]) -> None:
+        """Subtract what a token sends from what is left of its limits.
 
         Raises:
             TooManyError: not so much is left now; nothing was taken.
             InvalidInputError: it is more than the limit allows at once.
         """
-        now = self._clock()
-        left: dict[tuple[str, str], tuple[float, float]] = {}
-        for what, rate in rates.items():
-            amount = sent[what]
-            if amount > rate.amount:
-                raise InvalidInputError(
-                    f"{amount:,} {what} at once are more than the {rate.amount:,} that this token may send; send fewer"
-                )
-            before, since = self._left.get((token, what), (float(rate.amount), now))
-            here = min(rate.amount, before + (now - since) * rate.amount / rate.seconds)
-            if amount > here:
-                seconds = math.ceil((amount - here) * rate.seconds / rate.amount)
-                raise TooManyError(
-                    f"this token may send {rate.amount:,} {what} in {rate.seconds:,} seconds; "
-                    f"try again in {seconds:,} seconds",
-                    seconds,
-                )
-            left[token, what] = here - amount, now
-        self._left.update(left)
+        rates = {what: _rate(what, limit) for what, limit in limits.items()}
+        with self._counts.slot(token) as slot:
+            now = self._clock()
+            left: list[float | None] = [None] * len(_BUCKETS)
+            for bucket, what in enumerate(_BUCKETS):
+                if (rate := rates.get(what)) is None:
+                    continue
+                amount, before = sent[what], slot.left(bucket)
+                if amount > rate.amount:
+                    raise InvalidInputError(
+                        f"{amount:,} {what} at once are more than the {rate.amount:,} that this token may send; "
+                        "send fewer"
+                    )
+                refilled = 0.0 if before is None else before + (now - slot.since) * rate.amount / rate.seconds
+                here = rate.amount if before is None else min(rate.amount, refilled)
+                if amount > here:
+                    seconds = math.ceil((amount - here) * rate.seconds / rate.amount)
+                    raise TooManyError(
+                        f"this token may send {rate.amount:,} {what} in {rate.seconds:,} seconds; "
+                        f"try again in {seconds:,} seconds",
+                        seconds,
+                    )
+                left[bucket] = here - amount
+            slot.write(now, left)
 
 
 class _LimitedEngine(Engine):
@@ -139,8 +156,9 @@ class _LimitedEngine(Engine):
         """Do nothing: the server closes its memory."""
 
     async def answer(self, scope: Scope, request: Request[T]) -> T:
-        texts, records = _written(request)
-        self._spend({"requests": 1, "records": records, "bytes": texts})
+        # In a thread, because a text may be long.
+        records, size = await asyncio.to_thread(_written, request) if isinstance(request, _WRITES) else (0, 0)
+        self._spend({"requests": 1, "records": records, "bytes": size})
         return await _scoped(self._root, scope).ask(request)
 
 
@@ -148,12 +166,18 @@ def _scoped(root: Memory, scope: Scope) -> Memory:
     return root.scoped(tenant=scope.tenant, user=scope.user, agent=scope.agent, session=scope.session)
 
 
-def _written(request: Request[Any]) -> tuple[int, int]:
-    """Return how many bytes of text a request writes, and how many records."""
-    if isinstance(request, Remember | Restore):
-        contents = [each.content for each in request.records]
-    elif isinstance(request, Revise):
-        contents = [request.content or ""]
-    else:
-        return 0, 0
-    return sum(len(each.encode("utf-8", "surrogatepass")) for each in contents), len(contents)
+_WRITES = (Remember, Restore, Revise, Rate)
+
+
+def _written(request: Remember | Restore | Revise | Rate) -> tuple[int, int]:
+    """Return how many records a request writes, and how many bytes of text and of JSON they hold."""
+    written = request.records if isinstance(request, Remember | Restore) else (request,)
+    values = (getattr(each, name, None) for each in written for name in _TEXTS)
+    return len(written), sum(map(_size, values))
+
+
+def _size(value: object) -> int:
+    """Return the bytes of a text, or of an object as JSON; anything else, an empty object too, has none."""
+    if isinstance(value, Mapping):
+        value = json.dumps(value, ensure_ascii=False, default=str) if value else None
+    return len(value.encode("utf-8", "surrogatepass")) if isinstance(value, str) else 0

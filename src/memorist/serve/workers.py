@@ -23,7 +23,12 @@ log = logging.getLogger("memorist.serve")
 
 
 async def supervise(
-    command: Sequence[str], listening: socket.socket, count: int, answering: Callable[[], None]
+    command: Sequence[str],
+    listening: socket.socket,
+    count: int,
+    answering: Callable[[], None],
+    *,
+    inherited: Sequence[int] = (),
 ) -> None:
     """Run `count` processes of a command, until this process receives SIGTERM or SIGINT.
 
@@ -34,6 +39,7 @@ async def supervise(
         listening: the socket that all answer on.
         count: how many.
         answering: called once, when all answer.
+        inherited: the numbers of other files that each worker gets.
 
     Raises:
         InvalidInputError: this system cannot hand a socket to another process.
@@ -41,7 +47,7 @@ async def supervise(
     """
     if os.name != "posix":
         raise InvalidInputError("several workers need a POSIX system; here, run one server")
-    command = [*command, str(listening.fileno())]
+    command, files = [*command, str(listening.fileno())], (listening.fileno(), *inherited)
     stop, replace = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
     for number, event in ((signal.SIGINT, stop), (signal.SIGTERM, stop), (signal.SIGHUP, replace)):
@@ -50,14 +56,14 @@ async def supervise(
     try:
         async with asyncio.TaskGroup() as starting:
             for _ in range(count):
-                starting.create_task(_start(command, listening, workers))
+                starting.create_task(_start(command, files, workers))
         answering()
         while not stop.is_set():
             await _any(stop.wait(), replace.wait(), *(worker.process.wait() for worker in workers))
-            await _replace(command, listening, workers, [each for each in workers if each.ended], stop)
+            await _replace(command, files, workers, [each for each in workers if each.ended], stop)
             if replace.is_set():
                 replace.clear()
-                await _replace(command, listening, workers, list(workers), stop)
+                await _replace(command, files, workers, list(workers), stop)
     except* MemoristError as errors:
         raise errors.exceptions[0] from None
     finally:
@@ -79,12 +85,12 @@ class _Worker:
         await self.process.wait()
 
 
-async def _start(command: Sequence[str], listening: socket.socket, workers: list[_Worker]) -> _Worker:
+async def _start(command: Sequence[str], files: Sequence[int], workers: list[_Worker]) -> _Worker:
     process = await asyncio.create_subprocess_exec(
         *command,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
-        pass_fds=(listening.fileno(),),
+        pass_fds=files,
         start_new_session=True,  # Ctrl-C is for the parent, which ends each of them in order
     )
     worker = _Worker(process)
@@ -99,7 +105,7 @@ async def _start(command: Sequence[str], listening: socket.socket, workers: list
 
 async def _replace(
     command: Sequence[str],
-    listening: socket.socket,
+    files: Sequence[int],
     workers: list[_Worker],
     old: Sequence[_Worker],
     stop: asyncio.Event,
@@ -112,7 +118,7 @@ async def _replace(
         if stop.is_set():
             return
         try:
-            await _start(command, listening, workers)
+            await _start(command, files, workers)
         except MemoristError:
             log.error("a worker did not start; it said why before")
             continue
