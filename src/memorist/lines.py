@@ -87,6 +87,34 @@ async def read_lines(lines: Lines, report: LoadReport) -> AsyncIterator[list[tup
         yield batch
 
 
+async def load_records(
+    lines: Lines,
+    restore: Callable[[list[Record]], Awaitable[LoadReport]],
+    refused: Callable[[Record], str | None] = lambda record: None,
+) -> LoadReport:
+    """Store the records of an export, batch by batch.
+
+    Args:
+        lines: the export.
+        restore: stores records, and reports on them by their place in the list, from 1.
+        refused: returns why a record is not to be stored, None where it is.
+
+    Raises:
+        FormatError: the first line is not that of an export, or of a newer version.
+    """
+    report = LoadReport()
+    async for batch in read_lines(lines, report):
+        reasons = [refused(record) for _, record in batch]
+        report.bad += [BadLine(number, why) for (number, _), why in zip(batch, reasons, strict=True) if why is not None]
+        taken = [each for each, why in zip(batch, reasons, strict=True) if why is None]
+        part = await restore([record for _, record in taken])
+        report.added += part.added
+        report.existing += part.existing
+        report.bad += [BadLine(taken[each.number - 1][0], each.reason) for each in part.bad]
+    report.bad.sort(key=lambda each: each.number)
+    return report
+
+
 def is_export(line: str | bytes) -> bool:
     """Return whether `line` is the header of an export, of this version or another."""
     try:

@@ -100,12 +100,14 @@ class Door:
         author: who writes there where nobody is named.
         claims: the authors that may be named there. Where not all may be, `author` had a hand in everything.
         traced: whether traces are kept of what comes through it.
+        always: the authors of everything that comes through, whoever is named.
     """
 
     name: str
     author: Author = Author.USER
     claims: Author = ~NOBODY
     traced: bool = True
+    always: Author = NOBODY
 
     @property
     def is_open(self) -> bool:
@@ -116,7 +118,7 @@ class Door:
         """Return this door inside another: what may be named at both."""
         claims = self.claims & outer.claims
         author = self.author if self.author in claims else outer.author
-        return Door(self.name, author, claims, self.traced and outer.traced)
+        return Door(self.name, author, claims, self.traced and outer.traced, self.always | outer.always)
 
     def named(self, author: AuthorLike) -> Author:
         """Return the authors that a caller names.
@@ -128,18 +130,18 @@ class Door:
         authors = parse_authors(author)
         if beyond := authors & ~self.claims:
             raise ScopeError(f"the author {' and '.join(beyond.names)} cannot be named through {self.name}")
-        return authors
+        return authors | self.always
 
     def admitted(self, authors: Author) -> Author:
         """Return authors that follow from a role or a stored record, with its own for those not named here."""
-        return authors if authors in self.claims else authors & self.claims | self.author
+        return self.always | (authors if authors in self.claims else authors & self.claims | self.author)
 
 
 PYTHON = Door("python")
 CLI = Door("cli", Author.OPERATOR)
 REST = Door("rest", claims=~Author.OPERATOR)
 HOOK = Door("hook", claims=~Author.OPERATOR)
-IMPORT = Door("import", Author.IMPORT)
+IMPORT = Door("import", Author.IMPORT, ~Author.OPERATOR, always=Author.IMPORT)
 CONSOLE = Door("console", claims=~Author.OPERATOR, traced=False)
 OPERATOR_CONSOLE = Door("console", Author.OPERATOR, traced=False)
 MCP = Door("mcp", Author.ASSISTANT, ~(Author.USER | Author.OPERATOR))

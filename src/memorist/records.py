@@ -93,6 +93,12 @@ class Record:
         """Whether nothing has taken this record's place."""
         return self.superseded_at is None
 
+    def brought(self, door: Door) -> "Record":
+        """Return the record as it may be brought through a door."""
+        if door.is_open:
+            return self
+        return replace(self, origin=replace(self.origin, authors=door.admitted(self.origin.authors), door=door.name))
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values, scope names at the top level, times in ISO 8601."""
         scope = self.scope
@@ -260,14 +266,20 @@ class Draft:
             happened_at=None if self.happened_at is None else parse_time(self.happened_at),
             expires_at=None if self.expires_at is None else parse_expiry(self.expires_at, created_at),
             origin=Origin(
-                authors=self._authors(door), door=door.name, derived_from=cast(tuple[str, ...], self.derived_from)
+                authors=self.authors(door), door=door.name, derived_from=cast(tuple[str, ...], self.derived_from)
             ),
         )
         for name, value in check_fields(record).items():
             object.__setattr__(record, name, value)  # nobody else has it yet, and `replace` makes all of it anew
         return record
 
-    def _authors(self, door: Door) -> Author:
+    def authors(self, door: Door) -> Author:
+        """Return who writes the record where it comes in through `door`.
+
+        Raises:
+            InvalidInputError: an author is unknown.
+            ScopeError: it names an author that may not be named there.
+        """
         if self.author is not None:
             return door.named(self.author)
         if self.kind == Kind.MESSAGE and isinstance(self.payload, Mapping) and "role" in self.payload:

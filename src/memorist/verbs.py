@@ -10,7 +10,7 @@ from memorist.arguments import draft_of
 from memorist.audit import AuditEntry, verify
 from memorist.backups import placed, prune
 from memorist.engine.base import Engine
-from memorist.lines import BadLine, Lines, LoadReport, header, line_of, read_lines
+from memorist.lines import Lines, LoadReport, header, line_of, load_records
 from memorist.origins import AuthorLike
 from memorist.records import Change, Draft, Fields, Hit, Kind, Order, Page, Record
 from memorist.requests import Id, IfExists, Mode, Narrowing, Request
@@ -564,15 +564,7 @@ class Verbs:
             FormatError: the first line is not that of an export, or of a newer version.
             ScopeError: a record of another user than this scope's.
         """
-        report = LoadReport()
-        async for batch in read_lines(lines, report):
-            numbers = [number for number, _ in batch]
-            part = await self.restore([record for _, record in batch])
-            report.added += part.added
-            report.existing += part.existing
-            report.bad += [BadLine(numbers[each.number - 1], each.reason) for each in part.bad]
-        report.bad.sort(key=lambda each: each.number)
-        return report
+        return await load_records(lines, self.restore)
 
     async def backup(self, target: str | PathLike[str], *, keep: int | None = None) -> Path:
         """Copy the whole store, consistently and while in use, and open the copy to verify it.

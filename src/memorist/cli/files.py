@@ -36,7 +36,8 @@ async def load(
     again, after an interruption too. Lines that cannot be read are left out, counted and listed, and then
     the exit code is 3.
 
-    What other programs export is read by `memorist import`.
+    You vouch for the file: its records have the authors that it names, an operator among them. What other programs
+    export, and files of others, are read by `memorist import`.
     """
     from memorist.files.chats import load_file
 
@@ -50,6 +51,8 @@ async def load(
     else:
         counts = f"{report.added:,} added, {report.existing:,} there already"
         click.echo(f"{counts}, {counted(len(report.bad), 'bad line')} ({time.perf_counter() - begun:.1f} s)")
+        if report.added:
+            click.echo("Their authors are those that the file names; `memorist import` trusts no file that far")
         print_bad((f"line {each.number}: {each.reason}" for each in report.bad), len(report.bad))
     if report.bad:
         raise click.exceptions.Exit(EXIT_BAD_LINES)

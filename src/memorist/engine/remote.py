@@ -9,6 +9,7 @@ import os
 import tempfile
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
@@ -21,7 +22,8 @@ from memorist.engine.connection import Connection, result_of
 from memorist.engine.wire import change_of, context_of, hit_of, params_of, part_of
 from memorist.errors import NotFoundError, StoreUnavailableError, error_of
 from memorist.lines import BadLine, LoadReport
-from memorist.origins import Trust, TrustRules
+from memorist.observing import door
+from memorist.origins import Door, Trust, TrustRules
 from memorist.records import Change, Kind, Page, Record
 from memorist.requests import Named, Narrowed, Request
 from memorist.results import Context, Derived, Provenance, Receipt, Source, Trace, TracePage
@@ -63,12 +65,26 @@ class RemoteEngine(Engine):
 
     async def answer(self, scope: Scope, request: Request[T]) -> T:
         """Return the server's answer."""
-        answer: T = await _answer(self._connection, scope, request)
+        answer: T = await _answer(self._connection, scope, _signed(request, door()))
         return answer
 
 
 def _answer(server: Connection, scope: Scope, request: Request[Any]) -> Awaitable[Any]:
     return _CALLS[type(request)](server, scope, request)
+
+
+def _signed(request: Request[T], door: Door) -> Request[T]:
+    """Return a request that names the authors that the door here adds to all: the server's door adds its own alone."""
+    if not door.always:
+        return request
+    given: Any = request
+    if isinstance(request, requests.Remember):
+        return replace(given, records=tuple(replace(each, author=each.authors(door)) for each in request.records))
+    if isinstance(request, requests.Restore):
+        return replace(given, records=tuple(each.brought(door) for each in request.records))
+    if isinstance(request, requests.Revise):
+        return replace(given, author=door.author if request.author is None else door.named(request.author))
+    return request
 
 
 async def _remember(server: Connection, scope: Scope, request: requests.Remember) -> list[Record]:

@@ -137,7 +137,7 @@ async def restore(core: Core, scope: Scope, request: requests.Restore) -> LoadRe
     report = LoadReport()
     walls: dict[Wall, list[tuple[int, Record]]] = {}
     for number, record in enumerate(request.records, start=1):
-        placed = _brought(replace(record, scope=replace(record.scope, tenant=scope.tenant)))
+        placed = replace(record, scope=replace(record.scope, tenant=scope.tenant)).brought(door())
         if scope.user not in (None, placed.scope.user) or not scope.sees(placed.scope):
             raise ScopeError(
                 f"a record of {_owner(placed.scope)} cannot be restored into the memory of {_owner(scope)}; "
@@ -158,14 +158,6 @@ async def restore(core: Core, scope: Scope, request: requests.Restore) -> LoadRe
             else:
                 report.existing += 1
     return report
-
-
-def _brought(record: Record) -> Record:
-    """Return a record as it may be brought through the door."""
-    if door().is_open:
-        return record
-    authors = door().admitted(record.origin.authors)
-    return replace(record, origin=replace(record.origin, authors=authors, door=door().name))
 
 
 async def _restore_behind(core: Core, wall: Wall, records: Sequence[Record]) -> list[bool]:

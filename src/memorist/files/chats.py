@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 from memorist.errors import FormatError, InvalidInputError, MemoristError, ScopeError
 from memorist.files.storing import scoped_to, store_in_turn, store_new
-from memorist.lines import BadLine, LoadReport, is_export, read_object
+from memorist.lines import BadLine, LoadReport, is_export, load_records, read_object
 from memorist.places import expanded
-from memorist.records import MAX_ID, Draft, Kind
+from memorist.records import MAX_ID, Draft, Kind, Record
 from memorist.times import iso, parse_time
 
 if TYPE_CHECKING:
@@ -54,8 +54,13 @@ async def load_file(memory: Memory, path: str | os.PathLike[str], *, progress: P
         return await load_lines(memory, _lines_of(stream, progress), os.fspath(path))
 
 
-async def load_lines(memory: Memory, lines: Iterable[bytes], name: str = "it") -> LoadReport:
-    """Load the lines of a file, named so in errors; see `load_file`."""
+async def load_lines(
+    memory: Memory,
+    lines: Iterable[bytes],
+    name: str = "it",
+    refused: Callable[[Record], str | None] = lambda record: None,
+) -> LoadReport:
+    """Load the lines of a file, named so in errors; see `load_file`, and of `refused` see `load_records`."""
     begun = iter(lines)
     seen: list[bytes] = []
     for line in begun:
@@ -66,7 +71,7 @@ async def load_lines(memory: Memory, lines: Iterable[bytes], name: str = "it") -
         raise FormatError(f"{name} is {form}; give it as plain text in UTF-8")
     everything = chain(seen, begun)
     if seen and is_export(seen[-1]):
-        return await memory.load(everything)
+        return await load_records(everything, memory.restore, refused)
     return await load_chat(memory, everything)
 
 

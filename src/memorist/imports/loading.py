@@ -11,10 +11,11 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memorist.content import whole_text
-from memorist.errors import InvalidInputError, MemoristError, ScopeError
+from memorist.errors import FormatError, InvalidInputError, MemoristError, ScopeError
 from memorist.files.chats import load_lines
 from memorist.files.storing import scoped_to, store_in_turn, store_new
 from memorist.imports.reader import Bad, BadPart, Item, Options, Reader
@@ -22,10 +23,10 @@ from memorist.imports.readers import own
 from memorist.imports.sources import Part, Source
 from memorist.imports.surveying import find, moment_of, read_found
 from memorist.kinds.conversation import message_id
-from memorist.observing import through
+from memorist.observing import door, through
 from memorist.origins import IMPORT, NOBODY, Author, author_of_role
 from memorist.records import Draft, Kind, Record
-from memorist.scope import checked_name
+from memorist.scope import Scope, checked_name
 from memorist.times import iso, parse_time
 
 if TYPE_CHECKING:
@@ -72,6 +73,9 @@ async def load(
     edited in the source since it was imported is revised, and its history keeps the old text. Files are read in a
     thread, and embedded, a batch ahead of what is stored.
 
+    Whatever the format, all of it comes through the door ``import`` and has `Author.IMPORT` among its authors, and
+    none of it is an operator's, whatever a file says. Only `Memory.load` stores authors as a file names them.
+
     Args:
         memory: where to. A scope with a user takes no other user's.
         path: a file, a folder, a zip, or "-" for the standard input.
@@ -87,18 +91,26 @@ async def load(
     if not isinstance(path, Source):
         with Source(path) as source:
             return await load(memory, source, format=format, options=options, progress=progress)
-    options = options or Options()
+    with through(IMPORT):
+        return await _load(memory, path, format, options or Options(), progress or (lambda number: None))
+
+
+async def _load(
+    memory: Memory, source: Source, format: str | None, options: Options, told: Callable[[int], None]
+) -> ImportReport:
     report = ImportReport()
-    told = progress or (lambda number: None)
     told(0)
     with ThreadPoolExecutor(1, "memorist-import") as reading:
 
         async def off(work: Callable[[], _T]) -> _T:  # in one thread: a reader may keep a database open
             return await asyncio.get_running_loop().run_in_executor(reading, work)
 
-        found = await off(lambda: find(path, format))
+        found = await off(lambda: find(source, format))
         for part in [part for reader, part in found.known if reader is own.READER]:
-            await _load_own(memory, part, report, told)
+            try:
+                await _load_own(memory, part, report, told)
+            except FormatError as error:
+                report.fail(BadPart(part.name, "", str(error)))
         others = replace(found, known=[each for each in found.known if each[0] is not own.READER])
         batches = _batches(_Desk(memory, options), read_found(others, options))
 
@@ -117,7 +129,7 @@ async def load(
 
 
 async def _load_own(memory: Memory, part: Part, report: ImportReport, told: Callable[[int], None]) -> None:
-    """Load an export or a chat of this package, with the ids that `memorist load` gives."""
+    """Load an export or a chat of this package, with the ids that `memorist load` gives, but not with its trust."""
 
     def counted(lines: Iterable[bytes]) -> Iterator[bytes]:
         for number, line in enumerate(lines):
@@ -126,10 +138,20 @@ async def _load_own(memory: Memory, part: Part, report: ImportReport, told: Call
             yield line
 
     with part.open() as lines:
-        loaded = await load_lines(memory, counted(lines), part.name)
+        loaded = await load_lines(memory, counted(lines), part.name, partial(_why_not, memory.scope))
     report.added += loaded.added
     report.existing += loaded.existing
     report.fail(*(BadPart(part.name, f"line {each.number}", each.reason) for each in loaded.bad))
+
+
+def _why_not(scope: Scope, record: Record) -> str | None:
+    """Return why a record of an export cannot be stored in a scope, None where it can."""
+    if scope.user not in (None, record.scope.user):
+        whose = "that all users share" if record.scope.user is None else f"of user {record.scope.user!r}"
+        return f"it is a record {whose}, and this is the memory of user {scope.user!r}"
+    if not scope.sees(replace(record.scope, tenant=scope.tenant)):
+        return "it is a record of another agent or session than this memory's"
+    return None
 
 
 @dataclass(slots=True)
@@ -177,6 +199,7 @@ class _Desk:
     def __init__(self, memory: Memory, options: Options) -> None:
         self._memory = memory
         self._options = options
+        self._door = door()  # which a thread does not know
         self._seen: OrderedDict[bytes, int] = OrderedDict()
 
     def entry(self, reader: Reader, part: Part, item: Item) -> _Entry:
@@ -201,7 +224,7 @@ class _Desk:
             source=f"import:{reader.name}",
             author=_author(item),
         )
-        record = draft.to_record(memory.scope, memory.clock(), IMPORT)
+        record = draft.to_record(memory.scope, memory.clock(), self._door)
         if item.created_at is None:
             return _Entry(part.name, item.where, memory, draft)
         made = parse_time(item.created_at)
@@ -274,8 +297,7 @@ def _drafts(batch: Sequence[_Entry]) -> Iterator[tuple[Memory, list[Draft | Reco
 async def _store(batch: Sequence[_Entry], report: ImportReport) -> None:
     for entries in _parts(batch):
         memory = entries[0].memory
-        with through(IMPORT):
-            outcomes = await store_new(memory, [entry.draft for entry in entries])
+        outcomes = await store_new(memory, [entry.draft for entry in entries])
         for entry, (outcome, new) in zip(entries, outcomes, strict=True):
             if isinstance(outcome, MemoristError):
                 report.fail(BadPart(entry.file, entry.where, str(outcome)))
