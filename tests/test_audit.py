@@ -147,6 +147,8 @@ def edited(field: str, value: str) -> str:
         "DELETE FROM audit WHERE number = 1",
         "UPDATE audit SET number = number + 1 WHERE number = 5",
         "UPDATE audit SET entry = (SELECT entry FROM audit WHERE number = 2) WHERE number = 4",
+        "INSERT INTO audit SELECT 0, entry, hash FROM audit WHERE number = 1",
+        "INSERT INTO audit SELECT -(1 << 62), entry, hash FROM audit WHERE number = 1",
     ],
 )
 async def test_a_change_of_anything_is_found(path: Path, statement: str) -> None:
@@ -157,6 +159,21 @@ async def test_a_change_of_anything_is_found(path: Path, statement: str) -> None
         tamper(path, statement)
         assert await memory.verify_audit() != []
         assert len(await memory.audit()) >= 4
+
+
+async def test_an_entry_is_shown_whatever_its_number(path: Path) -> None:
+    async with audited(path) as memory:
+        await memory.remember("Tea")
+        tamper(path, "INSERT INTO audit SELECT -number, entry, hash FROM audit")
+        numbers = [-2, -1, 1, 2]
+        assert [entry.number for entry in await memory.audit()] == numbers
+        assert [entry.number async for entry in memory.audit_entries()] == numbers
+        assert [entry.number for entry in await memory.audit(after=-2, limit=2)] == [-1, 1]
+        assert [fault.split(":")[0] for fault in await memory.verify_audit()] == [
+            "entry -2 was put in", "entry -1 was put in",
+        ]  # fmt: skip
+        with pytest.raises(InvalidInputError, match="64 bits"):
+            await memory.audit(after=2**63)
 
 
 async def test_a_cut_tail_and_a_rewritten_log_are_found_against_a_checkpoint(path: Path) -> None:

@@ -1,8 +1,11 @@
 """Retention: rules in the store say how long records are kept, and the sweep obeys them."""
 
 from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from clocks import MovedClock
@@ -98,6 +101,42 @@ async def test_rules_are_of_a_tenant_and_deletions_are_in_the_audit(everyone: Me
     assert (entry.said["records"], entry.said["tenant"]) == ({"expired": {"message": 1}}, "default")
     assert await everyone.retain([]) == []
     assert (await everyone.retention()).rules == ()
+
+
+async def test_a_sweep_is_of_one_tenant_and_counts_nothing_of_another(everyone: Memory, clock: MovedClock) -> None:
+    tenants = [everyone.scoped(tenant=name) for name in ("acme", "acme2", "acm")]
+    for memory in tenants:
+        await memory.scoped(user="alice").remember([Draft(content="brief", expires_at=3 * 3600), Draft(content="old")])
+        await memory.retain([{"keep": "2h"}])
+    await everyone.remember("a write, after which none enforces the rules for an hour")
+    clock.advance(2 * 3600)
+    reader = core_of(everyone).store
+    await reader.sweep(clock())
+    clock.advance(2 * 3600)
+    gone = [await memory.sweep() for memory in tenants]
+    assert gone == [2, 2, 2]
+
+
+async def test_a_sweep_that_fails_is_tried_again_and_fails_no_write(
+    everyone: Memory, clock: MovedClock, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    await everyone.remember([Draft(content="brief", expires_at=60), Draft(content="old", kind="message")])
+    await everyone.retain([{"kind": "message", "keep": "1h"}])
+    clock.advance(2 * 3600)
+    for kind in ("note", "message"):  # the sweep of what has expired, then that by the rules
+        with closing(apsw.Connection(str(tmp_path / "memory.db"))) as beside:
+            beside.execute(
+                f"CREATE TRIGGER fails BEFORE DELETE ON records WHEN old.kind = '{kind}'"
+                " BEGIN SELECT RAISE(ABORT, 'no'); END"
+            )
+            caplog.clear()
+            assert await everyone.remember("a write")
+            assert "were not deleted now" in caplog.text
+            beside.execute("DROP TRIGGER fails")
+        clock.advance(60)
+    await everyone.remember("a minute later")
+    assert await everyone.count(kind="message") == 0
+    assert len(await everyone.history((await everyone.recent(1))[0].id)) == 1
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,13 @@ def limit(name: str, value: Any) -> int:
     return max(value, 0)
 
 
+def integer(name: str, value: Any) -> int:
+    """Return `value` if it is a whole number of 64 bits."""
+    if isinstance(value, bool) or not isinstance(value, int) or not -(2**63) <= value < 2**63:
+        raise InvalidInputError(f"{name} must be a whole number of 64 bits, not {shown(value)}")
+    return value
+
+
 def whole(name: str, value: Any, least: int = 0) -> int:
     """Return `value` if it is a whole number that is not below `least`."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:

@@ -117,6 +117,9 @@ async def verify(
     expected = {each["number"]: each for each in checkpoints}
     last, before, faults = 0, "", list[str]()
     async for entry in entries:
+        if entry.number < 1:
+            faults.append(f"entry {entry.number} was put in: the log begins with entry 1")
+            continue
         if entry.number != last + 1:
             faults.append(f"entry {last + 1} is missing: entry {entry.number} follows {last}")
         elif entry.hash != hash_of(before, entry.number, canonical(entry.said)):

@@ -575,7 +575,7 @@ class Backup(Request[Path]):
 class Audit(Request[list[AuditEntry]]):
     """Return entries of the audit log; see `Memory.audit`."""
 
-    after: Annotated[int, read.whole] = 0
+    after: Annotated[int | None, read.integer] = None
     limit: Annotated[int, read.limit] = 1000
 
 

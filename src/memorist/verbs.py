@@ -588,13 +588,13 @@ class Verbs:
             prune(copy, keep)
         return copy
 
-    async def audit(self, *, after: int = 0, limit: int = 1000) -> list[AuditEntry]:
+    async def audit(self, *, after: int | None = None, limit: int = 1000) -> list[AuditEntry]:
         """Return entries of the audit log, oldest first: those about this memory's user, or all of the store.
 
         The log holds no text, no id and no user's name. It is off until `Settings.audit` switches it on.
 
         Args:
-            after: the number of the entry after which to begin.
+            after: the number of the entry after which to begin; by default with the first.
             limit: at most so many entries.
 
         Raises:
@@ -630,7 +630,7 @@ class Verbs:
 
     async def audit_entries(self) -> AsyncIterator[AuditEntry]:
         """Yield the entries of `audit`, all of them."""
-        after = 0
+        after: int | None = None
         while page := await self.audit(after=after):
             for entry in page:
                 yield entry
@@ -664,7 +664,9 @@ class Verbs:
         return await self.ask(requests.Retention.of({"rules": rules}))
 
     async def sweep(self) -> int:
-        """Delete at once what has expired and what is too old by the tenant's rules, and return how many records.
+        """Delete at once what of the tenant's has expired or is too old by its rules, and return how many records.
+
+        If it raises, some may be gone already; the others go with the next sweep.
 
         Raises:
             ScopeError: behind a user's wall.

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import pytest
+
 Command: TypeAlias = Callable[..., Any]
 
 
@@ -47,3 +49,18 @@ def test_nothing_is_purged_where_the_receipt_has_no_place(memorist: Command, tmp
     assert (tmp_path / "taken").read_text() == "mine"
     assert "1" in memorist("count", "--user", "alice").out
     assert "receipt" in memorist("purge", "--user", "alice", "--yes", "--json").json
+
+
+def test_a_lost_key_is_named_and_not_made_anew(
+    memorist: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, key = tmp_path / "receipt.json", tmp_path / "keys" / "mine"
+    monkeypatch.setenv("MEMORIST_SIGNING_KEY", str(key))
+    memorist("remember", "Likes homestays", "--user", "alice")
+    memorist("purge", "--user", "alice", "--yes", "--receipt", file)
+    public = memorist("audit", "key").out.strip()
+    key.unlink()
+    told = memorist("receipt", "verify", file)
+    assert told.code == 1 and f"there is no signing key {key}" in told.err
+    assert not key.exists()
+    assert memorist("receipt", "verify", file, "--key", public).code == 0

@@ -14,7 +14,7 @@ from memorist.cli.files import write_lines
 from memorist.cli.options import AsJson, Limit, User
 from memorist.cli.running import Options, check_exists, fail, opened
 from memorist.cli.showing import clean, counted, print_json, print_table
-from memorist.errors import FormatError
+from memorist.errors import FormatError, SignatureError
 
 if TYPE_CHECKING:
     from memorist.audit import AuditEntry, Mode
@@ -153,14 +153,26 @@ async def verify(
 @audit.subcommand("key")
 async def key_(context: click.Context) -> None:
     """Print the public key by which others check what this installation signs."""
-    click.echo(trusted_key(context.obj))
+    from memorist.signing import key_file, public_key
+
+    click.echo(public_key(key_file(context.obj.settings().signing_key)))
 
 
 def trusted_key(options: Options) -> str:
-    """Return the public key of this installation."""
+    """Return the public key of this installation, which must have one: a new key has signed nothing.
+
+    Raises:
+        SignatureError: it has none, or it cannot be read.
+    """
     from memorist.signing import key_file, public_key
 
-    return public_key(key_file(options.settings().signing_key))
+    file = key_file(options.settings().signing_key)
+    if not file.exists():
+        raise SignatureError(
+            f"there is no signing key {file}, so nothing tells who should have signed; bring it back, name its file "
+            "with MEMORIST_SIGNING_KEY, or give --key the public key that `memorist audit key` printed before"
+        )
+    return public_key(file)
 
 
 def _read(file: str) -> list[dict[str, Any]]:

@@ -1,5 +1,6 @@
 """The engine in this process: a store, an embedder and the ranking, each request answered by its handler."""
 
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -14,13 +15,14 @@ from memorist.engine import auditing, deriving, purging, reading, retaining, upk
 from memorist.engine.base import Engine
 from memorist.engine.core import Core
 from memorist.engine.traces import Tracer, traces
-from memorist.errors import ClosedError, EmbedderError, embedder_mismatch
+from memorist.errors import ClosedError, EmbedderError, MemoristError, embedder_mismatch
 from memorist.observing import door
 from memorist.requests import Request
 from memorist.scope import Scope
 from memorist.times import Clock
 
 T = TypeVar("T")
+log = logging.getLogger("memorist.sweep")
 _SWEEP_EVERY = timedelta(minutes=1)
 _ENFORCE_EVERY = timedelta(hours=1)
 
@@ -153,9 +155,18 @@ class LocalEngine(Engine):
             await self._sweep(moment)
 
     async def _sweep(self, moment: datetime) -> None:
-        with acting("sweep", door().name):
-            await self._core.store.sweep(moment)
-        if self._enforced is None or moment - self._enforced >= _ENFORCE_EVERY:
-            self._enforced = moment
-            with acting("retention", door().name):
-                await retaining.enforce(self._core)
+        """Delete what has expired and, once an hour, what is too old; what fails is logged and tried again later.
+
+        Nobody asked for it: the write in whose course it is done must not fail by it.
+        """
+        before = self._enforced
+        try:
+            with acting("sweep", door().name):
+                await self._core.store.sweep(moment)
+            if before is None or moment - before >= _ENFORCE_EVERY:
+                self._enforced = moment
+                with acting("retention", door().name):
+                    await retaining.enforce(self._core)
+        except MemoristError as error:
+            self._enforced = before
+            log.warning("expired and outdated records were not deleted now, but will be: %s", error)

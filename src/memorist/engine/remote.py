@@ -195,8 +195,7 @@ async def _backup(server: Connection, scope: Scope, request: requests.Backup) ->
 
 
 async def _audit(server: Connection, scope: Scope, request: requests.Audit) -> list[AuditEntry]:
-    asked = {"after": request.after, "limit": request.limit}
-    found = await server.call("GET", "/v1/audit", params={**params_of(scope), **asked}, repeat=True)
+    found = await server.call("GET", "/v1/audit", params={**params_of(scope), **request.given()}, repeat=True)
     return [AuditEntry.from_dict(each) for each in found["entries"]]
 
 

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable
+from typing import Any
 
 from memorist import requests
 from memorist.engine.core import Core
@@ -31,7 +32,7 @@ async def retention(core: Core, scope: Scope, request: requests.Retention) -> Re
     scope.reach(everyone=True)
     rules = request.rules
     if rules is None:
-        rules = (await _rules(core, _KEY + scope.tenant)).get(scope.tenant, ())
+        rules = (await _rules(core, scope.tenant)).get(scope.tenant, ())
     due: Counter[str] = Counter()
     seen = set[tuple[Wall, str]]()
     async for wall, records in _overdue(core, scope.tenant, rules):
@@ -41,17 +42,17 @@ async def retention(core: Core, scope: Scope, request: requests.Retention) -> Re
 
 
 async def sweep(core: Core, scope: Scope, request: requests.Sweep) -> int:
-    """Delete what has expired, and what is too old by the tenant's rules."""
+    """Delete what of the tenant's has expired, and what is too old by its rules."""
     scope.reach(everyone=True)
-    expired = await core.store.sweep(core.clock())
-    return expired + await enforce(core, _KEY + scope.tenant)
+    expired = await core.store.sweep(core.clock(), scope.tenant)
+    return expired + await enforce(core, scope.tenant)
 
 
-async def enforce(core: Core, key: str = _KEY) -> int:
-    """Delete what is too old by the rules of the tenants whose keys begin so; return how many records."""
+async def enforce(core: Core, tenant: str | None = None) -> int:
+    """Delete what is too old by the rules of a tenant, or (None) of every tenant; return how many records."""
     gone = 0
-    for tenant, rules in (await _rules(core, key)).items():
-        async for wall, records in _overdue(core, tenant, rules):
+    for each, rules in (await _rules(core, tenant)).items():
+        async for wall, records in _overdue(core, each, rules):
             moment = core.clock()
             over = [Remove(each.id, Action.EXPIRED, moment, version=each.version) for each in records]
             gone += sum(await core.store.write(wall, over))
@@ -59,9 +60,10 @@ async def enforce(core: Core, key: str = _KEY) -> int:
     return gone
 
 
-async def _rules(core: Core, key: str) -> dict[str, tuple[Rule, ...]]:
-    """Return the rules by tenant."""
-    stored = make_filter(kind=Kind.TOPIC, key_prefix=key)
+async def _rules(core: Core, tenant: str | None) -> dict[str, tuple[Rule, ...]]:
+    """Return the rules of a tenant, or (None) of every tenant, by tenant."""
+    named: dict[str, Any] = {"key_prefix": _KEY} if tenant is None else {"key": _KEY + tenant}
+    stored = make_filter(kind=Kind.TOPIC, **named)
     found = [each async for page in core.pages(Reach(SERVER_TENANT, (None,)), stored) for each in page]
     return {(each.key or "").removeprefix(_KEY): parse_rules("rules", json.loads(each.content)) for each in found}
 

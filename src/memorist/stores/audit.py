@@ -27,8 +27,11 @@ class AuditLog(ABC):
         """Append an entry about a read, durably, unless reads are not logged."""
 
     @abstractmethod
-    async def entries(self, after: int, limit: int, wall: Wall | None = None) -> list[AuditEntry]:
-        """Return up to `limit` entries that follow the number `after`, in order; of one wall, if it is given."""
+    async def entries(self, after: int | None, limit: int, wall: Wall | None = None) -> list[AuditEntry]:
+        """Return up to `limit` entries in order, whatever their numbers; of one wall, if it is given.
+
+        They follow the number `after`, or are the first ones if it is None.
+        """
 
     @abstractmethod
     async def last(self) -> AuditEntry | None:

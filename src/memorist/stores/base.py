@@ -297,8 +297,13 @@ class Store(ABC):
         raise NotImplementedError
 
     @abstractmethod
-    async def sweep(self, now: datetime) -> int:
-        """Delete expired records, with every text of them; return their number."""
+    async def sweep(self, now: datetime, tenant: str | None = None) -> int:
+        """Delete expired records, with every text of them; return their number.
+
+        Args:
+            now: the time by which they have expired.
+            tenant: whose; None for every tenant's.
+        """
 
     @abstractmethod
     async def purge(self, wall: Wall, *more: Wall) -> Counter[str]:

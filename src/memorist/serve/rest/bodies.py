@@ -23,7 +23,7 @@ R = TypeVar("R", bound=requests.Request[Any])
 _FROM_TEXT: Mapping[read.Reader, Callable[[str], Any]] = {
     read.flag: truth_of,
     read.limit: number_of,
-    read.whole: number_of,
+    read.integer: number_of,
 }
 """How arguments that are no texts are read from a query."""
 _LARGE = 64 * 1024

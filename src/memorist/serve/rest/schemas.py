@@ -45,7 +45,7 @@ _SPECIAL: Mapping[frozenset[Any], dict[str, Any]] = {
 """The schemas of types that JSON does not have."""
 _RANGES: Mapping[Any, dict[str, Any]] = {
     read.limit: {"minimum": 0, "maximum": read.MAX_LIMIT},
-    read.whole: {"minimum": 0},
+    read.integer: {"minimum": -(2**63), "maximum": 2**63 - 1},
     read.tokens: {"minimum": 32, "maximum": read.MAX_TOKENS},
     read.probability: {"minimum": 0, "maximum": 1},
 }

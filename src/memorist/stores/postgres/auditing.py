@@ -87,14 +87,15 @@ class PostgresAudit(AuditLog):
 
         await self._run(work)
 
-    async def entries(self, after: int, limit: int, wall: Wall | None = None) -> list[AuditEntry]:
+    async def entries(self, after: int | None, limit: int, wall: Wall | None = None) -> list[AuditEntry]:
         schema = self._schema
-        query = f"SELECT number, entry, hash FROM {schema}.audit WHERE number > %s{{}} ORDER BY number LIMIT %s"
+        query = f"SELECT number, entry, hash FROM {schema}.audit WHERE {{}}{{}} ORDER BY number LIMIT %s"
 
         async def work(connection: Connection) -> list[tuple[Any, ...]]:
             only = f" AND (entry::json ->> 'wall')::bigint = ({_WALL.format(s=schema)})"
             behind, ours = ("", ()) if wall is None else (only, name_of(wall))
-            return await fetched(connection, query.format(behind), (after, *ours, limit))
+            follows, place = ("true", ()) if after is None else ("number > %s", (after,))
+            return await fetched(connection, query.format(follows, behind), (*place, *ours, limit))
 
         return [entry_of(row) for row in await self._run(work)]
 

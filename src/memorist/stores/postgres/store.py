@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -132,13 +132,16 @@ class PostgresStore(Store):
             wall.reach, lambda connection: writes.remove_passing(connection, schema, wall, condition, note, clock)
         )
 
-    async def sweep(self, now: datetime) -> int:
+    async def sweep(self, now: datetime, tenant: str | None = None) -> int:
         due = f"SELECT DISTINCT tenant, user_name FROM {self._schema}.records WHERE expires_at <= %s"
-        [walls] = await self._read(EVERYTHING, (due, (to_micros(now),)))
+        values: tuple[Any, ...] = (to_micros(now),)
+        if tenant is not None:
+            due, values = f"{due} AND tenant = %s", (*values, tenant)
+        [walls] = await self._read(EVERYTHING, (due, values))
         over: Sql = ("expires_at <= %s", [to_micros(now)])
         # One transaction for each wall: writers wait only briefly, and no deadlock is possible.
         return sum(
-            [await self._remove(Wall(tenant, user or None), over, Action.EXPIRED, now, None) for tenant, user in walls]
+            [await self._remove(Wall(name, user or None), over, Action.EXPIRED, now, None) for name, user in walls]
         )
 
     async def purge(self, wall: Wall, *more: Wall) -> Counter[str]:

@@ -68,14 +68,14 @@ class SQLiteAudit(AuditLog):
 
         await self._write(work)
 
-    async def entries(self, after: int, limit: int, wall: Wall | None = None) -> list[AuditEntry]:
-        query = "SELECT number, entry, hash FROM audit WHERE number > ?{} ORDER BY number LIMIT ?"
+    async def entries(self, after: int | None, limit: int, wall: Wall | None = None) -> list[AuditEntry]:
+        query = "SELECT number, entry, hash FROM audit WHERE (?1 IS NULL OR number > ?1){} ORDER BY number LIMIT ?2"
 
         def work(connection: apsw.Connection) -> list[AuditEntry]:
             if wall is None:
                 return [entry_of(row) for row in query_all(connection, query.format(""), (after, limit))]
-            ours = query.format(" AND entry ->> '$.wall' = ?")
-            return [entry_of(row) for row in query_all(connection, ours, (after, find_wall(connection, wall), limit))]
+            ours = query.format(" AND entry ->> '$.wall' = ?3")
+            return [entry_of(row) for row in query_all(connection, ours, (after, limit, find_wall(connection, wall)))]
 
         found: list[AuditEntry] = await self._read(work)
         return found

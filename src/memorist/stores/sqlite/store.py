@@ -301,17 +301,18 @@ class SQLiteStore(Store):
 
         return await self._read(work)
 
-    async def sweep(self, now: datetime) -> int:
-        due = "SELECT EXISTS (SELECT 1 FROM records WHERE expires_at <= ?)"
-        if not await self._read(lambda connection: connection.execute(due, (to_micros(now),)).get, brief=True):
+    async def sweep(self, now: datetime, tenant: str | None = None) -> int:
+        due = f"SELECT EXISTS (SELECT 1 FROM records WHERE {writes.EXPIRED})"
+        values = (to_micros(now), tenant)
+        if not await self._read(lambda connection: connection.execute(due, values).get, brief=True):
             return 0
         act = current_act()
 
         def work(connection: apsw.Connection) -> int:
-            removed = writes.remove_expired(connection, now)
+            removed = writes.remove_expired(connection, now, tenant)
             for wall_id, kinds in removed.items():
-                tenant = connection.execute("SELECT tenant FROM walls WHERE id = ?", (wall_id,)).get
-                self._note(connection, act, tenant, wall_id, Action.EXPIRED, kinds)
+                swept = connection.execute("SELECT tenant FROM walls WHERE id = ?", (wall_id,)).get
+                self._note(connection, act, swept, wall_id, Action.EXPIRED, kinds)
             return sum(kinds.total() for kinds in removed.values())
 
         return await self._write(work)

@@ -131,11 +131,17 @@ def remove_passing(
     return removed
 
 
-def remove_expired(connection: apsw.Connection, moment: datetime) -> Mapping[int, Counter[str]]:
-    """Remove every expired record; return how many of each kind, by the number of the wall."""
-    query = "SELECT wall, number, id, kind FROM records WHERE expires_at <= ?"
+EXPIRED = "expires_at <= ?1 AND (?2 IS NULL OR wall IN (SELECT id FROM walls WHERE tenant = ?2))"
+"""The condition of records that have expired by a time, of a tenant or (None) of all."""
+
+
+def remove_expired(
+    connection: apsw.Connection, moment: datetime, tenant: str | None = None
+) -> Mapping[int, Counter[str]]:
+    """Remove every expired record, of one tenant or all; return how many of each kind, by the number of the wall."""
+    query = f"SELECT wall, number, id, kind FROM records WHERE {EXPIRED}"
     removed: dict[int, Counter[str]] = {}
-    for wall_id, number, id, kind in query_all(connection, query, (to_micros(moment),)):
+    for wall_id, number, id, kind in query_all(connection, query, (to_micros(moment), tenant)):
         _remove(connection, wall_id, number, Remove(id, Action.EXPIRED, moment))
         removed.setdefault(wall_id, Counter())[kind] += 1
     return removed

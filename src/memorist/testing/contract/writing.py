@@ -11,6 +11,7 @@ from memorist.errors import ClosedError, ConflictError, EmbedderMismatchError
 from memorist.filters import Filter, make_filter
 from memorist.origins import Author, Origin
 from memorist.records import Action, Kind
+from memorist.scope import Wall
 from memorist.stores.base import Staged, Store
 from memorist.testing.contract.base import (
     ALICE,
@@ -187,8 +188,12 @@ class WritingContract(Contract):
         soon = now() + timedelta(hours=1)
         await store.write(ALICE, [put(make_record("a", expires_at=soon)), put(make_record("b"))])
         await store.write(BOB, [put(make_record("c", BOB, expires_at=soon))])
+        longer = Wall(f"{ALICE.tenant}2", ALICE.user)
+        await store.write(longer, [put(make_record("d", longer, expires_at=soon))])
 
         assert await store.sweep(now()) == 0
+        assert await store.sweep(soon, longer.tenant) == 1
+        assert await store.sweep(soon, longer.tenant) == 0
         assert await store.sweep(soon) == 2
         assert await store.sweep(soon) == 0
 
