@@ -210,3 +210,34 @@ async def test_what_one_record_is_refused_for_is_said_of_that_line(
         report = await new.load(lines)
         number = next(number for number, line in enumerate(lines, start=1) if "tea" in line)
         assert (report.added, report.bad) == (5, [BadLine(number, "no tea")])
+
+
+WRONG: list[Any] = [
+    None, True, False, 0, 1, -1, 1.5, 1e300, 2**31, 2**70, "", " ", "x", "2023-01-01", [], [1], ["x"], [[]], {},
+    {"a": 1}, {"role": 1},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("with_origin", [True, False])
+async def test_a_line_with_a_wrong_field_is_bad_or_loads_and_never_breaks_the_load(
+    old: Memory, open_file: Open, with_origin: bool
+) -> None:
+    plain = next(each for each in map(json.loads, await lines_of(old)) if each.get("id") == "ünï")
+    wrong = [{**plain, name: value} for name in plain if name != "origin" for value in WRONG]
+    if with_origin:
+        wrong += [{**plain, "origin": value} for value in WRONG]
+        wrong += [{**plain, "origin": {**plain["origin"], part: value}} for part in plain["origin"] for value in WRONG]
+    else:
+        for each in wrong:
+            del each["origin"]
+    async with open_file("new") as new:
+        report = await new.load([HEADER, *map(json.dumps, wrong)])
+        assert report.added + report.existing + len(report.bad) == len(wrong)
+        assert report.bad and report.added and report.existing
+        assert not [each for each in report.bad if "__init__" in each.reason or "object has no" in each.reason]
+
+
+async def test_a_line_whose_source_is_no_text_says_so(old: Memory) -> None:
+    plain = {"id": "x", "kind": "note", "content": "x", "created_at": "2024-01-01", "updated_at": "2024-01-01"}
+    report = await old.load([HEADER, json.dumps({**plain, "source": 1})])
+    assert report.bad == [BadLine(2, "source must be a string, not int")]

@@ -52,6 +52,17 @@ async def test_a_record_is_there_as_soon_as_remember_returns(alice: Memory) -> N
     assert await alice.count() == 1
 
 
+async def test_a_mapping_says_a_draft(alice: Memory) -> None:
+    record = await alice.remember({"content": "Likes tea", "kind": "fact", "metadata": {"a": 1}})
+    assert (record.content, record.kind, record.metadata) == ("Likes tea", Kind.FACT, {"a": 1})
+    [first, second] = await alice.remember([{"content": "a"}, "b"])
+    assert (first.content, second.content) == ("a", "b")
+    with pytest.raises(InvalidInputError, match="a record needs content"):
+        await alice.remember({"kind": "fact"})
+    with pytest.raises(InvalidInputError, match="did you mean 'content'"):
+        await alice.remember({"text": "Likes tea"})
+
+
 async def test_many_at_once_come_back_in_their_order(alice: Memory) -> None:
     records = await alice.remember(f"note {n}" for n in range(50))
 
@@ -60,7 +71,7 @@ async def test_many_at_once_come_back_in_their_order(alice: Memory) -> None:
     assert await alice.remember([]) == []
 
 
-@pytest.mark.parametrize("wrong", [None, 5, {"content": "x"}, b"bytes", [None], [["nested"]], ["", "x"], "", " \n"])
+@pytest.mark.parametrize("wrong", [None, 5, {}, b"bytes", [None], [["nested"]], ["", "x"], "", " \n"])
 async def test_what_is_no_content_is_refused(alice: Memory, wrong: Any) -> None:
     with pytest.raises(InvalidInputError):
         await alice.remember(wrong)

@@ -38,9 +38,19 @@ def test_any_value_makes_a_request_or_one_short_error(kind: Any) -> None:
     for name in kind.arguments():
         for value in ODD:
             try:
-                kind.of({**needed, name: value})
+                request = kind.of({**needed, name: value})
             except InvalidInputError as error:
                 assert len(str(error)) < 600
+            else:
+                assert hash(request) == hash(kind(**vars(request)))
+
+
+def test_equal_requests_have_one_hash_whatever_they_hold() -> None:
+    first = requests.Recall(query="tea", where={"a": {"$in": [1, 2]}, "b": 1})
+    same = requests.Recall(query="tea", where={"b": 1.0, "a": {"$in": (1, 2)}})
+    assert first == same and len({first, same, requests.Recall(query="tea", where={"a": 2})}) == 2
+    draft = {"content": "tea", "metadata": {"a": []}}
+    assert len({requests.Remember(records=(draft,)), requests.Remember(records=(draft,))}) == 1  # type: ignore[arg-type]
 
 
 @pytest.mark.anyio

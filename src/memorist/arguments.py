@@ -205,7 +205,9 @@ def drafts(name: str, value: Any) -> tuple[Draft, ...]:
     if isinstance(value, str | Draft | Mapping):
         value = (value,)
     if isinstance(value, bytes) or not isinstance(value, Iterable):
-        raise InvalidInputError(f"remember takes a text, a Draft, or several of these, not a {type(value).__name__}")
+        raise InvalidInputError(
+            f"remember takes a text, a Draft, its fields in a mapping, or several of these, not {type(value).__name__}"
+        )
     made = tuple(each if isinstance(each, Draft) else draft_of(each) for each in value)
     for each in made:
         parse_kind(each.kind)

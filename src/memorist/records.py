@@ -138,25 +138,24 @@ class Record:
         unknown = set(values) - _PLAIN_FIELDS
         if unknown:
             raise InvalidInputError(f"unknown field {shown(min(unknown))} in a record")
+        for name in _NEEDED:
+            if values.get(name) is None:
+                raise InvalidInputError(f"a record lacks {name}")
         names = {label: values.pop(label, None) for label in ("tenant", "user", "agent", "session")}
         values["scope"] = Scope(**{label: name for label, name in names.items() if name is not None})
         for name in ("created_at", "updated_at", "happened_at", "expires_at", "superseded_at"):
             if values.get(name) is not None:
                 values[name] = parse_time(values[name])
-            elif name in ("created_at", "updated_at"):
-                raise InvalidInputError(f"a record lacks {name}")
-        try:
-            values["kind"] = Kind(values["kind"])
-            if "origin" in values:
-                values["origin"] = Origin.from_dict(values["origin"])
-            else:
-                values["origin"] = Origin.assumed(values["kind"], values.get("payload") or {}, values.get("source"))
-            record = cls(**values)
-        except (KeyError, TypeError, ValueError) as error:
-            raise InvalidInputError(f"a record lacks a field or has a wrong one: {error}") from error
-        return replace(record, **check_fields(record))
+        values["kind"] = parse_kind(values["kind"])
+        told = "origin" in values
+        origin = Origin.from_dict(values.pop("origin")) if told else Origin(authors=Author.USER)
+        record = _checked(cls(**values, origin=origin))
+        if told:
+            return record
+        return _checked(replace(record, origin=Origin.assumed(record.kind, record.payload, record.source)))
 
 
+_NEEDED = ("id", "kind", "content", "created_at", "updated_at")
 _PLAIN_FIELDS = {*Record.__dataclass_fields__, "tenant", "user", "agent", "session"} - {"scope"}
 
 
@@ -374,6 +373,10 @@ def _ids(value: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each.id if isinstance(each, Record) else each for each in value))
 
 
+def _checked(record: Record) -> Record:
+    return replace(record, **check_fields(record))
+
+
 def check_fields(record: Record) -> dict[str, Any]:
     """Check a record's own fields and return those that need another form to be stored."""
     _check_text("content", record.content, MAX_CONTENT)
@@ -381,14 +384,14 @@ def check_fields(record: Record) -> dict[str, Any]:
     for name, limit in (("cue", MAX_CONTENT), ("key", MAX_ID), ("source", MAX_ID), ("superseded_by", MAX_ID)):
         if (text := getattr(record, name)) is not None:
             _check_text(name, text, limit)
-    if len(record.origin.derived_from) > MAX_SOURCES:
-        raise InvalidInputError(f"a record is derived from {MAX_SOURCES:,} others at most")
+    if type(record.origin.lost) is not int or record.origin.lost < 0:
+        raise InvalidInputError(f"lost must be a whole number from 0, not {shown(record.origin.lost)}")
+    if len(record.origin.derived_from) + record.origin.lost > MAX_SOURCES:
+        raise InvalidInputError(f"a record is derived from {MAX_SOURCES:,} others at most, the lost ones included")
     for source in record.origin.derived_from:
         _check_text("derived_from", source, MAX_ID)
     if record.origin.door is not None:
         _check_text("door", record.origin.door, MAX_ID)
-    if type(record.origin.lost) is not int or not 0 <= record.origin.lost < 2**31:
-        raise InvalidInputError(f"lost must be a whole number from 0, not {shown(record.origin.lost)}")
     if not isinstance(record.verified, bool):
         raise InvalidInputError(f"verified must be true or false, not {shown(record.verified)}")
     if type(record.version) is not int or not 1 <= record.version < 2**63:

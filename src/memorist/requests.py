@@ -139,7 +139,7 @@ class Request(Generic[T]):
         return type(other) is type(self) and other._compared() == self._compared()
 
     def __hash__(self) -> int:
-        return hash((type(self), *self._compared()))
+        return hash((type(self), *map(_hash, self._compared())))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
@@ -176,6 +176,14 @@ class Request(Generic[T]):
         """Return the arguments that differ from their defaults, as JSON has them."""
         defaults = _defaults(type(self)).items()
         return {name: plain(value) for name, default in defaults if (value := getattr(self, name)) is not default}
+
+
+def _hash(value: Any) -> int:
+    """Return the same number for equal arguments; of a mapping, which Python does not hash, that of its names."""
+    try:
+        return hash(value)
+    except TypeError:
+        return hash(frozenset(value)) if isinstance(value, Mapping) else 0
 
 
 def _once(read: Callable[[Any], T]) -> Callable[[Any], T]:

@@ -544,7 +544,7 @@ class Memory(Twin):
     @overload
     def remember(  # type: ignore[overload-overlap]
         self,
-        content: str | Draft,
+        content: str | Draft | Mapping[str, Any],
         *,
         if_exists: IfExists = ...,
         forgetting: Iterable[Id] | Id = ...,
@@ -553,7 +553,7 @@ class Memory(Twin):
         """Store one record, or many at once: all of them or none. On disk when it returns.
 
         Args:
-            content: a text, a `Draft`, or several of these.
+            content: a text, a `Draft`, a mapping of the fields of one, or several of these.
             if_exists: what to do where the id, or the key in this kind, is taken: raise ("error"), put the
                 new record in the old one's place, keeping its id and history ("replace"), or leave the
                 old one and return it ("ignore").
@@ -577,7 +577,7 @@ class Memory(Twin):
     @overload
     def remember(
         self,
-        content: Iterable[str | Draft],
+        content: Iterable[str | Draft | Mapping[str, Any]],
         *,
         if_exists: IfExists = ...,
         forgetting: Iterable[Id] | Id = ...,
@@ -956,13 +956,13 @@ class Memory(Twin):
             StoreUnavailableError: the copy cannot be written, or an older one cannot be removed.
         """
 
-    def audit(self, *, after: int = 0, limit: int = 1000) -> list[AuditEntry]:
+    def audit(self, *, after: int | None = None, limit: int = 1000) -> list[AuditEntry]:
         """Return entries of the audit log, oldest first: those about this memory's user, or all of the store.
 
         The log holds no text, no id and no user's name. It is off until `Settings.audit` switches it on.
 
         Args:
-            after: the number of the entry after which to begin.
+            after: the number of the entry after which to begin; by default with the first.
             limit: at most so many entries.
 
         Raises:
@@ -1021,7 +1021,9 @@ class Memory(Twin):
         """
 
     def sweep(self) -> int:
-        """Delete at once what has expired and what is too old by the tenant's rules, and return how many records.
+        """Delete at once what of the tenant's has expired or is too old by its rules, and return how many records.
+
+        If it raises, some may be gone already; the others go with the next sweep.
 
         Raises:
             ScopeError: behind a user's wall.

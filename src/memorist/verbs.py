@@ -84,7 +84,7 @@ class Verbs:
     @overload
     async def remember(  # type: ignore[overload-overlap]  # a text is one text, not an iterable of letters
         self,
-        content: str | Draft,
+        content: str | Draft | Mapping[str, Any],
         *,
         if_exists: IfExists = ...,
         forgetting: Iterable[Id] | Id = ...,
@@ -94,7 +94,7 @@ class Verbs:
     @overload
     async def remember(
         self,
-        content: Iterable[str | Draft],
+        content: Iterable[str | Draft | Mapping[str, Any]],
         *,
         if_exists: IfExists = ...,
         forgetting: Iterable[Id] | Id = ...,
@@ -103,7 +103,7 @@ class Verbs:
 
     async def remember(
         self,
-        content: str | Draft | Iterable[str | Draft],
+        content: str | Draft | Mapping[str, Any] | Iterable[str | Draft | Mapping[str, Any]],
         *,
         if_exists: IfExists = "error",
         forgetting: Iterable[Id] | Id = (),
@@ -112,7 +112,7 @@ class Verbs:
         """Store one record, or many at once: all of them or none. On disk when it returns.
 
         Args:
-            content: a text, a `Draft`, or several of these.
+            content: a text, a `Draft`, a mapping of the fields of one, or several of these.
             if_exists: what to do where the id, or the key in this kind, is taken: raise ("error"), put the
                 new record in the old one's place, keeping its id and history ("replace"), or leave the
                 old one and return it ("ignore").
@@ -132,12 +132,10 @@ class Verbs:
             ScopeError: an author is named that may not be named through this door.
             EmbedderError: the text could not be embedded; nothing is stored.
         """
-        single = isinstance(content, str | Draft)
+        single = isinstance(content, str | Draft | Mapping)
         drafts: Any = content
         if fields and (single or isinstance(content, Iterable)):
             drafts = [draft_of(each, fields) for each in ([content] if single else cast(Iterable[Any], content))]
-        elif isinstance(content, Mapping):  # a mapping is how JSON says a draft
-            drafts = None
         stored = await self.ask(
             requests.Remember(records=drafts, if_exists=if_exists, forgetting=cast(Any, forgetting))
         )

@@ -311,3 +311,18 @@ def test_where_a_memory_comes_from_and_what_forgetting_it_would_take(memorist: C
     assert [memorist("get", id).code for id in ("page", "fact", "both")] == [1, 1, 0]
     assert "1 source no longer there" in memorist("why", "both").out
     assert memorist("remember", "x", "--author", "nobody").code == 2
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("remember", "Tea", "--expires", "nonsense"), ("remember", "Tea", "--at", "nonsense"), ("remember", " "),
+        ("remember", "Tea", "--author", "nobody"), ("remember", "Tea", "--metadata", "[]"),
+        ("remember", "Tea", "--key", "\x00"), ("remember", "Tea", "--user", " "), ("topics", "set", "name", " "),
+        ("load", "nowhere.jsonl"), ("import", "nowhere"), ("token", "create", "mine", "--expires", "nonsense"),
+        ("mango", "train", "nowhere.jsonl"),
+    ],
+)  # fmt: skip
+def test_a_command_that_fails_makes_no_database(memorist: Command, db: Path, words: tuple[str, ...]) -> None:
+    assert memorist(*words).code in (1, 2)
+    assert not list(db.parent.glob("memory.db*"))

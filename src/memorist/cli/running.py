@@ -19,9 +19,11 @@ from memorist.errors import (
     ScopeError,
     StoreUnavailableError,
 )
+from memorist.scope import Scope
 
 if TYPE_CHECKING:
     from memorist.config import Settings
+    from memorist.engine.base import Engine
     from memorist.memory import Memory
 
 EXIT_FAILED = 1
@@ -87,15 +89,32 @@ async def opened(
         from memorist.embedders.registry import open_ahead
 
         settings = settings.with_given(embedder=open_ahead(settings.embedder, brief=True))
-    from memorist.memory import Memory
-
     if remote:
+        from memorist.memory import Memory
+
         token = os.environ.get("MEMORIST_TOKEN") or None
         opening = Memory.connect(settings.url, token=token, tenant=options.tenant, user=user)
     else:
-        opening = Memory.open(tenant=options.tenant, user=user, settings=settings)
+        opening = local(settings, Scope(options.tenant, user))
     async with opening as memory:
         yield memory
+
+
+def local(settings: "Settings", scope: Scope) -> "Memory":
+    """Return the memory of a database.
+
+    A missing file is made by the first request: a command that fails before, by a wrong argument, leaves no empty one.
+    """
+    from memorist.engine.local import LocalEngine
+    from memorist.memory import Memory
+    from memorist.stores import file_of
+
+    engine: Engine = LocalEngine(settings)
+    if (file := file_of(settings.url)) is not None and not file.exists():
+        from memorist.cli.making import EngineWhenAsked
+
+        engine = EngineWhenAsked(engine)
+    return Memory(engine, scope)
 
 
 def served(

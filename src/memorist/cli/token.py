@@ -8,8 +8,9 @@ import click
 
 from memorist.cli.declaring import Argument, Option, group
 from memorist.cli.options import AsJson
-from memorist.cli.running import check_exists
+from memorist.cli.running import check_exists, local
 from memorist.cli.showing import clean, print_json, print_table
+from memorist.scope import Scope
 
 if TYPE_CHECKING:
     from memorist.serve.auth import Tokens
@@ -86,11 +87,10 @@ async def revoke(context: click.Context, name: Annotated[str, Argument(help="The
 
 @asynccontextmanager
 async def _tokens(context: click.Context, *, new: bool = False) -> "AsyncIterator[Tokens]":
-    from memorist.memory import Memory
     from memorist.serve.auth import Tokens
 
     settings = context.obj.settings()
     if not new:
         check_exists(settings.url)
-    async with Memory.open(settings=settings) as memory:
+    async with local(settings, Scope()) as memory:
         yield Tokens(memory)
