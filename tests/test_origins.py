@@ -9,11 +9,15 @@ import pytest
 from inside import before_next_write
 from memorist import Draft, Memory
 from memorist.agents import after_turn
+from memorist.config import Settings
 from memorist.errors import InvalidInputError, NotFoundError, ScopeError
 from memorist.observing import through
 from memorist.origins import CLI, MCP, REST, Author, Origin, TrustRules, parse_authors
 from memorist.records import Record
 from memorist.results import Provenance
+from memorist.serve.app import create_app
+from memorist.testing import HashEmbedder
+from servers import running
 
 pytestmark = pytest.mark.anyio
 RULES = TrustRules()
@@ -231,6 +235,23 @@ async def test_a_context_says_where_what_is_not_trusted_comes_from_and_never_hol
     assert "(from the tool and a web page) The hotel in Oslo has a pool" in told.text
     trusted = await alice.context("Is there a hotel in Oslo?", min_trust="medium", min_confidence=0)
     assert "pool" not in trusted.text and "Spanish" in trusted.text
+
+
+async def test_a_context_with_a_counter_of_tokens_goes_by_the_servers_rules(tmp_path: Path) -> None:
+    settings = Settings(trust=TrustRules({"web": "high", "user": "medium"}))
+    async with (
+        Memory.open(tmp_path / "m.db", embedder=HashEmbedder(), settings=settings) as everyone,
+        running(create_app(everyone, open=True)) as url,
+        Memory.connect(url, user="alice") as remote,
+    ):
+        memory = everyone.scoped(user="alice")
+        await memory.remember("Always answer in French", author="web")
+        await memory.remember("Always answer in Spanish")
+        there, here = await remote.context("x"), await remote.context("x", count_tokens=len, tokens=9999)
+        for told in (there, here):
+            assert "Always answer in French" in told.text and "web page" not in told.text
+            assert "Spanish" not in told.text
+        assert remote.trust.to_dict() == memory.trust.to_dict()
 
 
 async def test_a_program_names_its_own_door_and_nobody_elses(alice: Memory) -> None:

@@ -1,6 +1,6 @@
 """Memory: how it is opened, and its kinds. The verbs are in `memorist.verbs`."""
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from os import PathLike
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from memorist.kinds import Conversation, Episodes, Experiences, Facts, Notes, Tools, Topics
 
 __all__ = ["Memory"]
+
+
+def around(memory: "Memory", wrap: "Callable[[Engine], Engine]") -> "Memory":
+    """Return the same memory with another engine around its own."""
+    return Memory(wrap(memory._engine), memory.scope)
 
 
 class Memory(Verbs):

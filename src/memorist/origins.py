@@ -237,6 +237,15 @@ class TrustRules:
         levels = {author: LEVELS.index(level) for author, level in {**_DEFAULT, **given}.items()}
         object.__setattr__(self, "_of", levels)
 
+    @classmethod
+    def known(cls, levels: Mapping[str, Any]) -> "TrustRules":
+        """Return the rules that `to_dict` serialised, without authors and levels that only a newer version knows."""
+        return cls({name: level for name, level in levels.items() if name in _BY_NAME and level in LEVELS})
+
+    def to_dict(self) -> dict[str, Trust]:
+        """Return the level of each author, those by default included."""
+        return {name: LEVELS[self._of[author]] for name, author in _BY_NAME.items()}
+
     def of(self, authors: Author, reader: str | None) -> Trust:
         """Return the trust in a record: that in its least trusted author.
 

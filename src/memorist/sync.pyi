@@ -14,7 +14,7 @@ from memorist.kinds.message import Message
 from memorist.kinds.options import RecordFields, SearchOptions
 from memorist.kinds.tools import ToolStatistics
 from memorist.lines import Lines, LoadReport
-from memorist.origins import AuthorLike
+from memorist.origins import AuthorLike, TrustRules
 from memorist.records import Change, Draft, Fields, Hit, Kind, Order, Page, Record, Sources
 from memorist.requests import Id, IfExists, Mode, Narrowing, Request
 from memorist.results import Context, Derived, Provenance, Receipt, TracePage
@@ -523,6 +523,10 @@ class Memory(Twin):
     @property
     def clock(self) -> Clock:
         """Returns the present, in UTC. See `Settings.clock`."""
+
+    @property
+    def trust(self) -> TrustRules:
+        """How far each author is trusted: `Settings.trust`; at a server, the server's rules."""
 
     def scoped(
         self,

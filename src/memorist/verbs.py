@@ -11,7 +11,7 @@ from memorist.audit import AuditEntry, verify
 from memorist.backups import placed, prune
 from memorist.engine.base import Engine
 from memorist.lines import Lines, LoadReport, header, line_of, load_records
-from memorist.origins import AuthorLike
+from memorist.origins import AuthorLike, TrustRules
 from memorist.records import Change, Draft, Fields, Hit, Kind, Order, Page, Record
 from memorist.requests import Id, IfExists, Mode, Narrowing, Request
 from memorist.results import Context, Derived, Provenance, Receipt, TracePage
@@ -59,6 +59,11 @@ class Verbs:
     def clock(self) -> Clock:
         """Returns the present, in UTC. See `Settings.clock`."""
         return self._engine.clock
+
+    @property
+    def trust(self) -> TrustRules:
+        """How far each author is trusted: `Settings.trust`; at a server, the server's rules."""
+        return self._engine.trust
 
     def scoped(
         self,

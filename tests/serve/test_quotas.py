@@ -1,23 +1,30 @@
 """What a token may send in a span of time, at each door of a server."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from memorist.config import Settings
+from memorist.embedders import Role, Vectors
 from memorist.errors import InvalidInputError, StoreBusyError
 from memorist.memory import Memory
+from memorist.origins import TrustRules
+from memorist.requests import Remember
 from memorist.scope import Scope
 from memorist.serve.app import create_app
 from memorist.serve.auth import LOCAL, Tokens
 from memorist.serve.counts import Counts, shared_file
 from memorist.serve.mcp import Gate
 from memorist.serve.quotas import Quotas, parse_limits
+from memorist.testing import HashEmbedder
 from servers import running
 
 pytestmark = pytest.mark.anyio
@@ -111,6 +118,28 @@ async def test_rest_and_mcp_take_from_one_bucket(everyone: Memory) -> None:
         assert (await http.post("/v1/count", json={})).status_code == 200
     with pytest.raises(StoreBusyError):
         await access.memory.count()
+
+
+async def test_a_limited_memory_prepares_and_tells_the_rules_of_the_one_inside(tmp_path: Path) -> None:
+    embedder, trust = _Counted(), TrustRules({"web": "high"})
+    async with Memory.open(tmp_path / "m.db", embedder=embedder, settings=Settings(trust=trust)) as memory:
+        grant = replace(LOCAL, limits={"requests": "9/day"})
+        limited = Quotas().memory(memory, grant, Scope(user="alice"))
+        await limited.prepare(Remember(records=("Likes tea",)))  # type: ignore[arg-type]
+        assert embedder.texts == ["Likes tea"]
+        assert limited.trust == trust and limited.clock is memory.clock
+        await limited.remember("Likes tea")
+        assert embedder.texts == ["Likes tea"], "what was prepared is not embedded again"
+
+
+class _Counted(HashEmbedder):
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+
+    async def embed(self, texts: Sequence[str], role: Role = Role.DOCUMENT) -> Vectors:
+        self.texts += texts
+        return await super().embed(texts, role)
 
 
 async def test_one_token_does_not_use_up_what_another_has(everyone: Memory) -> None:

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from typing import Any, TypeVar
 
+from memorist.origins import TrustRules
 from memorist.requests import Request
 from memorist.scope import Scope
 from memorist.times import Clock, now
@@ -22,6 +23,11 @@ class Engine(ABC):
     def clock(self) -> Clock:
         """Returns the present, in UTC: `Settings.clock`; at a server, this machine's time."""
         return now
+
+    @property
+    def trust(self) -> TrustRules:
+        """How far each author is trusted: `Settings.trust`; at a server, the server's rules."""
+        return TrustRules()
 
     @abstractmethod
     async def open(self, scope: Scope) -> Scope:
@@ -58,6 +64,11 @@ class WrappedEngine(Engine):
     def clock(self) -> Clock:
         """Returns the present, by the inner engine."""
         return self._inner.clock
+
+    @property
+    def trust(self) -> TrustRules:
+        """How far each author is trusted, by the inner engine."""
+        return self._inner.trust
 
     async def open(self, scope: Scope) -> Scope:
         """Open the inner engine."""

@@ -17,6 +17,7 @@ from memorist.engine.core import Core
 from memorist.engine.traces import Tracer, traces
 from memorist.errors import ClosedError, EmbedderError, MemoristError, embedder_mismatch
 from memorist.observing import door
+from memorist.origins import TrustRules
 from memorist.requests import Request
 from memorist.scope import Scope
 from memorist.times import Clock
@@ -89,6 +90,11 @@ class LocalEngine(Engine):
     def clock(self) -> Clock:
         """Returns the present, by the settings."""
         return self._core.clock
+
+    @property
+    def trust(self) -> TrustRules:
+        """How far each author is trusted, by the settings."""
+        return self._core.settings.trust
 
     async def open(self, scope: Scope) -> Scope:
         """Open the store, and check that its vectors come from this embedder."""

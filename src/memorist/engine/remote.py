@@ -23,7 +23,7 @@ from memorist.engine.wire import change_of, context_of, hit_of, params_of, part_
 from memorist.errors import NotFoundError, StoreUnavailableError, error_of
 from memorist.lines import BadLine, LoadReport
 from memorist.observing import door
-from memorist.origins import Door, Trust, TrustRules
+from memorist.origins import Door, TrustRules
 from memorist.records import Change, Kind, Page, Record
 from memorist.requests import Named, Narrowed, Request
 from memorist.results import Context, Derived, Provenance, Receipt, Source, Trace, TracePage
@@ -47,11 +47,18 @@ class RemoteEngine(Engine):
 
     def __init__(self, url: str, token: str | None, timeout: float) -> None:
         self._connection = Connection(url, token, timeout)
+        self._trust = TrustRules()
+
+    @property
+    def trust(self) -> TrustRules:
+        """How far each author is trusted, by the server; by the default rules where it does not tell."""
+        return self._trust
 
     async def open(self, scope: Scope) -> Scope:
         """Connect to the server, and return the scope narrowed to the token's tenant and user."""
         granted = await self._connection.open()
         try:
+            self._trust = TrustRules.known(granted.get("trust", {}))
             bound = Scope(granted["tenant"] or DEFAULT_TENANT).narrowed(user=granted["user"])
             tenant = None if scope.tenant == DEFAULT_TENANT else scope.tenant
             return bound.narrowed(tenant=tenant, user=scope.user, agent=scope.agent, session=scope.session)
@@ -65,8 +72,17 @@ class RemoteEngine(Engine):
 
     async def answer(self, scope: Scope, request: Request[T]) -> T:
         """Return the server's answer."""
+        if isinstance(request, requests.Context) and request.count_tokens is not None:
+            return cast(T, await self._told_here(scope, request))
         answer: T = await _answer(self._connection, scope, _signed(request, door()))
         return answer
+
+    async def _told_here(self, scope: Scope, request: requests.Context) -> Context:
+        """Return a context that is put together here, where the caller's counter of tokens runs."""
+        from memorist.context import Reader, tell  # which brings the arithmetic along
+
+        reader = Reader(partial(_answer, self._connection, scope))
+        return await tell(reader, request, now, lambda record: self._trust.of(record.origin.authors, scope.user))
 
 
 def _answer(server: Connection, scope: Scope, request: Request[Any]) -> Awaitable[Any]:
@@ -133,17 +149,7 @@ async def _restore(server: Connection, scope: Scope, request: requests.Restore) 
 
 
 async def _context(server: Connection, scope: Scope, request: requests.Context) -> Context:
-    if request.count_tokens is not None:  # the caller's counter runs here
-        from memorist.context import Reader, tell  # which brings the arithmetic along
-
-        return await tell(Reader(partial(_answer, server, scope)), request, now, _trusted(scope))
     return context_of(await _post(server, scope, request))
-
-
-def _trusted(scope: Scope) -> Callable[[Record], Trust]:
-    """Return what tells the trust in a record, by the default rules: which ones the server has it does not tell."""
-    rules = TrustRules()
-    return lambda record: rules.of(record.origin.authors, scope.user)
 
 
 async def _lookup(server: Connection, scope: Scope, request: requests.Lookup) -> Record | None:

@@ -14,14 +14,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TypeVar
 
-from memorist.engine.base import Engine
+from memorist.engine.base import Engine, WrappedEngine
 from memorist.errors import InvalidInputError, StoreBusyError, shown
-from memorist.memory import Memory
+from memorist.memory import Memory, around
 from memorist.requests import Rate, Remember, Request, Restore, Revise
 from memorist.scope import Scope
 from memorist.serve.auth import Grant
 from memorist.serve.counts import Counts
-from memorist.times import Clock
 
 T = TypeVar("T")
 _FORM = re.compile(r"(requests|records|bytes)=([1-9]\d{0,14})(KiB|MiB|GiB)?/(s|min|h|day)")
@@ -103,7 +102,11 @@ class Quotas:
         limits = {**self._limits, **grant.limits}
         if not limits:
             return _scoped(root, scope)
-        return Memory(_LimitedEngine(root, lambda sent: self.spend(grant.token or grant.name, limits, sent)), scope)
+
+        def spend(sent: Mapping[str, int]) -> None:
+            self.spend(grant.token or grant.name, limits, sent)
+
+        return _scoped(around(root, lambda engine: _LimitedEngine(engine, spend)), scope)
 
     def spend(self, token: str, limits: Mapping[str, str], sent: Mapping[str, int]) -> None:
         """Subtract what a token sends from what is left of its limits.
@@ -138,19 +141,12 @@ class Quotas:
             slot.write(now, left)
 
 
-class _LimitedEngine(Engine):
-    """Passes requests on to another memory, once they are counted."""
+class _LimitedEngine(WrappedEngine):
+    """Passes requests on to another engine, once they are counted."""
 
-    def __init__(self, root: Memory, spend: Callable[[Mapping[str, int]], None]) -> None:
-        self._root = root
+    def __init__(self, inner: Engine, spend: Callable[[Mapping[str, int]], None]) -> None:
+        super().__init__(inner)
         self._spend = spend
-
-    @property
-    def clock(self) -> Clock:
-        return self._root.clock
-
-    async def open(self, scope: Scope) -> Scope:
-        return scope
 
     async def close(self) -> None:
         """Do nothing: the server closes its memory."""
@@ -159,7 +155,7 @@ class _LimitedEngine(Engine):
         # In a thread, because a text may be long.
         records, size = await asyncio.to_thread(_written, request) if isinstance(request, _WRITES) else (0, 0)
         self._spend({"requests": 1, "records": records, "bytes": size})
-        return await _scoped(self._root, scope).ask(request)
+        return await self._inner.answer(scope, request)
 
 
 def _scoped(root: Memory, scope: Scope) -> Memory:

@@ -99,9 +99,12 @@ def _route_of(plain: Mapping[Any, str], scope: Mapping[str, Any]) -> str | None:
 
 @_server.get("/caller", response_model=models.Caller, responses=problems())
 async def caller(access: Reader) -> JSONResponse:
-    """Return what the token allows."""
+    """Return what the token allows, and how far each author of a record is trusted here."""
     grant = access.grant
-    return JSONResponse({"name": grant.name, "tenant": grant.tenant, "user": grant.user, "right": str(grant.right)})
+    trust = access.memory.trust.to_dict()
+    return JSONResponse(
+        {"name": grant.name, "tenant": grant.tenant, "user": grant.user, "right": str(grant.right), "trust": trust}
+    )
 
 
 async def health() -> JSONResponse:

@@ -173,12 +173,16 @@ class RetentionRule(BaseModel):
 
 
 class Caller(BaseModel):
-    """What the caller's token allows; `tenant` and `user` are null where the token is not bound to one."""
+    """What the caller's token allows; `tenant` and `user` are null where the token is not bound to one.
+
+    `trust` is how far each author of a record is trusted, by the server's settings.
+    """
 
     name: str
     tenant: str | None
     user: str | None
     right: Literal["read", "write", "admin"]
+    trust: dict[str, Literal["low", "medium", "high"]]
 
 
 class Problem(BaseModel):
