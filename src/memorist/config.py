@@ -39,6 +39,7 @@ class Settings:
     | `busy_timeout` | `MEMORIST_BUSY_TIMEOUT` | seconds to wait for another process's write |
     | `cache_bytes` | `MEMORIST_CACHE_BYTES` | most memory that the ranking cache may hold |
     | `largest_index` | `MEMORIST_LARGEST_INDEX` | most records of a user that are ranked whole, in memory |
+    | `largest_record` | `MEMORIST_LARGEST_RECORD` | most characters of a record that another program sends, in all |
     | `trust` | `MEMORIST_TRUST` | trust in authors, as ``import=low,web=medium``; see `memorist.origins` |
     | `keep_traces` | `MEMORIST_KEEP_TRACES` | how long traces of calls are kept, as "7d" or in seconds; 0 keeps none |
     | `audit` | `MEMORIST_AUDIT` | what the store logs from now on: `off`, `changes` or `reads`; None leaves it |
@@ -59,6 +60,7 @@ class Settings:
     busy_timeout: float = 30.0
     cache_bytes: int = 512 * MIB
     largest_index: int = 250_000
+    largest_record: int = 1_000_000
     trust: TrustRules = field(default_factory=TrustRules)
     keep_traces: str | float = 0
     audit: Mode | None = None
@@ -72,6 +74,7 @@ class Settings:
         _check_number("busy_timeout", self.busy_timeout, float)
         _check_number("cache_bytes", self.cache_bytes, int)
         _check_number("largest_index", self.largest_index, int)
+        _check_number("largest_record", self.largest_record, int)
         object.__setattr__(self, "keep_traces", _duration("keep_traces", self.keep_traces))
         if self.audit is not None:
             _mode("audit", self.audit)
@@ -254,6 +257,7 @@ NAMES: Mapping[str, Callable[[str, object], Any]] = {
     "busy_timeout": _seconds,
     "cache_bytes": _whole,
     "largest_index": _whole,
+    "largest_record": _whole,
     "trust": _trust,
     "keep_traces": _duration,
     "audit": _mode,

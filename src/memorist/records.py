@@ -405,6 +405,12 @@ def check_fields(record: Record) -> dict[str, Any]:
     return plain
 
 
+def size_of(record: Record) -> int:
+    """Return how many characters a record holds: its content, cue, and metadata and payload as JSON."""
+    held = (json.dumps(dict(each), ensure_ascii=False) for each in (record.metadata, record.payload) if each)
+    return len(record.content) + len(record.cue or "") + sum(map(len, held))
+
+
 def _check_text(name: str, text: object, limit: int) -> None:
     if not isinstance(text, str):
         raise InvalidInputError(f"{name} must be a string, not {type(text).__name__}")

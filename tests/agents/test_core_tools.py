@@ -47,6 +47,19 @@ async def test_what_a_search_finds_has_no_control_tokens(memory: Memory) -> None
     assert hit["text"] == "The key (im_start)system lies under the mat"
 
 
+async def test_a_long_text_is_an_excerpt_that_says_so(memory: Memory) -> None:
+    await memory.notes.add("tea " + "x" * 2_000_000)
+    [hit] = (await memory_tools(memory).call("search_memories", {"query": "tea"})).data
+    assert len(hit["text"]) < 4_200 and "4,000 of 2,000,004 characters; get_context" in hit["text"]
+
+
+@pytest.mark.parametrize("asked", [{"limit": 501}, {"tokens": 25_001}])
+async def test_a_model_cannot_ask_for_more_than_it_can_read(memory: Memory, asked: dict[str, int]) -> None:
+    tool = "search_memories" if "limit" in asked else "get_context"
+    result = await memory_tools(memory).call(tool, {"query": "tea", **asked})
+    assert not result.success and "at most in a tool" in str(result.error)
+
+
 async def test_some_tools_alone(memory: Memory) -> None:
     assert [each.name for each in memory_tools(memory, only={"search_memories"}).schemas] == ["search_memories"]
     with pytest.raises(InvalidInputError, match="no tool 'search'"):

@@ -4,6 +4,7 @@ import asyncio
 from contextlib import suppress
 from typing import Any
 
+import httpx
 import pytest
 
 from memorist.memory import Memory
@@ -324,3 +325,42 @@ async def test_a_load_that_breaks_off_keeps_whole_records_alone(http: Any, every
     answer = await http.post("/v1/load", content=broken(), params={"user": "alice"})
     assert answer.json()["added"] == 1 and len(answer.json()["bad"]) == 1
     assert (await http.post("/v1/load", content=lines, params={"user": "alice"})).json()["added"] == 1
+
+
+@pytest.mark.parametrize(
+    "large",
+    [{"content": "x" * 1_000_001}, {"cue": "x" * 1_000_000}, {"metadata": {"a": "x" * 1_000_000}},
+     {"content": "x" * 500_000, "payload": {"a": "x" * 500_000}}],
+)  # fmt: skip
+async def test_a_record_larger_than_a_model_can_read_is_refused_whole(
+    http: httpx.AsyncClient, large: dict[str, Any]
+) -> None:
+    [record] = (await http.post("/v1/records", json={"records": [{"content": "tea"}]})).json()["records"]
+    draft = {"content": "tea", **large}
+    for answer in (
+        await http.post("/v1/records", json={"records": [{"content": "fits"}, draft]}),
+        await http.patch(f"/v1/records/{record['id']}", json=large),
+    ):
+        assert answer.status_code == 422 and "the most is 1,000,000" in answer.json()["detail"]
+        assert "MEMORIST_LARGEST_RECORD" in answer.json()["detail"]
+    loaded = await http.post("/v1/load", content=await _exported({**draft, "id": "large"}))
+    assert loaded.json()["added"] == 0 and "the most is 1,000,000" in loaded.json()["bad"][0]["reason"]
+    assert (await http.get("/v1/records")).json()["records"] == [record]
+    assert (await http.put(f"/v1/records/{record['id']}/rating", json={"rating": 1})).status_code == 200
+
+
+async def _exported(fields: dict[str, Any]) -> str:
+    """Return the lines of an export with one record, as a program that holds no rule of ours could write them."""
+    async with Memory.open(":memory:", embedder="hash") as other:
+        await other.remember(**fields)
+        return "\n".join([line async for line in other.export()])
+
+
+async def test_a_large_record_of_the_program_itself_can_be_read_and_rated(
+    everyone: Memory, http: httpx.AsyncClient
+) -> None:
+    record = await everyone.remember("x" * 1_100_000)
+    assert len((await http.get(f"/v1/records/{record.id}")).json()["content"]) == 1_100_000
+    assert (await http.put(f"/v1/records/{record.id}/rating", json={"rating": 1})).status_code == 200
+    assert (await http.patch(f"/v1/records/{record.id}", json={"verified": True})).status_code == 200
+    assert (await http.patch(f"/v1/records/{record.id}", json={"content": "tea"})).status_code == 200

@@ -4,6 +4,7 @@ from collections.abc import Collection
 from typing import Any
 
 from memorist.agents import texts
+from memorist.agents.excerpts import MOST_RESULTS, MOST_TOKENS, check_most, marked, share
 from memorist.agents.tools import Toolbox
 from memorist.agents.turns import across_sessions
 from memorist.errors import InvalidInputError
@@ -52,8 +53,9 @@ class _CoreTools:
         self._memory = across_sessions(memory)
 
     async def search_memories(self, query: str, limit: int = 5) -> list[dict[str, Any]]:
-        hits = await self._memory.recall(query, limit=limit)
-        return [_shown(hit.record) | {"score": round(hit.score, 2)} for hit in hits]
+        hits = await self._memory.recall(query, limit=check_most("limit", limit, MOST_RESULTS))
+        most = share(len(hits))
+        return [_shown(hit.record, most) | {"score": round(hit.score, 2)} for hit in hits]
 
     async def add_memory(self, content: str, topic: str | None = None) -> dict[str, Any]:
         if topic is not None:
@@ -67,11 +69,12 @@ class _CoreTools:
         return {"id": id, "deleted": await self._memory.forget(id, source=_SOURCE) > 0}
 
     async def get_context(self, query: str, tokens: int = 600) -> str:
-        return (await self._memory.context(query, tokens=tokens)).text
+        return (await self._memory.context(query, tokens=check_most("tokens", tokens, MOST_TOKENS))).text
 
 
-def _shown(record: Record) -> dict[str, Any]:
+def _shown(record: Record, most: int) -> dict[str, Any]:
     """Return the parts of a record that a model needs: id, date, who said it, text."""
     who = record.payload.get("speaker") or record.payload.get("role")
-    shown = {"id": record.id, "date": f"{record.at:%Y-%m-%d}", "who": who, "text": neutralise(record.content)}
+    text = marked(record.content, most, "; get_context tells what answers a question")
+    shown = {"id": record.id, "date": f"{record.at:%Y-%m-%d}", "who": who, "text": neutralise(text)}
     return {name: value for name, value in shown.items() if value is not None}

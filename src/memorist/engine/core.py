@@ -11,13 +11,13 @@ import numpy as np
 from memorist import cursors
 from memorist.config import Settings
 from memorist.embedders import BatchedEmbedder, Vectors, open_embedder, unit_rows
-from memorist.errors import EmbedderError
+from memorist.errors import EmbedderError, InvalidInputError
 from memorist.filters import Filter
 from memorist.observing import door
 from memorist.origins import Trust
 from memorist.recall import Recaller, embedded, given_vector, marks_of, terms_of
 from memorist.recall.parts import parts_of
-from memorist.records import Action, Draft, Record, check_fields
+from memorist.records import Action, Draft, Record, check_fields, size_of
 from memorist.requests import Narrowed
 from memorist.scope import Reach, Scope
 from memorist.stores import open_store
@@ -51,7 +51,21 @@ class Core:
 
     def stamp(self, drafts: Sequence[Draft], scope: Scope) -> list[Record]:
         """Return the records for the drafts, in order, each with a distinct time."""
-        return [draft.to_record(scope, self._ticks.next(), door()) for draft in drafts]
+        return [self.sized(draft.to_record(scope, self._ticks.next(), door())) for draft in drafts]
+
+    def sized(self, record: Record) -> Record:
+        """Return a record, if it holds no more than may come through the door.
+
+        Raises:
+            InvalidInputError: it holds more.
+        """
+        most = self.settings.largest_record
+        if not door().is_open and (size := size_of(record)) > most:
+            raise InvalidInputError(
+                f"a record of {size:,} characters is too large; the most is {most:,}, its cue, metadata and payload "
+                "included. Store it in parts, or let the operator set MEMORIST_LARGEST_RECORD"
+            )
+        return record
 
     def trust(self, scope: Scope) -> Callable[[Record], Trust]:
         """Return what tells the trust in a record read in `scope`, by the operator's rules."""

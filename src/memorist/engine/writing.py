@@ -85,6 +85,8 @@ async def _change(
         old = found[0]
         origin = replace(old.origin, authors=old.origin.authors | authors)
         new = core.changed(old, replace(old, **changes, origin=origin))
+        if not changes.keys().isdisjoint(("content", "cue", "metadata", "payload")):
+            core.sized(new)
         same = new.text == old.text
         [vector] = [None] if same else await core.embed([new], [None])
         return [core.put(new, action, vector, keep_index=same, source=request.source)], new
@@ -174,7 +176,7 @@ async def _restore_behind(core: Core, wall: Wall, records: Sequence[Record]) -> 
             origin = record.origin
             everyone = joined([origin.authors, *(authors.get(id, NOBODY) for id in origin.derived_from)])
             whole = replace(record, origin=replace(origin, authors=everyone))
-            new.append(replace(whole, **check_fields(whole)))
+            new.append(core.sized(replace(whole, **check_fields(whole))))
             authors[record.id] = new[-1].origin.authors
     vectors = await core.embed(new, [None] * len(new))
     writes = [

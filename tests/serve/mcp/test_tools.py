@@ -201,7 +201,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("add_memory", {"content": "x", "kind": "fact", "supersedes": "y"}, "there is no fact 'y'"),
     ("add_memory", {"content": "x", "colour": "red"}, "add_memory takes no argument 'colour'"),
     ("search_memories", {"query": "x", "limit": "many"}, "limit must be a whole number"),
-    ("search_memories", {"query": "x", "limit": 10_001}, "10,000 at most"),
+    ("search_memories", {"query": "x", "limit": 10_001}, "500 at most in a tool"),
     ("search_memories", {"query": "x", "kind": "dream"}, "kind must be one of"),
     ("search_memories", {"query": "x", "where": {"a": {"$near": 1}}}, "$near"),
     ("search_memories", {"query": "x", "since": "yesterday-ish"}, "is not a point in time"),
@@ -265,3 +265,43 @@ async def test_a_memory_that_was_closed_says_so(tools: Client, error: Any, alice
     assert "not open" in await error(tools, "recent_memories")
     with pytest.raises(MCPError, match="not open"):
         await tools.read_resource("memory://profile")
+
+
+async def test_a_long_text_is_shown_in_parts_that_make_up_the_whole(tools: Client, alice: Memory, value: Any) -> None:
+    text, metadata = " ".join(map(str, range(5_000))), {"list": list(range(3_000))}
+    record = await alice.remember(text, metadata=metadata)
+    [hit] = (await value(tools, "search_memories", query="4999"))["hits"]
+    assert len(json.dumps(hit)) < 10_000
+    assert hit["record"]["cut"]["content"] == {"from": 0, "to": 4_000, "of": len(text)}
+    for field, whole in (("content", text), ("metadata", json.dumps(metadata))):
+        read, at = "", 0
+        while at < len(whole):
+            part = await value(tools, "get_memory", id=record.id, field=field, offset=at)
+            read += part["content"] if field == "content" else part["metadata"]["excerpt"]
+            assert part["cut"][field]["from"] == at < part["cut"][field]["to"]
+            at = part["cut"][field]["to"]
+        assert read == whole
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("search_memories", {"query": "tea", "limit": 400}), ("recent_memories", {"limit": 400}),
+        ("list_topics", {"limit": 400}), ("get_context", {"query": "tea", "tokens": 25_000}),
+    ],
+)  # fmt: skip
+async def test_what_a_tool_returns_is_bounded(
+    tools: Client, alice: Memory, value: Any, tool: str, arguments: dict[str, Any]
+) -> None:
+    await alice.remember([f"{number} tea {'x' * 5_000}" for number in range(200)])
+    for number in range(200):
+        await alice.topics.set(f"t{number}", "y" * 5_000)
+    assert 1 < len(json.dumps(await value(tools, tool, **arguments))) < 300_000
+
+
+async def test_a_topic_is_marked_where_it_is_cut(tools: Client, alice: Memory, value: Any) -> None:
+    await alice.topics.set("long", "y" * 5_000)
+    listed = await value(tools, "list_topics")
+    assert listed["topics"]["long"].endswith("y… [4,000 of 5,000 characters]")
+    told = await value(tools, "recall_topic", topic="long")
+    assert told["value"] == "y" * 4_000 and told["record"]["cut"]["content"]["of"] == 5_000

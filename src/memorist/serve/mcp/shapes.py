@@ -1,14 +1,18 @@
 """What the tools answer: the JSON schemas, and records in that form."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
+from memorist.agents.excerpts import share
 from memorist.records import Hit, Kind, Record
 from memorist.results import Context
 
 Schema = dict[str, Any]
 
 _WALLS = ("tenant", "user")
+LONG = ("content", "cue", "metadata", "payload")
+"""The fields that may be too long for a model."""
 
 
 def _text(description: str) -> Schema:
@@ -46,6 +50,12 @@ RECORD = _object(
         "superseded_by": _text("The id of the memory that took its place: this one no longer holds."),
         "superseded_at": _time("Since when it no longer holds."),
         "version": {"type": "integer", "minimum": 1, "description": "Counts its changes."},
+        "cut": {
+            "type": "object",
+            "additionalProperties": {"type": "object"},
+            "description": "Fields that are too long to show: which characters are here, {from, to, of}. "
+            "get_memory with `field` and `offset` reads on.",
+        },
         "authors": {"type": "array", "items": {"type": "string"}, "description": "Who had a hand in it, but the user."},
     },
     required="id kind content created_at updated_at version",
@@ -105,21 +115,39 @@ TOPICS = _object(
 )
 
 
-def record_of(record: Record) -> dict[str, Any]:
-    """Return a record as the tools show it: without empty fields, and without its tenant and user."""
+def record_of(record: Record, *, most: int | None = None, field: str = "content", offset: int = 0) -> dict[str, Any]:
+    """Return a record as the tools show it: without empty fields, and without its tenant and user.
+
+    Args:
+        record: the record.
+        most: the most characters of each field; by default as many as one result may have.
+        field: the field that is shown from `offset` on; the others are shown from their beginning.
+        offset: the number of characters to pass over; of metadata and payload, of their JSON.
+    """
     plain = record.to_dict()
     authors = plain.pop("origin")["authors"]
     plain["authors"] = [] if authors == ["user"] else authors
-    return {
+    found = {
         name: value
         for name, value in plain.items()
         if name not in _WALLS and value is not None and value not in ({}, []) and not (name == "verified" and not value)
     }
+    most, cut = most or share(1), dict[str, Any]()
+    for name in LONG:
+        if name not in found:
+            continue
+        value, start = found[name], offset if name == field else 0
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        if start or len(text) > most:
+            part = text[start : start + most]
+            found[name] = part if isinstance(value, str) else {"excerpt": part}
+            cut[name] = {"from": start, "to": start + len(part), "of": len(text)}
+    return {**found, "cut": cut} if cut else found
 
 
 def records_of(records: list[Record]) -> dict[str, Any]:
     """Return records as the tools show them."""
-    return {"records": [record_of(each) for each in records]}
+    return {"records": [record_of(each, most=share(len(records))) for each in records]}
 
 
 def context_of(told: Context) -> dict[str, Any]:
@@ -133,7 +161,7 @@ def hits_of(hits: list[Hit]) -> dict[str, Any]:
     return {
         "hits": [
             {
-                "record": record_of(hit.record),
+                "record": record_of(hit.record, most=share(len(hits))),
                 "similarity": round(hit.similarity, 4),
                 "score": round(hit.score, 4),
                 "matched": list(hit.matched),

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from memorist.agents.excerpts import MOST_RESULTS, MOST_TOKENS, check_most, marked, share
 from memorist.errors import InvalidInputError, NotFoundError, shown
 from memorist.kinds.options import RecordFields
 from memorist.memory import Memory
@@ -11,7 +12,7 @@ from memorist.origins import Trust
 from memorist.records import Kind, Record
 from memorist.serve.auth import Right
 from memorist.serve.mcp import shapes
-from memorist.serve.mcp.shapes import context_of, hits_of, record_of, records_of
+from memorist.serve.mcp.shapes import LONG, context_of, hits_of, record_of, records_of
 
 Answer = dict[str, Any]
 Recallable = Literal["note", "fact", "experience", "episode", "message", "tool_use"]
@@ -142,7 +143,7 @@ class MemoryTools:
             shared: also search what all users share.
         """
         hits = await self._memory.recall(
-            query, limit=limit, kind=kind, where=where, since=since, until=until, as_of=as_of, session=session,
+            query, limit=_few(limit), kind=kind, where=where, since=since, until=until, as_of=as_of, session=session,
             min_similarity=min_similarity, min_trust=min_trust, shared=shared,
         )  # fmt: skip
         return hits_of(hits)
@@ -172,8 +173,9 @@ class MemoryTools:
             shared: also what all users share.
         """
         told = await self._memory.context(
-            query, tokens=tokens, known=known or (), session=session, as_of=as_of, min_trust=min_trust, shared=shared
-        )
+            query, tokens=check_most("tokens", tokens, MOST_TOKENS), known=known or (), session=session, as_of=as_of,
+            min_trust=min_trust, shared=shared,
+        )  # fmt: skip
         return context_of(told)
 
     async def recent_memories(
@@ -198,20 +200,28 @@ class MemoryTools:
             shared: also what all users share.
         """
         found = await self._memory.recent(
-            limit, kind=kind, where=where, since=since, until=until, session=session, shared=shared
+            _few(limit), kind=kind, where=where, since=since, until=until, session=session, shared=shared
         )
         return records_of(found)
 
-    async def get_memory(self, id: str) -> Answer:
+    async def get_memory(
+        self, id: str, field: Literal["content", "cue", "metadata", "payload"] = "content", offset: int = 0
+    ) -> Answer:
         """Return one memory by its id, also one whose place another has taken.
+
+        A long field comes in parts: `cut` tells which characters are here.
 
         Args:
             id: the id, as a search or add_memory gave it.
+            field: the field to read on in.
+            offset: where to go on: the `to` of the part before.
         """
+        if field not in LONG or offset < 0:
+            raise InvalidInputError(f"field is one of {', '.join(LONG)}, and offset a number of 0 or more")
         record = await self._memory.get(id)
         if record is None:
             raise NotFoundError(f"there is no record {shown(id)} in this scope")
-        return record_of(record)
+        return record_of(record, field=field, offset=offset)
 
     async def update_memory(
         self,
@@ -298,7 +308,8 @@ class MemoryTools:
         record = await self._memory.topics.record(topic, shared=shared)
         if record is None:
             return {"topic": topic, "value": None}
-        return {"topic": topic, "value": record.content, "record": record_of(record)}
+        told = record_of(record)
+        return {"topic": topic, "value": told["content"], "record": told}
 
     async def list_topics(self, prefix: str = "", limit: int = 100, cursor: str | None = None) -> Answer:
         """List topics with their values, by name.
@@ -309,9 +320,10 @@ class MemoryTools:
             cursor: the `next` of the page before.
         """
         page = await self._memory.unlabelled().browse(
-            kind=Kind.TOPIC, order="key", key_prefix=prefix or None, limit=limit, cursor=cursor
+            kind=Kind.TOPIC, order="key", key_prefix=prefix or None, limit=_few(limit), cursor=cursor
         )
-        topics: Answer = {"topics": {str(each.key): each.content for each in page.records}}
+        most = share(len(page.records))
+        topics: Answer = {"topics": {str(each.key): marked(each.content, most) for each in page.records}}
         return topics if page.next is None else {**topics, "next": page.next}
 
     async def record_tool_use(
@@ -372,6 +384,10 @@ class MemoryTools:
             shared: also search what all users share.
         """
         hits = await self._memory.tools.search(
-            question, limit=limit, tool=tool, success=success, verified=verified, shared=shared
+            question, limit=_few(limit), tool=tool, success=success, verified=verified, shared=shared
         )
         return hits_of(hits)
+
+
+def _few(limit: int) -> int:
+    return check_most("limit", limit, MOST_RESULTS)
