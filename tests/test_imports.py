@@ -11,7 +11,7 @@ import pytest
 from memorist.places import folder
 from memorist.regex import regex
 
-HEAVY = ("numpy", "onnxruntime", "simsimd", "apsw", "httpcore", "fastapi", "openai", "dateutil")
+HEAVY = ("numpy", "onnxruntime", "simsimd", "apsw", "httpcore", "fastapi", "openai")
 THE_ENGINE = ("memorist.engine.local", "memorist.recall", "memorist.embedders", "memorist.stores", "memorist.context")
 
 

@@ -42,27 +42,8 @@ _CLOCK = regex(
     r"(?![\d:+-])",
     _FLAGS,
 )
-_WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-_WEEKDAY = regex(
-    r"\(?\b(mon(day)?|tue(s(day)?)?|wed(nesday)?|thu(rs?(day)?)?|fri(day)?|sat(urday)?|sun(day)?)\b\.?\)?,?", _FLAGS
-)
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_NAME = (
-    r"(?P<name>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"
-    r"oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
-)
-_YEAR, _DAY = r"(?P<year>\d{4})", r"(?P<day>\d\d?)(?:st|nd|rd|th)?"
-_DATES = [
-    regex(pattern, _FLAGS)
-    for pattern in (
-        rf"{_YEAR}(?P<mark>[-/.])(?P<month>\d\d?)(?P=mark)(?P<day>\d\d?)",
-        rf"(?P<day>\d\d?)\. ?(?P<month>\d\d?)\. ?{_YEAR}",
-        rf"(?P<one>\d\d?)(?P<mark>[-/])(?P<two>\d\d?)(?P=mark){_YEAR}",
-        rf"{_DAY}\.?(?: of )?[ /-]?{_NAME}(?:, ?|[ /-]){_YEAR}",
-        rf"{_NAME}[ -]{_DAY}(?:, ?|[ -]){_YEAR}",
-        rf"{_YEAR}[ /-]{_NAME}[ /-]{_DAY}",
-    )
-]
+_EITHER = regex(r"(?P<one>\d\d?)(?P<mark>[-/])(?P<two>\d\d?)(?P=mark)(?P<year>\d{4})", _FLAGS)
+"""A date whose day or month may stand first."""
 _BESIDE_CLOCK = regex(r"^[ ,]*(?:(?:on|at) )?|[ ,]+(?:at)?[ ,]*$|(?<=\d)T$", _FLAGS)
 _ZONE_NAME = regex(r"[ ]?\(?([A-Z]{1,5}|[A-Za-z]+/[A-Za-z_/]+)\b", re.ASCII)
 
@@ -213,34 +194,29 @@ def _from_words(text: str) -> datetime:
     if clock is not None:
         after = text[clock.end() :]
         text = f"{_BESIDE_CLOCK.sub('', text[: clock.start()])} {_BESIDE_CLOCK.sub('', after)}"
-    weekday = _WEEKDAY.search(text)
-    rest = text if weekday is None else f"{text[: weekday.start()]} {text[weekday.end() :]}"
-    rest = " ".join(rest.split()).strip(" ,")
-    for pattern in _DATES:
-        if (found := pattern.fullmatch(rest)) is not None:
-            break
-    else:
+    from memorist.languages.phrases import date_in, weekday_in  # most times are ISO 8601, and need no words
+
+    weekday, rest = weekday_in(text)
+    midnight = _either(rest) or date_in(rest)
+    if midnight is None:
         if (zone := _ZONE_NAME.match(after)) is not None:
             raise _AmbiguousError(f"the zone {zone[1]} has no fixed offset; write the offset, such as -05:00, or UTC")
         raise ValueError("no date")
-    day = _date(found)
-    if weekday is not None and day.weekday() != _WEEKDAYS.index(weekday[1][:3].lower()):
-        raise _AmbiguousError(f"{day} is a {day:%A}")
-    midnight = datetime(day.year, day.month, day.day)
+    if weekday is not None and midnight.weekday() != weekday:
+        raise _AmbiguousError(f"{midnight:%Y-%m-%d} is a {midnight:%A}")
     return midnight if clock is None else _at(midnight, clock)
 
 
-def _date(found: re.Match[str]) -> date:
-    parts = found.groupdict()
-    year = int(parts["year"])
-    if "one" in parts:
-        one, two = int(parts["one"]), int(parts["two"])
-        if one != two and max(one, two) <= 12:
-            days = date(year, two, one), date(year, one, two)
-            raise _AmbiguousError(f"day or month may stand first; write {days[0]} or {days[1]}")
-        return date(year, two, one) if one > 12 else date(year, one, two)
-    month = _MONTHS.index(parts["name"][:3].lower()) + 1 if "name" in parts else int(parts["month"])
-    return date(year, month, int(parts["day"]))
+def _either(text: str) -> datetime | None:
+    """Return the midnight of a date in numbers whose day or month may stand first; None if it is none."""
+    found = _EITHER.fullmatch(text)
+    if found is None:
+        return None
+    one, two, year = int(found["one"]), int(found["two"]), int(found["year"])
+    if one != two and max(one, two) <= 12:
+        days = date(year, two, one), date(year, one, two)
+        raise _AmbiguousError(f"day or month may stand first; write {days[0]} or {days[1]}")
+    return datetime(year, two, one) if one > 12 else datetime(year, one, two)
 
 
 def _at(midnight: datetime, clock: re.Match[str]) -> datetime:

@@ -4,7 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from memorist.context.dates import dated, day_of, since
+from memorist.context.dates import dated, since
+from memorist.languages.writing import day_of
 
 SAID = datetime(2023, 5, 10, 15, tzinfo=UTC)  # a Wednesday
 

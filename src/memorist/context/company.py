@@ -2,10 +2,11 @@
 
 from datetime import timedelta
 
-from memorist.context.dates import dated, day_of
+from memorist.context.dates import dated
 from memorist.context.lines import Line, line_of
 from memorist.context.reading import Reader
 from memorist.context.sentences import QuestionTerms, shortened
+from memorist.languages.writing import day_of
 from memorist.records import Hit, Kind, Record
 
 _SHORT_ANSWER = 8

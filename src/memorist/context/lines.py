@@ -4,8 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from memorist.context.dates import day_of, since
+from memorist.context.dates import since
 from memorist.framing import frame
+from memorist.languages.writing import day_of
 from memorist.records import Kind, Record
 from memorist.results import ContextItem, Why
 

@@ -11,13 +11,14 @@ from memorist.context.budget import Budget
 from memorist.context.choosing import Chosen
 from memorist.context.company import beside
 from memorist.context.confidence import MIN_CONFIDENCE, confidence_of
-from memorist.context.dates import dated, day_of
+from memorist.context.dates import dated
 from memorist.context.lines import Line, laid_out, line_of, ordered
 from memorist.context.naming import named_among
 from memorist.context.reading import Reader
 from memorist.context.sentences import QuestionTerms, shortened
 from memorist.context.standing import asked_for, standing_among
 from memorist.context.trusting import Judge
+from memorist.languages.writing import day_of
 from memorist.origins import Trust
 from memorist.records import Hit, Kind, Record
 from memorist.requests import Narrowing

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 from memorist.errors import InvalidInputError, shown
 from memorist.languages.detection import languages_of
+from memorist.regex import regex
 
 Phrases: TypeAlias = Literal[
     "first_person",
@@ -66,8 +67,8 @@ class Language:
         return self._patterns[what]
 
     def compiled(self, phrases: Sequence[str]) -> re.Pattern[str]:
-        """Return what finds any of some phrases as whole words."""
-        return re.compile(f"{self._left}(?:{'|'.join(phrases)}){self._right}" if phrases else r"(?!)")
+        """Return what finds any of some phrases as whole words, compiled at its first use."""
+        return regex(f"{self._left}(?:{'|'.join(phrases)}){self._right}" if phrases else r"(?!)")
 
 
 @cache

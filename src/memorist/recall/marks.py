@@ -13,7 +13,8 @@ import re
 from collections.abc import Iterable
 from datetime import datetime
 
-from memorist.recall.temporal import DAY, spans
+from memorist.languages.calendar import DAY
+from memorist.languages.phrases import spans
 from memorist.records import Kind, Record
 from memorist.regex import regex
 

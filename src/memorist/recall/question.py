@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 
+from memorist.languages.calendar import Span
+from memorist.languages.phrases import spans
 from memorist.recall.analysis import terms
 from memorist.recall.marks import FIRST_PERSON
 from memorist.recall.names import named_in
-from memorist.recall.temporal import Span, spans
 
 _ASKS_WHEN = re.compile(
     r"\bwhen\b|\bhow long\b|\b(?:what|which) (?:date|day|month|year|time)\b|\bhow many (?:day|week|month|year)s\b",

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from memorist.languages.calendar import DAY
 from memorist.recall.calibration import Crowd, calibrated, crowd_of, shared_out, within_one
 from memorist.recall.index import KINDS, Bools, Floats, Rows, WallIndex
 from memorist.recall.marks import ASKS, ASSISTANTS, STANDING, TELLS, TIMED
@@ -13,7 +14,7 @@ from memorist.recall.query import Query
 from memorist.recall.question import Question
 from memorist.recall.scale import Scale
 from memorist.recall.spelling import respelled
-from memorist.recall.temporal import DAY, time_fit
+from memorist.recall.temporal import time_fit
 from memorist.recall.words import K1, Statistics, WordScores, score_words
 from memorist.records import Kind
 

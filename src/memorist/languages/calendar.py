@@ -1,0 +1,139 @@
+"""The calendar: which stretch of time "last weekend" is, counted from a day."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Literal, TypeAlias
+
+Grain: TypeAlias = Literal["hour", "day", "week", "weekend", "month", "season", "year"]
+
+DAY = 86_400.0
+"""Seconds."""
+_UNITS: dict[Grain, tuple[float, float]] = {
+    "hour": (1 / 24, 1 / 12),
+    "day": (1, 0.5),
+    "week": (7, 4),
+    "month": (30.44, 16),
+    "year": (365.25, 183),
+}
+"""The days in each unit, and how many days from its end something may lie that was as many of them ago."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of time in epoch seconds, `start` included, `end` excluded.
+
+    Attributes:
+        start: its first second.
+        end: the first second after it.
+        grain: the unit that it was told in.
+        vague: whether its ends are a guess, as those of "two weeks ago" are.
+    """
+
+    start: float
+    end: float
+    grain: Grain = "day"
+    vague: bool = False
+
+    @property
+    def middle(self) -> datetime:
+        """The point in time in its middle."""
+        return datetime.fromtimestamp((self.start + self.end) / 2, UTC)
+
+
+def counted(now: datetime, count: int, unit: Grain) -> Span:
+    """Return the time that lies so many units after `now`, or before it where the count is negative."""
+    slack = timedelta(days=_UNITS[unit][1])
+    if unit == "hour":
+        middle = now + timedelta(hours=count)
+    elif unit == "day":  # a whole day; who counts many of them is off by more
+        middle = _midnight(now) + timedelta(days=count) + slack
+        slack += timedelta(days=0.1 * abs(count))
+    elif unit == "week":
+        middle = now + timedelta(weeks=count)
+    else:
+        middle = _months_on(now, count * (12 if unit == "year" else 1))
+    return Span((middle - slack).timestamp(), (middle + slack).timestamp(), unit, vague=unit != "day")
+
+
+def until_now(now: datetime, count: int, unit: Grain) -> Span:
+    """Return the last so many units: "in the past month"."""
+    return _span(now - timedelta(days=count * _UNITS[unit][0]), now + timedelta(days=1), unit)
+
+
+def period(now: datetime, step: int, unit: str) -> Span:
+    """Return a unit of the calendar: the one that holds `now`, the one before (-1), the one after (1).
+
+    Args:
+        now: what is counted from.
+        step: how many units on.
+        unit: a grain; "weekday 0" to "weekday 6" for the Mondays to Sundays before today, in this week and after today;
+            "season 6" for the three months from June on: the last that are over, those of this year, the next to begin.
+    """
+    today = _midnight(now)
+    monday = today - timedelta(days=today.weekday())
+    name, _, which = unit.partition(" ")
+    if name == "weekday":
+        return _weekday(today, step, int(which))
+    if name == "season":
+        return _season(now, step, int(which))
+    if name == "week":
+        return days(monday + timedelta(weeks=step), 7, "week")
+    if name == "weekend":
+        return days(monday + timedelta(weeks=step, days=5), 2, "weekend")
+    if name == "month":
+        return months(_months_on(today.replace(day=1), step), 1, "month")
+    if name == "year":
+        return months(_months_on(today.replace(day=1, month=1), 12 * step), 12, "year")
+    return days(today + timedelta(days=step))
+
+
+def day_of_week(now: datetime, step: int, wanted: int) -> Span:
+    """Return a day of the week, 0 for Monday, in this week, in the one before (-1) or after (1)."""
+    return days(_midnight(now) + timedelta(days=wanted - now.weekday(), weeks=step))
+
+
+def days(start: datetime, count: int = 1, grain: Grain = "day") -> Span:
+    """Return so many days from a midnight on."""
+    return _span(start, start + timedelta(days=count), grain)
+
+
+def months(start: datetime, count: int, grain: Grain) -> Span:
+    """Return so many months from the first of a month on."""
+    return _span(start, _months_on(start, count), grain)
+
+
+def _weekday(today: datetime, step: int, wanted: int) -> Span:
+    away = wanted - today.weekday()
+    if step < 0:
+        return days(today + timedelta(days=away % 7 - 7, weeks=step + 1))
+    return days(today + timedelta(days=away if step == 0 else away % 7 or 7, weeks=max(step - 1, 0)))
+
+
+def _season(now: datetime, step: int, first: int) -> Span:
+    start = _midnight(now).replace(day=1, month=first)
+    if step == 0 and now.month < first - 9:  # a winter that began last year
+        start = _months_on(start, -12)
+    while step < 0 and _months_on(start, 3) > now:
+        start = _months_on(start, -12)
+    while step > 0 and start <= now:
+        start = _months_on(start, 12)
+    return months(_months_on(start, 12 * (step + 1 if step < 0 else max(step - 1, 0))), 3, "season")
+
+
+def _midnight(moment: datetime) -> datetime:
+    return moment.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _months_on(moment: datetime, count: int) -> datetime:
+    """Return the same day so many months later, or the last of that month where it is shorter."""
+    year, month = divmod(moment.year * 12 + moment.month - 1 + count, 12)
+    for day in range(moment.day, 27, -1):
+        try:
+            return moment.replace(year=year, month=month + 1, day=day)
+        except ValueError:
+            continue
+    return moment.replace(year=year, month=month + 1)
+
+
+def _span(start: datetime, end: datetime, grain: Grain) -> Span:
+    return Span(start.timestamp(), end.timestamp(), grain)

@@ -1,0 +1,75 @@
+"""Letters that every phrase of a template holds: quicker to look for than the phrase, and most texts lack them."""
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from operator import or_
+
+DIGIT = "0"
+"""The hint that stands for any digit."""
+_CHOICE = re.compile(r"\(\?:([^()]*)\)(?![?*{])")
+_AROUND = re.compile(r"\(\?<?[=!](?:[^()]|\([^()]*\))*\)")
+_ANY_DIGIT = re.compile(r"\d")
+_LEAST = 3
+"""Fewer Latin letters stand in most texts by chance."""
+
+
+class Hints:
+    """Tells which of some rules a text can fulfil.
+
+    Args:
+        rules: of each the sets of letters; a text that fulfils it holds one of each set. Without sets any text may.
+    """
+
+    def __init__(self, rules: Iterable[Sequence[frozenset[str]]]) -> None:
+        rules = list(rules)
+        every = {hint for sets in rules for hints in sets for hint in hints}
+        least = {hint for hint in every if not any(other != hint and other in hint for other in every)}
+        bits = {hint: 1 << at for at, hint in enumerate(sorted({*least, DIGIT}))}
+
+        def masks(hints: frozenset[str]) -> list[int]:
+            within = [[bits[part] for part in least if part in hint] for hint in hints]
+            return within[0] if len(within) == 1 else [reduce(or_, (parts[0] for parts in within))]
+
+        self._bits = [(hint, bit) for hint, bit in bits.items() if hint != DIGIT]
+        self._digit, self._always = bits[DIGIT], 1 << len(bits)
+        needed = [sorted({mask for hints in sets for mask in masks(hints)}) or [self._always] for sets in rules]
+        self._needed = [(at, each[0], each[-1]) for at, each in enumerate(needed)]
+
+    def possible(self, text: str) -> list[int]:
+        """Return the positions of the rules that a text may fulfil."""
+        held = self._always | (self._digit if _ANY_DIGIT.search(text) else 0)
+        for hint, bit in self._bits:
+            if hint in text:
+                held |= bit
+        return [at for at, one, other in self._needed if held & one and held & other]
+
+
+def hints_of(forms: Iterable[str]) -> frozenset[str]:
+    """Return letters of which each text holds some that one of the expressions matches; none where most texts do."""
+    runs = set(map(_letters_of, forms))
+    if any(len(run) < _LEAST and run.isascii() for run in runs):
+        return frozenset()
+    return frozenset(runs)
+
+
+def hints_in(template: str) -> list[frozenset[str]]:
+    """Return the sets of letters that each text holds which a regular expression matches."""
+    bare = _AROUND.sub("()", template)
+    found = [hints_of(choice[1].split("|")) for choice in _CHOICE.finditer(bare)]
+    return [each for each in (*found, hints_of([bare])) if each]
+
+
+def _letters_of(template: str) -> str:
+    """Return the longest run of letters that is in every text which a regular expression matches, "" for none."""
+    runs, depth = [""], 0
+    for token in re.finditer(r"\\.|\[[^]]*\]|.", template):
+        letter, after = token[0], template[token.end() : token.end() + 1]
+        if letter == "|" and not depth:
+            return ""
+        depth += (letter == "(") - (letter == ")")
+        if depth or len(letter) > 1 or letter in ").^$+?*{}" or after in ("?", "*", "{"):
+            runs.append("")
+        else:
+            runs[-1] += letter
+    return max((run.strip() for run in runs), key=len)
