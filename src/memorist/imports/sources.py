@@ -48,6 +48,8 @@ class Source:
 
     def __init__(self, path: str | os.PathLike[str], *, name: str | None = None) -> None:
         self.name = os.fspath(path)
+        self.asked = False
+        """Whether a format was asked for, instead of looking for any."""
         self._zips: list[zipfile.ZipFile] = []
         self._copy: Any = None
         self._kept: dict[object, Any] = {}
@@ -149,6 +151,14 @@ class Part:
     def path(self) -> Path | None:
         """The file, if it is one by itself: None in a zip."""
         return self._place if isinstance(self._place, Path) else None
+
+    @property
+    def is_named(self) -> bool:
+        """Whether it is a file by itself that was named, by its path, its folder's or its format.
+
+        A format that keeps its files beside each other is not taken to be any folder that happens to lie further in.
+        """
+        return self.path is not None and (self.source.asked or "/" not in self.name)
 
     @property
     def pure(self) -> PurePosixPath:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 
 from memorist.errors import FormatError, InvalidInputError
+from memorist.files.foreign import MALFORMED
 from memorist.imports.reader import Bad, BadPart, ColumnsError, Item, Options, Reader
-from memorist.imports.readers.common import MALFORMED
 from memorist.imports.registry import reader_named, reader_names, readers
 from memorist.imports.sources import Part, Source
 from memorist.records import Kind
@@ -80,6 +80,7 @@ def find(source: Source, format: str | None = None) -> Found:
         InvalidInputError: there is no such format.
     """
     asked = readers() if format is None else (reader_named(format),)
+    source.asked = format is not None
     known: list[tuple[Reader, Part]] = []
     unknown: list[str] = []
     for part in source.parts:
@@ -111,6 +112,10 @@ def _why_none(source: Source, format: str | None) -> str:
             raise FormatError(f"{source.name}: {error}") from error
     if any(part.pure.suffix.lower() == ".zip" for part in source.parts):
         return f"{source.name} holds a zip that cannot be opened there; unpack it, and give what is in it"
+    source.asked = True
+    for part in source.parts:
+        if format is None and (known := next((each for each in readers() if _recognises(each, part)), None)):
+            return f"{part.name} is of {known.title}: give its folder itself, or --as {known.name}"
     wanted = "a known format" if format is None else f"the format {format}"
     return f"{source.name} is not of {wanted}; give --as FORMAT where you know it: {reader_names()}"
 
@@ -212,7 +217,7 @@ def moment_of(item: Item, zone: tzinfo | None) -> datetime | None:
 def _recognises(reader: Reader, part: Part) -> bool:
     try:
         return reader.recognise(part)
-    except FormatError:  # it cannot even be opened
+    except (FormatError, *MALFORMED):  # it cannot even be opened, or is of no form that the reader foresaw
         return False
 
 

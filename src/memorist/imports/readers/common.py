@@ -4,11 +4,12 @@ import json
 import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from html.parser import HTMLParser
 from typing import Any, Concatenate, ParamSpec
 
 from memorist.errors import FormatError, InvalidInputError
+from memorist.files.foreign import MALFORMED, foreign, tables_of
 from memorist.framing import without_recalled
 from memorist.imports.reader import Bad, Item, Options
 from memorist.imports.sources import Part
@@ -17,8 +18,6 @@ from memorist.kinds import Message
 _P = ParamSpec("_P")
 _LONGEST_NOTE = 2_000
 """In characters: embedders read little more of a text."""
-MALFORMED = (AttributeError, IndexError, KeyError, TypeError, ValueError)
-"""What a reader meets where a file is not of the form that its format has."""
 
 
 def attempt(
@@ -149,18 +148,15 @@ def text_field(fields: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
 
 @contextmanager
 def database(part: Part) -> Iterator[sqlite3.Connection]:
-    """Open an SQLite file for reading.
+    """Open an SQLite file for reading its tables; see `foreign`.
 
     Raises:
         FormatError: it is in a zip, or damaged.
     """
     if part.path is None:
         raise FormatError("a database in a zip cannot be read; unpack it first")
-    try:
-        with closing(sqlite3.connect(f"{part.path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
-            yield connection
-    except sqlite3.Error as error:
-        raise FormatError(f"it cannot be read: {error}") from error
+    with foreign(part.path) as connection:
+        yield connection
 
 
 def tables(part: Part) -> frozenset[str]:
@@ -168,4 +164,4 @@ def tables(part: Part) -> frozenset[str]:
     if part.path is None or not part.head.startswith(b"SQLite format 3\0"):
         return frozenset()
     with database(part) as connection:
-        return frozenset(name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'"))
+        return tables_of(connection)

@@ -26,9 +26,14 @@ def recognise(part: Part) -> bool:
     if {"id", "memory"} <= part.keys or ("results" in part.keys and '"memory"' in part.beginning):
         return True
     if part.pure.name == "meta.json":
-        return part.path is not None and '"collections"' in part.beginning and '"mem0' in part.beginning
+        return part.is_named and _describes_store(part)
     is_history = part.path is not None and part.pure.suffix == ".db" and has_history(part.path)
-    return is_history and not any(each.pure.name == "meta.json" and recognise(each) for each in part.source.parts)
+    return is_history and not any(map(_describes_store, part.source.parts))
+
+
+def _describes_store(part: Part) -> bool:
+    is_meta = part.path is not None and part.pure.name == "meta.json"
+    return is_meta and '"collections"' in part.beginning and '"mem0' in part.beginning
 
 
 def read(part: Part, options: Options) -> Iterator[Item | Bad]:
@@ -54,6 +59,8 @@ def _memories(where: str, given: Any) -> Iterator[Item | Bad]:
 
 def _stored(where: str, found: StoredMemory) -> Iterator[Item]:
     fields = found.fields
+    if found.problem is not None:
+        raise InvalidInputError(found.problem)
     if not isinstance(text := fields.get("data"), str):
         raise InvalidInputError("it has no text")
     owner = owner_of({name: fields.get(name) for name in LABELS})

@@ -1,0 +1,62 @@
+"""Files that others made: SQLite files are read, and nothing in them is run."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from memorist.errors import FormatError
+
+MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What a reader meets where a file is not of the form that its format has."""
+_LONGEST = 64_000_000
+"""Most bytes of one value: what a file may make of a few bytes by a generated column ends there."""
+_FUNCTIONS = ("coalesce", "nullif")
+"""Those that our own queries call."""
+_PRAGMAS = ("table_info",)
+
+
+@contextmanager
+def foreign(file: Path) -> Iterator[sqlite3.Connection]:
+    """Open an SQLite file for reading its tables.
+
+    A file's schema can hold code: views and virtual tables run where a table is expected. Only rows of plain tables
+    are given, and a query that would touch anything else fails.
+
+    Raises:
+        FormatError: it is damaged, no SQLite file, or a query touches what is no plain table.
+    """
+    try:
+        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            connection.text_factory = lambda data: data.decode("utf-8", "replace")
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
+            connection.execute("PRAGMA trusted_schema = OFF")
+            connection.execute("PRAGMA cell_size_check = ON")
+            _confine(connection, tables_of(connection))
+            yield connection
+    except sqlite3.Error as error:
+        raise FormatError(f"it cannot be read: {error}") from error
+
+
+def tables_of(connection: sqlite3.Connection) -> frozenset[str]:
+    """Return the names of the plain tables: those that have pages of their own."""
+    found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0")
+    return frozenset(name for (name,) in found)
+
+
+def _confine(connection: sqlite3.Connection, tables: frozenset[str]) -> None:
+    known = {name.lower() for name in (*tables, "sqlite_master")}
+
+    def allowed(action: int, what: str | None, more: str | None, _: str | None, inner: str | None) -> bool:
+        if inner is not None:  # the view or trigger that asks
+            return False
+        if action == sqlite3.SQLITE_READ:
+            return (what or "").lower() in known
+        if action == sqlite3.SQLITE_FUNCTION:
+            return more in _FUNCTIONS
+        return action == sqlite3.SQLITE_SELECT or (action == sqlite3.SQLITE_PRAGMA and what in _PRAGMAS)
+
+    def decide(*asked: object) -> int:
+        return sqlite3.SQLITE_OK if allowed(*asked) else sqlite3.SQLITE_DENY  # type: ignore[arg-type]
+
+    connection.set_authorizer(decide)

@@ -1,0 +1,47 @@
+"""Files that others name: only regular ones are opened, and no line is read beyond a bound."""
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from memorist.errors import FormatError, InvalidInputError
+
+LONGEST_LINE = 64_000_000
+"""In bytes."""
+
+
+def opened(path: str | os.PathLike[str]) -> BinaryIO:
+    """Open a regular file for reading bytes.
+
+    Raises:
+        InvalidInputError: it is a device, a pipe, a socket or a folder.
+        OSError: it cannot be read.
+    """
+    # A pipe without a writer would wait for one, for ever.
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        check_regular(path, os.fstat(handle))
+        return os.fdopen(handle, "rb")
+    except BaseException:
+        os.close(handle)
+        raise
+
+
+def check_regular(path: str | os.PathLike[str], found: os.stat_result) -> None:
+    """Raise InvalidInputError for what is no regular file."""
+    if not stat.S_ISREG(found.st_mode):
+        raise InvalidInputError(f"{Path(path)} is no regular file; what comes from a pipe, give as the standard input")
+
+
+def lines_of(stream: BinaryIO, longest: int = LONGEST_LINE) -> Iterator[bytes]:
+    """Yield the lines of a stream, with their ends.
+
+    Raises:
+        FormatError: a line is longer than it may be.
+    """
+    while line := stream.readline(longest + 1):
+        if len(line) > longest:
+            raise FormatError(f"a line is longer than {longest:,} bytes")
+        yield line
