@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from memorist.embedders.prefixes import Prefixes, prefixes_for
+from memorist.embedders.unigram import HASHES, TABLES
 from memorist.errors import EmbedderError
 
 CARD = "memorist.json"
@@ -77,7 +78,7 @@ def read_folder(path: Path) -> ModelFolder:
         pooling=_pooling(path, card),
         max_tokens=_max_tokens(path, card, config),
         prefixes=_prefixes(path, card, config),
-        digest=_digest(path, [weights, *_external(weights), tokenizer], files),
+        digest=_digest(path, [weights, *_external(weights), tokenizer, *_tables(tokenizer)], files),
     )
 
 
@@ -105,6 +106,11 @@ def _external(weights: Path) -> list[Path]:
     """Return the files that hold the tensors of a model too big for one file."""
     found = {*weights.parent.glob(f"{weights.name}_data*"), *weights.parent.glob(f"{weights.name}.data*")}
     return sorted(found)
+
+
+def _tables(tokenizer: Path) -> list[Path]:
+    """Return the files beside a tokenizer of hashes, in order; see `memorist.embedders.unigram`."""
+    return [tokenizer.parent / name for name in TABLES] if tokenizer.name == HASHES else []
 
 
 def _check_size(path: Path, facts: dict[str, Any]) -> None:

@@ -18,10 +18,12 @@ from memorist.embedders.base import Role, Vectors
 from memorist.embedders.blocking import BlockingEmbedder, Workers
 from memorist.embedders.folder import ModelFolder, read_folder
 from memorist.embedders.sessions import open_session, without_telemetry
-from memorist.embedders.tokenizing import open_tokenizer
+from memorist.embedders.tokenizing import Tokenizer, open_tokenizer
+from memorist.embedders.unigram import HASHES, Unigram, WordTable
 from memorist.errors import EmbedderError
 
 BUNDLED = Path(__file__).parent / "model"
+MULTILINGUAL = Path(__file__).parent / "multilingual"
 
 # Ordinary text has fewer characters than this for each token, so the rest of a long text need not be tokenized.
 _CHARACTERS_PER_TOKEN = 64
@@ -135,11 +137,19 @@ class _Model:
     def __init__(self, card: ModelFolder, brief: bool) -> None:
         self._pooling = card.pooling
         self._most_characters = card.max_tokens * _CHARACTERS_PER_TOKEN
-        self._tokenizer = open_tokenizer(card.tokenizer, card.max_tokens)
+        self._table: WordTable | None = None
+        self._tokenizer: Tokenizer
+        if card.tokenizer.name == HASHES:
+            self._tokenizer = Unigram(card.tokenizer.parent, card.max_tokens)
+            self._table = WordTable(card.tokenizer.parent)
+        else:
+            self._tokenizer = open_tokenizer(card.tokenizer, card.max_tokens)
         self._session = open_session(card.weights, card.digest, brief=brief)
         kinds = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
         self._inputs: dict[str, type[Any]] = {}
         for port in self._session.get_inputs():
+            if port.name == "inputs_embeds" and self._table is not None:
+                continue
             if port.name not in ("input_ids", "attention_mask", "token_type_ids", "position_ids"):
                 raise EmbedderError(f"{card.weights} is no text encoder: it asks for an input named {port.name!r}")
             self._inputs[port.name] = kinds.get(port.type, np.int64)
@@ -156,6 +166,8 @@ class _Model:
             "position_ids": range(len(ids)),
         }
         feed = {name: np.asarray([values[name]], dtype=kind) for name, kind in self._inputs.items()}
+        if self._table is not None:
+            feed["inputs_embeds"] = self._table.take(ids)[None]
         return _pool(np.asarray(self._session.run(None, feed)[0], dtype=np.float32)[0], self._pooling)
 
 
