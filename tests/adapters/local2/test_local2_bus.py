@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,9 @@ from memorist.adapters.local2 import (
     tool_result,
 )
 from memorist.bus import Bus, Envelope, LocalBus, NatsBus
+from memorist.errors import EmbedderUnavailableError
+from memorist.testing import HashEmbedder
+from memorist.twin import run
 from natsserver import nats_server
 
 pytestmark = pytest.mark.anyio
@@ -182,6 +185,53 @@ async def test_an_answer_that_quotes_what_was_recalled_is_stored_without_it(
     [hit] = service.search_episodic("Where do I live? You live in Oslo.", top_k=9)
     assert hit["content"] == "Q: Where do I live?\nA: You live in Oslo."
     assert service.find_episode("q-2") is None
+
+
+@pytest.fixture(params=["chroma", "ours"])
+def shared(request: pytest.FixtureRequest, tmp_path: Path, settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings of services that share one store."""
+    if request.param == "ours":
+        return settings
+    pytest.importorskip("chromadb")
+    return {"chroma_path": str(tmp_path / "chroma"), "embedding_model": "hash"}
+
+
+async def test_a_message_is_stored_once_however_often_it_comes(shared: dict[str, Any], bus: LocalBus) -> None:
+    with MemoryService(shared) as one, MemoryService(shared) as other:
+        for service in (one, other):
+            await run_local(service, bus)
+        answer = answer_of("Capital of France?", "Paris.")
+        await bus.publish(answer)
+        await bus.publish(answer)
+        await bus.publish(answer_of("Capital of France?", "Paris."))  # asked and answered again: another message
+        await bus.idle()
+        assert len(one.search_episodic("Capital of France? Paris.", top_k=9)) == 2
+
+
+async def test_an_answer_waits_for_an_embedder_that_is_away(
+    settings: dict[str, Any], bus: LocalBus, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    away = True
+    known = HashEmbedder()
+
+    def embed(texts: Sequence[str]) -> Any:
+        if away:
+            raise EmbedderUnavailableError("nobody answers")
+        return run(lambda: known.embed(texts, "document"))
+
+    monkeypatch.setattr("memorist.adapters.local2.agents._RETRY_SECONDS", 0.01)
+    with MemoryService(settings, embedder=embed) as service:
+        agent = MemoryAgent(service)
+        await agent.start(bus)
+        for number in range(3):
+            await bus.publish(answer_of("Which number?", f"The number {number}.", query_id=f"q-{number}"))
+        await bus.idle()
+        assert "wait: nobody answers" in caplog.text and service.find_episode("q-0") is None
+        away = False
+        while service.find_episode("q-2") is None:
+            await asyncio.sleep(0.01)
+        assert {service.find_episode(f"q-{number}") is None for number in range(3)} == {False}
+        assert len(service.search_episodic("Which number? The number", top_k=9)) == 3
 
 
 @pytest.mark.parametrize(

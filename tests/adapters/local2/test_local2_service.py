@@ -474,6 +474,15 @@ def test_a_file_overrides_the_defaults_and_arguments_override_the_file(tmp_path:
     assert MemoryConfig.load(path, top_k=None).top_k == 2
 
 
+def test_a_bare_service_reads_the_file_that_the_tools_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("yaml")
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "memory.yaml").write_text(f"store: {tmp_path}/m.db\nembedding_model: hash\ntop_k: 2\n")
+    monkeypatch.chdir(tmp_path)
+    with MemoryService() as service, MemoryService(top_k=3) as other:
+        assert (service.config.store, service.config.top_k, other.config.top_k) == (f"{tmp_path}/m.db", 2, 3)
+
+
 def test_an_empty_file_means_the_defaults(tmp_path: Path) -> None:
     pytest.importorskip("yaml")
     (tmp_path / "memory.yaml").write_text("# nothing yet\n", encoding="utf-8")

@@ -330,6 +330,16 @@ def test_a_quoted_topic_goes_with_its_value() -> None:
     assert without(f"{topic}\nThat is all I know.", user_bio="Likes tea\nand jazz") == "That is all I know."
     assert without("[Memory: user.name]\nRichard\nHello!") == "Hello!"
     assert without("[Memory: user.name]\nRichard") == ""
+    assert without("I recall: [Memory: user.name]\nRichard\nHello!") == "I recall: \nHello!"
+    assert without("I recall **[Memory: user.name] Richard**, hello!", user_name="Richard") == "I recall ****, hello!"
+    assert without("I recall: [Memory: user.name] Rick\nHello!", user_name="Richard") == "I recall: \nHello!"
+
+
+async def test_what_was_recalled_is_taken_out_amid_a_line_too(service: MemoryService) -> None:
+    service.write_episodic("Q: Capital of France?\nA: Paris.")
+    block = await SearchMemoryTool(service).call({"query": "Capital of France? Paris."})
+    assert without(f"I recall: {block}\n\nSo it is Paris.") == "I recall: So it is Paris."
+    assert without(f"I recall: {' '.join(block.split())}\nSo it is Paris.") == "I recall: So it is Paris."
 
 
 @pytest.mark.parametrize(

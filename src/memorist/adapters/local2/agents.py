@@ -4,8 +4,9 @@ import asyncio
 import logging
 import threading
 from abc import abstractmethod
-from collections.abc import Hashable
-from typing import Any, ClassVar
+from collections import deque
+from collections.abc import Hashable, Mapping
+from typing import Any, ClassVar, NamedTuple
 
 from memorist.adapters.local2.layout import exchange, without_quoted
 from memorist.adapters.local2.participant import Participant
@@ -13,13 +14,17 @@ from memorist.adapters.local2.service import MemoryService
 from memorist.adapters.local2.subjects import RESPONSE_GENERATION, USER_FEEDBACK
 from memorist.adapters.local2.tools import DUAL_MODE_TOOLS, TOOLS
 from memorist.bus import Bus, Envelope
-from memorist.errors import MemoristError
+from memorist.errors import EmbedderUnavailableError, MemoristError, StoreBusyError, StoreUnavailableError
 from memorist.framing import without_recalled
 
 log = logging.getLogger("memorist.local2")
 
-_MOST_EARLY = 1000
-"""The most scores that wait for their answers; the oldest is dropped."""
+_WAITING_LIMIT = 1000
+"""The most scores that wait for their answers, and the most answers that wait to be stored; the oldest is dropped."""
+_RETRY_SECONDS = 5.0
+"""How long answers wait until they are tried again."""
+_PASSING = (EmbedderUnavailableError, StoreBusyError, StoreUnavailableError)
+"""The errors after which an answer is tried again."""
 
 
 class _Listener(Participant):
@@ -40,11 +45,21 @@ class _Listener(Participant):
         """Handle one message. Raises nothing."""
 
 
+class _Answer(NamedTuple):
+    """An answer as it will be stored."""
+
+    message_id: str
+    content: str
+    metadata: Mapping[str, Any]
+
+
 class MemoryAgent(_Listener):
     """Writes one episode for every answer on ``response.generation``: question and answer together.
 
     Errors, and messages without a question or an answer, are skipped. What an answer quotes of recalled memories
-    is left out. Failures are logged.
+    is left out. A message is stored once, however often it is delivered and by however many agents. Answers that
+    arrive while the embedder or the store cannot be reached wait in this process until both can. Other failures are
+    logged.
 
     Args:
         service: where the episodes go; see `Participant`.
@@ -56,6 +71,9 @@ class MemoryAgent(_Listener):
     def __init__(self, service: MemoryService | None = None, feedback: "FeedbackAgent | None" = None) -> None:
         super().__init__(service)
         self.feedback = feedback
+        self._waiting: deque[_Answer] = deque()
+        self._storing = asyncio.Lock()
+        self._retry: asyncio.Task[None] | None = None
 
     async def handle(self, envelope: Envelope) -> None:
         """Store one answer. Raises nothing."""
@@ -72,13 +90,45 @@ class MemoryAgent(_Listener):
             "tool_calls": _count(payload.get("tool_calls")),
             "timestamp_utc": envelope.timestamp_utc,
         }
-        try:
-            entry_id = await asyncio.to_thread(self.service.write_episodic, exchange(query, answer), metadata)
-        except Exception as error:  # the agent goes on; nobody waits for it
-            log.error("the answer %s was not remembered: %s: %s", envelope.message_id, type(error).__name__, error)
-            return
+        if len(self._waiting) == _WAITING_LIMIT:
+            log.error("the answer %s was not remembered: too many wait", self._waiting.popleft().message_id)
+        self._waiting.append(_Answer(envelope.message_id, exchange(query, answer), metadata))
+        await self._store_waiting()
+
+    async def _store_waiting(self) -> None:
+        """Store the answers that wait, in their order. Raises nothing."""
+        async with self._storing:
+            while self._waiting:
+                answer = self._waiting[0]
+                try:
+                    await self._store(answer)
+                except _PASSING as error:
+                    if self._retry is None or self._retry.done():
+                        log.warning("the answer %s and those after it wait: %s", answer.message_id, error)
+                        self._retry = asyncio.create_task(self._store_later())
+                    return
+                except Exception as error:  # the agent goes on; nobody waits for it
+                    name = type(error).__name__
+                    log.error("the answer %s was not remembered: %s: %s", answer.message_id, name, error)
+                if self._waiting and self._waiting[0] is answer:  # else it was dropped meanwhile
+                    self._waiting.popleft()
+
+    async def _store(self, answer: _Answer) -> None:
+        entry_id = await asyncio.to_thread(
+            self.service.write_episodic, answer.content, answer.metadata, message_id=answer.message_id
+        )
         if self.feedback is not None:
-            await self.feedback.remembered(metadata["query_id"], entry_id)
+            await self.feedback.remembered(answer.metadata["query_id"], entry_id)
+
+    async def _store_later(self) -> None:
+        """Try until nothing waits. The end of the event loop ends this too, and then what waits is lost."""
+        try:
+            while self._waiting:
+                await asyncio.sleep(_RETRY_SECONDS)
+                await self._store_waiting()
+        finally:
+            if self._waiting:
+                log.error("%s answers were not remembered: they still waited when the agent ended", len(self._waiting))
 
     def _said(self, text: Any) -> str:
         """Return a text without recalled memories; "" if nothing else is left."""
@@ -135,7 +185,7 @@ class FeedbackAgent(_Listener):
                 entry_id = self.service.find_episode(query_id)
                 if entry_id is None:
                     self._early[query_id] = score
-                    if len(self._early) > _MOST_EARLY:
+                    if len(self._early) > _WAITING_LIMIT:
                         del self._early[next(iter(self._early))]
         if entry_id is None:
             log.warning("feedback for an answer that is not remembered: query_id %r", query_id)

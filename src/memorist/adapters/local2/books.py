@@ -51,9 +51,11 @@ class MemoryBook:
         """Return a topic's value, or None."""
         return self._memory.topics.get(topic)
 
-    def add(self, content: str, metadata: Mapping[str, Any], at: datetime | None) -> str:
-        """Store an episode, and return its new id."""
-        return self._memory.remember(content, kind=Kind.EPISODE, metadata=dict(metadata), happened_at=at).id
+    def add(self, id: str, content: str, metadata: Mapping[str, Any], at: datetime | None) -> None:
+        """Store an episode, unless the id is that of one."""
+        self._memory.remember(
+            content, id=id, kind=Kind.EPISODE, metadata=dict(metadata), happened_at=at, if_exists="ignore"
+        )
 
     def nearest(self, query: str, count: int, least: float) -> list[Episode]:
         """Return the episodes whose similarity is `least` or more, best first; a good rating counts a little."""
@@ -112,13 +114,12 @@ class ChromaBook:
         found = _wait(self._rows.get(where={"$and": [{"topic": topic}, {"type": "topic"}]}))
         return found[0] if found else None
 
-    def add(self, content: str, metadata: Mapping[str, Any], at: datetime | None) -> str:
-        id = str(uuid.uuid4())
+    def add(self, id: str, content: str, metadata: Mapping[str, Any], at: datetime | None) -> None:
         plain = {name: value for name, value in metadata.items() if _fits(name, value)}
         other = {name: value for name, value in metadata.items() if name not in plain}
         hidden = json.dumps({"at": (at or self.now()).isoformat(), "other": other})
-        _wait(self._rows.add(id, content, {**plain, _HIDDEN: hidden}))
-        return id
+        if not _wait(self._rows.get(ids=[id])):
+            _wait(self._rows.add(id, content, {**plain, _HIDDEN: hidden}))
 
     def nearest(self, query: str, count: int, least: float) -> list[Episode]:
         rows = _wait(self._rows.nearest(query, count * _CANDIDATES, {"type": "episodic"}))

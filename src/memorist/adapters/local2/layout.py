@@ -6,9 +6,10 @@ from datetime import UTC, datetime
 
 from memorist.adapters.local2.books import Episode
 
-_TOPIC = re.compile(r"^[> \t]*\[Memory: ([^\]\n]+)\][ \t]*\n?", re.MULTILINE)
+# Both begin anywhere in a line: an answer may introduce what it quotes ("I recall: [Memory …]").
+_TOPIC = re.compile(r"(?:^[> \t]*)?\[Memory: ([^\]\n]+)\][ \t]*\n?", re.MULTILINE)
 _RECALL = re.compile(
-    r"^[> \t]*\[Memory recall [—–-] [^\]\n]*\][ \t]*(?:\n|\Z)"
+    r"(?:^[> \t]*)?\[Memory recall [—–-] [^\]\n]*\][^\n]*(?:\n|\Z)"
     r"(?:(?:[> \t]*\n)*[> \t]*\d+\. \(relevance: [^)\n]*\)[^\n]*(?:\n|\Z)"  # an item, and its lines:
     r"(?:[> \t]*[QA]: [^\n]*(?:\n|\Z)|(?:[> \t]*\n)*>?[ \t]{2,}\S[^\n]*(?:\n|\Z))*)*"
     r"(?:[> \t]*\n)*",
@@ -66,13 +67,16 @@ def without_quoted(text: str, value_of: Callable[[str], str | None]) -> str:
     Args:
         text: such as an answer of a model.
         value_of: returns a topic's value, which is removed with its header. Where the text goes on with another
-            value, the next line is removed.
+            value, the next line is removed. A header amid a line that names no topic is part of the answer.
     """
 
     def end_of(header: re.Match[str]) -> int:
         value = value_of(header[1].strip())
         if value is not None and text.startswith(value, header.end()):
             return header.end() + len(value)
+        begins_line = header.start() == 0 or text[header.start() - 1] == "\n"
+        if value is None and not begins_line and not header[0].endswith("\n"):
+            return header.start()
         line = text.find("\n", header.end())
         return len(text) if line < 0 else line
 

@@ -3,12 +3,9 @@
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from pathlib import Path
 
 from memorist.adapters.local2.service import MemoryService
 from memorist.bus import Bus, NatsBus
-
-_CONFIG = Path("config/memory.yaml")
 
 
 class Participant(ABC):
@@ -19,13 +16,12 @@ class Participant(ABC):
     ```
 
     Args:
-        service: the memory, which several participants may share. By default one of their own with the settings
-            in ``config/memory.yaml``, or with the documented ones where there is no such file; `run` closes it.
+        service: the memory, which several participants may share. By default each has one of its own; `run` closes it.
     """
 
     def __init__(self, service: MemoryService | None = None) -> None:
         self._own = service is None
-        self.service = MemoryService(_CONFIG if _CONFIG.exists() else None) if service is None else service
+        self.service = MemoryService() if service is None else service
         self._ending = False
         self._wake: Callable[[], object] | None = None
 

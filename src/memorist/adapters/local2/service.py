@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from os import PathLike
+from pathlib import Path
 from typing import Any, Self
 
 from memorist.adapters.local2.books import Book, ChromaBook, Episode, MemoryBook
@@ -18,6 +19,8 @@ from memorist.records import plain_json
 from memorist.sync import Memory
 from memorist.times import parse_time
 from memorist.twin import run
+
+_CONFIG = Path("config/memory.yaml")
 
 
 class MemoryService:
@@ -32,7 +35,8 @@ class MemoryService:
     ```
 
     Args:
-        config: a `MemoryConfig`, a mapping of its settings, or the path of a ``memory.yaml``.
+        config: a `MemoryConfig`, a mapping of its settings, or the path of a ``memory.yaml``. By default
+            ``config/memory.yaml``, or the documented settings where there is no such file.
         memory: an open memory to use instead of the store that the settings name; it is not closed here.
         embedder: used instead of `embedding_model`. A plain function stands for that model, so it gets the
             texts with the prefixes that the model needs.
@@ -107,12 +111,16 @@ class MemoryService:
 
     # --- episodes ----------------------------------------------------------------------------------
 
-    def write_episodic(self, content: str, metadata: Mapping[str, Any] | None = None) -> str:
-        """Store an episode, and return its id, which is always a new one.
+    def write_episodic(
+        self, content: str, metadata: Mapping[str, Any] | None = None, *, message_id: str | None = None
+    ) -> str:
+        """Store an episode, and return its id.
 
         Args:
             content: the text that a search matches.
             metadata: kept as it is, plus ``type: "episodic"``; `timestamp_utc` is when it happened.
+            message_id: the message that the episode comes from. A message is stored once, however often and by
+                however many services it is received. Without one, every call stores a new episode.
 
         Raises:
             InvalidInputError: the content is blank, or the metadata is no JSON object.
@@ -121,7 +129,9 @@ class MemoryService:
         at = None
         with suppress(ValueError, TypeError):  # whatever the caller calls so is kept; it need not be a time
             at = None if "timestamp_utc" not in given else parse_time(given["timestamp_utc"])
-        return self._book.add(check_text("content", content), {**given, "type": "episodic"}, at)
+        id = str(uuid.uuid4() if message_id is None else uuid.uuid5(uuid.NAMESPACE_OID, f"message {message_id}"))
+        self._book.add(id, check_text("content", content), {**given, "type": "episodic"}, at)
+        return id
 
     def search_episodic(self, query: str, top_k: int | None = None) -> list[dict[str, Any]]:
         """Return the episodes most like a query: at most `top_k`, none below `min_score`, best first.
@@ -177,6 +187,8 @@ class MemoryService:
 def _config(
     config: MemoryConfig | Mapping[str, Any] | str | PathLike[str] | None, settings: Mapping[str, Any]
 ) -> MemoryConfig:
+    if config is None and _CONFIG.exists():
+        config = _CONFIG
     if isinstance(config, str | PathLike):
         return MemoryConfig.load(config, **settings)
     if isinstance(config, MemoryConfig):
