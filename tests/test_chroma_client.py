@@ -1,7 +1,8 @@
-"""Queries of a Chroma collection that others write to at the same time."""
+"""Clients of a folder that the host program opens too, and queries of a collection that others write to."""
 
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,6 +33,31 @@ def collection() -> Iterator[Any]:
     made.add(ids=["a"], embeddings=[[1.0, 0.0]])
     yield made
     release()
+
+
+@pytest.mark.parametrize("telemetry", [None, "True", "False"])
+@pytest.mark.parametrize("settings", [{}, {"anonymized_telemetry": True}, {"allow_reset": True}])
+@pytest.mark.parametrize("first", ["ours", "theirs"])
+def test_the_host_program_opens_a_folder_with_its_own_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, telemetry: str | None, settings: dict[str, Any], first: str
+) -> None:
+    if telemetry is None:
+        monkeypatch.delenv("ANONYMIZED_TELEMETRY", raising=False)
+    else:
+        monkeypatch.setenv("ANONYMIZED_TELEMETRY", telemetry)
+    chromadb = import_module("chromadb")
+
+    def theirs() -> Any:
+        return chromadb.PersistentClient(str(tmp_path), chromadb.Settings(**settings))
+
+    begun = [theirs()] if first == "theirs" else []
+    client, release = connect(tmp_path)
+    begun.append(theirs())
+    client.create_collection("notes", embedding_function=None).add(ids=["a"], embeddings=[[1.0, 0.0]])
+    release()
+    assert [each.get_collection("notes", embedding_function=None).count() for each in begun] == [1] * len(begun)
+    for each in begun:
+        each.close()
 
 
 def test_a_query_beside_a_write_is_asked_again(collection: Any) -> None:

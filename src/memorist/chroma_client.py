@@ -1,6 +1,6 @@
 """Clients of Chroma: of a server, of a folder, or in memory, with telemetry off."""
 
-import os
+import functools
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
@@ -30,9 +30,6 @@ def connect(at: Path | str | None, key: str | None = None) -> tuple[Any, Callabl
         StoreUnavailableError: the folder is a file.
         MissingExtraError: chromadb is not installed.
     """
-    # The environment turns telemetry off in the settings of other clients in this process, too: Chroma refuses a
-    # second client of a folder whose settings are not the first one's.
-    os.environ.setdefault("ANONYMIZED_TELEMETRY", "False")
     try:
         chromadb = import_module("chromadb")
     except ImportError as error:
@@ -94,7 +91,26 @@ def _settings(system: str) -> Any:
     """Return settings without telemetry, or those with which this process opened the system already."""
     shared = import_module("chromadb.api.shared_system_client").SharedSystemClient
     begun = getattr(shared, "_identifier_to_system", {}).get(system)
-    return import_module("chromadb.config").Settings(anonymized_telemetry=False) if begun is None else begun.settings
+    return _sharing()(anonymized_telemetry=False) if begun is None else begun.settings
+
+
+@functools.cache
+def _sharing() -> Any:
+    """Return a class of settings that equal all others.
+
+    Chroma refuses a second client of a folder whose settings differ from the first one's. With these settings the host
+    program may open, with its own, a folder that is open here; both then share one system, and telemetry stays off.
+    """
+
+    plain: Any = import_module("chromadb.config").Settings
+
+    class SharingSettings(plain):  # type: ignore[misc]  # a class known at run time
+        def __eq__(self, other: object) -> bool:
+            return isinstance(other, plain)
+
+        __hash__ = None  # type: ignore[assignment]  # as of every model of pydantic that can change
+
+    return SharingSettings
 
 
 def _close(client: Any) -> None:

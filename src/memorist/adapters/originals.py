@@ -1,10 +1,27 @@
-"""Errors that the ``except`` clauses of an original package catch, too."""
+"""Classes that count as those of an original package, too: its ``except`` clauses, `isinstance` and `issubclass`."""
 
 import functools
 import sys
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, distribution
 from typing import Any, TypeVar
 
 _E = TypeVar("_E", bound=Exception)
+
+
+def original(package: str, module: str, name: str) -> Any:
+    """Return a class of an original package, or None where the package is not installed or has no such class.
+
+    Args:
+        package: the package's name on the package index; another package may have a module of the same name.
+        module: the module that has the class. It is imported.
+        name: the class's name.
+    """
+    try:
+        distribution(package)
+        return getattr(import_module(module), name, None)
+    except (PackageNotFoundError, ImportError):
+        return None
 
 
 def caught_by(module: str, error: type[_E]) -> type[_E]:

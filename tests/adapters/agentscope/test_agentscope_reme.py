@@ -147,6 +147,13 @@ async def test_settings_of_reme_are_said_to_have_no_effect(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+async def test_a_call_without_an_argument_is_answered_by_the_name_of_the_argument(kind: Any, entered: Make) -> None:
+    one = await entered(kind)
+    assert said(await one.record_to_memory(content=["tea"])).endswith("missing a required argument: 'thinking'")
+    assert said(await one.retrieve_from_memory()).endswith("missing a required argument: 'keywords'")
+
+
+@pytest.mark.parametrize("kind", KINDS)
 async def test_the_models_arguments_cannot_name_another_workspace_or_flow(kind: Any, entered: Make) -> None:
     one = await entered(kind, {"answer": ""}, {"answer": ""})
     await one.record_to_memory("because", [call()], workspace_id="bob", name="delete_everything")

@@ -16,7 +16,7 @@ from memorist.adapters.llm_agents import (
     reflective_memory,
     similarity_memory,
 )
-from memorist.errors import InvalidInputError, StoreUnavailableError
+from memorist.errors import InvalidInputError, StoreUnavailableError, UnknownArgumentError
 from memorist.sync import Memory as Blocking
 from memorist.testing import HashEmbedder
 
@@ -115,6 +115,18 @@ async def test_a_filter_keeps_to_metadata(store: MemoristMemoryStore) -> None:
         await store.recall("Plan", filter={"team": {"$no": 1}})
     with pytest.raises(TypeError):
         await store.recall("Plan", threshold=1)
+
+
+@pytest.mark.parametrize(
+    ("argument", "instead"), [("limit", "max_results"), ("where", "filter"), ("min_similarity", "score_threshold")]
+)
+async def test_an_argument_that_the_store_sets_is_refused_by_name(
+    store: MemoristMemoryStore, argument: str, instead: str
+) -> None:
+    with pytest.raises(UnknownArgumentError, match=f"recall takes no '{argument}': .*{instead}"):
+        await store.recall("trip", **{argument: 2})
+    with pytest.raises(UnknownArgumentError, match="recall takes no argument 'k'"):
+        await store.recall("trip", k=2)
 
 
 async def test_never_more_than_asked_for(engine: Engine) -> None:

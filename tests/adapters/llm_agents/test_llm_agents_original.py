@@ -138,3 +138,9 @@ async def test_a_file_of_the_librarys_own_store_is_read(tmp_path: Path) -> None:
 
     await Original(dir=tmp_path).write(Episode(task=Task(instruction="Book a flight"), rollout="…"))
     assert [each.task.instruction for each in held(JSONMemoryStore(tmp_path))] == ["Book a flight"]
+
+
+def test_our_stores_are_stores_of_the_library() -> None:
+    from llm_agents_from_scratch.base.memory_store import BaseMemoryStore
+
+    assert issubclass(MemoristMemoryStore, BaseMemoryStore) and issubclass(JSONMemoryStore, BaseMemoryStore)

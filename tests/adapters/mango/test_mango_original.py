@@ -5,7 +5,14 @@ from typing import Any
 
 import pytest
 
-from memorist.adapters.mango import AgentMemory, MemoryService, MemoryTools
+from memorist.adapters.mango import (
+    AgentMemory,
+    MemoryEntry,
+    MemoryService,
+    MemoryTools,
+    TextMemoryEntry,
+    TrainingEntry,
+)
 from memorist.adapters.mango.layered import LayeredMemory
 from memorist.memory import Memory
 from memorist.testing import HashEmbedder
@@ -53,8 +60,9 @@ async def test_a_text_is_saved_with_its_source_and_whether_it_is_verified(memory
     memory.provenance = True
     await memory.save_text("near", source="llm", verified=True)
     await memory.save_text("near")
+    await memory.save_text("near", source="llm")
     found_texts = await memory.search_text("near", similarity_threshold=0.999)
-    assert {(each.source, each.verified) for each in found_texts} == {("llm", True), ("manual", False)}
+    assert {(each.source, each.verified) for each in found_texts} == {("llm", True), ("manual", True), ("llm", False)}
 
 
 async def test_the_tools_work_on_a_memory_of_mangos_own() -> None:
@@ -95,3 +103,32 @@ async def test_memories_under_two_labels_share_no_ids() -> None:
             assert exported[1]["text"] == f"revenue is in cents {number}"
         await memories[0].delete("1")
         assert [each.count() for each in memories] == [0, 1, 1]
+
+
+def test_where_mango_is_installed_our_types_are_its_types() -> None:
+    theirs = pytest.importorskip("mango.memory")
+    assert issubclass(AgentMemory, theirs.MemoryService)
+    for ours in (MemoryEntry, TextMemoryEntry, TrainingEntry):
+        assert issubclass(ours, getattr(theirs, ours.__name__))
+    made = TrainingEntry("1", "How many?", "query", {"sql": "SELECT 1"})
+    assert (made.result_summary, made.similarity, made.verified) == ("", 0.0, None)
+
+
+async def test_mangos_own_tools_and_entries_work_on_our_memory(memory: MemoryService) -> None:
+    theirs = pytest.importorskip("mango.memory")
+    tools = pytest.importorskip("mango.tools.memory_tools")
+    await memory.store(theirs.MemoryEntry("1", "north", "query", {"sql": "SELECT 1"}, "one row"))
+    await memory.train(theirs.TrainingEntry("2", "north", "query", {"sql": "SELECT 1"}))
+    found = await tools.SearchSavedCorrectToolUsesTool(memory).execute(question="north")
+    assert found.success and found.data["count"] == 1
+    assert (await tools.SaveTextMemoryTool(memory).execute(content="near")).success
+    assert [each.text for each in await memory.search_text("near")] == ["near"]
+
+
+async def test_a_text_of_the_models_tool_is_not_verified(memory: MemoryService) -> None:
+    assert isinstance(memory, LayeredMemory)
+    memory.provenance = True
+    await memory.save_text("near")
+    await MemoryTools(memory).call("save_text_memory", {"content": "near"})
+    exported = [(each["source"], each["verified"]) for each in await memory.export_all()]
+    assert sorted(exported) == [("llm", False), ("manual", True)]

@@ -147,6 +147,14 @@ async def test_an_argument_that_is_wrong_says_which(memory: AsyncMemory) -> None
     assert "identifier" in error.suggestion and error.message == str(error)
 
 
+@pytest.mark.parametrize("infer", [True, False])
+@pytest.mark.parametrize("messages", [["text"], [{"role": "user", "content": "Likes tea"}, "text"], 5])
+async def test_what_is_no_list_of_messages_is_refused_whole(memory: AsyncMemory, messages: Any, infer: bool) -> None:
+    with pytest.raises(ValidationError, match="must be str, dict, or list"):
+        await memory.add(messages, user_id="alice", infer=infer)
+    assert (await memory.get_all(user_id="alice"))["results"] == []
+
+
 async def test_metadata_that_is_none_and_ids_that_are_no_texts(memory: AsyncMemory) -> None:
     with pytest.raises(InvalidInputError, match="metadata must be a dict"):
         await memory.add("x", user_id="alice", metadata="tea")  # type: ignore[arg-type]
@@ -228,6 +236,7 @@ async def test_no_more_memories_than_asked_for(memory: AsyncMemory) -> None:
         ({"AND": [{"AND": [{"n": {"gte": 1}}, {"n": {"lt": 2}}]}]}, ["a"]),
         ({"OR": [{"AND": [{"n": 1}, {"tag": "red"}]}, {"NOT": [{"n": {"in": [1, 2]}}]}]}, ["a", "c"]),
         ({"created_at": {"gte": "2001-01-01"}}, ["a", "b", "c"]),
+        ({"n": {"gt": "1"}}, ["b"]),
         ({"updated_at": {"in": ["2001-01-01"]}}, []),
     ],
 )
@@ -247,6 +256,7 @@ async def test_filters_that_go_further(memory: AsyncMemory, filters: dict[str, A
         ({"n": {"in": 5}}, "in takes a list"),
         ({"n": {"contains": 5}}, "contains takes a text"),
         ({"n": {"gt": None}}, "compares with a number or a text"),
+        ({"cost": {"gt": "x"}}, "gt of 'cost' takes a number or a time, not 'x'"),
         ({"OR": [5]}, "must be a dict"),
         ({"AND": 5}, "AND operator requires a list"),
         ("alice", "filters must be a dict"),

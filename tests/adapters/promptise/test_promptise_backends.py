@@ -355,6 +355,7 @@ async def test_a_failing_mem0_is_logged(caplog: pytest.LogCaptureFixture) -> Non
         (MemoryScope.SHARED, {"id": "1", "user_id": "bob"}, False),
         (MemoryScope.SHARED, {"id": "1"}, True),
         (MemoryScope.SHARED, object(), True),
+        (MemoryScope.SHARED, None, True),
         (PER_USER, object(), False),
     ],
 )
@@ -362,6 +363,18 @@ async def test_who_may_delete(scope: MemoryScope, item: Any, deleted: bool) -> N
     client = Old([], item)
     assert await bare_mem0(client, scope).delete("1", user_id="alice") is deleted
     assert client.deleted == (["1"] if deleted else [])
+
+
+async def test_a_deletion_that_mem0_refuses_is_logged_where_the_entry_cannot_be_read(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Refusing(Old):
+        def delete(self, memory_id: str) -> None:
+            raise ValueError("there is no such memory")
+
+    with caplog.at_level(logging.WARNING):
+        assert await bare_mem0(Refusing([], None)).delete("1") is False
+    assert "Mem0Provider.delete failed for memory_id=1" in caplog.text
 
 
 async def test_what_a_search_should_not_have_found_is_left_out() -> None:

@@ -85,3 +85,32 @@ async def test_their_providers_serve_our_agent() -> None:
         _caller_ctx_var.reset(token)
     assert "- homestay\n" in graph.asked[0]
     assert len(await provider.list_entries(user_id="acme::alice")) == 2
+
+
+@pytest.mark.parametrize(
+    "metadata", [{"_promptise_adaptive_scope": "shared"}, {"type": "failure_log", "confidence": 0.2}]
+)
+async def test_what_the_adaptive_strategy_keeps_is_no_memory(metadata: dict[str, Any]) -> None:
+    from promptise.memory import is_adaptive_entry
+
+    provider = InMemoryProvider()
+    await provider.add("homestay", metadata={"type": "strategy"})
+    await provider.add("homestay failed: Traceback", metadata=metadata)
+    assert [is_adaptive_entry(each.metadata) for each in await provider.list_entries()] == [False, True]
+    graph = Graph()
+    await MemoryAgent(graph, provider).ainvoke(asked())
+    assert "- homestay\n" in graph.asked[0] and "Traceback" not in graph.asked[0]
+
+
+@pytest.mark.parametrize(
+    ("scope", "warned"), [(None, True), (MemoryScope.SHARED, False), (MemoryScope.PER_USER, False)]
+)
+async def test_their_agent_warns_of_a_shared_memory_that_nobody_chose(
+    scope: MemoryScope | None, warned: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    from promptise.memory import _SharedScopeMonitor
+
+    monitor, provider = _SharedScopeMonitor(), InMemoryProvider(scope=scope)
+    for user in ("alice", "bob"):
+        monitor.note(provider, user, auto_store=True)
+    assert ("uses the default scope=SHARED" in caplog.text) is warned

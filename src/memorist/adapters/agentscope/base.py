@@ -1,5 +1,6 @@
 """The base class of long-term memories: two methods for programs, and the same two as tools for agents."""
 
+import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import wraps
 from typing import Any, TypeVar, cast
@@ -93,9 +94,15 @@ def telling(doing: str) -> Callable[[_Tool], _Tool]:
     """Make what a tool function raises its answer, ``Error {doing}: …``: it is the edge to the agent."""
 
     def telling_of(function: _Tool) -> _Tool:
+        given = inspect.signature(function)
+
         @wraps(function)
         async def tool(self: RecordingMemory, *args: Any, **kwargs: Any) -> ToolResponse:
             self._require_started()
+            try:
+                given.bind(self, *args, **kwargs)
+            except TypeError as error:  # "missing a required argument: 'thinking'"
+                return answer(f"Error {doing}: {error}")
             try:
                 return await function(self, *args, **kwargs)
             except Exception as error:

@@ -197,7 +197,10 @@ class InMemoryMemory(Buffer):
         self._compressed_summary = summary
 
     def state_dict(self) -> dict[str, Any]:
-        """Return ``{"content": [message, …]}``, with the marks and the summary if there are any."""
+        """Return ``{"content": [message, …]}``, with the summary if there is one; ``[message, marks]`` has marks.
+
+        AgentScope's own memory reads the same state, marks included.
+        """
         return state_of(self._all(), self._compressed_summary)
 
     def load_state_dict(self, state_dict: dict[str, Any], strict: bool = True) -> None:
@@ -243,8 +246,7 @@ class InMemoryMemory(Buffer):
 
 
 def state_of(held: Sequence[Held], summary: str) -> dict[str, Any]:
-    """Return the state of a buffer, with the marks and the summary if there are any."""
-    state: dict[str, Any] = {"content": [deepcopy(each.message.to_dict()) for each in held]}
-    if marks := {each.message.id: list(each.marks) for each in held if each.marks}:
-        state["marks"] = marks
+    """Return the state of a buffer: its messages, one with marks as a pair, and the summary if there is one."""
+    plain = [(deepcopy(each.message.to_dict()), list(each.marks)) for each in held]
+    state: dict[str, Any] = {"content": [[message, marks] if marks else message for message, marks in plain]}
     return {**state, SUMMARY: summary} if summary else state

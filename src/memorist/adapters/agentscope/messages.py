@@ -92,9 +92,9 @@ def read_state(state: Mapping[str, Any], strict: bool) -> tuple[list[Msg], dict[
         return None
     state = deepcopy(dict(state))
     messages: list[Msg] = []
-    marks: dict[str, list[str]] = {id: list(labels) for id, labels in state.get("marks", {}).items()}
+    marks: dict[str, list[str]] = {}
     for item in state["content"]:
-        fields, labels = (item, []) if isinstance(item, Mapping) else item  # AgentScope's has pairs with marks
+        fields, labels = (item, []) if isinstance(item, Mapping) else item
         messages.append(Msg.from_dict(fields))
         if labels:
             marks[messages[-1].id] = list(labels)

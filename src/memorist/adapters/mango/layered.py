@@ -88,7 +88,8 @@ class LayeredMemory(MemoryService):
         await self._remove("tool", entry_id)
 
     async def save_text(self, text: str, *, source: str | None = None, verified: bool | None = None) -> str:
-        id, origin = make_entry_id(), self._origin(source or "manual", bool(verified))
+        source = source or "manual"
+        id, origin = make_entry_id(), self._origin(source, source == "manual" if verified is None else verified)
         await self._put("text", LayerEntry(id, arguments.text("text", text), origin))
         return id
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from memorist.adapters.mango.layered import LayeredMemory
 from memorist.adapters.mango.types import MemoryEntry, MemoryService, make_entry_id
 from memorist.agents.tools import Toolbox, ToolResult
 
@@ -81,7 +82,8 @@ class MemoryTools(Toolbox):
         Args:
             content: the text, in words that can be understood alone.
         """
-        return {"saved_id": await self.memory.save_text(content)}
+        origin: dict[str, Any] = {"source": "llm"} if isinstance(self.memory, LayeredMemory) else {}  # others take none
+        return {"saved_id": await self.memory.save_text(content, **origin)}
 
     async def delete_last_memory_entry(self) -> ToolResult:
         """Delete the tool call that was saved last in this session, because it was wrong."""

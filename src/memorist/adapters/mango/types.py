@@ -1,10 +1,18 @@
-"""Mango's types: three kinds of entries, and the base class of a memory."""
+"""Mango's types: three kinds of entries, and the base class of a memory. Where Mango is installed, they are its own."""
 
 import uuid
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
+
+from memorist.adapters.originals import original
+
+
+def _of_mango(name: str) -> tuple[Any, ...]:
+    """Return the bases of a class: Mango's own class of this name, where Mango is installed."""
+    found = original("mango-ai", "mango.memory", name)
+    return () if found is None else (found,)
 
 
 def make_entry_id() -> str:
@@ -17,7 +25,7 @@ def _now() -> str:
 
 
 @dataclass
-class MemoryEntry:
+class MemoryEntry(*_of_mango("MemoryEntry")):  # type: ignore[misc]
     """A tool call that answered a question.
 
     A search fills `similarity`; `timestamp` is in ISO format. A memory with `provenance` stores `source`
@@ -36,7 +44,7 @@ class MemoryEntry:
 
 
 @dataclass
-class TextMemoryEntry:
+class TextMemoryEntry(*_of_mango("TextMemoryEntry")):  # type: ignore[misc]
     """A text; a search fills `similarity`."""
 
     id: str
@@ -47,7 +55,7 @@ class TextMemoryEntry:
 
 
 @dataclass
-class TrainingEntry(MemoryEntry):
+class TrainingEntry(MemoryEntry, *_of_mango("TrainingEntry")):  # type: ignore[misc]
     """A verified example of how to answer a question, with the fields of `MemoryEntry`."""
 
     result_summary: str = ""
@@ -70,7 +78,10 @@ class MemoryService(ABC):
 
     @abstractmethod
     async def save_text(self, text: str, *, source: str | None = None, verified: bool | None = None) -> str:
-        """Store a text, and return its new id. `source` and `verified` are kept with `provenance`."""
+        """Store a text, and return its new id.
+
+        `source` and `verified` are kept with `provenance`. By default a text is a manual note, which is verified.
+        """
 
     @abstractmethod
     async def search_text(self, query: str, top_k: int = 3, similarity_threshold: float = 0.6) -> list[TextMemoryEntry]:
@@ -101,3 +112,7 @@ class MemoryService(ABC):
     async def import_all(self, entries: list[dict[str, Any]]) -> int:
         """Store what `export_all` returned, and return how many entries were imported."""
         raise NotImplementedError("this memory imports nothing")
+
+
+for _theirs in _of_mango("MemoryService"):  # registered, not derived: ours has fewer abstract methods
+    _theirs.register(MemoryService)

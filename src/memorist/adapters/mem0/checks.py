@@ -80,13 +80,13 @@ def message_list(messages: object) -> list[Any]:
     """Return the messages given to `add` as a list.
 
     Raises:
-        ValidationError: it is no text, message or list.
+        ValidationError: it is no text, no message and no list of messages.
     """
     if isinstance(messages, str):
         return [{"role": "user", "content": messages}]
     if isinstance(messages, dict):
         return [messages]
-    if isinstance(messages, list):
+    if isinstance(messages, list) and all(isinstance(each, dict) for each in messages):
         return messages
     raise caught_by("mem0.exceptions", ValidationError)(
         "messages must be str, dict, or list[dict]",

@@ -1,6 +1,7 @@
 """mem0's filters: the store answers what it can; the rest is tested on the records that it returns."""
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -11,6 +12,7 @@ from memorist.times import parse_time
 
 _STORED = {"eq": "$eq", "ne": "$ne", "gt": "$gt", "gte": "$gte", "lt": "$lt", "lte": "$lte", "in": "$in", "nin": "$nin"}
 _TEXTUAL = ("contains", "icontains")
+_ORDERING = ("gt", "gte", "lt", "lte")
 _TIMES = ("created_at", "updated_at")
 _OUTSIDE = frozenset((*LABELS, *BESIDE, *_TIMES, "id", "hash", "data", "memory"))
 """Fields of a memory that are not in a record's metadata."""
@@ -98,6 +100,8 @@ def _comparisons(name: str, value: Mapping[str, Any]) -> Iterator[_Part]:
             raise InvalidInputError(f"{operator} takes a list of values")
         if operator in _TEXTUAL and not isinstance(operand, str):
             raise InvalidInputError(f"{operator} takes a text")
+        if operator in _ORDERING and isinstance(operand, str):
+            operand = _ordered(name, operator, operand)
         yield _comparison(name, operator, operand)
 
 
@@ -113,6 +117,17 @@ def _comparison(name: str, operator: str, operand: Any) -> _Part:
         where = {"$and": [{name: {"$exists": True}}, where]}
     condition = parse_where(where)
     return _Part(lambda memory: holds(condition, memory), None if name in _OUTSIDE else where)
+
+
+def _ordered(name: str, operator: str, operand: str) -> str | float:
+    """Return a text that values are compared with: a time as it is, a number as a number."""
+    with suppress(ValueError):
+        return float(operand)
+    try:
+        parse_time(operand)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{operator} of {name!r} takes a number or a time, not {operand!r}") from error
+    return operand
 
 
 def _contains(found: Any, path: str, operator: str, wanted: str) -> bool:

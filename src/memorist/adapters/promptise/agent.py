@@ -8,7 +8,7 @@ from typing import Any
 
 from memorist.adapters.promptise.context import _format_memory_context, get_current_caller
 from memorist.adapters.promptise.messages import GraphAnswer, is_system, messages_of, query_of
-from memorist.adapters.promptise.types import MemoryProvider, MemoryResult, MemoryScope
+from memorist.adapters.promptise.types import MemoryProvider, MemoryResult, MemoryScope, is_adaptive
 from memorist.errors import MemoristError, missing_extra
 from memorist.framing import without_recalled
 from memorist.twin import run
@@ -103,7 +103,8 @@ class MemoryAgent:
             if found is None:
                 logger.warning("Memory search timed out after %.1fs", self._timeout)
                 return ""
-            near = [each for each in found if self._min_score <= 0 or each.score >= self._min_score]
+            memories = [each for each in found if not is_adaptive(each.metadata)]
+            near = [each for each in memories if self._min_score <= 0 or each.score >= self._min_score]
             return _format_memory_context(near[: self._max_memories])
         except Exception:  # the host's rule: whatever a provider raises, the turn goes on without memory
             logger.warning("Memory search failed", exc_info=True)

@@ -27,7 +27,7 @@ class ChromaProvider(Provider):
         embedding_function: a function as Chroma takes it (called with a list of texts), or what
             `memorist.embedders.open_embedder` takes. The default is the bundled model, never Chroma's own,
             which is downloaded at first use.
-        scope: whether entries belong to users.
+        scope: whether entries belong to users; by default they are shared.
 
     Raises:
         ImportError: chromadb is not installed.
@@ -42,7 +42,7 @@ class ChromaProvider(Provider):
         collection_name: str = "agent_memory",
         persist_directory: str | Path | None = None,
         embedding_function: Any = None,
-        scope: MemoryScope = MemoryScope.SHARED,
+        scope: MemoryScope | None = None,
     ) -> None:
         super().__init__(scope)
         self._folder = ChromaFolder(persist_directory or None, Embedding(embedding_function))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memorist.adapters.promptise.sanitizing import sanitize_memory_content
-from memorist.adapters.promptise.types import MemoryResult, owner_key
+from memorist.adapters.promptise.types import MemoryResult, is_adaptive, owner_key
 from memorist.agents.caller import CallerContext as _Caller
 from memorist.agents.caller import caller as _caller_ctx_var
 from memorist.agents.caller import current_caller
@@ -61,5 +61,6 @@ def get_current_caller() -> Any:
 
 def _format_memory_context(results: Iterable[MemoryResult]) -> str:
     """Return the block that tells an agent what was recalled; "" when nothing is left after sanitising."""
-    items = [f"- {safe}" for each in results if (safe := sanitize_memory_content(each.content))]
+    memories = [each for each in results if not is_adaptive(each.metadata)]
+    items = [f"- {safe}" for each in memories if (safe := sanitize_memory_content(each.content))]
     return _OPENING + "\n".join(items) + _CLOSING if items else ""

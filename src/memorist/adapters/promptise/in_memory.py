@@ -15,13 +15,13 @@ class InMemoryProvider(Provider):
 
     Args:
         max_entries: the most entries (of each user, with the scope PER_USER); the oldest are evicted.
-        scope: whether entries belong to users.
+        scope: whether entries belong to users; by default they are shared.
 
     Raises:
         ValueError: `max_entries` is less than 1.
     """
 
-    def __init__(self, *, max_entries: int = 10_000, scope: MemoryScope = MemoryScope.SHARED) -> None:
+    def __init__(self, *, max_entries: int = 10_000, scope: MemoryScope | None = None) -> None:
         if max_entries < 1:
             raise ValueError("max_entries must be >= 1")
         super().__init__(scope)

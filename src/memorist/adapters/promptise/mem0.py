@@ -34,7 +34,7 @@ class Mem0Provider(Provider):
         user_id: mem0's user where the scope is SHARED.
         agent_id: mem0's agent.
         config: what `mem0.Memory.from_config` takes; None for mem0's defaults.
-        scope: whether entries belong to users.
+        scope: whether entries belong to users; by default they are shared.
 
     Raises:
         ImportError: mem0ai is not installed.
@@ -46,7 +46,7 @@ class Mem0Provider(Provider):
         user_id: str = "default",
         agent_id: str | None = None,
         config: dict[str, Any] | None = None,
-        scope: MemoryScope = MemoryScope.SHARED,
+        scope: MemoryScope | None = None,
     ) -> None:
         super().__init__(scope)
         self._user_id = user_id
@@ -84,7 +84,7 @@ class Mem0Provider(Provider):
     async def _delete(self, id: str, owner: str | None) -> bool:
         def work() -> bool:
             found = self._client.get(id)
-            if not found or not self._may_see(found, owner, unnamed=owner is None):
+            if not self._may_see(found, owner, unnamed=owner is None):
                 return False
             self._client.delete(id)
             return True

@@ -18,10 +18,10 @@ class MemoristProvider(Provider):
 
     Args:
         memory: an open memory; `close` does not close it.
-        scope: SHARED works on the memory's own scope, PER_USER on each user's.
+        scope: SHARED, the default, works on the memory's own scope, PER_USER on each user's.
     """
 
-    def __init__(self, memory: Memory, *, scope: MemoryScope = MemoryScope.SHARED) -> None:
+    def __init__(self, memory: Memory, *, scope: MemoryScope | None = None) -> None:
         super().__init__(scope)
         self._memory = memory.through("promptise")
 

@@ -14,13 +14,15 @@ class Provider(MemoryProvider):
     """A provider over entries that each have an owner; the owner is None with the scope SHARED.
 
     Args:
-        scope: whether entries belong to users.
+        scope: whether entries belong to users; None is SHARED, of which Promptise's agent warns where it serves several
+            callers, because nobody chose it.
     """
 
     _closed = False
 
-    def __init__(self, scope: MemoryScope) -> None:
-        self.scope = MemoryScope(scope)
+    def __init__(self, scope: MemoryScope | None) -> None:
+        self.scope = MemoryScope.SHARED if scope is None else MemoryScope(scope)
+        self._scope_explicit = scope is not None
 
     async def search(self, query: str, *, limit: int = 5, user_id: str | None = None) -> list[MemoryResult]:
         owner = self._owner("search", user_id)

@@ -1,6 +1,7 @@
 """Promptise's types, and the interface of a provider."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol, runtime_checkable
@@ -63,6 +64,16 @@ class MemoryProvider(Protocol):
     async def close(self) -> None:
         """Release connections and files."""
         ...
+
+
+def is_adaptive(metadata: Mapping[str, Any] | None) -> bool:
+    """Return whether an entry is a note that Promptise's adaptive strategy keeps for itself, and so not a memory.
+
+    Entries of Promptise 1.2.1 and before are told by their type and confidence.
+    """
+    given = metadata or {}
+    legacy = given.get("type") in ("failure_log", "strategy") and "confidence" in given
+    return "_promptise_adaptive_scope" in given or legacy
 
 
 def owner_key(user_id: str, tenant_id: str | None = None) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from memorist.adapters.llm_agents.data_structures.memory import Episode, RecallMode
 from memorist.adapters.llm_agents.errors import EpisodeNotFoundError, MaxResultsExceededWarning, known
+from memorist.adapters.originals import original
 
 __all__ = ["BaseMemoryStore"]
 
@@ -90,3 +91,8 @@ class BaseMemoryStore(ABC):
             if episode is not None:
                 lines.append(f"  {name}: {str(episode.completed_at)[:19]} | {episode.task.instruction[:60]}")
         return "\n".join(lines)
+
+
+_theirs = original("llm-agents-from-scratch", "llm_agents_from_scratch.base.memory_store", "BaseMemoryStore")
+if _theirs is not None:
+    _theirs.register(BaseMemoryStore)

@@ -13,7 +13,7 @@ from memorist.errors import missing_extra
 try:
     from pydantic import BaseModel, ConfigDict, Field, field_serializer
 except ImportError as error:
-    raise missing_extra("pydantic", "llm_agents") from error
+    raise missing_extra("pydantic", "llm-agents") from error
 
 __all__ = ["Episode", "EpisodeFormatMode", "RecallMode", "Task", "TaskResult", "in_utc", "own_copy"]
 

@@ -19,7 +19,7 @@ from memorist.adapters.llm_agents.data_structures.memory import (
 )
 from memorist.adapters.locks import Lock
 from memorist.embedders import EmbedderSpec
-from memorist.errors import NotFoundError
+from memorist.errors import NotFoundError, UnknownArgumentError
 from memorist.kinds import Episode as Parts
 from memorist.memory import Memory
 from memorist.records import Kind, Record
@@ -29,6 +29,13 @@ __all__ = ["MemoristMemoryStore", "default_key", "parts_of"]
 
 KeyFn: TypeAlias = Callable[[Episode], str]
 
+_INSTEAD = {
+    "limit": "`max_results` of the store says how many episodes are recalled",
+    "kind": "a store has episodes only",
+    "where": "a condition on the metadata is `filter`",
+    "min_similarity": "the least similarity is `score_threshold`",
+}
+"""What is said in the place of arguments of `Memory.recall` that a search sets by itself."""
 _ORDERS: tuple[Order, Order] = ("newest", "oldest")
 _NOT_IN_KEY = frozenset({"id_", "rollout", "completed_at"})
 
@@ -153,15 +160,19 @@ class MemoristMemoryStore(BaseMemoryStore):
             score_threshold: the least similarity, 0 to 1; None for any.
             filter: a condition on the metadata; see `memorist.filters.parse_where`.
             **kwargs: any other argument of `Memory.recall`, such as `since`.
+
+        Raises:
+            UnknownArgumentError: `Memory.recall` has no such argument, or the store sets it.
         """
-        hits = await (await self._open()).recall(
-            query,
-            limit=self.max_results,
-            kind=Kind.EPISODE,
-            where=filter,
-            min_similarity=score_threshold or 0.0,
-            **kwargs,
-        )
+        own = {
+            "limit": self.max_results,
+            "kind": Kind.EPISODE,
+            "where": filter,
+            "min_similarity": score_threshold or 0.0,
+        }
+        for name in own.keys() & kwargs.keys():
+            raise UnknownArgumentError(f"recall takes no {name!r}: {_INSTEAD[name]}")
+        hits = await (await self._open()).recall(query, **own, **kwargs)
         return [_episode(hit.record) for hit in hits]
 
     async def _open(self) -> Memory:
