@@ -164,7 +164,7 @@ class MemoristMemoryStore(BaseMemoryStore):
         Raises:
             UnknownArgumentError: `Memory.recall` has no such argument, or the store sets it.
         """
-        own = {
+        own: dict[str, Any] = {
             "limit": self.max_results,
             "kind": Kind.EPISODE,
             "where": filter,
