@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+import locks
 from clocks import MovedClock
 from memorist.config import Settings
 from memorist.memory import Memory
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from postgres_server import Server
 
 Open = Callable[..., Memory]
+
+locks.watch()
 
 # The same examples each time and at any speed; `--hypothesis-profile=new` tries new ones.
 settings.register_profile("new", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -59,6 +62,14 @@ def _own_settings(tmp_path_factory: pytest.TempPathFactory) -> None:
     config = tmp_path_factory.mktemp("config") / "config.toml"
     config.touch()
     os.environ["MEMORIST_CONFIG"] = str(config)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_but_sqlite_opens_a_store() -> Iterator[None]:
+    """Check in every test that no file of an open store was opened by other code, and that no store lost its locks."""
+    locks.faults.clear()
+    yield
+    assert not locks.faults, "\n".join(locks.faults)
 
 
 @pytest.fixture(scope="session")

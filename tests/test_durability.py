@@ -13,7 +13,17 @@ from subprocess import Popen
 import apsw
 import pytest
 
-from children import BATCH, finish, grow, migrate_when_told, open_memory, start, write_for_ever
+from children import (
+    BATCH,
+    do_as_told,
+    finish,
+    grow,
+    migrate_when_told,
+    open_memory,
+    start,
+    store_and_close,
+    write_for_ever,
+)
 from inside import core_of
 from memorist.errors import (
     MemoristError,
@@ -77,6 +87,28 @@ async def test_a_kill_loses_nothing_acknowledged_and_leaves_nothing_half(path: P
         assert len(keys) % BATCH == 0
         assert len(promised) > 50
         assert len(batches) > 20
+
+
+@pytest.mark.parametrize("word", ["purge", "dry", "import"])
+async def test_what_is_stored_after_a_purge_or_an_import_is_not_lost_when_another_process_closes(
+    word: str, path: Path
+) -> None:
+    process = start(do_as_told, path)
+    hear(process, "open")
+    tell(process, word)
+    hear(process, word)
+    others = finish(start(store_and_close, path, 3))
+    stored = []
+    assert process.stdout is not None
+    for n in range(20):
+        tell(process, str(n))
+        stored.append(process.stdout.readline().strip())
+    again = finish(start(store_and_close, path, 3))
+    process.kill()
+    process.communicate()
+    async with open_memory(path) as memory:
+        assert [id for id in (*others, *stored, *again) if await memory.get(id) is None] == []
+    assert sound(path)
 
 
 async def test_a_file_that_may_not_grow(path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from memorist.audit import MODES, Mode
 from memorist.errors import InvalidInputError, shown
+from memorist.handles import read_text
 from memorist.origins import TrustRules
 from memorist.places import default_url, expanded
 from memorist.times import Clock, now, parse_duration
@@ -151,7 +152,7 @@ def options_from_file(path: Path) -> dict[str, Any]:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
         import tomllib  # here: where there is no file, nothing is read
 
         read = tomllib.loads(text)

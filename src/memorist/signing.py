@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from memorist.audit import canonical
 from memorist.errors import FormatError, MissingExtraError, SignatureError, missing_extra, shown
+from memorist.handles import read_file
 from memorist.places import config_file
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def _private_key(file: Path) -> "Ed25519PrivateKey":
     try:
         if not file.exists():
             _make(file)
-        key = load_pem_private_key(file.read_bytes(), None)
+        key = load_pem_private_key(read_file(file), None)
     except (OSError, ValueError, TypeError) as error:
         raise SignatureError(f"the signing key in {file} cannot be read or made: {error}") from error
     if not isinstance(key, Ed25519PrivateKey):

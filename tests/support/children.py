@@ -5,11 +5,12 @@ import resource
 import signal
 import sys
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from subprocess import PIPE, Popen
 from typing import Any
 
-from memorist.errors import StoreError
+from memorist.errors import FormatError, StoreError
 from memorist.memory import Memory
 from memorist.records import Draft
 from memorist.testing import HashEmbedder
@@ -99,6 +100,32 @@ async def hold_open(path: str, user: str) -> None:
         while line := sys.stdin.readline():
             hits = await memory.recall(line, limit=100)
             say(len(hits))
+
+
+async def do_as_told(path: str) -> None:
+    """Carry out each word of the standard input, and say when it is done: purge, dry, import, store."""
+    from memorist.imports import load
+
+    async with open_memory(path) as memory:
+        await memory.remember("Tea")
+        say("open")
+        while word := sys.stdin.readline().strip():
+            if word in ("purge", "dry"):
+                await memory.purge(user="alice", dry_run=word == "dry")
+                say(word)
+            elif word == "import":
+                with suppress(FormatError):  # nothing but the database is there
+                    await load(memory, Path(path).parent)
+                say(word)
+            else:
+                say((await memory.remember(f"Note {word}")).id)
+
+
+async def store_and_close(path: str, count: str) -> None:
+    """Store notes and close, as a short command does."""
+    async with open_memory(path) as memory:
+        for n in range(int(count)):
+            say((await memory.remember(f"From another process {n}")).id)
 
 
 async def purge_user(path: str, user: str) -> None:

@@ -1,8 +1,8 @@
 """A memory's file as a test looks into it, below the store: with the key that MEMORIST_KEY_FROM names, if any."""
 
 import os
+import subprocess
 from pathlib import Path
-from shutil import copytree
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -27,10 +27,13 @@ def store_at(path: Path | None, **given: Any) -> SQLiteStore:
 
 
 def bytes_beside(path: Path) -> dict[str, bytes]:
-    """Return the bytes of each file in the folder of a memory's file, by name, decrypted."""
-    if KEY is None:
-        return {each.name: each.read_bytes() for each in path.parent.iterdir()}
+    """Return the bytes of each file in the folder of a memory's file, by name, decrypted.
+
+    Another process copies them: the memory may be open in this one.
+    """
     with TemporaryDirectory() as folder:
-        copy = Path(copytree(path.parent, folder, dirs_exist_ok=True)) / path.name
-        rotate(copy, KEY, None)
+        subprocess.run(["cp", "-a", f"{path.parent}/.", folder], check=True)
+        copy = Path(folder) / path.name
+        if KEY is not None:
+            rotate(copy, KEY, None)
         return {each.name: each.read_bytes() for each in copy.parent.iterdir()}

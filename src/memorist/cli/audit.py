@@ -4,7 +4,6 @@ import json as json_
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import click
@@ -15,6 +14,7 @@ from memorist.cli.options import AsJson, Limit, User
 from memorist.cli.running import Options, check_exists, fail, opened
 from memorist.cli.showing import clean, counted, print_json, print_table
 from memorist.errors import FormatError, SignatureError
+from memorist.handles import read_text
 
 if TYPE_CHECKING:
     from memorist.audit import AuditEntry, Mode
@@ -177,7 +177,7 @@ def trusted_key(options: Options) -> str:
 
 def _read(file: str) -> list[dict[str, Any]]:
     try:
-        lines = [json_.loads(line) for line in Path(file).read_text(encoding="utf-8").splitlines()]
+        lines = [json_.loads(line) for line in read_text(file).splitlines()]
     except (UnicodeDecodeError, ValueError) as error:
         raise FormatError(f"{file} is no export of an audit log: {error}") from error
     if not lines or not all(isinstance(line, dict) for line in lines):

@@ -10,6 +10,7 @@ from memorist.cli.declaring import Argument, Option, command
 from memorist.cli.options import AsJson, User
 from memorist.cli.running import opened
 from memorist.cli.showing import clean, counted, print_json
+from memorist.handles import read_file
 
 if TYPE_CHECKING:
     from memorist.cases import Outcome, Report
@@ -31,8 +32,8 @@ async def eval_(
     from memorist.cases import read_cases, report_of
 
     kept = cases.with_name(f"{cases.name}.last.json")
-    asked = read_cases(cases.read_bytes())
-    before = report_of(kept.read_bytes()) if kept.exists() else None
+    asked = read_cases(read_file(cases))
+    before = report_of(read_file(kept)) if kept.exists() else None
     async with opened(context, user) as memory:
         report = await ask(memory, asked, tokens=tokens)
     kept.write_text(jsons.dumps(report.to_dict(), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")

@@ -1,6 +1,5 @@
 """Commands on receipts of purges: verify."""
 
-from pathlib import Path
 from typing import Annotated
 
 import click
@@ -11,6 +10,7 @@ from memorist.cli.options import AsJson
 from memorist.cli.running import fail
 from memorist.cli.showing import clean, counted, print_json
 from memorist.errors import FormatError
+from memorist.handles import read_file
 from memorist.results import Receipt
 
 
@@ -32,7 +32,7 @@ async def verify(
     from memorist.results import RECEIPT
     from memorist.signing import check
 
-    statement = read_object(Path(file).read_bytes())
+    statement = read_object(read_file(file))
     check(statement, RECEIPT, key or trusted_key(context.obj))
     found = Receipt(statement)
     try:

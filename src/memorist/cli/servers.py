@@ -9,6 +9,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from memorist.handles import read_file
+
 
 def state_folder() -> str:
     """Return the folder for this user's runtime state: MEMORIST_STATE, or the system's."""
@@ -54,8 +56,7 @@ def running(db: str | None) -> str | None:
             with suppress(OSError, ValueError, KeyError, TypeError):
                 if not _lives(int(name.removesuffix(".json"))):
                     continue
-                with open(os.path.join(folder, name), encoding="utf-8") as file:
-                    told = json.load(file)
+                told = json.loads(read_file(os.path.join(folder, name)))
                 if told["default"] is True if db is None else told["db"] == _named(db):
                     return str(told["url"])
     return None

@@ -14,6 +14,7 @@ from memorist.cli.options import User
 from memorist.cli.progress import spinner
 from memorist.cli.running import EXIT_BAD_LINES, opened
 from memorist.cli.showing import counted, print_bad
+from memorist.handles import read_file
 from memorist.places import expanded
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ async def train(
     """
     from memorist.adapters.mango import train_lines
 
-    lines = sys.stdin.buffer.readlines() if file == "-" else expanded(file).read_bytes().splitlines()
+    lines = sys.stdin.buffer.readlines() if file == "-" else read_file(expanded(file)).splitlines()
     async with _memory(context, user, persist_dir, collection) as memory:
         with spinner("Training"):
             report = await train_lines(memory, lines)

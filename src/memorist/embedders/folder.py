@@ -11,6 +11,7 @@ from typing import Any
 from memorist.embedders.prefixes import Prefixes, prefixes_for
 from memorist.embedders.unigram import HASHES, TABLES
 from memorist.errors import EmbedderError
+from memorist.handles import open_file, read_file
 
 CARD = "memorist.json"
 POOLINGS = ("cls", "mean", "max", "last")
@@ -84,7 +85,7 @@ def read_folder(path: Path) -> ModelFolder:
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(read_file(path))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
@@ -156,7 +157,7 @@ def _digest(path: Path, files: list[Path], stated: dict[str, Any]) -> str:
     for file in files:
         digest = stated.get(file.relative_to(path).as_posix(), {}).get("sha256")
         if digest is None:
-            with file.open("rb") as stream:
+            with open_file(file) as stream:
                 digest = hashlib.file_digest(stream, "sha256").hexdigest()
         whole.update(str(digest).encode())
     return whole.hexdigest()

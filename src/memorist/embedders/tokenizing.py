@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from memorist.errors import EmbedderError, missing_extra
+from memorist.handles import read_file
 
 _LONGEST_WORD = 100
 _CJK = ((0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2A6DF), (0x2A700, 0x2B81F), (0x2B820, 0x2CEAF),
@@ -42,7 +43,7 @@ def open_tokenizer(path: Path, most: int) -> Tokenizer:
         MissingExtraError: it is of another kind than BERT's, and tokenizers is not installed.
     """
     try:
-        definition = json.loads(path.read_bytes())
+        definition = json.loads(read_file(path))
     except (OSError, ValueError) as error:
         raise EmbedderError(f"cannot read {path}: {error}") from error
     try:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 from memorist.errors import FormatError, InvalidInputError, MemoristError, ScopeError
 from memorist.files.storing import scoped_to, store_in_turn, store_new
+from memorist.handles import open_file
 from memorist.lines import BadLine, LoadReport, is_export, load_records, read_object
 from memorist.places import expanded
 from memorist.records import MAX_ID, Draft, Kind, Record
@@ -268,7 +269,7 @@ def _opened(path: str | os.PathLike[str]) -> AbstractContextManager[BinaryIO]:
     if os.fspath(path) == "-":
         return nullcontext(sys.stdin.buffer)
     try:
-        return expanded(path).open("rb")
+        return open_file(expanded(path))
     except OSError as error:
         raise InvalidInputError(f"cannot read {os.fspath(path)}: {error.strerror}") from error
 

@@ -6,11 +6,15 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from memorist.errors import FormatError
+from memorist.handles import open_file
 
 MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """What a reader meets where a file is not of the form that its format has."""
 _LONGEST = 64_000_000
 """Most bytes of one value: what a file may make of a few bytes by a generated column ends there."""
+_SQLITE = b"SQLite format 3\0"
+_MEMORY = b"MEMO"
+"""What stands at byte 68 of a memory's file."""
 _FUNCTIONS = ("coalesce", "nullif")
 """Those that our own queries call."""
 _PRAGMAS = ("table_info",)
@@ -23,9 +27,14 @@ def foreign(file: Path) -> Iterator[sqlite3.Connection]:
     A file's schema can hold code: views and virtual tables run where a table is expected. Only rows of plain tables
     are given, and a query that would touch anything else fails.
 
+    A memory's file is refused: this is another copy of SQLite than its store's, which another thread may open at this
+    moment, and to close the file here would end the locks of the store.
+
     Raises:
-        FormatError: it is damaged, no SQLite file, or a query touches what is no plain table.
+        FormatError: it is damaged, no SQLite file, a memory's, or open in this process; or a query touches what is no
+            plain table.
     """
+    _check(file)
     try:
         with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as connection:
             connection.text_factory = lambda data: data.decode("utf-8", "replace")
@@ -36,6 +45,18 @@ def foreign(file: Path) -> Iterator[sqlite3.Connection]:
             yield connection
     except sqlite3.Error as error:
         raise FormatError(f"it cannot be read: {error}") from error
+
+
+def _check(file: Path) -> None:
+    try:
+        with open_file(file) as stream:
+            head = stream.read(72)
+    except OSError as error:
+        raise FormatError(f"it cannot be read: {error.strerror or error}") from error
+    if not head.startswith(_SQLITE):
+        raise FormatError("it is no SQLite database")
+    if head[68:] == _MEMORY:
+        raise FormatError("it is a memory of Memorist; move it with: memorist migrate")
 
 
 def tables_of(connection: sqlite3.Connection) -> frozenset[str]:

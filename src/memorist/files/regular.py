@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from memorist.errors import FormatError, InvalidInputError
+from memorist.handles import open_file
 
 LONGEST_LINE = 64_000_000
 """In bytes."""
@@ -19,14 +20,13 @@ def opened(path: str | os.PathLike[str]) -> BinaryIO:
         InvalidInputError: it is a device, a pipe, a socket or a folder.
         OSError: it cannot be read.
     """
-    # A pipe without a writer would wait for one, for ever.
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    stream = open_file(path, getattr(os, "O_NONBLOCK", 0))  # a pipe without a writer would wait for one, for ever
     try:
-        check_regular(path, os.fstat(handle))
-        return os.fdopen(handle, "rb")
+        check_regular(path, os.fstat(stream.fileno()))
     except BaseException:
-        os.close(handle)
+        stream.close()
         raise
+    return stream
 
 
 def check_regular(path: str | os.PathLike[str], found: os.stat_result) -> None:

@@ -5,6 +5,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from memorist.handles import open_file
 from memorist.kinds import Message
 from memorist.times import parse_time
 
@@ -27,7 +28,7 @@ def read_transcript(file: Path) -> list[Message]:
     Raises:
         OSError: the file cannot be read.
     """
-    with file.open("rb") as lines:
+    with open_file(file) as lines:
         start = max(0, lines.seek(0, 2) - _TAIL)
         lines.seek(start)
         if start:

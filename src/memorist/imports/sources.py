@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, TextIO, TypeAlias, TypeVar, cast
 
 from memorist.errors import FormatError, InvalidInputError
+from memorist.handles import open_file
 from memorist.imports.decoding import decode, text_of
 from memorist.imports.streaming import JsonPath, keys_of, walk
 from memorist.places import expanded
@@ -50,7 +51,7 @@ class Source:
         self.name = os.fspath(path)
         self.asked = False
         """Whether a format was asked for, instead of looking for any."""
-        self._zips: list[zipfile.ZipFile] = []
+        self._zips: list[zipfile.ZipFile | BinaryIO] = []
         self._copy: Any = None
         self._kept: dict[object, Any] = {}
         if self.name == "-":
@@ -75,7 +76,7 @@ class Source:
 
     def close(self) -> None:
         """Close zips and remove the copy of the standard input."""
-        for each in (*self._zips, self._copy):
+        for each in (*reversed(self._zips), self._copy):
             if each is not None:
                 each.close()
 
@@ -122,8 +123,10 @@ class Source:
         return [Part(self, name, file.stat().st_size, file)]
 
     def _zipped(self, place: Path, prefix: str) -> list[Part]:
+        file = open_file(place)
+        self._zips.append(file)
         try:
-            archive = zipfile.ZipFile(place)
+            archive = zipfile.ZipFile(file)
         except zipfile.BadZipFile as error:
             raise FormatError(f"{self.name} is a damaged zip: {error}") from error
         self._zips.append(archive)
@@ -196,7 +199,7 @@ class Part:
 
     def _opened(self) -> BinaryIO:
         if isinstance(self._place, Path):
-            return self._place.open("rb")
+            return open_file(self._place)
         archive, info = self._place
         return cast(BinaryIO, archive.open(info))
 
@@ -283,7 +286,7 @@ class Part:
 
 
 def _is_zip(file: Path) -> bool:
-    with file.open("rb") as stream:
+    with open_file(file) as stream:
         return stream.read(4) == b"PK\x03\x04"
 
 

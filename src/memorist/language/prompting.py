@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 
 from memorist.errors import InvalidInputError
+from memorist.handles import read_text
 from memorist.places import expanded
 
 NAMES = ("facts", "reconcile", "experiences", "judge", "guidelines", "summary", "reflection", "questions")
@@ -65,7 +66,7 @@ class Prompts:
             raise InvalidInputError(f"there is no folder of prompts {str(folder)!r}")
         path = folder / f"{name}.md"
         try:
-            text = path.read_text(encoding="utf-8")
+            text = read_text(path)
         except FileNotFoundError:
             return None
         except UnicodeDecodeError as error:

@@ -6,6 +6,7 @@ import shlex
 import subprocess
 
 from memorist.errors import InvalidInputError, StoreKeyError, missing_extra
+from memorist.handles import read_text
 from memorist.places import expanded
 
 __all__ = ["SOURCES", "Key", "new_key", "read_key"]
@@ -64,7 +65,7 @@ def read_key(source: str) -> Key:
 
 def _from_file(path: str) -> Key:
     try:
-        text = expanded(path).read_text(encoding="ascii")
+        text = read_text(expanded(path), "ascii")
     except UnicodeDecodeError:
         text = ""
     except OSError as error:

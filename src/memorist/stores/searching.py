@@ -1,12 +1,17 @@
 """Looking for what a purge should have left nowhere: texts in files, byte by byte."""
 
-import mmap
-from collections.abc import Collection
+import os
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from memorist.handles import open_file
+
 __all__ = ["Place", "Search", "found_in", "held_by"]
+
+_AT_ONCE = 4 * 1024 * 1024
+"""Bytes that are searched at once."""
 
 
 class Place(NamedTuple):
@@ -28,16 +33,21 @@ class Search:
     copies: list[str] = field(default_factory=list)
 
 
-def found_in(path: Path, texts: Collection[str]) -> set[str]:
-    """Return which of the texts are among the bytes of a file, as UTF-8; none in a file that does not exist."""
-    try:
-        with path.open("rb") as file:
-            if not path.stat().st_size:
-                return set()
-            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as held:
-                return {text for text in texts if held.find(text.encode()) >= 0}
-    except FileNotFoundError:
-        return set()
+def found_in(read: Callable[[int, int], bytes], size: int, texts: Collection[str]) -> set[str]:
+    """Return which of the texts are among bytes, as UTF-8.
+
+    Args:
+        read: returns so many of the bytes from an offset on.
+        size: how many bytes there are.
+        texts: those to look for.
+    """
+    wanted = {text: text.encode() for text in texts}
+    overlap = max(map(len, wanted.values()), default=0)
+    found: set[str] = set()
+    for start in range(0, size, _AT_ONCE):
+        piece = read(start, min(_AT_ONCE + overlap, size - start))
+        found |= {text for text in wanted.keys() - found if wanted[text] in piece}
+    return found
 
 
 def held_by(copy: Path, texts: Collection[str], *, encrypted: bool) -> str:
@@ -45,6 +55,12 @@ def held_by(copy: Path, texts: Collection[str], *, encrypted: bool) -> str:
     if encrypted:
         return "it is encrypted, so it was not searched"
     try:
-        return f"it holds {len(found_in(copy, texts))} of the texts"
+        with open_file(copy) as file:
+
+            def read(start: int, size: int) -> bytes:
+                file.seek(start)
+                return file.read(size)
+
+            return f"it holds {len(found_in(read, os.fstat(file.fileno()).st_size, texts))} of the texts"
     except OSError as error:
         return f"it cannot be read, so it was not searched ({error.strerror})"

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 from memorist.arguments import probability, whole
 from memorist.errors import FormatError, InvalidInputError, missing_extra
+from memorist.handles import read_text
 from memorist.places import expanded
 
 _EMBEDDERS = frozenset({"default", "openai", "http", "https", "ollama", "fastembed", "sentence-transformers"})
@@ -73,7 +73,7 @@ class MemoryConfig:
         except ImportError as error:
             raise missing_extra("pyyaml", "local2") from error
         try:
-            said = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+            said = yaml.safe_load(read_text(path))
         except (yaml.YAMLError, UnicodeDecodeError) as error:
             raise FormatError(f"{path} is not YAML: {error}") from error
         if not isinstance(said, Mapping | None):

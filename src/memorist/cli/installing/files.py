@@ -8,6 +8,7 @@ from pathlib import Path
 from memorist.cli.files import replacing
 from memorist.cli.installing.edits import Edit
 from memorist.errors import InvalidInputError
+from memorist.handles import read_file
 
 BACKUP = ".before-memorist"
 
@@ -41,7 +42,7 @@ def planned(file: Path, edit: Edit) -> FileEdit | None:
         InvalidInputError: the file cannot be read, or is not what it should be.
     """
     try:
-        before = file.read_bytes().decode("utf-8")
+        before = read_file(file).decode("utf-8")
     except FileNotFoundError:
         before = None
     except (OSError, UnicodeDecodeError) as error:
@@ -64,7 +65,7 @@ def written(change: FileEdit) -> Path | None:
     file.parent.mkdir(parents=True, exist_ok=True)
     mode, backup = 0o644, None
     if change.before is not None:
-        if file.read_bytes() != change.before.encode():
+        if read_file(file) != change.before.encode():
             raise InvalidInputError(f"{change.file} has just been changed by another program; run the command again")
         mode = file.stat().st_mode & 0o777
         backup = change.file.with_name(change.file.name + BACKUP)

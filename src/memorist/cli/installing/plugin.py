@@ -8,6 +8,7 @@ from memorist import __version__
 from memorist.cli.installing.agents import CLAUDE_EVENTS, Registered, hooks_of
 from memorist.cli.installing.edits import SERVER
 from memorist.errors import InvalidInputError
+from memorist.handles import read_file
 
 _ABOUT = "Long-term memory for coding sessions, kept on this machine"
 
@@ -51,7 +52,7 @@ def write_plugin(folder: Path, files: Mapping[str, str]) -> None:
 
 def _is_plugin(folder: Path) -> bool:
     try:
-        about = json.loads((folder / ".claude-plugin" / "plugin.json").read_text(encoding="utf-8"))
+        about = json.loads(read_file(folder / ".claude-plugin" / "plugin.json"))
     except (OSError, ValueError):
         return False
     return isinstance(about, dict) and about.get("name") == "memorist"

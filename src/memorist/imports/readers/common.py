@@ -148,10 +148,10 @@ def text_field(fields: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
 
 @contextmanager
 def database(part: Part) -> Iterator[sqlite3.Connection]:
-    """Open an SQLite file for reading its tables; see `foreign`.
+    """Open another program's SQLite file for reading its tables; see `foreign`.
 
     Raises:
-        FormatError: it is in a zip, or damaged.
+        FormatError: it is in a zip, or as `foreign` raises.
     """
     if part.path is None:
         raise FormatError("a database in a zip cannot be read; unpack it first")
@@ -160,7 +160,7 @@ def database(part: Part) -> Iterator[sqlite3.Connection]:
 
 
 def tables(part: Part) -> frozenset[str]:
-    """Return the names of the tables of an SQLite file; of another file none."""
+    """Return the names of the tables of another program's SQLite file; of any other file none."""
     if part.path is None or not part.head.startswith(b"SQLite format 3\0"):
         return frozenset()
     with database(part) as connection:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import apsw
 
-from memorist.errors import MissingExtraError, StoreBusyError, StoreCorruptError, StoreKeyError
+from memorist.errors import MissingExtraError, StoreBusyError, StoreCorruptError, StoreKeyError, StoreUnavailableError
+from memorist.handles import Hold
 from memorist.stores.keys import Key
 
 _PLAIN = b"SQLite format 3\0"
@@ -18,15 +19,32 @@ _PAGE = 8192
 _OPEN = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
 
 
+class _Connection(apsw.Connection):
+    """A connection to a file, which is marked as open in this process until the connection is closed."""
+
+    def __init__(self, path: Path, flags: int) -> None:
+        super().__init__(str(path), flags=flags)
+        try:
+            self._hold = Hold(path)
+        except OSError as error:
+            super().close()
+            raise StoreUnavailableError(f"{path} cannot be opened: {error.strerror}") from error
+
+    def close(self, force: bool = False) -> None:
+        super().close(force)
+        self._hold.release()
+
+
 def connect(path: Path | None, key: Key | None, *, flags: int = _OPEN) -> apsw.Connection:
     """Return a connection to the file, or to a new database in memory; whether the key fits shows at the first read.
 
     Raises:
         MissingExtraError: a key is given, and SQLite has no cipher.
+        StoreUnavailableError: the file is open in this process by another name.
     """
     if key is not None:
         _check_cipher()
-    connection = apsw.Connection(":memory:" if path is None else str(path), flags=flags)
+    connection = apsw.Connection(":memory:") if path is None else _Connection(path, flags)
     if key is not None and path is not None:
         connection.pragma("key", _raw(key))
         connection.pragma("page_size", _PAGE)  # a copy needs pages of its original's size before the first is written
@@ -48,8 +66,8 @@ def key_mismatch(path: Path | None, key: Key | None) -> StoreKeyError | StoreCor
 
 
 def _is_plain(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(len(_PLAIN)) == _PLAIN
+    with closing(connect(path, None, flags=apsw.SQLITE_OPEN_READONLY)) as connection:
+        return connection.read("main", 0, 0, len(_PLAIN))[1] == _PLAIN
 
 
 def rotate(path: Path, old: Key | None, new: Key | None, *, busy_timeout: float = 30.0) -> bool:

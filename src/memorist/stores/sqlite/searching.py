@@ -17,10 +17,14 @@ _TABLES = ("walls", "records", "changes", "indexed", "staged", "meta", "audit")
 def search(
     connection: apsw.Connection, path: Path | None, wall: Wall, texts: Collection[str], *, encrypted: bool
 ) -> Search:
-    """Search the file, its log and its tables for texts; in the bytes of an encrypted file no text shows."""
+    """Search the file, its log and its tables for texts; in the bytes of an encrypted file no text shows.
+
+    The bytes are read through SQLite's own handles; see `memorist.handles`. Of "-shm", which holds the numbers of pages
+    and no content, there is none, and it is not searched.
+    """
     done = Search()
-    files = [] if path is None or encrypted else [path.with_name(path.name + end) for end in ("", "-wal", "-shm")]
-    found = {file: found_in(file, texts) for file in files}
+    files = [] if path is None or encrypted else [path, path.with_name(f"{path.name}-wal")]
+    found = {file: _found_in(connection, which, file, texts) for which, file in enumerate(files)}
     asked = set().union(*found.values()) if files else set(texts)
     queries = [_query(connection, table) for table in _TABLES]
     others = {text for text in asked if any(connection.execute(query, (text,)).get for query in queries)}
@@ -31,6 +35,15 @@ def search(
     for copy in [] if path is None else sorted(path.parent.glob(f"{escape(path.name)}.v*.bak")):
         done.copies.append(f"copy {copy}, made before a migration: {held_by(copy, texts, encrypted=encrypted)}")
     return done
+
+
+def _found_in(connection: apsw.Connection, which: int, file: Path, texts: Collection[str]) -> set[str]:
+    """Return which texts are in the database's file (0) or in its log (1)."""
+    try:
+        size = file.stat().st_size
+    except FileNotFoundError:
+        return set()
+    return found_in(lambda start, size: connection.read("main", which, start, size)[1], size, texts)
 
 
 def _query(connection: apsw.Connection, table: str) -> str:

@@ -7,6 +7,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from memorist.handles import read_file
+
 if sys.platform != "win32":
     import fcntl
 
@@ -63,7 +65,7 @@ class LinesFile:
     def read(self) -> Lines:
         """Return the content of the file."""
         try:
-            data = self.path.read_bytes()
+            data = read_file(self.path)
         except FileNotFoundError:
             data = b""
         whole = data.rstrip()

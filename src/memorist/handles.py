@@ -1,0 +1,145 @@
+"""Handles of files: a database that is open in this process is opened by SQLite alone, any other file by `open_file`.
+
+A process that closes any handle of a file loses all of its POSIX locks on that file. SQLite knows that, and keeps such
+handles until its own locks are released; other code does not. Without the locks, the next process that closes the
+database takes itself for the last one and deletes the log, and what this one commits after that is lost.
+"""
+
+import errno
+import io
+import os
+import threading
+from collections import Counter
+from pathlib import Path
+from typing import TypeAlias
+
+__all__ = ["COMPANIONS", "Hold", "check_free", "open_file", "read_file", "read_text"]
+
+COMPANIONS = ("-wal", "-shm", "-journal")
+"""What SQLite appends to the name of a database for the files beside it."""
+
+_Inode: TypeAlias = tuple[int, int]
+_FLAGS = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_lock = threading.RLock()  # a `Hold` may be collected while this thread has the lock
+_holds: Counter[tuple[_Inode, str]] = Counter()
+"""The number of this process's connections to each database, by its inode and its path without links."""
+_parked: list[int] = []
+"""Handles of files that belong to open databases; they are closed after the last database."""
+
+
+class Hold:
+    """Marks a database as open in this process, until `release`.
+
+    Raises:
+        OSError: it does not exist, or is open in this process by another name, and so with another log.
+    """
+
+    def __init__(self, database: str | os.PathLike[str]) -> None:
+        self._key: tuple[_Inode, str] | None = None
+        path = os.path.realpath(database)
+        key = _inode(os.lstat(path)), path
+        with _lock:
+            for inode, name in list(_holds):
+                if inode == key[0] and name != path:
+                    raise OSError(errno.EBUSY, f"it is {name}, which is open in this process, by another name", path)
+            self._key = key
+            _holds[key] += 1
+
+    def release(self) -> None:
+        """Remove the mark. Idempotent."""
+        with _lock:
+            key, self._key = self._key, None
+            if key is None:
+                return
+            _holds[key] -= 1
+            if not _holds[key]:
+                del _holds[key]
+            while not _holds and _parked:
+                os.close(_parked.pop())
+
+    def __del__(self) -> None:
+        self.release()
+
+
+def check_free(path: str | os.PathLike[str]) -> None:
+    """Check that a file does not belong to a database that is open in this process; links are followed.
+
+    Raises:
+        OSError: it does, or it does not exist.
+    """
+    found = Path(path).stat()
+    with _lock:
+        if _is_held(found):
+            raise OSError(errno.EBUSY, "it belongs to a database that is open in this process", os.fspath(path))
+
+
+def open_file(path: str | os.PathLike[str], flags: int = 0) -> io.BufferedReader:
+    """Open a file for reading bytes, unless it belongs to a database that is open in this process.
+
+    Args:
+        path: the file.
+        flags: more flags of the system's `open`.
+
+    Raises:
+        OSError: it does, or it cannot be opened.
+    """
+    check_free(path)
+    return io.BufferedReader(_File(path, flags))
+
+
+def read_file(path: str | os.PathLike[str]) -> bytes:
+    """Return the bytes of a file; raises as `open_file`."""
+    with open_file(path) as file:
+        return file.read()
+
+
+def read_text(path: str | os.PathLike[str], encoding: str = "utf-8") -> str:
+    """Return the text of a file, with "\n" at the ends of lines; raises as `open_file`."""
+    with io.TextIOWrapper(open_file(path), encoding=encoding) as file:
+        return file.read()
+
+
+class _File(io.FileIO):
+    """A file whose handle stays open if the file was opened as a database meanwhile."""
+
+    def __init__(self, path: str | os.PathLike[str], flags: int) -> None:
+        handle = os.open(path, _FLAGS | flags)
+        try:
+            super().__init__(handle, closefd=False)
+        except BaseException:
+            _close(handle)
+            raise
+        self.name = os.fspath(path)
+
+    def close(self) -> None:
+        if not self.closed:
+            handle = self.fileno()
+            super().close()
+            _close(handle)
+
+
+def _close(handle: int) -> None:
+    with _lock:
+        if _is_held(os.fstat(handle)):
+            _parked.append(handle)
+        else:
+            os.close(handle)
+
+
+def _is_held(found: os.stat_result) -> bool:
+    """Return whether a file is an open database, or lies beside one as a part of it."""
+    wanted = _inode(found)
+    for inode, path in list(_holds):
+        if inode == wanted:
+            return True
+        for end in COMPANIONS:
+            try:
+                if _inode(os.lstat(path + end)) == wanted:
+                    return True
+            except OSError:
+                continue
+    return False
+
+
+def _inode(found: os.stat_result) -> _Inode:
+    return found.st_dev, found.st_ino
