@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from memorist import requests
+from memorist.aside import aside
 from memorist.context.budget import Budget
 from memorist.context.choosing import Chosen
 from memorist.context.company import beside
@@ -20,6 +21,7 @@ from memorist.context.standing import asked_for, standing_among
 from memorist.context.trusting import Judge
 from memorist.languages.writing import day_of
 from memorist.origins import Trust
+from memorist.recall.query import MAX_TEXT
 from memorist.records import Hit, Kind, Record
 from memorist.requests import Narrowing
 from memorist.results import Context
@@ -61,25 +63,29 @@ async def tell(reader: Reader, request: requests.Context, clock: Clock, trust: C
     narrowing: dict[str, Any] = {name: getattr(request, name) for name in (*Narrowing.__annotations__, "as_of")}
     least = MIN_CONFIDENCE if request.min_confidence is None else request.min_confidence
     budget, asked_at = Budget(tokens, request.count_tokens), None if request.now is None else parse_time(request.now)
-    asked = QuestionTerms.of(request.query)
+    question = request.query[:MAX_TEXT]
+    asked = QuestionTerms.of(question)
     moment = (asked_at or clock()) if asked.how_long_ago else None
-    chosen = Chosen(budget, moment, known, Judge(trust, request.min_trust or "low"))
+    judge = Judge(trust, request.min_trust or "low")
+    chosen = await aside(lambda: Chosen(budget, moment, known, judge), known)
     for line in await asked_for(reader, request.topics, request.pinned, shared=shared):
         chosen.add(line, share=STANDING_SHARE)
     hits, confidence = list[Hit](), 0.0
     if asked.terms:
         limit = min(max(tokens // _TOKENS_A_HIT, _FEWEST), _MOST) + min(len(known), _MOST)
         hits = await reader.recall(request.query, limit=limit, now=asked_at, shared=shared, explain=True, **narrowing)
-        named = await named_among(reader.recall, request.query, hits, {"shared": shared, **narrowing})
+        named = await named_among(reader.recall, question, hits, {"shared": shared, **narrowing})
         confidence = confidence_of(hits, named)
     silent = bool(asked.terms) and confidence < least
     if request.standing:
         for line in await standing_among(reader, asked, conditional=not silent, shared=shared):
             chosen.add(line, share=STANDING_SHARE)
     if not silent:
-        new = [hit for hit in hits if not chosen.knows(hit.record)]
-        chosen.fill(await _candidates(reader, new, asked, tokens))
-    return _context(chosen.lines, confidence, budget, moment)
+        new = await aside(lambda: [hit for hit in hits if not chosen.knows(hit.record)], hits)
+        candidates = await _candidates(reader, new, asked, tokens)
+        await aside(lambda: chosen.fill(candidates), new)
+    lines = chosen.lines
+    return await aside(lambda: _context(lines, confidence, budget, moment), [line.item for line in lines])
 
 
 def _room(hit: Hit, tokens: int) -> int:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from memorist.aside import aside
 from memorist.embedders.base import Embedder, Role, Vectors, embed_checked, embed_spoken
 from memorist.errors import EmbedderError, EmbedderUnavailableError
 
@@ -70,7 +71,9 @@ class BatchedEmbedder(Embedder):
         found: dict[Key, Vectors] = {}
         waiting: dict[Key, asyncio.Future[Vectors]] = {}
         call = _Call()
-        keys = [(role, hashlib.blake2b(text.encode("utf-8"), digest_size=16).digest()) for text in texts]
+        keys = await aside(
+            lambda: [(role, hashlib.blake2b(text.encode("utf-8"), digest_size=16).digest()) for text in texts], texts
+        )
         for key, text in zip(keys, texts, strict=True):
             if key in found or key in waiting:
                 continue

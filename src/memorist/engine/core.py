@@ -1,14 +1,15 @@
 """The shared state of the local engine's handlers: the store, the embedder, the ranking and its cache."""
 
 import threading
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from memorist import cursors
+from memorist.aside import aside
 from memorist.config import Settings
 from memorist.embedders import BatchedEmbedder, Vectors, open_embedder, unit_rows
 from memorist.errors import EmbedderError, InvalidInputError
@@ -16,6 +17,7 @@ from memorist.filters import Filter
 from memorist.observing import door
 from memorist.origins import Trust
 from memorist.recall import Recaller, embedded, given_vector, marks_of, terms_of
+from memorist.recall.marks import speaker_of
 from memorist.recall.parts import parts_of
 from memorist.records import Action, Draft, Record, check_fields, size_of
 from memorist.requests import Narrowed
@@ -24,6 +26,8 @@ from memorist.stores import open_store
 from memorist.stores.base import Put, Vector
 from memorist.times import Clock
 
+Analyses: TypeAlias = Mapping[Any, tuple[str, frozenset[str]]]
+"""Terms and marks by what they follow from."""
 _PAGE = 1000
 _MOST_AHEAD = 1000
 
@@ -96,31 +100,40 @@ class Core:
 
     async def embed_ahead(self, records: Sequence[Record]) -> None:
         """Embed the texts of records that are about to be stored, as many as the embedder's cache surely keeps."""
-        parts = [part for record in records if record.kind.recallable for part in parts_of(record)]
+        found = [record for record in records if record.kind.recallable]
+        parts = await aside(lambda: [part for record in found for part in parts_of(record)], found)
         await self.embedder.embed(parts[:_MOST_AHEAD])
 
-    def put(
+    async def analysed(self, records: Sequence[Record]) -> Analyses:
+        """Return the analysed terms and the marks of the texts that recall finds."""
+        found = [record for record in records if record.kind.recallable]
+        return await aside(lambda: {_key(each): (terms_of(each), marks_of(each)) for each in found}, found)
+
+    async def put(
         self,
         record: Record,
         action: Action,
         vector: Vector | None,
+        analyses: Analyses | None = None,
         *,
         expected: int | None = None,
         keep_index: bool = False,
         source: str | None = None,
         derived_from: frozenset[str] = frozenset(),
     ) -> Put:
-        """Return the write that replaces the previous version by `record`."""
-        findable = record.kind.recallable and not keep_index
+        """Return the write that replaces the previous version by `record`; `analyses` may hold that of its text."""
+        terms, marks = None, frozenset[str]()
+        if record.kind.recallable and not keep_index:
+            terms, marks = (analyses or {}).get(_key(record)) or (await self.analysed([record]))[_key(record)]
         return Put(
             record=record,
             action=action,
             expected=record.version - 1 if expected is None else expected,
             vector=vector,
-            terms=terms_of(record) if findable else None,
+            terms=terms,
             keep_index=keep_index,
             source=source,
-            marks=marks_of(record) if findable else frozenset(),
+            marks=marks,
             derived_from=derived_from,
         )
 
@@ -139,6 +152,11 @@ class Core:
         """Return `new` as the version after `old`, checked."""
         new = replace(new, updated_at=self._ticks.next(), version=old.version + 1)
         return replace(new, **check_fields(new))
+
+
+def _key(record: Record) -> tuple[Any, ...]:
+    """Return all that a record's terms and marks follow from."""
+    return record.text, record.kind, speaker_of(record), record.at
 
 
 def _unit_rows(given: Sequence[Any], dimensions: int) -> Vectors:

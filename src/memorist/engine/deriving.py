@@ -58,7 +58,7 @@ async def forgetting(
         left = tuple(id for id in old.origin.derived_from if id not in gone)
         lost = old.origin.lost + len(old.origin.derived_from) - len(left)
         marked = core.changed(old, replace(old, origin=replace(old.origin, derived_from=left, lost=lost)))
-        writes.append(core.put(marked, Action.REVISED, None, keep_index=True, source=request.source))
+        writes.append(await core.put(marked, Action.REVISED, None, keep_index=True, source=request.source))
     return writes, going
 
 

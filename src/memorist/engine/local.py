@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from memorist import requests, results
+from memorist.aside import aside
 from memorist.audit import acting
 from memorist.config import Settings
 from memorist.embedders import OnnxEmbedder
@@ -151,7 +152,9 @@ class LocalEngine(Engine):
         """Embed the texts of records to be; the embedder keeps the vectors until the request comes."""
         if isinstance(request, requests.Remember) and self._is_open:
             drafts = [draft for draft in request.records if draft.vector is None]
-            await self._core.embed_ahead([draft.to_record(scope, self.clock()) for draft in drafts])
+            moment = self.clock()
+            records = await aside(lambda: [draft.to_record(scope, moment) for draft in drafts], drafts)
+            await self._core.embed_ahead(records)
 
     async def _sweep_if_due(self) -> None:
         """Delete expired records, unless that was done a short while ago."""

@@ -1,5 +1,6 @@
 """Purging a user: everything in the store, the caches and the index, the search for what is left, and the receipt."""
 
+import asyncio
 import json
 import secrets
 from collections import Counter
@@ -120,7 +121,7 @@ async def note_backup(core: Core, target: Path) -> None:
         expires_at=parse_expiry(_KEPT, now),
     )
     [record] = core.stamp([draft], _SERVER)
-    await core.store.write(_SERVER.wall, [core.put(record, Action.REMEMBERED, None)])
+    await core.store.write(_SERVER.wall, [await core.put(record, Action.REMEMBERED, None)])
 
 
 async def _backups(core: Core, texts: list[str]) -> AsyncIterator[str]:
@@ -131,5 +132,5 @@ async def _backups(core: Core, texts: list[str]) -> AsyncIterator[str]:
         path = Path(made["path"])
         held = "it is not there any more; whoever moved or downloaded it has what it held"
         if path.exists():
-            held = held_by(path, texts, encrypted=core.settings.key_from is not None)
+            held = await asyncio.to_thread(held_by, path, texts, encrypted=core.settings.key_from is not None)
         yield f"backup of {made['at'][:16]} at {path}: {held}"

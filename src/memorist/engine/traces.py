@@ -94,7 +94,7 @@ class Tracer:
             until = call.at + timedelta(seconds=float(core.settings.keep_traces))
             scope = replace(call.scope, tenant=call.scope.wall.traces.tenant)
             [trace] = core.stamp([_draft_of(call, until)], scope)
-            await core.store.write(scope.wall, [core.put(trace, Action.REMEMBERED, None)])
+            await core.store.write(scope.wall, [await core.put(trace, Action.REMEMBERED, None)])
             for wall in {call.scope.wall, Wall(call.scope.tenant, None)}:  # what is forgotten meanwhile
                 await _drop(core, wall, [trace])
         except Exception as error:  # the call has its answer, and nobody waits for this

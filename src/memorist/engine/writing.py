@@ -8,7 +8,8 @@ from random import random
 from typing import Any, TypeVar
 
 from memorist import requests
-from memorist.engine.core import Core
+from memorist.aside import aside
+from memorist.engine.core import Analyses, Core
 from memorist.engine.deriving import forgetting
 from memorist.engine.traces import drop_quoting
 from memorist.errors import ConflictError, InvalidInputError, MemoristError, NotFoundError, ScopeError, shown
@@ -31,11 +32,12 @@ async def remember(core: Core, scope: Scope, request: requests.Remember) -> list
     drafts, if_exists = request.records, request.if_exists
     if not drafts and not request.forgetting:
         return []
-    records = core.stamp(drafts, scope)
+    records = await aside(lambda: core.stamp(drafts, scope), drafts)
+    analyses = await core.analysed(records)
     vectors = await core.embed(records, [draft.vector for draft in drafts])
 
     async def prepare() -> tuple[list[Write], list[Record]]:
-        batch = _Batch(core, scope, if_exists)
+        batch = _Batch(core, scope, if_exists, analyses)
         await batch.forget(request.forgetting)
         await batch.look_up(drafts, records)
         stored = [
@@ -84,12 +86,12 @@ async def _change(
             raise NotFoundError(f"there is no record {shown(request.id)} in this scope")
         old = found[0]
         origin = replace(old.origin, authors=old.origin.authors | authors)
-        new = core.changed(old, replace(old, **changes, origin=origin))
+        new = await aside(lambda: core.changed(old, replace(old, **changes, origin=origin)), old, changes)
         if not changes.keys().isdisjoint(("content", "cue", "metadata", "payload")):
             core.sized(new)
         same = new.text == old.text
         [vector] = [None] if same else await core.embed([new], [None])
-        return [core.put(new, action, vector, keep_index=same, source=request.source)], new
+        return [await core.put(new, action, vector, keep_index=same, source=request.source)], new
 
     return await _write(core, scope, prepare, 20 * _ATTEMPTS)  # only a concurrent change conflicts
 
@@ -179,8 +181,10 @@ async def _restore_behind(core: Core, wall: Wall, records: Sequence[Record]) -> 
             new.append(core.sized(replace(whole, **check_fields(whole))))
             authors[record.id] = new[-1].origin.authors
     vectors = await core.embed(new, [None] * len(new))
+    analyses = await core.analysed(new)
     writes = [
-        core.put(record, Action.REMEMBERED, vector, expected=0) for record, vector in zip(new, vectors, strict=True)
+        await core.put(record, Action.REMEMBERED, vector, analyses, expected=0)
+        for record, vector in zip(new, vectors, strict=True)
     ]
     if writes:
         await core.store.write(wall, writes)
@@ -195,8 +199,9 @@ def _owner(scope: Scope) -> str:
 class _Batch:
     """The writes of one `remember`; each takes the earlier ones into account."""
 
-    def __init__(self, core: Core, scope: Scope, if_exists: IfExists) -> None:
+    def __init__(self, core: Core, scope: Scope, if_exists: IfExists, analyses: Analyses) -> None:
         self.writes: list[Write] = []
+        self._analyses = analyses
         self._core = core
         self._scope = scope
         self._if_exists = if_exists
@@ -240,10 +245,10 @@ class _Batch:
                 origin=origin,
             )  # fmt: skip
         if draft.supersedes is not None:
-            self._supersede(draft.supersedes, record)
+            await self._supersede(draft.supersedes, record)
         action = Action.REMEMBERED if old is None else Action.REVISED
         sources = frozenset(record.origin.derived_from).intersection(self._sources).difference(self._gone)
-        self._add(self._core.put(record, action, vector, derived_from=sources))
+        self._add(await self._core.put(record, action, vector, self._analyses, derived_from=sources))
         return record
 
     def _derived(self, record: Record, known: Sequence[str]) -> Record:
@@ -271,7 +276,7 @@ class _Batch:
         given_up = self._gone.union(self._known)
         return same[0] if same and same[0].id not in given_up else None
 
-    def _supersede(self, id: str, by: Record) -> None:
+    async def _supersede(self, id: str, by: Record) -> None:
         old = self._known.get(id)
         if old is None or not self._scope.sees(old.scope):
             raise NotFoundError(f"there is no record {shown(id)} in this scope to supersede")
@@ -281,7 +286,7 @@ class _Batch:
             raise InvalidInputError(f"the record {shown(id)} is superseded already, by {shown(old.superseded_by)}")
         moment = max(by.at, old.at)
         ended = self._core.changed(old, replace(old, superseded_by=by.id, superseded_at=moment))
-        self._add(self._core.put(ended, Action.SUPERSEDED, None, keep_index=True, source=by.source))
+        self._add(await self._core.put(ended, Action.SUPERSEDED, None, keep_index=True, source=by.source))
 
     def _add(self, write: Put) -> None:
         self.writes.append(write)

@@ -259,6 +259,11 @@ class WallIndex:
             self._days = table[:, 0].astype(np.intp), table[:, 1]
         return self._days
 
+    @property
+    def unposted(self) -> Sequence[str]:
+        """The analysed texts that the next question by words adds to the postings."""
+        return () if self._postings is None or self._terms is None else self._terms[self._postings.rows :]
+
     def _posted(self) -> Postings:
         """Return the postings of all rows; those that came since the last call are added first."""
         if self._postings is None or self._terms is None:
@@ -338,7 +343,8 @@ class WallIndex:
 
     def terms(self, row: int) -> str:
         """Return a row's analysed terms; "" where they are left to the store."""
-        return self._terms[row] if self._terms is not None else ""
+        terms = self._terms  # which another thread may give up meanwhile
+        return "" if terms is None else terms[row]
 
     def postings(self, term: str) -> tuple[Rows, Floats]:
         """Return the rows that hold a term, dead ones included, and how often each does."""

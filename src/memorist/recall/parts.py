@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from memorist.aside import aside
 from memorist.embedders import BatchedEmbedder, Role, Vectors
 from memorist.recall.analysis import words
 from memorist.recall.marks import ASSISTANTS, speaker_of
@@ -33,7 +34,7 @@ async def embedded(embedder: BatchedEmbedder, records: Sequence[Record]) -> Vect
     Raises:
         EmbedderError: the texts cannot be embedded.
     """
-    parts = [parts_of(record) for record in records]
+    parts = await aside(lambda: [parts_of(record) for record in records], records)
     rows = await embedder.embed([part for each in parts for part in each], Role.DOCUMENT)
     if len(rows) == len(records):
         return rows

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
+from memorist.aside import aside, is_large
 from memorist.embedders import BatchedEmbedder, Role
 from memorist.errors import EmbedderError, embedder_mismatch
 from memorist.filters import Filter
@@ -29,6 +30,8 @@ from memorist.times import Clock, now, to_micros
 _T = TypeVar("_T")
 _INLINE_ROWS = 4096
 """Up to so many rows are ranked on the caller's thread: quicker than to wake another."""
+_INLINE_TERMS = 64
+"""Up to so many terms of a question."""
 _WORD_CANDIDATES = 400
 _PAUSE = 0.002
 """Seconds between two looks whether another caller has read a wall's index."""
@@ -162,8 +165,8 @@ class Recaller:
         with part("fetch"):
             records = await self._store.fetch(wall, list({*best.numbers.tolist(), *wider.numbers.tolist()}))
         if notes is not None:
-            notes.ranked += _hits(index, wider, records, query, vector)
-        return _hits(index, best, records, query, vector)
+            notes.ranked += await aside(lambda: _hits(index, wider, records, query, vector), records)
+        return await aside(lambda: _hits(index, best, records, query, vector), records)
 
     async def _ranked(
         self, wall: Wall, known: WallIndex | Large, query: Query, question: Question, vector: Floats | None
@@ -176,7 +179,7 @@ class Recaller:
                 return index, None
         else:
             index, asked = known, await self._asked(wall, known, query, question, vector, scale)
-        ranked = await self._run(index, lambda: rank(index, asked))
+        ranked = await self._run(index, question, lambda: rank(index, asked))
         if ranked.unsure and vector is not None:
             if query.mode == "hybrid":
                 ranked = ranked.best(query, query.limit + _RESCORED)
@@ -194,12 +197,13 @@ class Recaller:
         asked = query if _notes_on(query) is None else _wider(query)
         return Search(asked, question, vector, chosen, found, to_micros(self._clock()), scale)
 
-    async def _run(self, index: WallIndex, work: Callable[[], _T]) -> _T:
+    async def _run(self, index: WallIndex, question: Question, work: Callable[[], _T]) -> _T:
         def locked() -> _T:
             with index.lock:
                 return work()
 
-        return locked() if index.rows <= _INLINE_ROWS else await asyncio.to_thread(locked)
+        brief = index.rows <= _INLINE_ROWS and len(question.terms) <= _INLINE_TERMS
+        return locked() if brief and not is_large(index.unposted) else await asyncio.to_thread(locked)
 
     async def _known(self, wall: Wall) -> WallIndex | Large:
         """Return the wall's index, or where the wall is too large for one, what to ask the store by."""

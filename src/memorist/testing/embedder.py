@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from memorist.aside import aside
 from memorist.embedders.base import Embedder, Role, Vectors
 from memorist.errors import EmbedderError
 
@@ -35,6 +36,9 @@ class HashEmbedder(Embedder):
 
     async def embed(self, texts: Sequence[str], role: Role = Role.DOCUMENT) -> Vectors:
         """Embed each text, in both roles alike. A text of only white space has a zero row."""
+        return await aside(lambda: self._embedded(texts), texts)
+
+    def _embedded(self, texts: Sequence[str]) -> Vectors:
         rows = np.zeros((len(texts), self.dimensions), np.float32)
         for row, text in zip(rows, texts, strict=True):
             for feature, weight in _features(text):

@@ -1,0 +1,71 @@
+"""Work on large inputs, done on a thread beside the event loop, so that no request waits for another's text."""
+
+import asyncio
+import os
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from typing import Any, TypeVar
+
+__all__ = ["LARGE", "aside", "is_large"]
+
+_T = TypeVar("_T")
+LARGE = 16 * 1024
+"""Characters and elements from which on work leaves the event loop; less takes a few milliseconds."""
+_THREADS = 2
+"""Large inputs wait for one another, not for the threads that the store reads with."""
+_FIELDS = ("content", "cue", "metadata", "payload")
+
+
+def _executor() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_THREADS, "memorist-aside")
+
+
+_threads = _executor()
+
+
+def _renew() -> None:
+    global _threads
+    _threads = _executor()  # a fork has no threads of its parent
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew)
+
+
+async def aside(work: Callable[[], _T], *inputs: Any) -> _T:
+    """Return what `work` returns; where its inputs are large it runs on a thread, in this task's context.
+
+    A caller that is cancelled does not wait; the work comes to its end unheard.
+
+    Args:
+        work: computes, and touches nothing that the event loop touches meanwhile.
+        inputs: what the work grows with: texts, collections, drafts, records and hits.
+    """
+    if not is_large(inputs):
+        return work()
+    return await asyncio.get_running_loop().run_in_executor(_threads, copy_context().run, work)
+
+
+def is_large(value: Any) -> bool:
+    """Return whether a value holds `LARGE` characters and elements; a larger one takes no longer to judge."""
+    held, waiting = 0, [value]
+    while waiting and held < LARGE:
+        each = waiting.pop()
+        if isinstance(each, str | bytes | bytearray):
+            held += len(each)
+        elif isinstance(each, Mapping):
+            held += len(each)
+            waiting += _some(each) + _some(each.values())
+        elif isinstance(each, list | tuple | set | frozenset):
+            held += len(each)
+            waiting += _some(each)
+        elif hasattr(each, "content"):
+            waiting += [getattr(each, name, None) for name in _FIELDS]
+        elif hasattr(each, "record"):
+            waiting.append(each.record)
+    return held >= LARGE
+
+
+def _some(values: Iterable[Any]) -> list[Any]:
+    return [each for each, _ in zip(values, range(LARGE), strict=False)]
