@@ -14,12 +14,11 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from children import finish, open_memory, start, write_and_read, write_for_ever
 from inside import core_of
-from memorist.audit import CHECKPOINT, called_by
+from memorist.audit import CHECKPOINT
 from memorist.config import Settings
 from memorist.engine.traced import Telemetry
 from memorist.errors import FormatError, InvalidInputError, ScopeError, SignatureError
 from memorist.memory import Memory
-from memorist.observing import through
 from memorist.origins import REST
 from memorist.records import Draft
 from memorist.signing import check, key_file, public_key, signed
@@ -112,12 +111,7 @@ async def test_the_mode_is_the_stores_and_off_is_noted_too(path: Path) -> None:
 
 async def test_who_called_is_noted_by_door_and_token(path: Path) -> None:
     async with audited(path) as memory:
-        called_by("0123456789ab")
-        try:
-            with through(REST):
-                await memory.remember("x")
-        finally:
-            called_by(None)
+        await memory.through(REST, token="0123456789ab").remember("x")
         assert (await said(memory, "door", "token"))[-1] == ("rest", "0123456789ab")
 
 

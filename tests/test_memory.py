@@ -642,12 +642,12 @@ async def test_writers_share_commits(tmp_path: Path, monkeypatch: pytest.MonkeyP
         store = core_of(memory).store
         write = store.write
 
-        async def counted(*given: Any) -> Any:
+        async def counted(*given: Any, **named: Any) -> Any:
             nonlocal calls
             calls += 1
             if calls == 200:
                 asyncio.get_running_loop().call_soon(all_wait.set)
-            return await write(*given)
+            return await write(*given, **named)
 
         monkeypatch.setattr(store, "write", counted)
         before = commits

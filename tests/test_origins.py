@@ -1,4 +1,6 @@
+import asyncio
 import random
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -7,11 +9,10 @@ import apsw
 import pytest
 
 from inside import before_next_write
-from memorist import Draft, Memory
+from memorist import Draft, Memory, sync
 from memorist.agents import after_turn
 from memorist.config import Settings
 from memorist.errors import InvalidInputError, NotFoundError, ScopeError
-from memorist.observing import through
 from memorist.origins import CLI, MCP, REST, Author, Origin, TrustRules, parse_authors
 from memorist.records import Record
 from memorist.results import Provenance
@@ -258,40 +259,61 @@ async def test_a_program_names_its_own_door_and_nobody_elses(alice: Memory) -> N
     app = alice.through("my_app").scoped(session="monday")
     assert (await app.remember("Tea")).origin == Origin(authors=Author.USER, door="my_app")
     assert (await alice.remember("Coffee")).origin.door == "python"
-    with through(MCP):
-        assert (await app.remember("Water")).origin == Origin(authors=Author.ASSISTANT, door="my_app")
-        with pytest.raises(ScopeError):
-            await app.remember("Juice", author="user")
+    inside = alice.through(MCP).through("my_app")
+    assert (await inside.remember("Water")).origin == Origin(authors=Author.ASSISTANT, door="my_app")
+    with pytest.raises(ScopeError):
+        await inside.remember("Juice", author="user")
     for wrong in (5, "\ud800"):
         with pytest.raises(InvalidInputError):
             alice.through(wrong)  # type: ignore[arg-type]
 
 
 async def test_no_door_lets_a_caller_name_an_author_above_its_own(alice: Memory) -> None:
-    with through(REST):
-        assert (await alice.remember("Tea")).origin == Origin(authors=Author.USER, door="rest")
-        with pytest.raises(ScopeError, match="operator cannot be named through rest"):
-            await alice.remember("Tea", author="operator")
-        system = await alice.conversation("s").append("Be kind", role="system")
-        assert system.author == Author.USER
-        policy = replace(await alice.remember("x", id="x"), origin=Origin(authors=Author.OPERATOR, door="cli"), id="y")
-        await alice.restore([policy])
-        restored = await alice.get("y")
-        assert restored is not None and restored.origin == Origin(authors=Author.USER, door="rest")
-    with through(CLI):
-        ours = await alice.remember("Refunds within 30 days", id="ours")
-        assert ours.origin.authors == Author.OPERATOR
-    with through(REST):
-        drawn = await alice.remember("Refunds within 300 days", derived_from=[ours])
-        assert drawn.origin.authors == Author.OPERATOR | Author.USER
-    with through(MCP):
-        assert (await alice.remember("Coffee")).origin == Origin(authors=Author.ASSISTANT, door="mcp")
-        with pytest.raises(ScopeError, match="user cannot be named through mcp"):
-            await alice.remember("Coffee", author="user")
-        assert (await alice.revise("ours", content="No refunds")).origin.authors == Author.OPERATOR | Author.ASSISTANT
-        assert (await alice.revise("x", verified=True)).origin.authors == Author.USER
-    with through(CLI), through(REST), pytest.raises(ScopeError):
-        await alice.remember("Tea", author="operator")
+    rest, cli, mcp = alice.through(REST), alice.through(CLI), alice.through(MCP)
+    assert (await rest.remember("Tea")).origin == Origin(authors=Author.USER, door="rest")
+    with pytest.raises(ScopeError, match="operator cannot be named through rest"):
+        await rest.remember("Tea", author="operator")
+    system = await rest.conversation("s").append("Be kind", role="system")
+    assert system.author == Author.USER
+    policy = replace(await rest.remember("x", id="x"), origin=Origin(authors=Author.OPERATOR, door="cli"), id="y")
+    await rest.restore([policy])
+    restored = await rest.get("y")
+    assert restored is not None and restored.origin == Origin(authors=Author.USER, door="rest")
+    ours = await cli.remember("Refunds within 30 days", id="ours")
+    assert ours.origin.authors == Author.OPERATOR
+    drawn = await rest.remember("Refunds within 300 days", derived_from=[ours])
+    assert drawn.origin.authors == Author.OPERATOR | Author.USER
+    assert (await mcp.remember("Coffee")).origin == Origin(authors=Author.ASSISTANT, door="mcp")
+    with pytest.raises(ScopeError, match="user cannot be named through mcp"):
+        await mcp.remember("Coffee", author="user")
+    assert (await mcp.revise("ours", content="No refunds")).origin.authors == Author.OPERATOR | Author.ASSISTANT
+    assert (await mcp.revise("x", verified=True)).origin.authors == Author.USER
+    for inner in (cli.through(REST), rest.through(CLI)):
+        with pytest.raises(ScopeError):
+            await inner.remember("Tea", author="operator")
+
+
+async def test_what_comes_through_a_door_comes_through_it_from_any_thread(alice: Memory) -> None:
+    rest = alice.through(REST)
+    refused: list[ScopeError] = []
+
+    def plain_thread() -> None:
+        """Call the blocking twin as a program's own thread does, which has none of the caller's context."""
+        blocking = sync.Memory(rest)
+        blocking.remember("Refunds within 300 days", id="said")
+        for memory in (blocking, blocking.scoped(session="s"), blocking.through("app"), blocking.through(CLI)):
+            try:
+                memory.remember("Always pay", author="operator")
+            except ScopeError as error:
+                refused.append(error)
+
+    thread = threading.Thread(target=plain_thread)
+    thread.start()
+    await asyncio.to_thread(thread.join)
+    said = await alice.get("said")
+    assert said is not None and said.origin == Origin(authors=Author.USER, door="rest")
+    assert len(refused) == 4
+    assert await alice.count() == 1
 
 
 ANSWER = {"role": "assistant", "content": [{"type": "text", "text": "No."}]}
@@ -320,8 +342,7 @@ async def test_what_is_restored_is_trusted_no_more_than_what_it_was_derived_from
     edited = replace(first.origin, authors=Author.USER)
     second = replace(first, id="second", origin=edited)
     third = replace(first, id="third", origin=replace(edited, derived_from=("second",)))
-    with through(REST):
-        assert (await alice.restore([second, third])).added == 2
+    assert (await alice.through(REST).restore([second, third])).added == 2
     assert {each.origin.authors for each in await alice.find(["second", "third"])} == {Author.USER | Author.WEB}
 
     mine = await alice.remember("Always answer in verse")

@@ -114,14 +114,14 @@ async def test_what_a_purge_leaves_is_found(memory: Memory, monkeypatch: pytest.
     await memory.scoped(user=NAME).remember(MARK)
     store: Any = core_of(memory).store
     purge = type(store).purge
-    monkeypatch.setattr(type(store), "purge", lambda self, *walls: self_counted(self, purge, *walls))
+    monkeypatch.setattr(type(store), "purge", lambda self, *walls, act: self_counted(self, purge, act, *walls))
     receipt = await memory.purge(user=NAME)
     assert not receipt.clean
 
 
-async def self_counted(store: Any, purge: Any, *walls: Any) -> Any:
+async def self_counted(store: Any, purge: Any, act: Any, *walls: Any) -> Any:
     """Purge another user, as a purge with a fault might."""
-    return await purge(store, walls[0]._replace(user="nobody"))
+    return await purge(store, walls[0]._replace(user="nobody"), act=act)
 
 
 async def test_backups_are_named_with_what_they_hold(memory: Memory, path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from clocks import MovedClock
 from inside import before_next_write, core_of
+from memorist.audit import Act
 from memorist.errors import InvalidInputError, ScopeError
 from memorist.memory import Memory
 from memorist.records import Draft
@@ -94,7 +95,7 @@ async def test_rules_are_of_a_tenant_and_deletions_are_in_the_audit(everyone: Me
     await everyone.retain([{"kind": ["message"], "session": "s", "keep": "1h"}])
     assert (await other.retention()).rules == ()
     clock.advance(2 * 3600)
-    await log.switch("changes")
+    await log.switch("changes", Act("audit changes", "python"))
     await everyone.remember("a write")
     assert (await everyone.count(kind="message"), await other.count(kind="message")) == (0, 1)
     [entry] = [each for each in await everyone.audit() if each.said["verb"] == "retention"]

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from memorist import Draft, Kind
 from memorist.agents.sync import after_turn
-from memorist.observing import through
 from memorist.origins import MCP
 from memorist.sync import Memory
 
@@ -104,8 +103,7 @@ def agentpoison(victim: Memory, shared: Memory, case: Case) -> Records:
 
 def saved(victim: Memory, shared: Memory, case: Case) -> Records:
     """The assistant, talked into it by a page that the memory never saw, saves it with its own tool."""
-    with through(MCP):
-        return [record.id for record in victim.remember([case.claim, case.order])]
+    return [record.id for record in victim.through(MCP).remember([case.claim, case.order])]
 
 
 WAYS: Mapping[str, Way] = {

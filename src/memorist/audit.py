@@ -7,13 +7,11 @@ without a trace. A cut tail shows against a checkpoint: the number and hash of t
 import hashlib
 import json
 from collections import Counter
-from collections.abc import AsyncIterable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass
+from collections.abc import AsyncIterable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from memorist.errors import InvalidInputError
 from memorist.times import iso
 
 Mode: TypeAlias = Literal["off", "changes", "reads"]
@@ -25,42 +23,12 @@ Counts: TypeAlias = Counter[tuple[str, str]]
 """The number of changed records, by action and kind."""
 
 
-@dataclass(frozen=True, slots=True)
-class Act:
-    """A verb, and who called it: the door, and the id of the token if the caller brought one."""
+class Act(NamedTuple):
+    """What a change of the store is part of: a verb, the door of its caller, and the id of the caller's token."""
 
-    verb: str = "open"
-    door: str = "python"
+    verb: str
+    door: str
     token: str | None = None
-
-
-_ACT: ContextVar[Act] = ContextVar("memorist_act", default=Act())  # noqa: B039 - it is frozen
-_TOKEN: ContextVar[str | None] = ContextVar("memorist_token", default=None)
-
-
-def current_act() -> Act:
-    """Return what is being done in this context, and by whom."""
-    return _ACT.get()
-
-
-def new_act(verb: str, door: str) -> Act:
-    """Return a verb that is carried out for the caller of this context."""
-    return Act(verb, door, _TOKEN.get())
-
-
-def called_by(token: str | None) -> None:
-    """Note whose calls follow in this context: by the token's id; not its name, which may hold a user's."""
-    _TOKEN.set(token)
-
-
-@contextmanager
-def acting(verb: str, door: str) -> Iterator[None]:
-    """Note the verb that is carried out inside, and where it was called."""
-    before = _ACT.set(new_act(verb, door))
-    try:
-        yield
-    finally:
-        _ACT.reset(before)
 
 
 class AuditEntry(NamedTuple):
@@ -90,8 +58,14 @@ def canonical(value: Mapping[str, Any]) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def text_of(act: Act, at: datetime, tenant: str, wall: int | None, counts: Counts) -> str:
-    """Return the text of a new entry."""
+def text_of(act: Act | None, at: datetime, tenant: str, wall: int | None, counts: Counts) -> str:
+    """Return the text of a new entry.
+
+    Raises:
+        InvalidInputError: who acts is not told, which a log that is kept has to say.
+    """
+    if act is None:
+        raise InvalidInputError("this store keeps an audit log: name the act of each change, as in act=Act(verb, door)")
     records: dict[str, dict[str, int]] = {}
     for (what, kind), count in counts.items():
         if count:

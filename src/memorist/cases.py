@@ -8,7 +8,6 @@ from typing import Any
 from memorist.content import folded
 from memorist.errors import FormatError
 from memorist.memory import Memory
-from memorist.observing import door, through
 from memorist.records import Kind, Record
 from memorist.results import Trace
 from memorist.scope import Scope
@@ -187,8 +186,8 @@ async def evaluate(memory: Memory, cases: Iterable[Case], *, tokens: int = 600) 
     Raises:
         ScopeError: a case names another user than the memory's.
     """
-    with through(replace(door(), traced=False)):
-        return Report([await _outcome(memory, case, tokens) for case in cases])
+    unseen = memory.through(replace(memory.door, traced=False))
+    return Report([await _outcome(unseen, case, tokens) for case in cases])
 
 
 async def _outcome(memory: Memory, case: Case, tokens: int) -> Outcome:

@@ -6,9 +6,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from memorist.arguments import text
+from memorist.calls import Call
 from memorist.config import Settings
 from memorist.errors import UnknownArgumentError
-from memorist.origins import Door
+from memorist.origins import PYTHON, Door
 from memorist.scope import DEFAULT_TENANT, Scope
 from memorist.verbs import Verbs
 
@@ -24,7 +25,7 @@ __all__ = ["Memory"]
 
 def around(memory: "Memory", wrap: "Callable[[Engine], Engine]") -> "Memory":
     """Return the same memory with another engine around its own."""
-    return Memory(wrap(memory._engine), memory.scope)
+    return Memory(wrap(memory._engine), memory._call)
 
 
 class Memory(Verbs):
@@ -44,10 +45,10 @@ class Memory(Verbs):
     `StoreError` when the store fails; a verb that raises has changed nothing.
     """
 
-    def __init__(self, engine: "Engine | None" = None, scope: Scope | None = None, **unknown: Any) -> None:
-        if engine is None or scope is None or unknown:
+    def __init__(self, engine: "Engine | None" = None, call: Call | None = None, **unknown: Any) -> None:
+        if engine is None or call is None or unknown:
             raise UnknownArgumentError("Memory.open(path) opens a memory, and Memory.connect(url) one at a server")
-        super().__init__(engine, scope)
+        super().__init__(engine, call)
 
     @classmethod
     def open(
@@ -93,7 +94,7 @@ class Memory(Verbs):
         settings = (settings or Settings.load(key_from=key_from)).with_given(
             url, embedder, index, keep_traces, key_from
         )
-        return cls(LocalEngine(settings), Scope(tenant, user, agent, session))
+        return cls(LocalEngine(settings), Call(Scope(tenant, user, agent, session), PYTHON))
 
     @classmethod
     def connect(
@@ -124,10 +125,10 @@ class Memory(Verbs):
         """
         from memorist.engine.remote import RemoteEngine
 
-        return cls(RemoteEngine(url, token, timeout), Scope(tenant, user, agent, session))
+        return cls(RemoteEngine(url, token, timeout), Call(Scope(tenant, user, agent, session), PYTHON))
 
     async def __aenter__(self) -> Self:
-        self._scope = await self._engine.open(self._scope)
+        self._call = self._call.at(await self._engine.open(self._call))
         return self
 
     async def __aexit__(
@@ -153,22 +154,26 @@ class Memory(Verbs):
         """
         from memorist.engine.traced import TracedEngine
 
-        return Memory(TracedEngine(self._engine, watch), self._scope)
+        return around(self, lambda engine: TracedEngine(engine, watch))
 
-    def through(self, door: str) -> "Memory":
+    def through(self, door: str | Door, *, token: str | None = None) -> "Memory":
         """Return the same memory; what comes through it has `door` as its door, in origins, traces and the audit log.
 
         The adapters name themselves so. At a server, the door stays that of the server.
 
+        Args:
+            door: its name, or a `Door`. It lies inside the door of this memory: it lets nothing in that this one does
+                not.
+            token: the id of the token that the caller brought, for the audit log.
+
         Raises:
             InvalidInputError: `door` is no text that can be stored.
         """
-        from memorist.engine.doors import DoorEngine
-
-        return Memory(DoorEngine(self._engine, Door(text("door", door))), self._scope)
+        inner = door if isinstance(door, Door) else Door(text("door", door))
+        return Memory(self._engine, self._call.through(inner, token))
 
     def __repr__(self) -> str:
-        names = {label: getattr(self._scope, label) for label in ("tenant", "user", "agent", "session")}
+        names = {label: getattr(self.scope, label) for label in ("tenant", "user", "agent", "session")}
         given = ", ".join(f"{label}={name!r}" for label, name in names.items() if name is not None)
         return f"Memory({given})"  # not the URL, which may hold a password
 

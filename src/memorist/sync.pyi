@@ -14,7 +14,7 @@ from memorist.kinds.message import Message
 from memorist.kinds.options import RecordFields, SearchOptions
 from memorist.kinds.tools import ToolStatistics
 from memorist.lines import Lines, LoadReport
-from memorist.origins import AuthorLike, TrustRules
+from memorist.origins import AuthorLike, Door, TrustRules
 from memorist.records import Change, Draft, Fields, Hit, Kind, Order, Page, Record, Sources
 from memorist.requests import Id, IfExists, Mode, Narrowing, Request
 from memorist.results import Context, Derived, Provenance, Receipt, TracePage
@@ -474,10 +474,15 @@ class Memory(Twin):
             MissingExtraError: OpenTelemetry's API is not installed.
         """
 
-    def through(self, door: str) -> Memory:
+    def through(self, door: str | Door, *, token: str | None = None) -> Memory:
         """Return the same memory; what comes through it has `door` as its door, in origins, traces and the audit log.
 
         The adapters name themselves so. At a server, the door stays that of the server.
+
+        Args:
+            door: its name, or a `Door`. It lies inside the door of this memory: it lets nothing in that this one does
+                not.
+            token: the id of the token that the caller brought, for the audit log.
 
         Raises:
             InvalidInputError: `door` is no text that can be stored.
@@ -527,6 +532,10 @@ class Memory(Twin):
     @property
     def trust(self) -> TrustRules:
         """How far each author is trusted: `Settings.trust`; at a server, the server's rules."""
+
+    @property
+    def door(self) -> Door:
+        """Where calls of this memory come in."""
 
     def scoped(
         self,

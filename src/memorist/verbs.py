@@ -9,9 +9,10 @@ from memorist import requests
 from memorist.arguments import draft_of
 from memorist.audit import AuditEntry, verify
 from memorist.backups import placed, prune
+from memorist.calls import Call
 from memorist.engine.base import Engine
 from memorist.lines import Lines, LoadReport, header, line_of, load_records
-from memorist.origins import AuthorLike, TrustRules
+from memorist.origins import AuthorLike, Door, TrustRules
 from memorist.records import Change, Draft, Fields, Hit, Kind, Order, Page, Record
 from memorist.requests import Id, IfExists, Mode, Narrowing, Request
 from memorist.results import Context, Derived, Provenance, Receipt, TracePage
@@ -33,27 +34,27 @@ class Verbs:
 
     Args:
         engine: what answers.
-        scope: what is seen, and where records are written.
+        call: who asks: in which scope, and through which door.
     """
 
-    def __init__(self, engine: Engine, scope: Scope) -> None:
+    def __init__(self, engine: Engine, call: Call) -> None:
         self._engine = engine
-        self._scope = scope
+        self._call = call
 
     async def ask(self, request: Request[T]) -> T:
         """Return what the engine answers to a request in this scope; every verb is one call of this."""
-        return await self._engine.answer(self._scope, request)
+        return await self._engine.answer(self._call, request)
 
     async def prepare(self, request: Request[Any]) -> None:
         """Let the engine do ahead what it can of a request that will come soon: embed its texts. Nothing is stored."""
-        await self._engine.prepare(self._scope, request)
+        await self._engine.prepare(self._call, request)
 
     # --- scope -------------------------------------------------------------------------------------
 
     @property
     def scope(self) -> Scope:
         """What this memory sees and where it writes."""
-        return self._scope
+        return self._call.scope
 
     @property
     def clock(self) -> Clock:
@@ -64,6 +65,11 @@ class Verbs:
     def trust(self) -> TrustRules:
         """How far each author is trusted: `Settings.trust`; at a server, the server's rules."""
         return self._engine.trust
+
+    @property
+    def door(self) -> Door:
+        """Where calls of this memory come in."""
+        return self._call.door
 
     def scoped(
         self,
@@ -78,11 +84,14 @@ class Verbs:
         Raises:
             ScopeError: another user or tenant than the one already set: a scoped memory cannot climb out.
         """
-        return type(self)(self._engine, self._scope.narrowed(tenant=tenant, user=user, agent=agent, session=session))
+        return self._at(self.scope.narrowed(tenant=tenant, user=user, agent=agent, session=session))
 
     def unlabelled(self) -> Self:
         """Return the same memory without the labels `agent` and `session`; the walls stay."""
-        return type(self)(self._engine, Scope(self._scope.tenant, self._scope.user))
+        return self._at(Scope(self.scope.tenant, self.scope.user))
+
+    def _at(self, scope: Scope) -> Self:
+        return type(self)(self._engine, self._call.at(scope))
 
     # --- writing -----------------------------------------------------------------------------------
 
@@ -628,7 +637,7 @@ class Verbs:
             ScopeError: behind a user's wall.
             InvalidInputError: the store keeps no log.
         """
-        self._scope.reach(everyone=True)
+        self.scope.reach(everyone=True)
         return (await verify(self.audit_entries(), checkpoints))[1]
 
     async def audit_entries(self) -> AsyncIterator[AuditEntry]:

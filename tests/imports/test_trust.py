@@ -13,7 +13,6 @@ from memorist import Memory
 from memorist.config import Settings
 from memorist.imports import load
 from memorist.lines import header
-from memorist.observing import through
 from memorist.origins import CLI, Author, TrustRules
 from memorist.records import Record
 from memorist.serve.app import create_app
@@ -71,8 +70,7 @@ async def test_no_file_raises_its_own_trust(memory: Memory, write: Write, form: 
     path = write("given.jsonl" if form not in ("messages", "mem0") else "given.json", FILES[form])
     async with engine(memory) as opened:
         alice = opened.scoped(user="alice")
-        with through(CLI):
-            report = await load(alice, path)
+        report = await load(alice.through(CLI), path)
         assert report.added > 0
         assert report.bad == []
         records = (await alice.browse(superseded=True)).records
@@ -93,8 +91,7 @@ async def test_an_operator_may_trust_imports(tmp_path: Path, write: Write) -> No
 
 
 async def test_load_by_an_operator_stores_authors_as_they_are(memory: Memory) -> None:
-    with through(CLI):
-        await memory.load(FILES["authors"].splitlines())
+    await memory.through(CLI).load(FILES["authors"].splitlines())
     [record] = (await memory.scoped(user="alice").browse(kind="note")).records
     assert record.origin.authors == Author.OPERATOR
 

@@ -8,7 +8,7 @@ import pytest
 
 from browsers import Browser
 from inside import core_of
-from memorist.audit import CHECKPOINT, acting
+from memorist.audit import CHECKPOINT, Act
 from memorist.errors import ScopeError
 from memorist.memory import Memory
 from memorist.serve.app import create_app
@@ -24,8 +24,7 @@ NOTE = {"records": [{"content": "A note"}]}
 async def audited(everyone: Memory) -> AsyncIterator[Memory]:
     log = core_of(everyone).store.audit
     assert log is not None
-    with acting("audit changes", "python"):
-        await log.switch("changes")
+    await log.switch("changes", Act("audit changes", "python"))
     yield everyone
 
 

@@ -13,7 +13,6 @@ from clocks import MovedClock
 from memorist import Memory
 from memorist.cases import read_cases
 from memorist.config import Settings
-from memorist.observing import through
 from memorist.origins import MCP
 from memorist.serve.app import create_app
 from memorist.serve.auth import Tokens
@@ -46,9 +45,9 @@ async def test_from_a_bad_answer_to_a_case(
 ) -> None:
     await alice.remember(["Prefers homestays in Lisbon", "Likes hotels in Porto", *(f"noise {n}" for n in range(9))])
     await everyone.remember("The travel desk knows homestays")
-    with through(MCP):
-        told = await alice.scoped(agent="planner").context("homestays?", min_confidence=0.0)
-        await alice.recall("hotels?", limit=1, shared=True)
+    model = alice.through(MCP)
+    told = await model.scoped(agent="planner").context("homestays?", min_confidence=0.0)
+    await model.recall("hotels?", limit=1, shared=True)
     assert not told.items, "of this agent there is nothing"
     await page.goto(f"{site}/traces?user=alice")
     rows = page.locator(".talks > li")

@@ -74,7 +74,9 @@ async def test_what_is_purged_meanwhile_is_not_staged(server: "Server") -> None:
     async with two_clients(server) as (one, two):
         rows = await staged(two, NEXT)
         schema = one.options.schema
-        await beside(server, one, lambda it: writes.purge(it, schema, ALICE, now, named=True), two.stage(NEXT, rows))
+        await beside(
+            server, one, lambda it: writes.purge(it, schema, ALICE, None, now, named=True), two.stage(NEXT, rows)
+        )
         assert rows_in(server, one, "SELECT * FROM {s}.staged") == []
 
 

@@ -11,7 +11,6 @@ from inside import core_of
 from memorist.config import Settings
 from memorist.errors import EmbedderError, InvalidInputError, ScopeError, StoreError
 from memorist.memory import Memory
-from memorist.observing import through
 from memorist.origins import CONSOLE, MCP, REST
 from memorist.testing import HashEmbedder
 
@@ -73,8 +72,8 @@ async def test_a_call_is_answered_as_without_a_trace(reopen: Open, mode: Any, le
     async with reopen() as memory:
         await memory.remember(TEAS)
         given = await memory.recall("mint tea", limit=2, mode=mode, **least)  # type: ignore[arg-type]
-        with through(CONSOLE):
-            assert await memory.recall("mint tea", limit=2, mode=mode, **least) == given  # type: ignore[arg-type]
+        untraced = memory.through(CONSOLE)
+        assert await untraced.recall("mint tea", limit=2, mode=mode, **least) == given  # type: ignore[arg-type]
         [trace] = (await memory.traces()).traces
         assert trace.missed, "also of those that do not reach the least score"
 
@@ -109,8 +108,7 @@ async def test_traces_are_paged_and_chosen(reopen: Open, clock: MovedClock) -> N
         await alice.remember("green tea")
         for n in range(5):
             clock.advance(60)
-            with through(MCP if n == 3 else REST):
-                await alice.recall(f"tea {n}", limit=0 if n == 1 else 1)
+            await alice.through(MCP if n == 3 else REST).recall(f"tea {n}", limit=0 if n == 1 else 1)
         first = await alice.traces(limit=3)
         assert [each.question for each in first.traces] == ["tea 4", "tea 3", "tea 2"]
         rest = await alice.traces(limit=3, cursor=first.next)
@@ -236,10 +234,10 @@ async def test_what_is_forgotten_while_a_trace_is_written_is_not_quoted(
         store = core_of(memory).store
         write = store.write
 
-        async def late(wall: Any, writes: Any) -> list[bool]:
+        async def late(wall: Any, writes: Any, **named: Any) -> list[bool]:
             if wall.tenant != "default":
                 await memory.forget(record)
-            return await write(wall, writes)
+            return await write(wall, writes, **named)
 
         monkeypatch.setattr(store, "write", late)
         assert (await memory.context("green tea", min_confidence=0.0)).items
@@ -252,7 +250,7 @@ async def test_a_trace_that_cannot_be_written_is_logged_and_fails_no_call(
     async with reopen() as memory:
         await memory.remember("green tea")
 
-        async def refuse(wall: Any, writes: Any) -> list[bool]:
+        async def refuse(wall: Any, writes: Any, **named: Any) -> list[bool]:
             raise StoreError("the disk is full")
 
         monkeypatch.setattr(core_of(memory).store, "write", refuse)

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
+from memorist.audit import Act
 from memorist.engine.core import Core
 from memorist.engine.local import LocalEngine
 from memorist.memory import Memory
@@ -23,10 +24,10 @@ def before_next_write(memory: Memory, work: Callable[[], Awaitable[object]]) -> 
     store = core_of(memory).store
     write = store.write
 
-    async def late(wall: Wall, writes: Sequence[Write]) -> list[bool]:
+    async def late(wall: Wall, writes: Sequence[Write], *, act: Act | None = None) -> list[bool]:
         store.write = write  # type: ignore[method-assign]
         await work()
-        return await write(wall, writes)
+        return await write(wall, writes, act=act)
 
     store.write = late  # type: ignore[method-assign]
 

@@ -47,10 +47,11 @@ async def off(context: click.Context) -> None:
 
 async def _switch(context: click.Context, mode: "Mode") -> None:
     from memorist.memory import Memory
+    from memorist.origins import CLI
 
     settings = replace(context.obj.settings(), audit=mode)
     check_exists(settings.url)
-    async with Memory.open(settings=settings):
+    async with Memory.open(settings=settings).through(CLI):
         pass
     click.echo(f"Logged from now on: {'nothing' if mode == 'off' else mode}")
 

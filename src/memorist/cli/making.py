@@ -3,8 +3,8 @@
 import asyncio
 from typing import TypeVar
 
+from memorist.calls import Call
 from memorist.engine.base import WrappedEngine
-from memorist.observing import door
 from memorist.requests import Remember, Request
 from memorist.scope import Scope
 
@@ -20,16 +20,16 @@ class EngineWhenAsked(WrappedEngine):
 
     _opening: asyncio.Task[Scope] | None = None
 
-    async def open(self, scope: Scope) -> Scope:
+    async def open(self, call: Call) -> Scope:
         """Return the scope; the inner engine is opened later."""
-        return scope
+        return call.scope
 
-    async def answer(self, scope: Scope, request: Request[T]) -> T:
+    async def answer(self, call: Call, request: Request[T]) -> T:
         """Return the inner engine's answer; it is opened once the records to be are found right."""
         if self._opening is None and isinstance(request, Remember):
             for draft in request.records:
-                draft.to_record(scope, self.clock(), door())
+                draft.to_record(call.scope, self.clock(), call.door)
         if self._opening is None:
-            self._opening = asyncio.create_task(self._inner.open(scope))
+            self._opening = asyncio.create_task(self._inner.open(call))
         await self._opening
-        return await self._inner.answer(scope, request)
+        return await self._inner.answer(call, request)

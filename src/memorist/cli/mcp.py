@@ -53,6 +53,7 @@ async def mcp(
         user, agent = user or whose(), agent or project_of(project)
     from memorist.errors import InvalidInputError
     from memorist.memory import Memory
+    from memorist.origins import CLI
     from memorist.serve.auth import Right
     from memorist.serve.mcp import Access, Gate, serve_http, serve_stdio
 
@@ -61,10 +62,11 @@ async def mcp(
     right = Right.READ if read_only else Right.WRITE
     if not http:
         scope = {"tenant": options.tenant, "user": user, "agent": agent, "session": session}
-        async with Memory.open(settings=options.settings(), **scope) as memory:  # type: ignore[arg-type]
+        opening = Memory.open(settings=options.settings(), **scope)  # type: ignore[arg-type]
+        async with opening.through(CLI) as memory:
             await serve_stdio(Access(memory, right), tools=tools)
         return
-    async with Memory.open(settings=options.settings()) as memory:
+    async with Memory.open(settings=options.settings()).through(CLI) as memory:
         gate = Gate(
             memory=memory,
             tenant=options.tenant,

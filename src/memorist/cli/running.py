@@ -105,8 +105,10 @@ def local(settings: "Settings", scope: Scope) -> "Memory":
 
     A missing file is made by the first request: a command that fails before, by a wrong argument, leaves no empty one.
     """
+    from memorist.calls import Call
     from memorist.engine.local import LocalEngine
     from memorist.memory import Memory
+    from memorist.origins import CLI
     from memorist.stores import file_of
 
     engine: Engine = LocalEngine(settings)
@@ -114,7 +116,7 @@ def local(settings: "Settings", scope: Scope) -> "Memory":
         from memorist.cli.making import EngineWhenAsked
 
         engine = EngineWhenAsked(engine)
-    return Memory(engine, scope)
+    return Memory(engine, Call(scope, CLI))
 
 
 def served(
@@ -194,13 +196,10 @@ def run(work: Callable[[], Awaitable[_T]]) -> _T:
     """Run a command to its end; an expected error is one line on stderr, not a traceback."""
     import asyncio  # which takes as long to import as the rest of a command that only prints its help
 
-    from memorist.observing import through
-    from memorist.origins import CLI
-
     async def main() -> _T:
         return await work()
 
-    with foreseen(), through(CLI):
+    with foreseen():
         return asyncio.run(main())
 
 

@@ -81,6 +81,7 @@ async def serve(
     """Serve REST, the web console and, where the extra mcp is installed, MCP. Other machines need a token: see
     `memorist token`."""
     from memorist.memory import Memory
+    from memorist.origins import CLI
     from memorist.serve.app import Limits, create_app
     from memorist.serve.auth import Tokens
     from memorist.serve.counts import Counts, shared_file
@@ -100,7 +101,7 @@ async def serve(
     if not alone and url == ":memory:":
         raise InvalidInputError("several workers cannot share a memory in one process; name a file with --db")
     async with AsyncExitStack() as stack:
-        memory = await stack.enter_async_context(Memory.open(settings=settings))
+        memory = await stack.enter_async_context(Memory.open(settings=settings).through(CLI))
         open_here = check_open(host, tokens=bool(await Tokens(memory).list())) and not require_token
         listening = stack.enter_context(bind(host, port) if inherited is None else socket(fileno=inherited))
         served = url_of(host, listening)

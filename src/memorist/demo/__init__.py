@@ -82,14 +82,15 @@ async def run(settings: Settings, tenant: str) -> Outcome:
     """
     from memorist.files.chats import load_chat
     from memorist.memory import Memory
+    from memorist.origins import CLI
 
     begun = time.perf_counter()
-    async with Memory.open(tenant=tenant, settings=settings) as memory:
+    async with Memory.open(tenant=tenant, settings=settings).through(CLI) as memory:
         report = await load_chat(memory, conversation())
     storing = time.perf_counter() - begun
     expected = report.added + report.existing
     begun = time.perf_counter()
-    async with Memory.open(tenant=tenant, settings=replace(settings)) as memory:
+    async with Memory.open(tenant=tenant, settings=replace(settings)).through(CLI) as memory:
         users = sorted({question.user for question in QUESTIONS})
         found = sum([await memory.scoped(user=user).count() for user in users])
         if report.bad or found < expected:

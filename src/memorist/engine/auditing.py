@@ -6,12 +6,12 @@ from typing import Any
 
 from memorist import requests
 from memorist.audit import CHECKPOINT, AuditEntry, Counts
+from memorist.calls import Call
 from memorist.engine.core import Core
 from memorist.errors import InvalidInputError
 from memorist.records import Change, Hit, Page, Record
 from memorist.requests import Request
 from memorist.results import Context, ContextItem, Derived, Provenance, Source
-from memorist.scope import Scope
 from memorist.signing import key_file, signed
 from memorist.stores.audit import AuditLog
 from memorist.times import iso
@@ -31,15 +31,15 @@ def log_of(core: Core) -> AuditLog:
     return core.store.audit
 
 
-async def entries(core: Core, scope: Scope, request: requests.Audit) -> list[AuditEntry]:
+async def entries(core: Core, call: Call, request: requests.Audit) -> list[AuditEntry]:
     """Return the entries about the scope's user; without a user all entries of the store."""
-    wall = None if scope.user is None else scope.wall
+    wall = None if call.scope.user is None else call.scope.wall
     return await log_of(core).entries(request.after, request.limit, wall)
 
 
-async def checkpoint(core: Core, scope: Scope, request: requests.Checkpoint) -> dict[str, Any]:
+async def checkpoint(core: Core, call: Call, request: requests.Checkpoint) -> dict[str, Any]:
     """Return the number and the hash of the last entry, signed."""
-    scope.reach(everyone=True)
+    call.scope.reach(everyone=True)
     last = await log_of(core).last()
     number, hash = (0, "") if last is None else (last.number, last.hash)
     statement = {"type": CHECKPOINT, "at": iso(core.clock()), "number": number, "hash": hash}
@@ -54,7 +54,7 @@ class Reads:
         self._noted = False
         self._asked: datetime | None = None
 
-    async def note(self, scope: Scope, request: Request[Any], answer: Any) -> None:
+    async def note(self, call: Call, request: Request[Any], answer: Any) -> None:
         """Note a read, durably."""
         log, moment = self._core.store.audit, self._core.clock()
         if log is None or isinstance(request, _UNNOTED):
@@ -62,7 +62,7 @@ class Reads:
         if self._asked is None or moment - self._asked >= _MODE_KEPT:
             self._noted, self._asked = await log.mode() == "reads", moment
         if self._noted:
-            await log.note(scope.wall, Counts(("read", str(record.kind)) for record in _records_in(answer)))
+            await log.note(call.scope.wall, Counts(("read", str(each.kind)) for each in _records_in(answer)), call.act)
 
 
 def _records_in(answer: Any) -> Iterator[Record]:

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from typing import Any, TypeVar
 
+from memorist.calls import Call
 from memorist.origins import TrustRules
 from memorist.requests import Request
 from memorist.scope import Scope
@@ -14,7 +15,7 @@ T = TypeVar("T")
 
 
 class Engine(ABC):
-    """Answers requests, each in the caller's scope. Every `Memory` of one `open` shares one engine.
+    """Answers the requests of calls, each in the caller's scope. Every `Memory` of one `open` shares one engine.
 
     Every method may be called from any thread and any event loop.
     """
@@ -30,7 +31,7 @@ class Engine(ABC):
         return TrustRules()
 
     @abstractmethod
-    async def open(self, scope: Scope) -> Scope:
+    async def open(self, call: Call) -> Scope:
         """Connect, and return the caller's scope, which a server may have narrowed."""
 
     @abstractmethod
@@ -38,15 +39,15 @@ class Engine(ABC):
         """Release everything. Idempotent."""
 
     @abstractmethod
-    async def answer(self, scope: Scope, request: Request[T]) -> T:
-        """Return the answer to `request` in `scope`. A request that raises has changed nothing.
+    async def answer(self, call: Call, request: Request[T]) -> T:
+        """Return the answer to `request` for `call`. A request that raises has changed nothing.
 
         Raises:
             ClosedError: the engine is not open.
             MemoristError: as the verb in `Memory` says.
         """
 
-    async def prepare(self, scope: Scope, request: Request[Any]) -> None:
+    async def prepare(self, call: Call, request: Request[Any]) -> None:
         """Do ahead what the answer to `request` will take, as far as it changes nothing; by default nothing."""
 
 
@@ -70,14 +71,14 @@ class WrappedEngine(Engine):
         """How far each author is trusted, by the inner engine."""
         return self._inner.trust
 
-    async def open(self, scope: Scope) -> Scope:
+    async def open(self, call: Call) -> Scope:
         """Open the inner engine."""
-        return await self._inner.open(scope)
+        return await self._inner.open(call)
 
     async def close(self) -> None:
         """Close the inner engine."""
         await self._inner.close()
 
-    async def prepare(self, scope: Scope, request: Request[Any]) -> None:
+    async def prepare(self, call: Call, request: Request[Any]) -> None:
         """Let the inner engine prepare."""
-        await self._inner.prepare(scope, request)
+        await self._inner.prepare(call, request)

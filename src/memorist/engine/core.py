@@ -10,12 +10,12 @@ import numpy as np
 
 from memorist import cursors
 from memorist.aside import aside
+from memorist.calls import Call
 from memorist.config import Settings
 from memorist.embedders import BatchedEmbedder, Vectors, open_embedder, unit_rows
 from memorist.errors import EmbedderError, InvalidInputError
 from memorist.filters import Filter
-from memorist.observing import door
-from memorist.origins import Trust
+from memorist.origins import Door, Trust
 from memorist.recall import Recaller, embedded, given_vector, marks_of, terms_of
 from memorist.recall.marks import speaker_of
 from memorist.recall.parts import parts_of
@@ -53,18 +53,18 @@ class Core:
         """Returns the present."""
         return self.settings.clock
 
-    def stamp(self, drafts: Sequence[Draft], scope: Scope) -> list[Record]:
+    def stamp(self, drafts: Sequence[Draft], call: Call) -> list[Record]:
         """Return the records for the drafts, in order, each with a distinct time."""
-        return [self.sized(draft.to_record(scope, self._ticks.next(), door())) for draft in drafts]
+        return [self.sized(draft.to_record(call.scope, self._ticks.next(), call.door), call.door) for draft in drafts]
 
-    def sized(self, record: Record) -> Record:
-        """Return a record, if it holds no more than may come through the door.
+    def sized(self, record: Record, door: Door) -> Record:
+        """Return a record, if it holds no more than may come through a door.
 
         Raises:
             InvalidInputError: it holds more.
         """
         most = self.settings.largest_record
-        if not door().is_open and (size := size_of(record)) > most:
+        if not door.is_open and (size := size_of(record)) > most:
             raise InvalidInputError(
                 f"a record of {size:,} characters is too large; the most is {most:,}, its cue, metadata and payload "
                 "included. Store it in parts, or let the operator set MEMORIST_LARGEST_RECORD"

@@ -8,26 +8,26 @@ from dataclasses import replace
 from typing import Any
 
 from memorist import requests
+from memorist.calls import Call
 from memorist.engine.core import Core
 from memorist.filters import Filter
 from memorist.records import Action, Record
 from memorist.results import Derived, Provenance, Source
-from memorist.scope import Scope
 from memorist.stores.base import Remove, Write
 
 _MOST = 10_000
 """The most records of a provenance."""
 
 
-async def why(core: Core, scope: Scope, request: requests.Why) -> Provenance:
+async def why(core: Core, call: Call, request: requests.Why) -> Provenance:
     """Return a record and all that it was derived from, breadth first."""
-    trust, seen, wanted, sources = core.trust(scope), set[str](), [str(request.id)], list[Source]()
+    trust, seen, wanted, sources = core.trust(call.scope), set[str](), [str(request.id)], list[Source]()
     missing: list[str] = []
     depth = 0
     while wanted and len(seen) < _MOST:
         seen.update(wanted)
-        found = await core.store.get(scope.wall, wanted)
-        if depth == 0 and not (found and scope.sees(found[0].scope)):
+        found = await core.store.get(call.scope.wall, wanted)
+        if depth == 0 and not (found and call.scope.sees(found[0].scope)):
             return Provenance()
         there = {each.id for each in found}
         missing += [id for id in wanted if id not in there]
@@ -37,20 +37,20 @@ async def why(core: Core, scope: Scope, request: requests.Why) -> Provenance:
     return Provenance(tuple(sources), tuple(missing))
 
 
-async def derived(core: Core, scope: Scope, request: requests.Derived) -> Derived:
+async def derived(core: Core, call: Call, request: requests.Derived) -> Derived:
     """Return what was drawn from the records that pass the filter."""
-    return await _drawn_from(core, scope, await _named(core, scope, request))
+    return await _drawn_from(core, call, await _named(core, call, request))
 
 
 async def forgetting(
-    core: Core, scope: Scope, request: requests.Forget, before: Collection[str]
+    core: Core, call: Call, request: requests.Forget, before: Collection[str]
 ) -> tuple[list[Write], list[str]]:
     """Return the writes that forget what passes the filter and what was drawn from it alone, and the ids that go.
 
     With the ids that went `before`, they forget what was drawn from those until they went.
     """
-    named = [] if before else await _named(core, scope, request)
-    drawn = await _drawn_from(core, scope, [*before, *named])
+    named = [] if before else await _named(core, call, request)
+    drawn = await _drawn_from(core, call, [*before, *named])
     going = list(dict.fromkeys([*named, *(each.id for each in drawn.alone)]))
     gone = {*before, *going}
     writes: list[Write] = [Remove(id, Action.FORGOTTEN, core.clock(), request.source) for id in going]
@@ -62,13 +62,13 @@ async def forgetting(
     return writes, going
 
 
-async def _named(core: Core, scope: Scope, request: requests.Named[Any]) -> list[str]:
-    pages = core.pages(scope.reach(), core.filter(request, scope))
+async def _named(core: Core, call: Call, request: requests.Named[Any]) -> list[str]:
+    pages = core.pages(call.scope.reach(), core.filter(request, call.scope))
     return [record.id async for page in pages for record in page]
 
 
-async def _drawn_from(core: Core, scope: Scope, named: Iterable[str]) -> Derived:
-    reach = scope.wall.reach
+async def _drawn_from(core: Core, call: Call, named: Iterable[str]) -> Derived:
+    reach = call.scope.wall.reach
     gone, found = set(named), dict[str, Record]()
     further = set(gone)
     while further:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from memorist import requests, results
 from memorist.aside import aside
-from memorist.audit import acting
+from memorist.calls import Call
 from memorist.config import Settings
 from memorist.embedders import OnnxEmbedder
 from memorist.engine import auditing, deriving, purging, reading, retaining, upkeep, writing
@@ -17,7 +17,6 @@ from memorist.engine.base import Engine
 from memorist.engine.core import Core
 from memorist.engine.traces import Tracer, traces
 from memorist.errors import ClosedError, EmbedderError, MemoristError, embedder_mismatch
-from memorist.observing import door
 from memorist.origins import TrustRules
 from memorist.requests import Request
 from memorist.scope import Scope
@@ -29,14 +28,14 @@ _SWEEP_EVERY = timedelta(minutes=1)
 _ENFORCE_EVERY = timedelta(hours=1)
 
 
-async def _context(core: Core, scope: Scope, request: requests.Context) -> results.Context:
+async def _context(core: Core, call: Call, request: requests.Context) -> results.Context:
     from memorist.context import Reader, tell  # here, because a recall needs nothing of it
 
-    reader = Reader(partial(_answer, core, scope), partial(reading.standing, core, scope))
-    return await tell(reader, request, core.clock, core.trust(scope))
+    reader = Reader(partial(_answer, core, call), partial(reading.standing, core, call))
+    return await tell(reader, request, core.clock, core.trust(call.scope))
 
 
-_HANDLERS: Mapping[type[Request[Any]], Callable[[Core, Scope, Any], Awaitable[Any]]] = {
+_HANDLERS: Mapping[type[Request[Any]], Callable[[Core, Call, Any], Awaitable[Any]]] = {
     requests.Remember: writing.remember,
     requests.Revise: writing.revise,
     requests.Rate: writing.rate,
@@ -68,8 +67,8 @@ _HANDLERS: Mapping[type[Request[Any]], Callable[[Core, Scope, Any], Awaitable[An
 }
 
 
-def _answer(core: Core, scope: Scope, request: Request[Any]) -> Awaitable[Any]:
-    return _HANDLERS[type(request)](core, scope, request)
+def _answer(core: Core, call: Call, request: Request[Any]) -> Awaitable[Any]:
+    return _HANDLERS[type(request)](core, call, request)
 
 
 class LocalEngine(Engine):
@@ -97,7 +96,7 @@ class LocalEngine(Engine):
         """How far each author is trusted, by the settings."""
         return self._core.settings.trust
 
-    async def open(self, scope: Scope) -> Scope:
+    async def open(self, call: Call) -> Scope:
         """Open the store, and check that its vectors come from this embedder."""
         core = self._core
         try:
@@ -111,14 +110,14 @@ class LocalEngine(Engine):
             if stored is not None and core.embedder.fingerprint not in known and not core.settings.reindexing:
                 raise embedder_mismatch(stored, core.embedder.fingerprint)
             if core.settings.audit is not None:
-                with acting(f"audit {core.settings.audit}", door().name):
-                    await auditing.log_of(core).switch(core.settings.audit)
-            await self._sweep(core.clock())
+                switched = call.of(f"audit {core.settings.audit}")
+                await auditing.log_of(core).switch(core.settings.audit, switched.act)
+            await self._sweep(core.clock(), call)
         except BaseException:
             await core.store.close()
             raise
         self._is_open = True
-        return scope
+        return call.scope
 
     async def close(self) -> None:
         """Close the store and the embedder."""
@@ -130,52 +129,50 @@ class LocalEngine(Engine):
             await self._core.store.close()
             await self._core.embedder.close()
 
-    async def answer(self, scope: Scope, request: Request[T]) -> T:
-        """Return the answer to `request` in `scope`."""
+    async def answer(self, call: Call, request: Request[T]) -> T:
+        """Return the answer to `request` for `call`."""
         if not self._is_open:
             raise ClosedError("the memory is not open; open it with `Memory.open(...)` in a `with` or `async with`")
-        with acting(request.verb, door().name):
-            if request.writes and not isinstance(request, requests.Sweep):
-                await self._sweep_if_due()
-            answer: Callable[[], Awaitable[Any]] = partial(_answer, self._core, scope, request)
-            if self._tracer is not None:
-                if isinstance(request, requests.Recall | requests.Context) and door().traced:
-                    answer = partial(self._tracer.traced, scope, request, door().name, answer)
-                elif isinstance(request, requests.Traces):
-                    await self._tracer.settled()
-            given: T = await answer()
-            if not request.writes:
-                await self._reads.note(scope, request, given)
+        call = call.of(request.verb)
+        if request.writes and not isinstance(request, requests.Sweep):
+            await self._sweep_if_due(call)
+        answer: Callable[[Call], Awaitable[Any]] = partial(_answer, self._core, request=request)
+        if self._tracer is not None:
+            if isinstance(request, requests.Recall | requests.Context) and call.door.traced:
+                answer = partial(self._tracer.traced, request=request, answer=answer)
+            elif isinstance(request, requests.Traces):
+                await self._tracer.settled()
+        given: T = await answer(call)
+        if not request.writes:
+            await self._reads.note(call, request, given)
         return given
 
-    async def prepare(self, scope: Scope, request: Request[Any]) -> None:
+    async def prepare(self, call: Call, request: Request[Any]) -> None:
         """Embed the texts of records to be; the embedder keeps the vectors until the request comes."""
         if isinstance(request, requests.Remember) and self._is_open:
             drafts = [draft for draft in request.records if draft.vector is None]
             moment = self.clock()
-            records = await aside(lambda: [draft.to_record(scope, moment) for draft in drafts], drafts)
+            records = await aside(lambda: [each.to_record(call.scope, moment, call.door) for each in drafts], drafts)
             await self._core.embed_ahead(records)
 
-    async def _sweep_if_due(self) -> None:
+    async def _sweep_if_due(self, call: Call) -> None:
         """Delete expired records, unless that was done a short while ago."""
         moment = self._core.clock()
         if moment - self._swept >= _SWEEP_EVERY:
             self._swept = moment
-            await self._sweep(moment)
+            await self._sweep(moment, call)
 
-    async def _sweep(self, moment: datetime) -> None:
+    async def _sweep(self, moment: datetime, call: Call) -> None:
         """Delete what has expired and, once an hour, what is too old; what fails is logged and tried again later.
 
         Nobody asked for it: the write in whose course it is done must not fail by it.
         """
         before = self._enforced
         try:
-            with acting("sweep", door().name):
-                await self._core.store.sweep(moment)
+            await self._core.store.sweep(moment, act=call.of("sweep").act)
             if before is None or moment - before >= _ENFORCE_EVERY:
                 self._enforced = moment
-                with acting("retention", door().name):
-                    await retaining.enforce(self._core)
+                await retaining.enforce(self._core, call.of("retention"))
         except MemoristError as error:
             self._enforced = before
             log.warning("expired and outdated records were not deleted now, but will be: %s", error)

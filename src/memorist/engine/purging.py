@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from memorist import requests
-from memorist.audit import current_act
+from memorist.calls import Call
 from memorist.engine.core import Core
 from memorist.engine.writing import forget
 from memorist.filters import Filter, make_filter
@@ -32,28 +32,28 @@ _KEPT = 400 * 86_400.0
 """Seconds for which a backup is remembered."""
 
 
-async def purge(core: Core, scope: Scope, request: requests.Purge) -> Receipt:
+async def purge(core: Core, call: Call, request: requests.Purge) -> Receipt:
     """Delete everything behind a wall, and the user's tokens; search for what is left, and return the receipt.
 
     Of a dry run the receipt says what would be deleted, and where it would be searched for.
     """
-    wall, file, dry_run = request.wall_of(scope).wall, key_file(core.settings.signing_key), request.dry_run
+    wall, file, dry_run = request.wall_of(call.scope).wall, key_file(core.settings.signing_key), request.dry_run
     if not dry_run:
         signed({}, file)  # what cannot be signed is told before anything is gone
     texts = await _texts_of(core, wall)
     tokens = 0 if wall.user is None else await core.store.count(_SERVER.reach(), core.filter(_tokens(wall), _SERVER))
     quoting = Reach(wall.traces.tenant, None if wall.user is None else (wall.user,))  # any may quote what is shared
     traces = await core.store.count(quoting, _EVERYTHING)
-    kinds = await (_counted if dry_run else _deleted)(core, wall)
+    kinds = await (_counted(core, wall) if dry_run else _deleted(core, call, wall))
     found = await core.store.search(wall, texts)
     backups = [copy async for copy in _backups(core, texts)]
-    log, act = core.store.audit, current_act()
+    log = core.store.audit
     last = None if log is None or await log.mode() == "off" else await log.last()
     statement = {
         "type": DRY_RUN if dry_run else RECEIPT,
         "at": iso(core.clock()),
-        "door": act.door,
-        "token": act.token,
+        "door": call.door.name,
+        "token": call.token,
         "tenant": wall.tenant,
         "subject": None if wall.user is None else _subject(wall.user),
         "records": dict(sorted(kinds.items())),
@@ -80,15 +80,15 @@ async def _counted(core: Core, wall: Wall) -> Counter[str]:
     return +found
 
 
-async def _deleted(core: Core, wall: Wall) -> Counter[str]:
+async def _deleted(core: Core, call: Call, wall: Wall) -> Counter[str]:
     """Delete everything behind a wall, and return how many records of each kind are gone."""
     if wall.user is not None:  # tokens first: what the purge erases includes their bytes, which hold the name
-        await forget(core, _SERVER, _tokens(wall))
+        await forget(core, call.at(_SERVER), _tokens(wall))
     traces = {wall.traces}
     if wall.user is None:  # any user's traces may quote what is shared
         pages = core.pages(Reach(wall.traces.tenant, None), _EVERYTHING)
         traces |= {trace.scope.wall async for page in pages for trace in page}
-    kinds = await core.store.purge(wall, *traces)
+    kinds = await core.store.purge(wall, *traces, act=call.act)
     core.recaller.drop(wall)
     return kinds
 
@@ -111,7 +111,7 @@ def _subject(user: str) -> dict[str, str]:
     return {"salt": salt, "hash": subject_hash(salt, user)}
 
 
-async def note_backup(core: Core, target: Path) -> None:
+async def note_backup(core: Core, call: Call, target: Path) -> None:
     """Remember where a backup is made, before it is: a later receipt names it."""
     now = core.clock()
     draft = Draft(
@@ -120,8 +120,8 @@ async def note_backup(core: Core, target: Path) -> None:
         key=f"{_BACKUPS}{secrets.token_hex(8)}",
         expires_at=parse_expiry(_KEPT, now),
     )
-    [record] = core.stamp([draft], _SERVER)
-    await core.store.write(_SERVER.wall, [await core.put(record, Action.REMEMBERED, None)])
+    [record] = core.stamp([draft], call.at(_SERVER))
+    await core.store.write(_SERVER.wall, [await core.put(record, Action.REMEMBERED, None)], act=call.act)
 
 
 async def _backups(core: Core, texts: list[str]) -> AsyncIterator[str]:

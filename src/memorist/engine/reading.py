@@ -4,6 +4,7 @@ from collections.abc import Set
 from typing import Any
 
 from memorist import cursors, requests
+from memorist.calls import Call
 from memorist.engine.core import Core
 from memorist.filters import Filter, make_filter
 from memorist.recall import Query
@@ -11,11 +12,11 @@ from memorist.records import Change, Hit, Page, Record
 from memorist.scope import Scope
 
 
-async def recall(core: Core, scope: Scope, request: requests.Recall) -> list[Hit]:
+async def recall(core: Core, call: Call, request: requests.Recall) -> list[Hit]:
     """Return the hits, best first."""
     query = Query(
         text=request.query,
-        filter=core.filter(request, scope),
+        filter=core.filter(request, call.scope),
         limit=request.limit,
         mode=request.mode,
         now=request.now,  # type: ignore[arg-type]  # requests hold times as datetimes
@@ -24,80 +25,81 @@ async def recall(core: Core, scope: Scope, request: requests.Recall) -> list[Hit
         explain=request.explain,
         vector=request.vector,
     )
-    return await core.recaller.recall(scope.reach(shared=request.shared).walls(), query)
+    return await core.recaller.recall(call.scope.reach(shared=request.shared).walls(), query, call.notes)
 
 
-async def standing(core: Core, scope: Scope, wanted: Set[str], limit: int, *, shared: bool) -> list[Record] | None:
+async def standing(core: Core, call: Call, wanted: Set[str], limit: int, *, shared: bool) -> list[Record] | None:
     """Return standing instructions and preferences, first those that hold most of the wanted terms, then the newest.
 
     Returns:
         None where a wall is too large to know them.
     """
-    filter = core.filter(requests.Recall(query="", shared=shared, min_trust="high"), scope)
-    return await core.recaller.standing(scope.reach(shared=shared).walls(), filter, wanted, limit)
+    filter = core.filter(requests.Recall(query="", shared=shared, min_trust="high"), call.scope)
+    return await core.recaller.standing(call.scope.reach(shared=shared).walls(), filter, wanted, limit)
 
 
-async def recent(core: Core, scope: Scope, request: requests.Recent) -> list[Record]:
+async def recent(core: Core, call: Call, request: requests.Recent) -> list[Record]:
     """Return the newest records, newest first."""
-    reach = scope.reach(shared=request.shared)
-    return await core.store.select(reach, core.filter(request, scope), order="newest", limit=request.limit)
+    reach = call.scope.reach(shared=request.shared)
+    return await core.store.select(reach, core.filter(request, call.scope), order="newest", limit=request.limit)
 
 
-async def lookup(core: Core, scope: Scope, request: requests.Lookup) -> Record | None:
+async def lookup(core: Core, call: Call, request: requests.Lookup) -> Record | None:
     """Return the record with the key: the user's own rather than the tenant's shared one."""
     chosen = make_filter(kind=request.kind, key=request.key)
-    for wall in scope.reach(shared=request.shared).walls():
-        reach = scope.reach() if wall == scope.wall else Scope(wall.tenant).reach()
+    for wall in call.scope.reach(shared=request.shared).walls():
+        reach = call.scope.reach() if wall == call.scope.wall else Scope(wall.tenant).reach()
         if found := await core.store.select(reach, chosen, order="newest", limit=1):
             return found[0]
     return None
 
 
-async def get(core: Core, scope: Scope, request: requests.Get) -> Record | None:
+async def get(core: Core, call: Call, request: requests.Get) -> Record | None:
     """Return the record with the id, if the scope sees it."""
-    found = await core.store.get(scope.wall, [str(request.id)])
-    return found[0] if found and scope.sees(found[0].scope) else None
+    found = await core.store.get(call.scope.wall, [str(request.id)])
+    return found[0] if found and call.scope.sees(found[0].scope) else None
 
 
-async def find(core: Core, scope: Scope, request: requests.Find) -> list[Record]:
+async def find(core: Core, call: Call, request: requests.Find) -> list[Record]:
     """Return the records with these ids; with `everyone`, of all users of the tenant."""
     if not request.everyone:
-        found = await core.store.get(scope.wall, request.ids)
-        return [each for each in found if scope.sees(each.scope)]
-    chosen = make_filter(ids=request.ids, superseded=True, agent=scope.agent, session=scope.session)
-    return [record async for page in core.pages(scope.reach(everyone=True), chosen) for record in page]
+        found = await core.store.get(call.scope.wall, request.ids)
+        return [each for each in found if call.scope.sees(each.scope)]
+    chosen = make_filter(ids=request.ids, superseded=True, agent=call.scope.agent, session=call.scope.session)
+    return [record async for page in core.pages(call.scope.reach(everyone=True), chosen) for record in page]
 
 
-async def browse(core: Core, scope: Scope, request: requests.Browse) -> Page:
+async def browse(core: Core, call: Call, request: requests.Browse) -> Page:
     """Return one page of records."""
-    reach = scope.reach(shared=request.shared, everyone=request.everyone)
+    reach = call.scope.reach(shared=request.shared, everyone=request.everyone)
     after = cursors.decode(request.cursor, request.order)
-    chosen, size = core.filter(request, scope), request.limit
+    chosen, size = core.filter(request, call.scope), request.limit
     found = await core.store.select(reach, chosen, order=request.order, limit=size + 1, after=after)
     return cursors.make_page(found, size, request.order)
 
 
-async def count(core: Core, scope: Scope, request: requests.Count) -> int:
+async def count(core: Core, call: Call, request: requests.Count) -> int:
     """Return the number of records that pass the filter."""
-    reach = scope.reach(shared=request.shared, everyone=request.everyone)
-    return await core.store.count(reach, core.filter(request, scope))
+    reach = call.scope.reach(shared=request.shared, everyone=request.everyone)
+    return await core.store.count(reach, core.filter(request, call.scope))
 
 
-async def history(core: Core, scope: Scope, request: requests.History) -> list[Change]:
+async def history(core: Core, call: Call, request: requests.History) -> list[Change]:
     """Return every change of a record that the scope sees, oldest first."""
-    changes = await core.store.history(scope.wall, str(request.id))
-    return changes if all(each.record is None or scope.sees(each.record.scope) for each in changes) else []
+    changes = await core.store.history(call.scope.wall, str(request.id))
+    return changes if all(each.record is None or call.scope.sees(each.record.scope) for each in changes) else []
 
 
-async def vectors(core: Core, scope: Scope, request: requests.Vectors) -> dict[str, Any]:
+async def vectors(core: Core, call: Call, request: requests.Vectors) -> dict[str, Any]:
     """Return the stored embeddings by id."""
-    chosen = Filter(ids=frozenset(request.ids), superseded=True, agent=scope.agent, session=scope.session)
-    numbers = (await core.store.matching(scope.wall, chosen)).tolist()
-    records, found = await core.store.fetch(scope.wall, numbers), await core.store.vectors(scope.wall, numbers)
+    chosen = Filter(ids=frozenset(request.ids), superseded=True, agent=call.scope.agent, session=call.scope.session)
+    numbers = (await core.store.matching(call.scope.wall, chosen)).tolist()
+    records = await core.store.fetch(call.scope.wall, numbers)
+    found = await core.store.vectors(call.scope.wall, numbers)
     return {records[number].id: vector for number, vector in found.items() if number in records}
 
 
-async def users(core: Core, scope: Scope, request: requests.Users) -> dict[str | None, int]:
+async def users(core: Core, call: Call, request: requests.Users) -> dict[str | None, int]:
     """Return the number of records of each user of the tenant."""
-    scope.reach(everyone=True)
-    return await core.store.users(scope.tenant)
+    call.scope.reach(everyone=True)
+    return await core.store.users(call.scope.tenant)

@@ -17,12 +17,12 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 from memorist import lines, requests
 from memorist.audit import AuditEntry
+from memorist.calls import Call
 from memorist.engine.base import Engine
 from memorist.engine.connection import Connection, result_of
 from memorist.engine.wire import change_of, context_of, hit_of, params_of, part_of
 from memorist.errors import NotFoundError, StoreUnavailableError, error_of
 from memorist.lines import BadLine, LoadReport
-from memorist.observing import door
 from memorist.origins import Door, TrustRules
 from memorist.records import Change, Kind, Page, Record
 from memorist.requests import Named, Narrowed, Request
@@ -32,7 +32,7 @@ from memorist.scope import DEFAULT_TENANT, Scope
 from memorist.times import now
 
 T = TypeVar("T")
-_Handler: TypeAlias = Callable[[Connection, Scope, Any], Awaitable[Any]]
+_Handler: TypeAlias = Callable[[Connection, Call, Any], Awaitable[Any]]
 _LABELS = ("agent", "session")
 
 
@@ -54,9 +54,9 @@ class RemoteEngine(Engine):
         """How far each author is trusted, by the server; by the default rules where it does not tell."""
         return self._trust
 
-    async def open(self, scope: Scope) -> Scope:
+    async def open(self, call: Call) -> Scope:
         """Connect to the server, and return the scope narrowed to the token's tenant and user."""
-        granted = await self._connection.open()
+        scope, granted = call.scope, await self._connection.open()
         try:
             self._trust = TrustRules.known(granted.get("trust", {}))
             bound = Scope(granted["tenant"] or DEFAULT_TENANT).narrowed(user=granted["user"])
@@ -70,23 +70,23 @@ class RemoteEngine(Engine):
         """Close the connections, once pending requests are answered."""
         await self._connection.close()
 
-    async def answer(self, scope: Scope, request: Request[T]) -> T:
+    async def answer(self, call: Call, request: Request[T]) -> T:
         """Return the server's answer."""
         if isinstance(request, requests.Context) and request.count_tokens is not None:
-            return cast(T, await self._told_here(scope, request))
-        answer: T = await _answer(self._connection, scope, _signed(request, door()))
+            return cast(T, await self._told_here(call, request))
+        answer: T = await _answer(self._connection, call, _signed(request, call.door))
         return answer
 
-    async def _told_here(self, scope: Scope, request: requests.Context) -> Context:
+    async def _told_here(self, call: Call, request: requests.Context) -> Context:
         """Return a context that is put together here, where the caller's counter of tokens runs."""
         from memorist.context import Reader, tell  # which brings the arithmetic along
 
-        reader = Reader(partial(_answer, self._connection, scope))
-        return await tell(reader, request, now, lambda record: self._trust.of(record.origin.authors, scope.user))
+        reader, user = Reader(partial(_answer, self._connection, call)), call.scope.user
+        return await tell(reader, request, now, lambda record: self._trust.of(record.origin.authors, user))
 
 
-def _answer(server: Connection, scope: Scope, request: Request[Any]) -> Awaitable[Any]:
-    return _CALLS[type(request)](server, scope, request)
+def _answer(server: Connection, call: Call, request: Request[Any]) -> Awaitable[Any]:
+    return _CALLS[type(request)](server, call, request)
 
 
 def _signed(request: Request[T], door: Door) -> Request[T]:
@@ -103,87 +103,87 @@ def _signed(request: Request[T], door: Door) -> Request[T]:
     return request
 
 
-async def _remember(server: Connection, scope: Scope, request: requests.Remember) -> list[Record]:
+async def _remember(server: Connection, call: Call, request: requests.Remember) -> list[Record]:
     if not request.records and not request.forgetting:
         return []
     # A replacement is found by its key or id; repeating it would count two versions.
     key = uuid.uuid4().hex if request.records and request.if_exists != "replace" else None
     body, repeat = request.given(), key is not None
     return _records(
-        await server.call("POST", "/v1/records", params=params_of(scope), body=body, key=key, repeat=repeat)
+        await server.call("POST", "/v1/records", params=params_of(call.scope), body=body, key=key, repeat=repeat)
     )
 
 
-async def _revise(server: Connection, scope: Scope, request: requests.Revise) -> Record:
+async def _revise(server: Connection, call: Call, request: requests.Revise) -> Record:
     body = request.given()
     path = f"/v1/records/{part_of(body.pop('id'))}"
-    return Record.from_dict(await server.call("PATCH", path, params=params_of(scope), body=body))
+    return Record.from_dict(await server.call("PATCH", path, params=params_of(call.scope), body=body))
 
 
-async def _rate(server: Connection, scope: Scope, request: requests.Rate) -> Record:
+async def _rate(server: Connection, call: Call, request: requests.Rate) -> Record:
     path, body = f"/v1/records/{part_of(str(request.id))}/rating", {"rating": request.rating, "source": request.source}
-    return Record.from_dict(await server.call("PUT", path, params=params_of(scope), body=body, repeat=True))
+    return Record.from_dict(await server.call("PUT", path, params=params_of(call.scope), body=body, repeat=True))
 
 
-async def _forget(server: Connection, scope: Scope, request: requests.Forget) -> int:
-    return cast(int, (await _post(server, scope, request, repeat=False))["forgotten"])
+async def _forget(server: Connection, call: Call, request: requests.Forget) -> int:
+    return cast(int, (await _post(server, call, request, repeat=False))["forgotten"])
 
 
-async def _purge(server: Connection, scope: Scope, request: requests.Purge) -> Receipt:
+async def _purge(server: Connection, call: Call, request: requests.Purge) -> Receipt:
     flags = {name: flag for name, flag in request.given().items() if name != "user"}
-    params = params_of(request.wall_of(scope)) | flags
+    params = params_of(request.wall_of(call.scope)) | flags
     return Receipt((await server.call("POST", "/v1/purge", params=params))["receipt"])
 
 
-async def _restore(server: Connection, scope: Scope, request: requests.Restore) -> LoadReport:
+async def _restore(server: Connection, call: Call, request: requests.Restore) -> LoadReport:
     async def body() -> AsyncIterator[bytes]:
         for line in (lines.header(), *map(lines.line_of, request.records)):
             yield line.encode() + b"\n"
 
     headers = {"Content-Type": "application/x-ndjson"}
-    async with server.sent("POST", "/v1/load", params=params_of(scope), content=body(), headers=headers) as answer:
+    async with server.sent("POST", "/v1/load", params=params_of(call.scope), content=body(), headers=headers) as answer:
         await answer.aread()
     found = result_of(answer)
     bad = [BadLine(each["number"] - 1, each["reason"]) for each in found["bad"]]  # the header is the first line
     return LoadReport(found["added"], found["existing"], bad)
 
 
-async def _context(server: Connection, scope: Scope, request: requests.Context) -> Context:
-    return context_of(await _post(server, scope, request))
+async def _context(server: Connection, call: Call, request: requests.Context) -> Context:
+    return context_of(await _post(server, call, request))
 
 
-async def _lookup(server: Connection, scope: Scope, request: requests.Lookup) -> Record | None:
+async def _lookup(server: Connection, call: Call, request: requests.Lookup) -> Record | None:
     asked = {"key": request.key, "kind": str(request.kind), "shared": request.shared}
-    return await _one(server, "/v1/lookup", {**params_of(scope), **asked})
+    return await _one(server, "/v1/lookup", {**params_of(call.scope), **asked})
 
 
-async def _get(server: Connection, scope: Scope, request: requests.Get) -> Record | None:
-    return await _one(server, f"/v1/records/{part_of(str(request.id))}", params_of(scope)) if request.id else None
+async def _get(server: Connection, call: Call, request: requests.Get) -> Record | None:
+    return await _one(server, f"/v1/records/{part_of(str(request.id))}", params_of(call.scope)) if request.id else None
 
 
-async def _history(server: Connection, scope: Scope, request: requests.History) -> list[Change]:
+async def _history(server: Connection, call: Call, request: requests.History) -> list[Change]:
     if not request.id:
         return []
     path = f"/v1/records/{part_of(str(request.id))}/history"
-    found = await server.call("GET", path, params=params_of(scope), repeat=True)
+    found = await server.call("GET", path, params=params_of(call.scope), repeat=True)
     return [change_of(each) for each in found["changes"]]
 
 
-async def _why(server: Connection, scope: Scope, request: requests.Why) -> Provenance:
+async def _why(server: Connection, call: Call, request: requests.Why) -> Provenance:
     if not request.id:
         return Provenance()
     found = await server.call(
-        "GET", f"/v1/records/{part_of(str(request.id))}/why", params=params_of(scope), repeat=True
+        "GET", f"/v1/records/{part_of(str(request.id))}/why", params=params_of(call.scope), repeat=True
     )
     sources = (Source(Record.from_dict(each["record"]), each["trust"], each["depth"]) for each in found["sources"])
     return Provenance(tuple(sources), tuple(found["missing"]))
 
 
-async def _backup(server: Connection, scope: Scope, request: requests.Backup) -> Path:
+async def _backup(server: Connection, call: Call, request: requests.Backup) -> Path:
     """Copy the whole store to a file here; needs an operator's token."""
-    scope.reach(everyone=True)
+    call.scope.reach(everyone=True)
     path = request.target
-    async with server.sent("GET", "/v1/backup", params=params_of(scope)) as answer:
+    async with server.sent("GET", "/v1/backup", params=params_of(call.scope)) as answer:
         if answer.status != 200 or (b"content-type", b"application/octet-stream") not in answer.headers:
             await answer.aread()
             raise StoreUnavailableError(f"the server sends no copy of its store: {result_of(answer)}")
@@ -200,25 +200,25 @@ async def _backup(server: Connection, scope: Scope, request: requests.Backup) ->
     return path
 
 
-async def _audit(server: Connection, scope: Scope, request: requests.Audit) -> list[AuditEntry]:
-    found = await server.call("GET", "/v1/audit", params={**params_of(scope), **request.given()}, repeat=True)
+async def _audit(server: Connection, call: Call, request: requests.Audit) -> list[AuditEntry]:
+    found = await server.call("GET", "/v1/audit", params={**params_of(call.scope), **request.given()}, repeat=True)
     return [AuditEntry.from_dict(each) for each in found["entries"]]
 
 
-async def _retain(server: Connection, scope: Scope, request: requests.Retain) -> list[Rule]:
-    scope.reach(everyone=True)
-    found = await server.call("PUT", "/v1/retention", params=params_of(scope), body=request.given(), repeat=True)
+async def _retain(server: Connection, call: Call, request: requests.Retain) -> list[Rule]:
+    call.scope.reach(everyone=True)
+    found = await server.call("PUT", "/v1/retention", params=params_of(call.scope), body=request.given(), repeat=True)
     return list(parse_rules("rules", found["rules"]))
 
 
-async def _retention(server: Connection, scope: Scope, request: requests.Retention) -> RetentionReport:
-    scope.reach(everyone=True)
-    return RetentionReport.from_dict(await _post(server, scope, request))
+async def _retention(server: Connection, call: Call, request: requests.Retention) -> RetentionReport:
+    call.scope.reach(everyone=True)
+    return RetentionReport.from_dict(await _post(server, call, request))
 
 
-async def _reindex(server: Connection, scope: Scope, request: requests.Reindex) -> int:
-    scope.reach(everyone=True)
-    async with server.sent("POST", "/v1/reindex", params=params_of(scope)) as answer:
+async def _reindex(server: Connection, call: Call, request: requests.Reindex) -> int:
+    call.scope.reach(everyone=True)
+    async with server.sent("POST", "/v1/reindex", params=params_of(call.scope)) as answer:
         if answer.status != 200:
             await answer.aread()
             result_of(answer)
@@ -246,8 +246,8 @@ def _records(found: Mapping[str, Any]) -> list[Record]:
 def _posted(read: Callable[[Any], Any]) -> _Handler:
     """Return the handler of a read whose arguments are posted as they are."""
 
-    async def answer(server: Connection, scope: Scope, request: Request[Any]) -> Any:
-        return read(await _post(server, scope, request))
+    async def answer(server: Connection, call: Call, request: Request[Any]) -> Any:
+        return read(await _post(server, call, request))
 
     return answer
 
@@ -255,9 +255,9 @@ def _posted(read: Callable[[Any], Any]) -> _Handler:
 def _of_all(method: str, path: str, read: Callable[[Any], Any]) -> _Handler:
     """Return the handler of a request about every user, without arguments."""
 
-    async def answer(server: Connection, scope: Scope, request: Request[Any]) -> Any:
-        scope.reach(everyone=True)
-        return read(await server.call(method, path, params=params_of(scope), repeat=True))
+    async def answer(server: Connection, call: Call, request: Request[Any]) -> Any:
+        call.scope.reach(everyone=True)
+        return read(await server.call(method, path, params=params_of(call.scope), repeat=True))
 
     return answer
 
@@ -298,9 +298,10 @@ _CALLS: Mapping[type[Request[Any]], _Handler] = {
 }
 
 
-async def _post(server: Connection, scope: Scope, request: Request[Any], *, repeat: bool = True) -> Any:
+async def _post(server: Connection, call: Call, request: Request[Any], *, repeat: bool = True) -> Any:
     """Post a request to the path that its verb names; its labels go into the query, as part of the scope."""
     body = {name: value for name, value in request.given().items() if name not in _LABELS}
+    scope = call.scope
     if isinstance(request, Narrowed):
         scope = request.scope(scope)
         if isinstance(request, Named) and not body.keys() - {"source", "derived"}:

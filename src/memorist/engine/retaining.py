@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
 from memorist import requests
+from memorist.calls import Call
 from memorist.engine.core import Core
 from memorist.engine.traces import drop_quoting
 from memorist.engine.writing import remember
@@ -18,45 +19,45 @@ from memorist.stores.base import Remove
 _KEY = "retention/"
 
 
-async def retain(core: Core, scope: Scope, request: requests.Retain) -> list[Rule]:
+async def retain(core: Core, call: Call, request: requests.Retain) -> list[Rule]:
     """Store the tenant's rules in place of those before."""
-    scope.reach(everyone=True)
+    call.scope.reach(everyone=True)
     content = json.dumps([rule.to_dict() for rule in request.rules])
-    draft = Draft(content=content, kind=Kind.TOPIC, key=_KEY + scope.tenant)
-    await remember(core, Scope(SERVER_TENANT), requests.Remember(records=(draft,), if_exists="replace"))
+    draft = Draft(content=content, kind=Kind.TOPIC, key=_KEY + call.scope.tenant)
+    await remember(core, call.at(Scope(SERVER_TENANT)), requests.Remember(records=(draft,), if_exists="replace"))
     return list(request.rules)
 
 
-async def retention(core: Core, scope: Scope, request: requests.Retention) -> RetentionReport:
+async def retention(core: Core, call: Call, request: requests.Retention) -> RetentionReport:
     """Return the tenant's rules, or those proposed, and how many records are too old by them."""
-    scope.reach(everyone=True)
+    call.scope.reach(everyone=True)
     rules = request.rules
     if rules is None:
-        rules = (await _rules(core, scope.tenant)).get(scope.tenant, ())
+        rules = (await _rules(core, call.scope.tenant)).get(call.scope.tenant, ())
     due: Counter[str] = Counter()
     seen = set[tuple[Wall, str]]()
-    async for wall, records in _overdue(core, scope.tenant, rules):
+    async for wall, records in _overdue(core, call.scope.tenant, rules):
         due.update(str(record.kind) for record in records if (wall, record.id) not in seen)
         seen.update((wall, record.id) for record in records)
     return RetentionReport(rules, dict(sorted(due.items())))
 
 
-async def sweep(core: Core, scope: Scope, request: requests.Sweep) -> int:
+async def sweep(core: Core, call: Call, request: requests.Sweep) -> int:
     """Delete what of the tenant's has expired, and what is too old by its rules."""
-    scope.reach(everyone=True)
-    expired = await core.store.sweep(core.clock(), scope.tenant)
-    return expired + await enforce(core, scope.tenant)
+    call.scope.reach(everyone=True)
+    expired = await core.store.sweep(core.clock(), call.scope.tenant, act=call.act)
+    return expired + await enforce(core, call, call.scope.tenant)
 
 
-async def enforce(core: Core, tenant: str | None = None) -> int:
+async def enforce(core: Core, call: Call, tenant: str | None = None) -> int:
     """Delete what is too old by the rules of a tenant, or (None) of every tenant; return how many records."""
     gone = 0
     for each, rules in (await _rules(core, tenant)).items():
         async for wall, records in _overdue(core, each, rules):
             moment = core.clock()
             over = [Remove(each.id, Action.EXPIRED, moment, version=each.version) for each in records]
-            gone += sum(await core.store.write(wall, over))
-            await drop_quoting(core, wall)
+            gone += sum(await core.store.write(wall, over, act=call.act))
+            await drop_quoting(core, call, wall)
     return gone
 
 

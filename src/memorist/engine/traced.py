@@ -11,11 +11,10 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from memorist.audit import new_act
+from memorist.calls import Call
 from memorist.engine.base import Engine, WrappedEngine
 from memorist.errors import missing_extra
 from memorist.lines import LoadReport
-from memorist.observing import door
 from memorist.records import Record
 from memorist.requests import Request
 from memorist.scope import Scope
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from opentelemetry.metrics import MeterProvider
     from opentelemetry.trace import Span, TracerProvider
 
-__all__ = ["SECONDS", "Call", "Telemetry", "TracedEngine", "Watch"]
+__all__ = ["SECONDS", "Ended", "Telemetry", "TracedEngine", "Watch"]
 
 T = TypeVar("T")
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -32,7 +31,7 @@ SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.
 
 
 @dataclass(slots=True)
-class Call:
+class Ended:
     """One call of a verb, once it has ended.
 
     `seconds` is its duration, `written` the number of records that it stored or changed, `error` the class of its
@@ -120,7 +119,7 @@ class Telemetry:
             told |= {f"memorist.{label}": value for label, value in given.items() if value is not None}
         return self.span(f"memorist {name}", told)
 
-    def ended(self, call: Call) -> None:
+    def ended(self, call: Ended) -> None:
         """Record the metrics of a call."""
         told = {"memorist.verb": call.verb}
         self._duration.record(call.seconds, told if call.error is None else told | {"error.type": call.error})
@@ -136,27 +135,27 @@ class Watch:
         ended: called with each call that has ended, whether it succeeded or not.
     """
 
-    def __init__(self, telemetry: Telemetry | None, ended: Callable[[Call], None] | None = None) -> None:
+    def __init__(self, telemetry: Telemetry | None, ended: Callable[[Ended], None] | None = None) -> None:
         self._telemetry = telemetry
         self._ended = ended
 
     @contextmanager
-    def verb(self, name: str, scope: Scope) -> Iterator[Call]:
-        """Watch one call; the caller sets the number of written records on it."""
-        call, start = Call(name), time.perf_counter()
-        with nullcontext() if self._telemetry is None else self._telemetry.verb(name, scope) as span:
+    def verb(self, name: str, call: Call) -> Iterator[Ended]:
+        """Watch one call; what answers it sets the number of written records."""
+        ended, start = Ended(name), time.perf_counter()
+        with nullcontext() if self._telemetry is None else self._telemetry.verb(name, call.scope) as span:
             try:
-                yield call
-                if span is not None and call.changes:
-                    span.add_event("memorist.audit", _who(call))
+                yield ended
+                if span is not None and ended.changes:
+                    span.add_event("memorist.audit", _who(call, ended))
             except BaseException as error:
-                call.error = type(error).__name__
+                ended.error = type(error).__name__
                 raise
             finally:
-                call.seconds = time.perf_counter() - start
-                self.tell(call)
+                ended.seconds = time.perf_counter() - start
+                self.tell(ended)
 
-    def tell(self, call: Call) -> None:
+    def tell(self, call: Ended) -> None:
         """Report a call that has ended."""
         if self._telemetry is not None:
             self._telemetry.ended(call)
@@ -164,10 +163,9 @@ class Watch:
             self._ended(call)
 
 
-def _who(call: Call) -> dict[str, Any]:
-    act = new_act(call.verb, door().name)
-    told = {"memorist.verb": act.verb, "memorist.door": act.door, "memorist.records.written": call.written}
-    return told if act.token is None else told | {"memorist.token": act.token}
+def _who(call: Call, ended: Ended) -> dict[str, Any]:
+    told = {"memorist.verb": ended.verb, "memorist.door": call.door.name, "memorist.records.written": ended.written}
+    return told if call.token is None else told | {"memorist.token": call.token}
 
 
 class TracedEngine(WrappedEngine):
@@ -185,11 +183,11 @@ class TracedEngine(WrappedEngine):
         super().__init__(inner)
         self._watch = watch if isinstance(watch, Watch) else Watch(watch or Telemetry())
 
-    async def answer(self, scope: Scope, request: Request[T]) -> T:
+    async def answer(self, call: Call, request: Request[T]) -> T:
         """Return the inner engine's answer."""
-        with self._watch.verb(request.verb, scope) as call:
-            result = await self._inner.answer(scope, request)
-            call.written, call.changes = _written(request, result), request.writes
+        with self._watch.verb(request.verb, call) as ended:
+            result = await self._inner.answer(call, request)
+            ended.written, ended.changes = _written(request, result), request.writes
             return result
 
 

@@ -14,12 +14,12 @@ from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from memorist import cursors, requests
+from memorist.calls import BEYOND, Call, Notes
 from memorist.engine.core import Core
 from memorist.filters import Filter, make_filter
-from memorist.observing import BEYOND, Observation, observed
 from memorist.records import Action, Draft, Hit, Kind, Record
 from memorist.results import Context, ContextItem, Trace, TracedHit, TracePage
-from memorist.scope import TRACES_PREFIX, Reach, Scope, Wall
+from memorist.scope import TRACES_PREFIX, Reach, Wall
 from memorist.times import iso
 
 T = TypeVar("T")
@@ -33,21 +33,22 @@ _UNTOLD = frozenset(("query", "vector", "known", "count_tokens"))
 
 
 @dataclass(slots=True)
-class _Call:
+class _Ended:
     """A call that has ended; `given` is its answer, None where an error ended it."""
 
-    scope: Scope
+    call: Call
+    notes: Notes
     request: requests.Recall | requests.Context
-    door: str
     at: datetime
-    notes: Observation
     given: list[Hit] | Context | None = None
     seconds: float = 0.0
     error: str | None = None
 
 
 class Tracer:
-    """Keeps a trace of each call, written once the call has been answered. No failure of it is one of the call.
+    """Keeps a trace of each call, written once the call has been answered.
+
+    A trace that cannot be written is logged, and changes nothing for the call.
 
     Args:
         core: the store, and how long a trace is kept.
@@ -58,21 +59,21 @@ class Tracer:
         self._pending: set[asyncio.Task[None]] = set()
 
     async def traced(
-        self, scope: Scope, request: requests.Recall | requests.Context, door: str, answer: Callable[[], Awaitable[Any]]
+        self, call: Call, request: requests.Recall | requests.Context, answer: Callable[[Call], Awaitable[Any]]
     ) -> Any:
-        """Return the answer to a request that came through a door, and keep a trace of it."""
-        call = _Call(request.scope(scope), request, door, self._core.clock(), Observation(request.query))
+        """Return the answer to a request, and keep a trace of it."""
+        notes = Notes(request.query)
+        ended = _Ended(call.at(request.scope(call.scope)), notes, request, self._core.clock())
         begun = time.perf_counter()
         try:
-            with observed(call.notes):
-                call.given = await answer()
-            return call.given
+            ended.given = await answer(replace(call, notes=notes))
+            return ended.given
         except BaseException as error:
-            call.error = type(error).__name__
+            ended.error = type(error).__name__
             raise
         finally:
-            call.seconds = time.perf_counter() - begun
-            self._keep(call)
+            ended.seconds = time.perf_counter() - begun
+            self._keep(ended)
 
     async def settled(self) -> None:
         """Wait for the traces that this event loop is writing."""
@@ -80,48 +81,48 @@ class Tracer:
         while tasks := [task for task in self._pending if task.get_loop() is loop]:
             await asyncio.wait(tasks)
 
-    def _keep(self, call: _Call) -> None:
+    def _keep(self, ended: _Ended) -> None:
         if len(self._pending) >= _MOST_PENDING:
             log.warning("a trace was not kept: %d others wait to be written", _MOST_PENDING)
             return
-        task = asyncio.get_running_loop().create_task(self._kept(call))
+        task = asyncio.get_running_loop().create_task(self._kept(ended))
         self._pending.add(task)
         task.add_done_callback(self._pending.discard)
 
-    async def _kept(self, call: _Call) -> None:
-        core = self._core
+    async def _kept(self, ended: _Ended) -> None:
+        core, call = self._core, ended.call
         try:
-            until = call.at + timedelta(seconds=float(core.settings.keep_traces))
+            until = ended.at + timedelta(seconds=float(core.settings.keep_traces))
             scope = replace(call.scope, tenant=call.scope.wall.traces.tenant)
-            [trace] = core.stamp([_draft_of(call, until)], scope)
-            await core.store.write(scope.wall, [await core.put(trace, Action.REMEMBERED, None)])
+            [trace] = core.stamp([_draft_of(ended, until)], call.at(scope))
+            await core.store.write(scope.wall, [await core.put(trace, Action.REMEMBERED, None)], act=call.act)
             for wall in {call.scope.wall, Wall(call.scope.tenant, None)}:  # what is forgotten meanwhile
-                await _drop(core, wall, [trace])
+                await _drop(core, call, wall, [trace])
         except Exception as error:  # the call has its answer, and nobody waits for this
             log.warning("a trace was not kept: %s", error)
 
 
-def _draft_of(call: _Call, until: datetime) -> Draft:
+def _draft_of(ended: _Ended, until: datetime) -> Draft:
     """Return the record of a trace. Of the records that it tells about only what a context quotes of them is in it."""
-    given = call.given
+    given = ended.given
     shown: Sequence[Hit | ContextItem] = given or () if not isinstance(given, Context) else given.items
     places = given.places() if isinstance(given, Context) else [None] * len(shown)
     told = {(each.record.scope.user, each.record.id) for each in shown}
-    ranked = sorted(call.notes.ranked, key=lambda hit: (-hit.score, -hit.similarity))
+    ranked = sorted(ended.notes.ranked, key=lambda hit: (-hit.score, -hit.similarity))
     missed = [hit for hit in ranked if (hit.record.scope.user, hit.record.id) not in told][:BEYOND]
-    parts = dict(call.notes.parts)
-    parts["choosing"] = max(call.seconds - sum(parts.values()), 0.0)
+    parts = dict(ended.notes.parts)
+    parts["choosing"] = max(ended.seconds - sum(parts.values()), 0.0)
     payload: dict[str, Any] = {
-        "verb": call.request.verb,
-        "door": call.door,
-        "question": call.request.query[:_LONGEST],
-        "asked": {name: value for name, value in call.request.given().items() if _is_told(call.request, name, value)},
+        "verb": ended.request.verb,
+        "door": ended.call.door.name,
+        "question": ended.request.query[:_LONGEST],
+        "asked": {name: value for name, value in ended.request.given().items() if _is_told(ended.request, name, value)},
         "hits": [asdict(_traced(*each)) for each in zip(shown, places, strict=True)],
         "missed": [asdict(_traced(each)) for each in missed],
         "empty": not told,
-        "seconds": call.seconds,
+        "seconds": ended.seconds,
         "parts": parts,
-        "error": call.error,
+        "error": ended.error,
     }
     quoted = dict[str, list[str]]()
     if isinstance(given, Context):
@@ -130,11 +131,11 @@ def _draft_of(call: _Call, until: datetime) -> Draft:
             quoted.setdefault(_quotes_of(item.record.scope.wall), []).append(item.record.id)
             until = min(until, item.record.expires_at or until)
     return Draft(
-        content=payload["question"].strip() or call.request.verb,
+        content=payload["question"].strip() or ended.request.verb,
         kind=Kind.TOPIC,
         metadata=quoted,
         payload=payload,
-        happened_at=call.at,
+        happened_at=ended.at,
         expires_at=until,
     )
 
@@ -153,30 +154,30 @@ def _quotes_of(wall: Wall) -> str:
     return "shared" if wall.user is None else "own"
 
 
-async def drop_quoting(core: Core, wall: Wall, leaving: Collection[str] = ()) -> None:
+async def drop_quoting(core: Core, call: Call, wall: Wall, leaving: Collection[str] = ()) -> None:
     """Remove every trace that quotes a record which is not behind the wall any more, or is among those `leaving`."""
     users = None if wall.user is None else (wall.user,)
     chosen = make_filter(where={_quotes_of(wall): {"$exists": True}})
     async for page in core.pages(Reach(wall.traces.tenant, users), chosen):
-        await _drop(core, wall, page, leaving)
+        await _drop(core, call, wall, page, leaving)
 
 
-async def _drop(core: Core, wall: Wall, traces: Iterable[Record], leaving: Collection[str] = ()) -> None:
+async def _drop(core: Core, call: Call, wall: Wall, traces: Iterable[Record], leaving: Collection[str] = ()) -> None:
     quoting = [(each, set(each.metadata.get(_quotes_of(wall), ()))) for each in traces]
     if not (quoted := set[str]().union(*(ids for _, ids in quoting))):
         return
     there = {each.id for each in await core.store.get(wall, list(quoted))}.difference(leaving)
     for place in {each.scope.wall for each, ids in quoting if ids - there}:
         ids = frozenset(each.id for each, ids in quoting if ids - there)
-        await core.store.remove(place, Filter(ids=ids), at=core.clock())
+        await core.store.remove(place, Filter(ids=ids), at=core.clock(), act=call.act)
 
 
-async def traces(core: Core, scope: Scope, request: requests.Traces) -> TracePage:
+async def traces(core: Core, call: Call, request: requests.Traces) -> TracePage:
     """Return one page of traces."""
-    reach = scope.reach(everyone=request.everyone)
+    reach = call.scope.reach(everyone=request.everyone)
     after = cursors.decode(request.cursor, "newest")
-    chosen, size = request.filter(scope, core.clock()), request.limit
-    kept = Reach(scope.wall.traces.tenant, reach.users)
+    chosen, size = request.filter(call.scope, core.clock()), request.limit
+    kept = Reach(call.scope.wall.traces.tenant, reach.users)
     found = await core.store.select(kept, chosen, order="newest", limit=size + 1, after=after)
     page = cursors.make_page(found, size, "newest")
     return TracePage([_trace_of(each) for each in page.records], page.next)

@@ -7,20 +7,20 @@ from pathlib import Path
 import numpy as np
 
 from memorist import requests
+from memorist.calls import Call
 from memorist.engine.core import Core
 from memorist.engine.purging import note_backup
 from memorist.recall import embedded, marks_of, terms_of
-from memorist.scope import Scope
 from memorist.stores import open_store
 from memorist.stores.base import Staged
 
 _BATCH = 256
 
 
-async def backup(core: Core, scope: Scope, request: requests.Backup) -> Path:
+async def backup(core: Core, call: Call, request: requests.Backup) -> Path:
     """Copy the store to a new file, and open the copy to verify it."""
-    scope.reach(everyone=True)
-    await note_backup(core, request.target)
+    call.scope.reach(everyone=True)
+    await note_backup(core, call, request.target)
     await core.store.backup(request.target)
     copy = open_store(replace(core.settings, index=None).with_given(url=request.target))
     try:
@@ -30,15 +30,15 @@ async def backup(core: Core, scope: Scope, request: requests.Backup) -> Path:
     return request.target
 
 
-async def check(core: Core, scope: Scope, request: requests.Check) -> list[str]:
+async def check(core: Core, call: Call, request: requests.Check) -> list[str]:
     """Return the damage found in the store, in sentences."""
-    scope.reach(everyone=True)
+    call.scope.reach(everyone=True)
     return await core.store.check()
 
 
-async def reindex(core: Core, scope: Scope, request: requests.Reindex) -> int:
+async def reindex(core: Core, call: Call, request: requests.Reindex) -> int:
     """Embed every record again, in batches; a killed run is resumed."""
-    scope.reach(everyone=True)
+    call.scope.reach(everyone=True)
     await core.embedder.ready()
     fingerprint, done, total = core.embedder.fingerprint, 0, 0
     while True:

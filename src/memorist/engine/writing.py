@@ -9,13 +9,13 @@ from typing import Any, TypeVar
 
 from memorist import requests
 from memorist.aside import aside
+from memorist.calls import Call
 from memorist.engine.core import Analyses, Core
 from memorist.engine.deriving import forgetting
 from memorist.engine.traces import drop_quoting
 from memorist.errors import ConflictError, InvalidInputError, MemoristError, NotFoundError, ScopeError, shown
 from memorist.filters import make_filter
 from memorist.lines import BadLine, LoadReport, store_each
-from memorist.observing import door
 from memorist.origins import NOBODY, Author, joined
 from memorist.records import Action, Draft, Record, check_fields
 from memorist.requests import IfExists
@@ -27,17 +27,17 @@ _T = TypeVar("_T")
 _ATTEMPTS = 30
 
 
-async def remember(core: Core, scope: Scope, request: requests.Remember) -> list[Record]:
+async def remember(core: Core, call: Call, request: requests.Remember) -> list[Record]:
     """Forget some ids and store the drafts, all or none, and return the records in their order."""
     drafts, if_exists = request.records, request.if_exists
     if not drafts and not request.forgetting:
         return []
-    records = await aside(lambda: core.stamp(drafts, scope), drafts)
+    records = await aside(lambda: core.stamp(drafts, call), drafts)
     analyses = await core.analysed(records)
     vectors = await core.embed(records, [draft.vector for draft in drafts])
 
     async def prepare() -> tuple[list[Write], list[Record]]:
-        batch = _Batch(core, scope, if_exists, analyses)
+        batch = _Batch(core, call.scope, if_exists, analyses)
         await batch.forget(request.forgetting)
         await batch.look_up(drafts, records)
         stored = [
@@ -47,32 +47,32 @@ async def remember(core: Core, scope: Scope, request: requests.Remember) -> list
         return batch.writes, stored
 
     reads = if_exists != "error" or any(draft.supersedes is not None or draft.derived_from for draft in drafts)
-    return await _write(core, scope, prepare, _ATTEMPTS if reads else 1)
+    return await _write(core, call, prepare, _ATTEMPTS if reads else 1)
 
 
-async def revise(core: Core, scope: Scope, request: requests.Revise) -> Record:
+async def revise(core: Core, call: Call, request: requests.Revise) -> Record:
     """Change the given fields."""
     changes = request.changes()
     if request.expires_at is not None:
         changes["expires_at"] = parse_expiry(request.expires_at, core.clock())
     if request.source is not None:
         changes["source"] = request.source
-    authors = NOBODY if door().is_open else door().author
+    authors = NOBODY if call.door.is_open else call.door.author
     if request.author is not None:
-        authors = door().named(request.author)
+        authors = call.door.named(request.author)
     if changes.keys().isdisjoint(("content", "cue", "metadata", "payload")):
         authors = NOBODY
-    return await _change(core, scope, request, Action.REVISED, changes, authors)
+    return await _change(core, call, request, Action.REVISED, changes, authors)
 
 
-async def rate(core: Core, scope: Scope, request: requests.Rate) -> Record:
+async def rate(core: Core, call: Call, request: requests.Rate) -> Record:
     """Set or clear a rating."""
-    return await _change(core, scope, request, Action.RATED, {"rating": request.rating})
+    return await _change(core, call, request, Action.RATED, {"rating": request.rating})
 
 
 async def _change(
     core: Core,
-    scope: Scope,
+    call: Call,
     request: requests.Revise | requests.Rate,
     action: Action,
     changes: dict[str, Any],
@@ -81,32 +81,30 @@ async def _change(
     """Read a record, change its fields, add its new authors and write it back."""
 
     async def prepare() -> tuple[list[Write], Record]:
-        found = await core.store.get(scope.wall, [str(request.id)])
-        if not found or not scope.sees(found[0].scope):
+        found = await core.store.get(call.scope.wall, [str(request.id)])
+        if not found or not call.scope.sees(found[0].scope):
             raise NotFoundError(f"there is no record {shown(request.id)} in this scope")
         old = found[0]
         origin = replace(old.origin, authors=old.origin.authors | authors)
         new = await aside(lambda: core.changed(old, replace(old, **changes, origin=origin)), old, changes)
         if not changes.keys().isdisjoint(("content", "cue", "metadata", "payload")):
-            core.sized(new)
+            core.sized(new, call.door)
         same = new.text == old.text
         [vector] = [None] if same else await core.embed([new], [None])
         return [await core.put(new, action, vector, keep_index=same, source=request.source)], new
 
-    return await _write(core, scope, prepare, 20 * _ATTEMPTS)  # only a concurrent change conflicts
+    return await _write(core, call, prepare, 20 * _ATTEMPTS)  # only a concurrent change conflicts
 
 
-async def _write(
-    core: Core, scope: Scope, prepare: Callable[[], Awaitable[tuple[list[Write], _T]]], attempts: int
-) -> _T:
+async def _write(core: Core, call: Call, prepare: Callable[[], Awaitable[tuple[list[Write], _T]]], attempts: int) -> _T:
     """Write what `prepare` returns, and prepare again if another writer has intervened; return its second part."""
     for turn in range(attempts):
         writes, result = await prepare()
         try:
             if writes:
-                await core.store.write(scope.wall, writes)
+                await core.store.write(call.scope.wall, writes, act=call.act)
             if leaving := [id for each in writes if (id := _leaving(each)) is not None]:
-                await drop_quoting(core, scope.wall, leaving)
+                await drop_quoting(core, call, call.scope.wall, leaving)
             return result
         except ConflictError:
             if turn == attempts - 1:
@@ -123,25 +121,25 @@ def _leaving(write: Write) -> str | None:
     return write.record.id if expiring else None
 
 
-async def forget(core: Core, scope: Scope, request: requests.Forget) -> int:
+async def forget(core: Core, call: Call, request: requests.Forget) -> int:
     """Delete the records that pass the filter, superseded ones included: all or none."""
     if request.derived:
         gone: list[str] = []
-        while more := await _write(core, scope, partial(forgetting, core, scope, request, gone), 20 * _ATTEMPTS):
+        while more := await _write(core, call, partial(forgetting, core, call, request, gone), 20 * _ATTEMPTS):
             gone += more
         return len(gone)
-    passing = core.filter(request, scope)
-    count = await core.store.remove(scope.wall, passing, at=core.clock(), source=request.source)
-    await drop_quoting(core, scope.wall)
+    passing = core.filter(request, call.scope)
+    count = await core.store.remove(call.scope.wall, passing, at=core.clock(), source=request.source, act=call.act)
+    await drop_quoting(core, call, call.scope.wall)
     return count
 
 
-async def restore(core: Core, scope: Scope, request: requests.Restore) -> LoadReport:
+async def restore(core: Core, call: Call, request: requests.Restore) -> LoadReport:
     """Store whole records, each behind its own user's wall; an invalid one does not affect the others."""
-    report = LoadReport()
+    scope, report = call.scope, LoadReport()
     walls: dict[Wall, list[tuple[int, Record]]] = {}
     for number, record in enumerate(request.records, start=1):
-        placed = replace(record, scope=replace(record.scope, tenant=scope.tenant)).brought(door())
+        placed = replace(record, scope=replace(record.scope, tenant=scope.tenant)).brought(call.door)
         if scope.user not in (None, placed.scope.user) or not scope.sees(placed.scope):
             raise ScopeError(
                 f"a record of {_owner(placed.scope)} cannot be restored into the memory of {_owner(scope)}; "
@@ -151,7 +149,7 @@ async def restore(core: Core, scope: Scope, request: requests.Restore) -> LoadRe
     for wall, part in walls.items():
 
         async def behind(records: Sequence[Record], wall: Wall = wall) -> Sequence[bool]:
-            return await _restore_behind(core, wall, records)
+            return await _restore_behind(core, call, wall, records)
 
         outcomes = await store_each([record for _, record in part], behind)
         for (number, _), outcome in zip(part, outcomes, strict=True):
@@ -164,7 +162,7 @@ async def restore(core: Core, scope: Scope, request: requests.Restore) -> LoadRe
     return report
 
 
-async def _restore_behind(core: Core, wall: Wall, records: Sequence[Record]) -> list[bool]:
+async def _restore_behind(core: Core, call: Call, wall: Wall, records: Sequence[Record]) -> list[bool]:
     """Store records, unless their id is there already; return for each whether it was added.
 
     They are stored as they are, with the authors of what they are derived from, if that is there or stands before them.
@@ -178,7 +176,7 @@ async def _restore_behind(core: Core, wall: Wall, records: Sequence[Record]) -> 
             origin = record.origin
             everyone = joined([origin.authors, *(authors.get(id, NOBODY) for id in origin.derived_from)])
             whole = replace(record, origin=replace(origin, authors=everyone))
-            new.append(core.sized(replace(whole, **check_fields(whole))))
+            new.append(core.sized(replace(whole, **check_fields(whole)), call.door))
             authors[record.id] = new[-1].origin.authors
     vectors = await core.embed(new, [None] * len(new))
     analyses = await core.analysed(new)
@@ -187,7 +185,7 @@ async def _restore_behind(core: Core, wall: Wall, records: Sequence[Record]) -> 
         for record, vector in zip(new, vectors, strict=True)
     ]
     if writes:
-        await core.store.write(wall, writes)
+        await core.store.write(wall, writes, act=call.act)
     return added
 
 

@@ -23,7 +23,6 @@ from memorist.imports.readers import own
 from memorist.imports.sources import Part, Source
 from memorist.imports.surveying import find, moment_of, read_found
 from memorist.kinds.conversation import message_id
-from memorist.observing import door, through
 from memorist.origins import IMPORT, NOBODY, Author, author_of_role
 from memorist.records import Draft, Kind, Record
 from memorist.scope import Scope, checked_name
@@ -91,8 +90,8 @@ async def load(
     if not isinstance(path, Source):
         with Source(path) as source:
             return await load(memory, source, format=format, options=options, progress=progress)
-    with through(IMPORT):
-        return await _load(memory, path, format, options or Options(), progress or (lambda number: None))
+    imported = memory.through(IMPORT)
+    return await _load(imported, path, format, options or Options(), progress or (lambda number: None))
 
 
 async def _load(
@@ -199,7 +198,6 @@ class _Desk:
     def __init__(self, memory: Memory, options: Options) -> None:
         self._memory = memory
         self._options = options
-        self._door = door()  # which a thread does not know
         self._seen: OrderedDict[bytes, int] = OrderedDict()
 
     def entry(self, reader: Reader, part: Part, item: Item) -> _Entry:
@@ -224,7 +222,7 @@ class _Desk:
             source=f"import:{reader.name}",
             author=_author(item),
         )
-        record = draft.to_record(memory.scope, memory.clock(), self._door)
+        record = draft.to_record(memory.scope, memory.clock(), memory.door)
         if item.created_at is None:
             return _Entry(part.name, item.where, memory, draft)
         made = parse_time(item.created_at)

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TypeVar
 
+from memorist.audit import Act
 from memorist.errors import InvalidInputError, StoreError
 from memorist.indexes.base import Index, Point, Position, token_of
 from memorist.scope import Wall
@@ -69,9 +70,9 @@ class IndexedStore(WrappedStore):
         await asyncio.to_thread(self.index.close)
         await self.store.close()
 
-    async def purge(self, wall: Wall, *more: Wall) -> Counter[str]:
+    async def purge(self, wall: Wall, *more: Wall, act: Act | None = None) -> Counter[str]:
         async with self._alone(wall):
-            count = await self.store.purge(wall, *more)
+            count = await self.store.purge(wall, *more, act=act)
             try:
                 for token in map(token_of, (wall, *more)):
                     await self._ask(lambda token=token: self.index.purge(token))  # type: ignore[misc]

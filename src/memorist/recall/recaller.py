@@ -9,10 +9,10 @@ from datetime import datetime
 from typing import TypeVar
 
 from memorist.aside import aside, is_large
+from memorist.calls import BEYOND, Notes, part
 from memorist.embedders import BatchedEmbedder, Role
 from memorist.errors import EmbedderError, embedder_mismatch
 from memorist.filters import Filter
-from memorist.observing import BEYOND, Observation, observation, part
 from memorist.recall.analysis import terms, words
 from memorist.recall.calibration import within_one
 from memorist.recall.index import Floats, WallIndex
@@ -91,20 +91,20 @@ class Recaller:
                 self._indexes.pop(wall, None)
                 self._generations.pop(wall, None)
 
-    async def recall(self, walls: Sequence[Wall], query: Query) -> list[Hit]:
-        """Return the best hits behind all of `walls`, best first."""
+    async def recall(self, walls: Sequence[Wall], query: Query, notes: Notes | None = None) -> list[Hit]:
+        """Return the best hits behind all of `walls`, best first; `notes` are taken of this very question."""
         if query.limit < 1 or (not query.text.strip() and query.vector is None):
             return []
-        with part("index"):
+        with part(notes, "index"):
             known = {wall: index for wall in walls if (index := await self._known(wall)).rows}
         if not known:
             return []
         question = _read(query, known.values(), query.now or self._clock())
-        with part("embedding"):
+        with part(notes, "embedding"):
             vector = await self._embedded(query, question)
         hits: list[Hit] = []
         for wall, index in known.items():
-            hits += await self._behind(wall, index, query, question, vector)
+            hits += await self._behind(wall, index, query, question, vector, notes)
         hits.sort(key=lambda hit: (-hit.score, -hit.similarity))
         return hits[: query.limit]
 
@@ -152,24 +152,37 @@ class Recaller:
         return self._scale
 
     async def _behind(
-        self, wall: Wall, known: WallIndex | Large, query: Query, question: Question, vector: Floats | None
+        self,
+        wall: Wall,
+        known: WallIndex | Large,
+        query: Query,
+        question: Question,
+        vector: Floats | None,
+        notes: Notes | None,
     ) -> list[Hit]:
         """Rank behind one wall, and fetch. Records that went meanwhile are left out."""
-        notes = _notes_on(query)
-        with part("signals"):
-            index, ranked = await self._ranked(wall, known, query, question, vector)
+        noted = notes is not None and notes.question == query.text
+        with part(notes, "signals"):
+            index, ranked = await self._ranked(wall, known, query, question, vector, noted=noted)
         if ranked is None:
             return []
         best = ranked.best(query, query.limit)
-        wider = best if notes is None else ranked.best(_wider(query), query.limit + BEYOND)
-        with part("fetch"):
+        wider = ranked.best(_wider(query), query.limit + BEYOND) if noted else best
+        with part(notes, "fetch"):
             records = await self._store.fetch(wall, list({*best.numbers.tolist(), *wider.numbers.tolist()}))
-        if notes is not None:
+        if notes is not None and noted:
             notes.ranked += await aside(lambda: _hits(index, wider, records, query, vector), records)
         return await aside(lambda: _hits(index, best, records, query, vector), records)
 
     async def _ranked(
-        self, wall: Wall, known: WallIndex | Large, query: Query, question: Question, vector: Floats | None
+        self,
+        wall: Wall,
+        known: WallIndex | Large,
+        query: Query,
+        question: Question,
+        vector: Floats | None,
+        *,
+        noted: bool,
     ) -> tuple[WallIndex, Ranked | None]:
         """Return the index that was ranked, and what came of it; None where it has no rows."""
         scale = await self._measured(query) if query.mode == "hybrid" else Scale()
@@ -178,7 +191,8 @@ class Recaller:
             if not index.rows:
                 return index, None
         else:
-            index, asked = known, await self._asked(wall, known, query, question, vector, scale)
+            wanted = _wider(query) if noted else query
+            index, asked = known, await self._asked(wall, known, wanted, question, vector, scale)
         ranked = await self._run(index, question, lambda: rank(index, asked))
         if ranked.unsure and vector is not None:
             if query.mode == "hybrid":
@@ -194,8 +208,7 @@ class Recaller:
         found = None
         if query.mode != "dense" and not index.has_postings:
             found = await self._store.search_words(wall, list(question.terms), _WORD_CANDIDATES)
-        asked = query if _notes_on(query) is None else _wider(query)
-        return Search(asked, question, vector, chosen, found, to_micros(self._clock()), scale)
+        return Search(query, question, vector, chosen, found, to_micros(self._clock()), scale)
 
     async def _run(self, index: WallIndex, question: Question, work: Callable[[], _T]) -> _T:
         def locked() -> _T:
@@ -295,12 +308,6 @@ class Recaller:
         stored, mine = await self._store.fingerprint(), self._embedder.fingerprint
         if stored is not None and stored != mine:
             raise embedder_mismatch(stored, mine)
-
-
-def _notes_on(query: Query) -> Observation | None:
-    """Return the notes on the call that asks this very question."""
-    notes = observation()
-    return notes if notes is not None and notes.question == query.text else None
 
 
 def _wider(query: Query) -> Query:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TypeVar
 
+from memorist.calls import Call
 from memorist.engine.base import Engine, WrappedEngine
 from memorist.errors import InvalidInputError, StoreBusyError, shown
 from memorist.memory import Memory, around
@@ -99,14 +100,15 @@ class Quotas:
             grant: the caller's.
             scope: what the caller names.
         """
+        memory = root.scoped(tenant=scope.tenant, user=scope.user, agent=scope.agent, session=scope.session)
         limits = {**self._limits, **grant.limits}
         if not limits:
-            return _scoped(root, scope)
+            return memory
 
         def spend(sent: Mapping[str, int]) -> None:
             self.spend(grant.token or grant.name, limits, sent)
 
-        return _scoped(around(root, lambda engine: _LimitedEngine(engine, spend)), scope)
+        return around(memory, lambda engine: _LimitedEngine(engine, spend))
 
     def spend(self, token: str, limits: Mapping[str, str], sent: Mapping[str, int]) -> None:
         """Subtract what a token sends from what is left of its limits.
@@ -151,15 +153,11 @@ class _LimitedEngine(WrappedEngine):
     async def close(self) -> None:
         """Do nothing: the server closes its memory."""
 
-    async def answer(self, scope: Scope, request: Request[T]) -> T:
+    async def answer(self, call: Call, request: Request[T]) -> T:
         # In a thread, because a text may be long.
         records, size = await asyncio.to_thread(_written, request) if isinstance(request, _WRITES) else (0, 0)
         self._spend({"requests": 1, "records": records, "bytes": size})
-        return await self._inner.answer(scope, request)
-
-
-def _scoped(root: Memory, scope: Scope) -> Memory:
-    return root.scoped(tenant=scope.tenant, user=scope.user, agent=scope.agent, session=scope.session)
+        return await self._inner.answer(call, request)
 
 
 _WRITES = (Remember, Restore, Revise, Rate)

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
-from memorist.audit import AuditEntry, Counts, Mode, canonical
+from memorist.audit import Act, AuditEntry, Counts, Mode, canonical
 from memorist.scope import Wall
 
 __all__ = ["AuditLog", "entry_of"]
@@ -19,11 +19,11 @@ class AuditLog(ABC):
         """Return what is logged."""
 
     @abstractmethod
-    async def switch(self, mode: Mode) -> None:
+    async def switch(self, mode: Mode, act: Act) -> None:
         """Set what is logged, and note that if it was anything else; the entries stay."""
 
     @abstractmethod
-    async def note(self, wall: Wall, counts: Counts) -> None:
+    async def note(self, wall: Wall, counts: Counts, act: Act) -> None:
         """Append an entry about a read, durably, unless reads are not logged."""
 
     @abstractmethod

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from memorist.audit import Act
 from memorist.filters import Filter
 from memorist.records import Action, Change, Kind, Order, Record
 from memorist.scope import Reach, Wall
@@ -201,17 +202,26 @@ class Store(ABC):
         """Release everything. Acknowledged writes are durable already. Idempotent."""
 
     @abstractmethod
-    async def write(self, wall: Wall, writes: Sequence[Write]) -> list[bool]:
+    async def write(self, wall: Wall, writes: Sequence[Write], *, act: Act | None = None) -> list[bool]:
         """Carry out all of `writes` in order, or none; return for each whether it changed anything.
 
+        Args:
+            wall: behind which the records are.
+            writes: what to do.
+            act: what the writes are part of, and who calls it, for the audit log. A store that keeps one refuses a
+                change without it, here and in every other method that takes it.
+
         Raises:
+            InvalidInputError: an audit log is kept, and `act` is None.
             ConflictError: an id or key is taken, a version is not the one that a `Put` expects, or what it is derived
                 from is gone.
             EmbedderMismatchError: the vectors' fingerprint is no longer that of the store.
         """
 
     @abstractmethod
-    async def remove(self, wall: Wall, filter: Filter, *, at: datetime, source: str | None = None) -> int:
+    async def remove(
+        self, wall: Wall, filter: Filter, *, at: datetime, source: str | None = None, act: Act | None = None
+    ) -> int:
         """Remove every record that passes the filter, all or none, as `Remove` does; return their number.
 
         The records are not held in memory at once. The history notes each as forgotten.
@@ -297,16 +307,17 @@ class Store(ABC):
         raise NotImplementedError
 
     @abstractmethod
-    async def sweep(self, now: datetime, tenant: str | None = None) -> int:
+    async def sweep(self, now: datetime, tenant: str | None = None, *, act: Act | None = None) -> int:
         """Delete expired records, with every text of them; return their number.
 
         Args:
             now: the time by which they have expired.
             tenant: whose; None for every tenant's.
+            act: what the deletion is part of, for the audit log; see `write`.
         """
 
     @abstractmethod
-    async def purge(self, wall: Wall, *more: Wall) -> Counter[str]:
+    async def purge(self, wall: Wall, *more: Wall, act: Act | None = None) -> Counter[str]:
         """Delete everything behind the wall, and behind `more`, and leave no byte of it.
 
         The history and the users' names are deleted too. Returns how many records of each kind were behind the first

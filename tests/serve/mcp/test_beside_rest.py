@@ -8,6 +8,7 @@ import httpx2
 import pytest
 
 from inside import core_of
+from memorist.audit import Act
 from memorist.memory import Memory
 from memorist.serve.app import create_app
 from memorist.serve.auth import Tokens
@@ -62,7 +63,7 @@ async def test_the_command_serves_both_under_the_same_token(
 async def test_what_a_model_reads_is_in_the_audit_log(http: httpx2.AsyncClient, everyone: Memory) -> None:
     log = core_of(everyone).store.audit
     assert log is not None
-    await log.switch("reads")
+    await log.switch("reads", Act("audit reads", "python"))
     await everyone.remember("Tea")
     assert (await ask(http)).status_code == 200
     [entry] = (await everyone.audit())[-1:]

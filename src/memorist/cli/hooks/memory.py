@@ -14,7 +14,6 @@ from memorist.cli.hooks.events import Event
 from memorist.config import Settings
 from memorist.embedders.registry import open_ahead
 from memorist.memory import Memory
-from memorist.observing import through
 from memorist.origins import HOOK
 from memorist.places import config_file
 
@@ -27,7 +26,7 @@ _MOST = 400
 @contextmanager
 def opened(caller: Caller, *, embeds: bool) -> Iterator[Ask]:
     """Open the caller's memory and yield what answers as a server does; `embeds` loads the model meanwhile."""
-    with through(HOOK), asyncio.Runner() as runner:
+    with asyncio.Runner() as runner:
         memory = runner.run(_open(caller, server=False, embeds=embeds, brief=True))
 
         def ask(verb: str, project: str | None, body: dict[str, Any]) -> dict[str, Any]:
@@ -52,7 +51,8 @@ async def _open(caller: Caller, *, server: bool = True, embeds: bool = True, bri
         )
     if embeds:
         settings = settings.with_given(embedder=open_ahead(settings.embedder, brief=brief))
-    return await Memory.open(settings=settings, tenant=caller.tenant, user=caller.user, agent=caller.project)
+    opening = Memory.open(settings=settings, tenant=caller.tenant, user=caller.user, agent=caller.project)
+    return await opening.through(HOOK)
 
 
 def keep(caller: Caller, event: Event, said: dict[str, Any]) -> None:

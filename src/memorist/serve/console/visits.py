@@ -9,10 +9,8 @@ from urllib.parse import urlsplit
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from memorist.audit import called_by
 from memorist.errors import FormatError, InvalidInputError, MemoristError, ScopeError, StoreFullError, shown
 from memorist.memory import Memory
-from memorist.observing import through
 from memorist.origins import CONSOLE, OPERATOR_CONSOLE
 from memorist.records import Record
 from memorist.serve.auth import Grant, Right, UnauthorizedError
@@ -223,8 +221,7 @@ def answered(
         except UnauthorizedError:
             sessions.end(session)
             return secured(RedirectResponse(link("/login", next=_own_path(request)), 303))
-        called_by(grant.token)
-        visit = Visit(request, session, grant, server, {})
+        visit = _entered(request, session, grant, server)
         try:
             grant.check(right)  # before a body is read
             if is_foreign(request) and request.method == "POST":
@@ -232,8 +229,7 @@ def answered(
             visit = replace(visit, values=await _values(request, known))
             if request.method == "POST" and not _is_own(session, visit.values.get("csrf")):
                 raise FormRefusedError(_REFUSED)
-            with through(OPERATOR_CONSOLE if visit.may_see_all else CONSOLE):
-                response = await handler(visit)
+            response = await handler(visit)
         except MemoristError as error:
             response = _error_page(visit, error)
         finally:
@@ -243,6 +239,12 @@ def answered(
         return secured(response)
 
     return route
+
+
+def _entered(request: Request, session: Session, grant: Grant, server: Server) -> Visit:
+    """Return the visit of an admitted request, before its parameters are read."""
+    visit = Visit(request, session, grant, server, {})
+    return replace(visit, server=server.entered(OPERATOR_CONSOLE if visit.may_see_all else CONSOLE, grant))
 
 
 async def _values(request: Request, known: Collection[str]) -> dict[str, Any]:
@@ -293,7 +295,7 @@ async def error_page(request: Request, server: Server, sessions: Sessions, probl
         grant = await authorized(request, server, session.secret)
     except UnauthorizedError:
         return secured(HTMLResponse(render("lost.html", **told), status))
-    return secured(Visit(request, session, grant, server, {}).page("error.html", status, **told))
+    return secured(_entered(request, session, grant, server).page("error.html", status, **told))
 
 
 def set_cookie(request: Request, response: Response, session: Session) -> None:

@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from memorist.engine.traced import Call
+from memorist.engine.traced import Ended
 from memorist.errors import InvalidInputError, MemoristError, ScopeError
 from memorist.scope import DEFAULT_TENANT
 from memorist.scope import Scope as MemoryScope
@@ -42,7 +42,7 @@ def create_app(
     tools: ToolSet = "core",
     hosts: Iterable[str] | None = LOOPBACK_HOSTS,
     limits: Limits = LIMITS,
-    ended: Callable[[Call], None] | None = None,
+    ended: Callable[[Ended], None] | None = None,
 ) -> Starlette:
     """Return the server as an ASGI app. No state is held between requests, so any process can answer each.
 

@@ -10,9 +10,7 @@ from mcp.server import Server, ServerRequestContext
 from mcp_types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams
 
 from memorist import __version__
-from memorist.audit import called_by
-from memorist.engine.traced import Call, Telemetry, Watch
-from memorist.observing import through
+from memorist.engine.traced import Ended, Telemetry, Watch
 from memorist.origins import MCP
 from memorist.serve.mcp import prompt, resources
 from memorist.serve.mcp.access import Access
@@ -31,7 +29,7 @@ def create_server(
     *,
     tools: ToolSet = "core",
     telemetry: Telemetry | None = None,
-    ended: Callable[[Call], None] | None = None,
+    ended: Callable[[Ended], None] | None = None,
 ) -> Server[Any]:
     """Return an MCP server, to be run on a transport of the SDK.
 
@@ -46,15 +44,13 @@ def create_server(
 
     def find(context: Context) -> Access:
         found = access(context) if callable(access) else access
-        called_by(found.token)
-        return replace(found, memory=found.memory.traced(watch))
+        return replace(found, memory=found.memory.through(MCP, token=found.token).traced(watch))
 
     def answering(answer: Callable[[Access, _P], Awaitable[_T]]) -> Callable[[Context, _P], Awaitable[_T]]:
         @wraps(answer)
         async def handle(context: Context, params: _P) -> _T:
             try:
-                with through(MCP):
-                    return await answer(find(context), params)
+                return await answer(find(context), params)
             except MCPError:
                 raise
             except Exception as error:

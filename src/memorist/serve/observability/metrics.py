@@ -1,7 +1,7 @@
 """The metrics at `/metrics`, in Prometheus's format."""
 
 from memorist import __version__
-from memorist.engine.traced import SECONDS, Call
+from memorist.engine.traced import SECONDS, Ended
 from memorist.errors import missing_extra
 
 try:
@@ -39,7 +39,7 @@ class Metrics:
         self._requests.labels(method, route, str(status)).inc()
         self._latency.labels(method, route).observe(seconds)
 
-    def verb(self, call: Call) -> None:
+    def verb(self, call: Ended) -> None:
         self._verbs.labels(call.verb).observe(call.seconds)
         if call.written:
             self._written.labels(call.verb).inc(call.written)

@@ -8,9 +8,9 @@ from fastapi import Depends, Header, Query, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from memorist import requests
-from memorist.audit import called_by
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
+from memorist.origins import REST, Door
 from memorist.serve.auth import LOCAL, NO_TOKEN, Grant, Right, Tokens, UnauthorizedError, bearer, is_near
 from memorist.serve.observability.requests import GRANT, SCOPE
 from memorist.serve.quotas import Quotas
@@ -36,6 +36,10 @@ class Server:
     open: bool
     settings: Mapping[str, str]
     quotas: Quotas
+
+    def entered(self, door: Door, grant: Grant) -> "Server":
+        """Return the same state for a caller who came in by a door."""
+        return replace(self, memory=self.memory.through(door, token=grant.token))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +125,6 @@ def _needing(right: Right) -> Callable[..., Awaitable[Access]]:
     ) -> Access:
         server, grant = server_of(request), await admit(request)
         grant.check(right)
-        called_by(grant.token)
         named = header(request.scope["headers"], USER_HEADER)
         query = getattr(request.state, "query", {})  # of a strict route, whose parameters FastAPI does not read
         scope = grant.scope(
@@ -131,6 +134,7 @@ def _needing(right: Right) -> Callable[..., Awaitable[Access]]:
             session=query.get("session", session),
         )
         request.scope[SCOPE] = scope
+        server = server.entered(REST, grant)
         memory = server.quotas.memory(server.memory, grant, scope)
         return Access(grant, memory, server, None)
 

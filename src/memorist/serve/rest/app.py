@@ -12,6 +12,7 @@ from starlette.types import ASGIApp
 from memorist import __version__
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
+from memorist.origins import REST
 from memorist.scope import DEFAULT_TENANT, Scope
 from memorist.serve.auth import Tokens
 from memorist.serve.limits import Limiter, Limits
@@ -56,9 +57,8 @@ def create_api(
         generate_unique_id_function=lambda route: route.name,
     )
     app.state.observer = observer = observer or Observer()
-    app.state.server = Server(
-        observer.observed(memory), Tokens(memory), Ledger(memory), open, settings or {}, quotas or Quotas()
-    )
+    ledger, quotas = Ledger(memory.through(REST)), quotas or Quotas()
+    app.state.server = Server(observer.observed(memory), Tokens(memory), ledger, open, settings or {}, quotas)
     add_handlers(app)
     for router in _ROUTERS:  # not included, which would make each route anew for every app
         app.router.routes.extend(router.routes)

@@ -9,8 +9,6 @@ from fastapi.security.base import SecurityBase
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memorist import requests
-from memorist.observing import through
-from memorist.origins import REST
 from memorist.serve.reading import read_query
 from memorist.serve.rest.access import admit
 from memorist.serve.rest.problems import problems
@@ -54,8 +52,7 @@ class StrictRoute(APIRoute):
         async def handle(request: Request) -> Response:
             await admit(request)
             request.state.query = read_query(request.scope["query_string"], known, _REPEATED)
-            with through(REST):
-                return cast(Response, await _called(self.dependant, request))
+            return cast(Response, await _called(self.dependant, request))
 
         return handle
 

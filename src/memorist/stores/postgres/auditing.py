@@ -7,7 +7,7 @@ commit. The server computes the hash, so that an entry costs no round trip of it
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
-from memorist.audit import Act, AuditEntry, Counts, Mode, current_act, text_of
+from memorist.audit import Act, AuditEntry, Counts, Mode, text_of
 from memorist.scope import Wall
 from memorist.stores.audit import AuditLog, entry_of
 from memorist.stores.postgres.libpq import Connection, fetched
@@ -31,7 +31,7 @@ _APPEND = (
 async def append(
     connection: Connection,
     schema: str,
-    act: Act,
+    act: Act | None,
     clock: Clock,
     wall: Wall,
     counts: Counts | None,
@@ -42,7 +42,9 @@ async def append(
     if counts is not None and not +counts:
         return
     lock = f"SELECT pg_advisory_xact_lock(%s) FROM {schema}.meta WHERE name = 'audit' AND value = ANY(%s)"
-    await connection.execute(lock.encode(), (lock_key(schema, "audit"), list(modes)))
+    locked = await connection.execute(lock.encode(), (lock_key(schema, "audit"), list(modes)))
+    if act is None and not await locked.fetchall():
+        return
     text = text_of(act, clock(), wall.tenant, None, counts or Counts())  # the server knows the wall's number
     values = (text, _NO_WALL, *name_of(wall), list(modes))
     await connection.execute(_APPEND.format(s=schema).encode(), values)
@@ -64,8 +66,8 @@ class PostgresAudit(AuditLog):
         rows = await self._rows(f"SELECT value FROM {self._schema}.meta WHERE name = 'audit'")
         return rows[0][0] if rows else "off"
 
-    async def switch(self, mode: Mode) -> None:
-        schema, clock, act = self._schema, self._clock, current_act()
+    async def switch(self, mode: Mode, act: Act) -> None:
+        schema, clock = self._schema, self._clock
 
         async def work(connection: Connection) -> None:
             await connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock_key(schema, "audit"),))
@@ -79,8 +81,8 @@ class PostgresAudit(AuditLog):
 
         await self._run(work)
 
-    async def note(self, wall: Wall, counts: Counts) -> None:
-        schema, clock, act = self._schema, self._clock, current_act()
+    async def note(self, wall: Wall, counts: Counts, act: Act) -> None:
+        schema, clock = self._schema, self._clock
 
         async def work(connection: Connection) -> None:
             await append(connection, schema, act, clock, wall, counts or None, ("reads",))

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from memorist.audit import Act, current_act
+from memorist.audit import Act
 from memorist.errors import ConflictError, EmbedderMismatchError, MemoristError
 from memorist.scope import Wall
 from memorist.stores.base import Write
@@ -28,7 +28,7 @@ class Call:
 
     wall: Wall
     writes: Sequence[Write]
-    act: Act = field(default_factory=current_act)
+    act: Act | None
     done: asyncio.Future[list[bool]] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
     def settle(self, outcome: list[bool] | BaseException) -> None:
@@ -58,9 +58,9 @@ class Grouping:
         self._written: set[Wall] = set()
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def write(self, wall: Wall, writes: Sequence[Write]) -> list[bool]:
+    async def write(self, wall: Wall, writes: Sequence[Write], act: Act | None) -> list[bool]:
         """Return what `Store.write` does, once the transaction is committed that carried the writes out."""
-        call = Call(wall, writes)
+        call = Call(wall, writes, act)
         self._waiting[wall.tenant].append(call)
         self._open_lane(wall.tenant)
         return await call.done

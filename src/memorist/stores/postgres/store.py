@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from memorist.audit import Act
 from memorist.errors import ClosedError, path_taken
 from memorist.filters import Filter
 from memorist.records import Action, Change, Record
@@ -110,9 +111,9 @@ class PostgresStore(Store):
 
     # --- writing ---------------------------------------------------------------------------------------
 
-    async def write(self, wall: Wall, writes_: Sequence[Write]) -> list[bool]:
+    async def write(self, wall: Wall, writes_: Sequence[Write], *, act: Act | None = None) -> list[bool]:
         connections, grouping = self._connections, self._grouping
-        return await connections.run(lambda: grouping.write(wall, writes_), whole=True)
+        return await connections.run(lambda: grouping.write(wall, writes_, act), whole=True)
 
     async def _write_together(self, calls: Sequence[Call]) -> list[Outcome]:
         schema, bound, clock = self._schema, self._bound, self._clock
@@ -122,40 +123,41 @@ class PostgresStore(Store):
             reach, lambda connection: writes.carry_out(connection, schema, calls, bound, clock)
         )
 
-    async def remove(self, wall: Wall, filter: Filter, *, at: datetime, source: str | None = None) -> int:
+    async def remove(
+        self, wall: Wall, filter: Filter, *, at: datetime, source: str | None = None, act: Act | None = None
+    ) -> int:
         passing = sql_of(filter, self._clock())
-        return await self._remove(wall, passing, Action.FORGOTTEN, at, source)
+        return await self._remove(wall, passing, Remove("", Action.FORGOTTEN, at, source), act)
 
-    async def _remove(self, wall: Wall, condition: Sql, action: Action, at: datetime, source: str | None) -> int:
-        schema, clock, note = self._schema, self._clock, Remove("", action, at, source)
+    async def _remove(self, wall: Wall, condition: Sql, note: Remove, act: Act | None) -> int:
+        schema, clock = self._schema, self._clock
         return await self._change(
-            wall.reach, lambda connection: writes.remove_passing(connection, schema, wall, condition, note, clock)
+            wall.reach, lambda connection: writes.remove_passing(connection, schema, wall, condition, note, act, clock)
         )
 
-    async def sweep(self, now: datetime, tenant: str | None = None) -> int:
+    async def sweep(self, now: datetime, tenant: str | None = None, *, act: Act | None = None) -> int:
         due = f"SELECT DISTINCT tenant, user_name FROM {self._schema}.records WHERE expires_at <= %s"
         values: tuple[Any, ...] = (to_micros(now),)
         if tenant is not None:
             due, values = f"{due} AND tenant = %s", (*values, tenant)
         [walls] = await self._read(EVERYTHING, (due, values))
         over: Sql = ("expires_at <= %s", [to_micros(now)])
+        note = Remove("", Action.EXPIRED, now)
         # One transaction for each wall: writers wait only briefly, and no deadlock is possible.
-        return sum(
-            [await self._remove(Wall(name, user or None), over, Action.EXPIRED, now, None) for name, user in walls]
-        )
+        return sum([await self._remove(Wall(name, user or None), over, note, act) for name, user in walls])
 
-    async def purge(self, wall: Wall, *more: Wall) -> Counter[str]:
+    async def purge(self, wall: Wall, *more: Wall, act: Act | None = None) -> Counter[str]:
         for each in more:  # first, so that purging the wall again goes on where this was cut off
-            await self._purge(each, named=False)
-        count = await self._purge(wall, named=True)
+            await self._purge(each, act, named=False)
+        count = await self._purge(wall, act, named=True)
         if self.options.purge != "delete":
             await self._scrub({each.tenant for each in (wall, *more)})
         return count
 
-    async def _purge(self, wall: Wall, *, named: bool) -> Counter[str]:
+    async def _purge(self, wall: Wall, act: Act | None, *, named: bool) -> Counter[str]:
         schema, clock = self._schema, self._clock
         return await self._change(
-            wall.reach, lambda connection: writes.purge(connection, schema, wall, clock, named=named)
+            wall.reach, lambda connection: writes.purge(connection, schema, wall, act, clock, named=named)
         )
 
     async def search(self, wall: Wall, texts: Sequence[str]) -> Search:

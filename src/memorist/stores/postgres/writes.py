@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from memorist.audit import Act, Counts, current_act
+from memorist.audit import Act, Counts
 from memorist.errors import ConflictError, EmbedderMismatchError
 from memorist.scope import Wall
 from memorist.stores import rules
@@ -45,7 +45,7 @@ async def carry_out(
     stored = await _fingerprint(connection, schema)
     batches = await _locked(connection, schema, calls, clock())
     found, outcomes, several = await stored.fetchone(), list[Outcome](), len(calls) > 1
-    noted: list[tuple[Act, Wall, Counts]] = []
+    noted: list[tuple[Act | None, Wall, Counts]] = []
     for call in calls:
         batch = batches.get(call.wall)
         if batch is None:
@@ -179,7 +179,7 @@ def _stored(schema: str, last: tuple[Wall, ChangeRow] | None) -> Settled:
 
 
 async def remove_passing(
-    connection: Connection, schema: str, wall: Wall, condition: Sql, note: Remove, clock: Clock
+    connection: Connection, schema: str, wall: Wall, condition: Sql, note: Remove, act: Act | None, clock: Clock
 ) -> tuple[int, Settled]:
     """Remove every record behind a wall that meets a condition, in chunks; return their number.
 
@@ -203,12 +203,12 @@ async def remove_passing(
         found, more = found + len(rows), len(rows) == _AT_ONCE
         if rows:
             floor, last = rows[-1][0], (wall, batch.changes[-1])
-    await append(connection, schema, current_act(), clock, wall, counts)
+    await append(connection, schema, act, clock, wall, counts)
     return found, _stored(schema, last)
 
 
 async def purge(
-    connection: Connection, schema: str, wall: Wall, clock: Clock, *, named: bool
+    connection: Connection, schema: str, wall: Wall, act: Act | None, clock: Clock, *, named: bool
 ) -> tuple[Counter[str], Settled]:
     """Remove everything behind a wall, its history and its name; return how many records of each kind it had.
 
@@ -219,7 +219,7 @@ async def purge(
     rows = await fetched(connection, query, name_of(wall))
     kinds = Counter({kind: int(count) for kind, count in rows})
     counts = Counts({("purged", kind): count for kind, count in kinds.items()})
-    await append(connection, schema, current_act(), clock, wall, (counts or None) if named else counts)
+    await append(connection, schema, act, clock, wall, (counts or None) if named else counts)
     for table in PURGED:
         await connection.execute(f"DELETE FROM {schema}.{table} WHERE {BEHIND}".encode(), name_of(wall))
 

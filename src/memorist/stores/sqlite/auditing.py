@@ -5,7 +5,7 @@ from typing import Any
 
 import apsw
 
-from memorist.audit import Act, AuditEntry, Counts, Mode, current_act, hash_of, text_of
+from memorist.audit import Act, AuditEntry, Counts, Mode, hash_of, text_of
 from memorist.scope import Wall
 from memorist.stores.audit import AuditLog, entry_of
 from memorist.stores.sqlite.rows import query_all, query_one
@@ -18,7 +18,7 @@ _LAST = "SELECT number, entry, hash FROM audit ORDER BY number DESC LIMIT 1"
 
 
 def append(
-    connection: apsw.Connection, act: Act, clock: Clock, tenant: str, wall_id: int | None, counts: Counts | None
+    connection: apsw.Connection, act: Act | None, clock: Clock, tenant: str, wall_id: int | None, counts: Counts | None
 ) -> None:
     """Append an entry to the chain, unless nothing is logged, or nothing happened (`counts` is empty, not None)."""
     if (counts is not None and not any(counts.values())) or connection.execute(_MODE).get == "off":
@@ -45,9 +45,7 @@ class SQLiteAudit(AuditLog):
         found: Mode = await self._read(lambda connection: connection.execute(_MODE).get)
         return found
 
-    async def switch(self, mode: Mode) -> None:
-        act = current_act()
-
+    async def switch(self, mode: Mode, act: Act) -> None:
         def work(connection: apsw.Connection) -> None:
             if connection.execute(_MODE).get == mode:
                 return
@@ -59,9 +57,7 @@ class SQLiteAudit(AuditLog):
 
         await self._write(work)
 
-    async def note(self, wall: Wall, counts: Counts) -> None:
-        act = current_act()
-
+    async def note(self, wall: Wall, counts: Counts, act: Act) -> None:
         def work(connection: apsw.Connection) -> None:
             if connection.execute(_MODE).get == "reads":
                 append(connection, act, self._clock, wall.tenant, find_wall(connection, wall), counts or None)

@@ -14,7 +14,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from memorist.audit import Act, Counts, current_act
+from memorist.audit import Act, Counts
 from memorist.errors import ClosedError, StoreBusyError, StoreError, StoreUnavailableError
 from memorist.filters import Filter
 from memorist.records import Action, Change, Record
@@ -128,9 +128,7 @@ class SQLiteStore(Store):
         if connections is not None:
             await asyncio.to_thread(connections.close)
 
-    async def write(self, wall: Wall, writes_: Sequence[Write]) -> list[bool]:
-        act = current_act()
-
+    async def write(self, wall: Wall, writes_: Sequence[Write], *, act: Act | None = None) -> list[bool]:
         def work(connection: apsw.Connection) -> list[bool]:
             if any(isinstance(each, Put) and each.vector is not None for each in writes_):
                 writes.check_fingerprint(connection, self._bound)
@@ -151,8 +149,10 @@ class SQLiteStore(Store):
 
         return await self._write(work)
 
-    async def remove(self, wall: Wall, filter: Filter, *, at: datetime, source: str | None = None) -> int:
-        passing, act = sql_of(filter, self._clock()), current_act()
+    async def remove(
+        self, wall: Wall, filter: Filter, *, at: datetime, source: str | None = None, act: Act | None = None
+    ) -> int:
+        passing = sql_of(filter, self._clock())
 
         def work(connection: apsw.Connection) -> int:
             removed = writes.remove_passing(connection, wall, passing, at, source)
@@ -165,7 +165,7 @@ class SQLiteStore(Store):
     def _note(
         self,
         connection: apsw.Connection,
-        act: Act,
+        act: Act | None,
         tenant: str,
         wall_id: int | None,
         what: str,
@@ -301,12 +301,11 @@ class SQLiteStore(Store):
 
         return await self._read(work)
 
-    async def sweep(self, now: datetime, tenant: str | None = None) -> int:
+    async def sweep(self, now: datetime, tenant: str | None = None, *, act: Act | None = None) -> int:
         due = f"SELECT EXISTS (SELECT 1 FROM records WHERE {writes.EXPIRED})"
         values = (to_micros(now), tenant)
         if not await self._read(lambda connection: connection.execute(due, values).get, brief=True):
             return 0
-        act = current_act()
 
         def work(connection: apsw.Connection) -> int:
             removed = writes.remove_expired(connection, now, tenant)
@@ -317,9 +316,7 @@ class SQLiteStore(Store):
 
         return await self._write(work)
 
-    async def purge(self, wall: Wall, *more: Wall) -> Counter[str]:
-        act = current_act()
-
+    async def purge(self, wall: Wall, *more: Wall, act: Act | None = None) -> Counter[str]:
         def purged(connection: apsw.Connection, each: Wall) -> Counter[str]:
             wall_id = writes.find_wall(connection, each)
             removed = writes.purge(connection, each)

@@ -1,0 +1,82 @@
+"""A call: who asks for what, through which door, and what is noted of it while it is answered."""
+
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+
+from memorist.audit import Act
+from memorist.origins import Door
+from memorist.records import Hit
+from memorist.scope import Scope
+
+__all__ = ["BEYOND", "Call", "Notes", "part"]
+
+BEYOND = 5
+"""How many candidates below the cut are noted."""
+_UNTIMED = nullcontext()
+
+
+@dataclass(slots=True)
+class Notes:
+    """The notes on one call.
+
+    Attributes:
+        question: what is asked; other questions that the same call asks of recall are not noted in `ranked`.
+        ranked: the hits of the question and those just below the cut, in no order; empty before it was ranked.
+        parts: how long each part took, in seconds.
+    """
+
+    question: str
+    ranked: list[Hit] = field(default_factory=list)
+    parts: dict[str, float] = field(default_factory=dict)
+
+
+def part(notes: Notes | None, name: str) -> AbstractContextManager[None]:
+    """Note how long a part of a call takes, where notes are taken; parts of one name add up."""
+    return _UNTIMED if notes is None else _timed(notes, name)
+
+
+@contextmanager
+def _timed(notes: Notes, name: str) -> Iterator[None]:
+    begun = time.perf_counter()
+    try:
+        yield
+    finally:
+        notes.parts[name] = notes.parts.get(name, 0.0) + time.perf_counter() - begun
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Who asks: passed by hand to every step of an answer, so that none can be without a door.
+
+    Args:
+        scope: what is seen, and where records are written.
+        door: where the call came in.
+        token: the id of the token that the caller brought; never its name, which may hold a user's.
+        verb: what is carried out, as the audit log names it; the engine sets it.
+        notes: what is noted while the call is answered; None where nobody takes notes.
+    """
+
+    scope: Scope
+    door: Door
+    token: str | None = None
+    verb: str = ""
+    notes: Notes | None = None
+
+    @property
+    def act(self) -> Act:
+        """What the audit log notes of the call."""
+        return Act(self.verb, self.door.name, self.token)
+
+    def of(self, verb: str) -> "Call":
+        """Return the same caller's call of another verb."""
+        return replace(self, verb=verb)
+
+    def at(self, scope: Scope) -> "Call":
+        """Return the same call in another scope."""
+        return replace(self, scope=scope)
+
+    def through(self, door: Door, token: str | None = None) -> "Call":
+        """Return a call that came in by a door which lies inside this one's."""
+        return replace(self, door=door.within(self.door), token=self.token if token is None else token)
