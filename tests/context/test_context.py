@@ -28,7 +28,7 @@ TALK = [
 
 async def test_lines_come_in_the_order_of_time_under_their_day_and_speaker(alice: Memory) -> None:
     await alice.remember(TALK)
-    told = await alice.context("cello lesson of Bo", min_confidence=0)
+    told = await alice.context("all about the cello of Bo", min_confidence=0)
     assert told.text.count("8 May 2023") == 1
     assert "| [9 Jun 2023] Bo: My cello broke." in told.text
     assert told.text.index("[8 May 2023]") < told.text.index("strict") < told.text.index("[9 Jun 2023]")
@@ -147,6 +147,32 @@ async def test_no_two_lines_say_the_same(alice: Memory) -> None:
     told = await alice.context("cello", min_confidence=0)
     assert told.text.casefold().count("in the attic") == 1
     assert "for sale" in told.text
+
+
+FILLER = [
+    "The dentist moved to Main Street", "Grandma baked a plum cake", "The bus to work was late again",
+    "Watered the tomatoes before breakfast", "The printer is out of toner", "Watched a film about whales",
+    "The neighbour's dog barked all night", "Paid the electricity bill", "Repaired the shelf in the hall",
+]  # fmt: skip
+BOOKS = [f"Read the book {title} on the train" for title in ("Emma", "Dune", "Ulysses", "Persuasion", "Solaris")]
+
+
+async def test_a_budget_is_not_filled_with_what_does_not_answer(alice: Memory) -> None:
+    await alice.remember([*FILLER, *BOOKS, "The wifi password is tuba-42"])
+    told = await alice.context("what is the wifi password?", tokens=2000)
+    assert [item.text for item in told.items] == ["The wifi password is tuba-42"]
+
+
+async def test_a_question_for_several_things_gets_all_of_them(alice: Memory) -> None:
+    await alice.remember([*FILLER, *BOOKS])
+    told = await alice.context("which books have I read on the train?")
+    assert sorted(item.text for item in told.items) == sorted(BOOKS)
+
+
+async def test_what_is_known_takes_no_share_from_what_is_not(alice: Memory) -> None:
+    await alice.remember([*FILLER, "What is the name of my cat?", "My cat is grey"])
+    told = await alice.context("What is the name of my cat?", known=["What is the name of my cat?"], min_confidence=0)
+    assert "My cat is grey" in [item.text for item in told.items]
 
 
 async def test_what_the_prompt_holds_already_is_not_told(alice: Memory) -> None:

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from memorist.languages import plain, said
 from memorist.recall.analysis import STOPWORDS, stem, terms
 from memorist.regex import regex
 
@@ -39,16 +40,23 @@ class QuestionTerms:
         terms: what it is about, as index terms.
         how_long_ago: whether it asks for a stretch of time up to now.
         earlier: whether it asks for what held before.
+        several: whether it asks for several things: "how many", "all", "which books".
     """
 
     terms: frozenset[str]
     how_long_ago: bool
     earlier: bool
+    several: bool = False
 
     @classmethod
     def of(cls, question: str) -> "QuestionTerms":
         """Return what a question asks."""
-        return cls(frozenset(terms(question)), bool(_HOW_LONG_AGO.search(question)), bool(_EARLIER.search(question)))
+        return cls(
+            frozenset(terms(question)),
+            bool(_HOW_LONG_AGO.search(question)),
+            bool(_EARLIER.search(question)),
+            said("several", plain(question)),
+        )
 
     def shares(self, text: str) -> int:
         """Return how many of the question's terms a text has."""

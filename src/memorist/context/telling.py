@@ -35,11 +35,19 @@ MOST_SHARE = 0.6
 """How much of the budget one record may take in any case."""
 ROOM = 0.7
 """How much the length of a text counts against it: at 1 twice the length needs twice the odds."""
+PRICE = 0.01
+"""The least share of the probability that 100 characters must hold to be told, where 600 tokens are allowed."""
+THRIFT = 0.5
+"""How the price falls beyond 600 tokens: at 1 it halves where twice as many are allowed, at 0 it stays."""
+SEVERAL = 3.0
+"""How many times cheaper a line is where a question asks for several things."""
 TIGHT_FROM = 4
 """The position in the order after which less is shown of a record."""
 _SHORT = 80
 """The most words of a record that is not cut, unless it comes late or the budget is small."""
 _CHARACTERS_A_WORD, _CHARACTERS_A_LINE = 6, 20
+_CHARACTERS, _AT = 100, 600
+"""The length and the budget that the price is for."""
 _LEAST = 1e-6
 _WITH_COMPANY = 3
 """The best hits, which are told with what belongs beside them."""
@@ -82,7 +90,7 @@ async def tell(reader: Reader, request: requests.Context, clock: Clock, trust: C
             chosen.add(line, share=STANDING_SHARE)
     if not silent:
         new = await aside(lambda: [hit for hit in hits if not chosen.knows(hit.record)], hits)
-        candidates = await _candidates(reader, new, asked, tokens)
+        candidates = await _candidates(reader, _earning(new, hits, asked, tokens), asked, tokens)
         await aside(lambda: chosen.fill(candidates), new)
     lines = chosen.lines
     return await aside(lambda: _context(lines, confidence, budget, moment), [line.item for line in lines])
@@ -94,20 +102,41 @@ def _room(hit: Hit, tokens: int) -> int:
     return int(min(max(_SHORT, words * max(ONE_SHARE, hit.score)), words * MOST_SHARE))
 
 
+def _earning(new: list[Hit], hits: list[Hit], asked: QuestionTerms, tokens: int) -> list[Hit]:
+    """Return the new ones of the hits that are worth their room, what is worth most for it first.
+
+    What is known takes no share from what is not: of a question that the prompt holds with its answer, the rest is
+    told as if the two were not there. The best is told in any case.
+    """
+    price = PRICE * min(1.0, _AT / tokens) ** THRIFT / (SEVERAL if asked.several else 1.0)
+    left = max(1 - sum(map(_share, hits)), 0.0) + sum(map(_share, new))
+    least = math.log(price * max(left, _LEAST))
+    worths = sorted(((_worth(hit, _room(hit, tokens)), hit) for hit in new), key=lambda each: each[0], reverse=True)
+    return [hit for place, (worth, hit) in enumerate(worths) if not place or worth >= least]
+
+
 async def _candidates(reader: Reader, hits: list[Hit], asked: QuestionTerms, tokens: int) -> list[Callable[[], Line]]:
-    """Return the lines of hits, made when they are tried: first what is worth most for its room."""
+    """Return the lines of hits, made when they are tried."""
     candidates: list[Callable[[], Line]] = []
-    for position, hit in enumerate(sorted(hits, key=lambda hit: _worth(hit, _room(hit, tokens)), reverse=True)):
+    for position, hit in enumerate(hits):
         candidates.append(partial(_shown, hit, position, asked, _room(hit, tokens)))
         if position < _WITH_COMPANY and (company := await beside(reader, hit, asked)) is not None:
             candidates.append(partial(_ready, company))
     return candidates
 
 
+def _share(hit: Hit) -> float:
+    """Return a hit's share of the probability.
+
+    Not its score, which is nearly 0 for all where a question meets nothing that fits well: there many lines may answer.
+    """
+    return max(hit.signals.get("share", hit.score), _LEAST)
+
+
 def _worth(hit: Hit, most: int) -> float:
-    """Return what a hit is worth for the room that its text takes."""
-    odds = math.log(max(hit.score, _LEAST) / max(1 - hit.score, _LEAST))
-    return odds - ROOM * math.log(min(len(hit.record.content), _CHARACTERS_A_WORD * most) + _CHARACTERS_A_LINE)
+    """Return what a hit is worth for the room that its text takes, as a logarithm."""
+    length = min(len(hit.record.content), _CHARACTERS_A_WORD * most) + _CHARACTERS_A_LINE
+    return math.log(_share(hit)) - ROOM * math.log(length / _CHARACTERS)
 
 
 def _shown(hit: Hit, position: int, asked: QuestionTerms, most: int) -> Line:

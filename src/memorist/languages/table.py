@@ -28,6 +28,7 @@ Phrases: TypeAlias = Literal[
     "now",
     "no_longer",
     "used_to",
+    "several",
 ]
 """The lists of a table. docs/languages.md says what each holds."""
 
@@ -63,7 +64,7 @@ class Language:
     def pattern(self, what: Phrases) -> re.Pattern[str]:
         """Return what finds the phrases of a list in a text that `plain` returned."""
         if what not in self._patterns:
-            self._patterns[what] = self.compiled(words_of(self.table[what]))
+            self._patterns[what] = self.compiled(words_of(self.table.get(what, ())))
         return self._patterns[what]
 
     def compiled(self, phrases: Sequence[str]) -> re.Pattern[str]:

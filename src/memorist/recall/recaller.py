@@ -333,6 +333,8 @@ def _hits(
     signals = best.signals if query.explain else {}
     if "meaning" in signals and vector is not None:
         signals = {**signals, "background": best.scale.background(vector, index.vectors.take(best.rows))}
+    if signals and query.mode == "hybrid":
+        signals = {**signals, "share": best.crowd.share(best.total())}
     hits = []
     for position, (row, number) in enumerate(zip(best.rows.tolist(), best.numbers.tolist(), strict=True)):
         if number not in records:
