@@ -38,6 +38,7 @@ async def test_a_file_without_origins_opens_and_gets_those_that_its_records_sugg
         await memory.remember("For all", id="all")
     with apsw.Connection(str(path)) as connection:
         connection.execute("DROP TABLE audit")
+        connection.execute("DROP TABLE quotes")
         connection.execute("DROP INDEX records_derived")
         for column in ("authors", "door", "derived_from"):
             connection.execute(f"ALTER TABLE records DROP COLUMN {column}")

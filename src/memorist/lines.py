@@ -150,13 +150,16 @@ async def store_each(
 
     Raises:
         EmbedderError: none of them could be embedded.
-        MemoristError: an error that no single item caused.
+        MemoristError: an error that no single item caused. Where some are stored by then, it is that of the others.
     """
-    refused = (InvalidInputError, ConflictError, EmbedderError)
+    refused, of_all = (
+        (InvalidInputError, ConflictError, EmbedderError),
+        (EmbedderUnavailableError, EmbedderMismatchError),
+    )
     outcomes: list[_Done | MemoristError] = []
     try:
         return [*await store(items)]
-    except (EmbedderUnavailableError, EmbedderMismatchError):
+    except of_all:
         raise
     except refused as error:
         if len(items) == 1 and not isinstance(error, EmbedderError):
@@ -165,9 +168,11 @@ async def store_each(
     for item in items:
         try:
             outcomes.extend(await store([item]))
-        except (EmbedderUnavailableError, EmbedderMismatchError):
-            raise
-        except refused as error:
+        except MemoristError as error:
+            if not isinstance(error, refused) or isinstance(error, of_all):
+                if all(isinstance(each, MemoristError) for each in outcomes):
+                    raise
+                return [*outcomes, *[error] * (len(items) - len(outcomes))]
             outcomes.append(error)
     if all(isinstance(each, EmbedderError) for each in outcomes):
         raise failure

@@ -1,9 +1,12 @@
 """Traces in every store: what is kept of calls, for whom and how long, and what takes it away."""
 
+import json
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import apsw
 import pytest
 
 from clocks import MovedClock
@@ -292,3 +295,25 @@ async def test_closing_waits_for_what_is_written(reopen: Open) -> None:
             await memory.recall("tea")
     async with reopen(keep_traces=0) as memory:
         assert len((await memory.traces()).traces) == 10
+
+
+@pytest.mark.parametrize("reopen", ["sqlite"], indirect=True)
+async def test_traces_of_an_older_file_still_go_with_what_they_quote(reopen: Open, tmp_path: Path) -> None:
+    async with reopen() as memory:
+        alice = memory.scoped(user="alice")
+        own, shared = await alice.remember("Likes mint tea"), await memory.remember("The house serves mint tea")
+        for question, of_all in (("what does she like?", False), ("mint tea", True)):
+            assert (await alice.context(question, shared=of_all, min_confidence=0)).items
+        assert len((await alice.traces()).traces) == 2
+    with closing(apsw.Connection(str(tmp_path / "memory.db"))) as connection:
+        connection.execute(
+            "DROP TABLE quotes; PRAGMA user_version = 6;"
+            f"UPDATE records SET metadata = '{json.dumps({'own': [own.id]})}' WHERE content LIKE 'what%';"
+            f"UPDATE records SET metadata = '{json.dumps({'shared': [shared.id]})}' WHERE content = 'mint tea'"
+        )
+    async with reopen() as memory:
+        alice = memory.scoped(user="alice")
+        await memory.forget(shared.id)
+        assert [trace.question for trace in (await alice.traces()).traces] == ["what does she like?"]
+        await alice.forget(own.id)
+        assert (await alice.traces()).traces == []

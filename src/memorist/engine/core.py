@@ -21,7 +21,7 @@ from memorist.recall.marks import speaker_of
 from memorist.recall.parts import parts_of
 from memorist.records import Action, Draft, Record, check_fields, size_of
 from memorist.requests import Narrowed
-from memorist.scope import Reach, Scope
+from memorist.scope import Reach, Scope, Wall
 from memorist.stores import open_store
 from memorist.stores.base import Put, Vector
 from memorist.times import Clock
@@ -120,6 +120,7 @@ class Core:
         keep_index: bool = False,
         source: str | None = None,
         derived_from: frozenset[str] = frozenset(),
+        quotes: frozenset[tuple[Wall, str]] = frozenset(),
     ) -> Put:
         """Return the write that replaces the previous version by `record`; `analyses` may hold that of its text."""
         terms, marks = None, frozenset[str]()
@@ -135,6 +136,7 @@ class Core:
             source=source,
             marks=marks,
             derived_from=derived_from,
+            quotes=quotes,
         )
 
     async def pages(self, reach: Reach, filter: Filter) -> AsyncIterator[Sequence[Record]]:

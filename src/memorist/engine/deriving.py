@@ -3,7 +3,7 @@
 Derivation is followed behind one wall, whatever the labels.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -42,18 +42,16 @@ async def derived(core: Core, call: Call, request: requests.Derived) -> Derived:
     return await _drawn_from(core, call, await _named(core, call, request))
 
 
-async def forgetting(
-    core: Core, call: Call, request: requests.Forget, before: Collection[str]
-) -> tuple[list[Write], list[str]]:
+async def forgetting(core: Core, call: Call, request: requests.Forget) -> tuple[list[Write], list[str]]:
     """Return the writes that forget what passes the filter and what was drawn from it alone, and the ids that go.
 
-    With the ids that went `before`, they forget what was drawn from those until they went.
+    The writes are refused if anything else is drawn from it before they are carried out.
     """
-    named = [] if before else await _named(core, call, request)
-    drawn = await _drawn_from(core, call, [*before, *named])
+    named = await _named(core, call, request)
+    drawn = await _drawn_from(core, call, named)
     going = list(dict.fromkeys([*named, *(each.id for each in drawn.alone)]))
-    gone = {*before, *going}
-    writes: list[Write] = [Remove(id, Action.FORGOTTEN, core.clock(), request.source) for id in going]
+    gone = set(going)
+    writes: list[Write] = [Remove(id, Action.FORGOTTEN, core.clock(), request.source, alone=True) for id in going]
     for old in drawn.partly:
         left = tuple(id for id in old.origin.derived_from if id not in gone)
         lost = old.origin.lost + len(old.origin.derived_from) - len(left)

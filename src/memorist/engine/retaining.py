@@ -8,7 +8,6 @@ from typing import Any
 from memorist import requests
 from memorist.calls import Call
 from memorist.engine.core import Core
-from memorist.engine.traces import drop_quoting
 from memorist.engine.writing import remember
 from memorist.filters import make_filter
 from memorist.records import Action, Draft, Kind, Record
@@ -57,7 +56,6 @@ async def enforce(core: Core, call: Call, tenant: str | None = None) -> int:
             moment = core.clock()
             over = [Remove(each.id, Action.EXPIRED, moment, version=each.version) for each in records]
             gone += sum(await core.store.write(wall, over, act=call.act))
-            await drop_quoting(core, call, wall)
     return gone
 
 

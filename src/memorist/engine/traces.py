@@ -2,13 +2,14 @@
 
 The traces of a wall's user are records behind a wall of their own, `Wall.traces`, whose tenant no request can name. So
 they expire, are swept, backed up and purged as any record is, in every store, and no read of the user's records can
-come upon one. Those that quote a record go with it; see `drop_quoting`.
+come upon one. Those that quote a record go with it; see `memorist.stores.base.Put`.
 """
 
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
@@ -16,10 +17,10 @@ from typing import Any, TypeVar
 from memorist import cursors, requests
 from memorist.calls import BEYOND, Call, Notes
 from memorist.engine.core import Core
-from memorist.filters import Filter, make_filter
+from memorist.errors import ConflictError
 from memorist.records import Action, Draft, Hit, Kind, Record
 from memorist.results import Context, ContextItem, Trace, TracedHit, TracePage
-from memorist.scope import TRACES_PREFIX, Reach, Wall
+from memorist.scope import TRACES_PREFIX, Reach
 from memorist.times import iso
 
 T = TypeVar("T")
@@ -95,9 +96,11 @@ class Tracer:
             until = ended.at + timedelta(seconds=float(core.settings.keep_traces))
             scope = replace(call.scope, tenant=call.scope.wall.traces.tenant)
             [trace] = core.stamp([_draft_of(ended, until)], call.at(scope))
-            await core.store.write(scope.wall, [await core.put(trace, Action.REMEMBERED, None)], act=call.act)
-            for wall in {call.scope.wall, Wall(call.scope.tenant, None)}:  # what is forgotten meanwhile
-                await _drop(core, call, wall, [trace])
+            quoted = ended.given.items if isinstance(ended.given, Context) else ()
+            quotes = frozenset((each.record.scope.wall, each.record.id) for each in quoted)
+            put = await core.put(trace, Action.REMEMBERED, None, quotes=quotes)
+            with suppress(ConflictError):  # what it quotes was forgotten meanwhile
+                await core.store.write(scope.wall, [put], act=call.act)
         except Exception as error:  # the call has its answer, and nobody waits for this
             log.warning("a trace was not kept: %s", error)
 
@@ -124,16 +127,13 @@ def _draft_of(ended: _Ended, until: datetime) -> Draft:
         "parts": parts,
         "error": ended.error,
     }
-    quoted = dict[str, list[str]]()
     if isinstance(given, Context):
         payload |= {"text": given.text, "confidence": given.confidence, "tokens": given.tokens}
         for item in given.items:
-            quoted.setdefault(_quotes_of(item.record.scope.wall), []).append(item.record.id)
             until = min(until, item.record.expires_at or until)
     return Draft(
         content=payload["question"].strip() or ended.request.verb,
         kind=Kind.TOPIC,
-        metadata=quoted,
         payload=payload,
         happened_at=ended.at,
         expires_at=until,
@@ -147,29 +147,6 @@ def _is_told(request: requests.Request[Any], name: str, value: Any) -> bool:
 def _traced(each: Hit | ContextItem, place: tuple[int, int] | None = None) -> TracedHit:
     why = each.why if isinstance(each, ContextItem) else "recalled"
     return TracedHit(each.record.id, each.score, why, each.record.scope.user is None, place)
-
-
-def _quotes_of(wall: Wall) -> str:
-    """Return the field of a trace's metadata that holds the ids of what it quotes from behind a wall."""
-    return "shared" if wall.user is None else "own"
-
-
-async def drop_quoting(core: Core, call: Call, wall: Wall, leaving: Collection[str] = ()) -> None:
-    """Remove every trace that quotes a record which is not behind the wall any more, or is among those `leaving`."""
-    users = None if wall.user is None else (wall.user,)
-    chosen = make_filter(where={_quotes_of(wall): {"$exists": True}})
-    async for page in core.pages(Reach(wall.traces.tenant, users), chosen):
-        await _drop(core, call, wall, page, leaving)
-
-
-async def _drop(core: Core, call: Call, wall: Wall, traces: Iterable[Record], leaving: Collection[str] = ()) -> None:
-    quoting = [(each, set(each.metadata.get(_quotes_of(wall), ()))) for each in traces]
-    if not (quoted := set[str]().union(*(ids for _, ids in quoting))):
-        return
-    there = {each.id for each in await core.store.get(wall, list(quoted))}.difference(leaving)
-    for place in {each.scope.wall for each, ids in quoting if ids - there}:
-        ids = frozenset(each.id for each, ids in quoting if ids - there)
-        await core.store.remove(place, Filter(ids=ids), at=core.clock(), act=call.act)
 
 
 async def traces(core: Core, call: Call, request: requests.Traces) -> TracePage:

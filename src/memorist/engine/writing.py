@@ -12,7 +12,6 @@ from memorist.aside import aside
 from memorist.calls import Call
 from memorist.engine.core import Analyses, Core
 from memorist.engine.deriving import forgetting
-from memorist.engine.traces import drop_quoting
 from memorist.errors import ConflictError, InvalidInputError, MemoristError, NotFoundError, ScopeError, shown
 from memorist.filters import make_filter
 from memorist.lines import BadLine, LoadReport, store_each
@@ -103,8 +102,6 @@ async def _write(core: Core, call: Call, prepare: Callable[[], Awaitable[tuple[l
         try:
             if writes:
                 await core.store.write(call.scope.wall, writes, act=call.act)
-            if leaving := [id for each in writes if (id := _leaving(each)) is not None]:
-                await drop_quoting(core, call, call.scope.wall, leaving)
             return result
         except ConflictError:
             if turn == attempts - 1:
@@ -113,25 +110,12 @@ async def _write(core: Core, call: Call, prepare: Callable[[], Awaitable[tuple[l
     raise AssertionError("the last attempt returns or raises")
 
 
-def _leaving(write: Write) -> str | None:
-    """Return the id of a record that a write removes, or after which it expires at another time."""
-    if isinstance(write, Remove):
-        return write.id
-    expiring = write.action is Action.REVISED and write.record.expires_at is not None
-    return write.record.id if expiring else None
-
-
 async def forget(core: Core, call: Call, request: requests.Forget) -> int:
     """Delete the records that pass the filter, superseded ones included: all or none."""
     if request.derived:
-        gone: list[str] = []
-        while more := await _write(core, call, partial(forgetting, core, call, request, gone), 20 * _ATTEMPTS):
-            gone += more
-        return len(gone)
+        return len(await _write(core, call, partial(forgetting, core, call, request), 20 * _ATTEMPTS))
     passing = core.filter(request, call.scope)
-    count = await core.store.remove(call.scope.wall, passing, at=core.clock(), source=request.source, act=call.act)
-    await drop_quoting(core, call, call.scope.wall)
-    return count
+    return await core.store.remove(call.scope.wall, passing, at=core.clock(), source=request.source, act=call.act)
 
 
 async def restore(core: Core, call: Call, request: requests.Restore) -> LoadReport:
@@ -151,7 +135,13 @@ async def restore(core: Core, call: Call, request: requests.Restore) -> LoadRepo
         async def behind(records: Sequence[Record], wall: Wall = wall) -> Sequence[bool]:
             return await _restore_behind(core, call, wall, records)
 
-        outcomes = await store_each([record for _, record in part], behind)
+        outcomes: Sequence[bool | MemoristError]
+        try:
+            outcomes = await store_each([record for _, record in part], behind)
+        except MemoristError as error:
+            if not report.added:
+                raise
+            outcomes = [error] * len(part)  # what is behind another wall is stored, so that is no time to raise
         for (number, _), outcome in zip(part, outcomes, strict=True):
             if isinstance(outcome, MemoristError):
                 report.bad.append(BadLine(number, str(outcome)))

@@ -51,7 +51,8 @@ class Put:
     both are None if recall must not find it. `marks` are words without spaces for other features of the text;
     they are not terms. `keep_index` leaves the stored vector, terms and marks unchanged.
     `source` is who makes the change, by default the record's own source. `derived_from` holds ids that must still be
-    behind the wall.
+    behind the wall. `quotes` are the walls and ids of the records whose text a new record holds; they must be there. It
+    is removed in the transaction in which the first of them is removed, or revised to expire.
     """
 
     record: Record
@@ -63,13 +64,20 @@ class Put:
     source: str | None = None
     marks: frozenset[str] = frozenset()
     derived_from: frozenset[str] = frozenset()
+    quotes: frozenset[tuple[Wall, str]] = frozenset()
+
+    @property
+    def expires(self) -> bool:
+        """Whether it sets a time at which a stored record is gone, as do those that quote it."""
+        return self.action is Action.REVISED and self.record.expires_at is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Remove:
     """Remove the record `id`, with every text of its history; a missing one is ignored.
 
-    So is one that no longer has the `version`, if that is given.
+    So is one that no longer has the `version`, if that is given. `alone` refuses the writes if a record that was drawn
+    from it is not among them.
     """
 
     id: str
@@ -77,6 +85,7 @@ class Remove:
     at: datetime
     source: str | None = None
     version: int | None = None
+    alone: bool = False
 
 
 Write: TypeAlias = Put | Remove
@@ -188,6 +197,7 @@ class Store(ABC):
 
     - `write` is atomic and durable: when it returns, its changes survive a power cut; when it raises,
       it has changed nothing.
+    - A record goes with what it quotes: whichever call removes that removes it, in one transaction.
     - Every method sees only records behind the given wall, or within the given reach.
     - No method returns an expired record, unless the filter asks for it; `sweep` deletes it.
     - Every method may be called from any thread and any event loop.

@@ -3,24 +3,28 @@
 The functions are pure. A store reads the rows that they need inside its transaction, and carries out the result.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from memorist.errors import ConflictError, embedder_mismatch
 from memorist.records import Action, Change, Record
-from memorist.stores.base import Put, Remove
+from memorist.scope import Wall
+from memorist.stores.base import Put, Remove, Write
 from memorist.times import from_micros, to_micros
 
 __all__ = [
     "Handle",
     "Stored",
+    "check_alone",
     "check_fingerprint",
     "check_put",
+    "check_quotes",
     "check_remove",
     "check_sources",
     "handle_of",
     "history_of",
+    "removed_alone",
 ]
 
 
@@ -91,6 +95,31 @@ def check_sources(write: Put, there: Iterable[Stored | None], moment: datetime) 
         raise ConflictError(
             f"what the record {write.record.id!r} is derived from was forgotten meanwhile: {min(gone)!r}; try again"
         )
+
+
+def removed_alone(writes: Iterable[Write]) -> frozenset[str]:
+    """Return the ids of the records from which nothing may be drawn that the writes do not change; see `Remove`."""
+    return frozenset(each.id for each in writes if isinstance(each, Remove) and each.alone)
+
+
+def check_alone(writes: Iterable[Write], drawn: Iterable[str]) -> None:
+    """Check that the writes change or remove every record that was drawn from what they remove.
+
+    Raises:
+        ConflictError: they leave one out, which was drawn meanwhile.
+    """
+    if left := set(drawn).difference(each.record.id if isinstance(each, Put) else each.id for each in writes):
+        raise ConflictError(f"the record {min(left)!r} was meanwhile drawn from what is to be forgotten; try again")
+
+
+def check_quotes(write: Put, there: Collection[tuple[Wall, str]]) -> None:
+    """Check that every record that a `Put` quotes is among those `there`.
+
+    Raises:
+        ConflictError: one is gone, or has expired.
+    """
+    if gone := write.quotes.difference(there):
+        raise ConflictError(f"what the record {write.record.id!r} quotes was forgotten meanwhile: {min(gone)[1]!r}")
 
 
 def check_remove(write: Remove, stored: Stored, moment: datetime) -> Remove | None:

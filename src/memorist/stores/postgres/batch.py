@@ -1,6 +1,6 @@
 """The writes of one call, carried out in memory on the rows read, before anything is sent to the server."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -11,7 +11,7 @@ from memorist.scope import Wall
 from memorist.stores.base import Put, Remove
 from memorist.stores.postgres.rows import row_of
 from memorist.stores.rows import NAMES, dump_record, stored_of
-from memorist.stores.rules import Handle, Stored, check_put, check_remove, check_sources, handle_of
+from memorist.stores.rules import Handle, Stored, check_put, check_quotes, check_remove, check_sources, handle_of
 from memorist.times import to_micros
 
 _KIND, _KEY, _SUPERSEDED = map(NAMES.index, ("kind", "key", "superseded_at"))
@@ -52,7 +52,11 @@ class Held:
 
 @dataclass
 class Batch:
-    """The writes of one call, carried out on the rows read, and the rows to send; `counts` are for the audit log."""
+    """The writes of one call, carried out on the rows read, and the rows to send; `counts` are for the audit log.
+
+    Of the records that the writes quote, `quoted` are there. `quoting` is what new records quote, by their number;
+    `dropping` are the ids after whose change what quotes them goes.
+    """
 
     wall: Wall
     moment: datetime
@@ -65,6 +69,9 @@ class Batch:
     blanked: set[str] = field(default_factory=set)
     indexed: dict[int, Put | None] = field(default_factory=dict)
     counts: Counts = field(default_factory=Counts)
+    quoted: Collection[tuple[Wall, str]] = ()
+    quoting: dict[int, Collection[tuple[Wall, str]]] = field(default_factory=dict)
+    dropping: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.holders = {held.handle: id for id, held in self.held.items() if held.handle is not None}
@@ -79,6 +86,8 @@ class Batch:
             blanked=set(self.blanked),
             indexed=dict(self.indexed),
             counts=Counts(),
+            quoting=dict(self.quoting),
+            dropping=set(self.dropping),
         )
 
     def put(self, write: Put) -> bool:
@@ -87,9 +96,12 @@ class Batch:
         handle = handle_of(record)
         holder = None if handle is None else self._stored(self.holders.get(handle))
         check_sources(write, map(self._stored, write.derived_from), moment)
+        check_quotes(write, self.quoted)
         old, expired = check_put(write, self._stored(record.id), holder, moment)
         for each in expired:
             self.take_out(Remove(each.id, Action.EXPIRED, moment))
+        if write.expires:
+            self.dropping.add(record.id)
         before = None if old is None else dump_record(self.held[record.id].row)
         epoch = next(self.epochs)
         number = epoch if old is None else old.number  # the epoch of its first change, never reused
@@ -102,6 +114,8 @@ class Batch:
         self.held[record.id] = Held(number, row)
         if handle is not None:
             self.holders[handle] = record.id
+        if write.quotes:
+            self.quoting[number] = write.quotes
         self.steps.append(("put", (number, *row, to_micros(record.at), epoch)))
         if not write.keep_index:
             self.indexed[number] = write if write.terms is not None else None
@@ -127,6 +141,8 @@ class Batch:
         self.changes = [replace(each, before=None) if each.id == write.id else each for each in self.changes]
         self.counts[str(write.action), held.row[_KIND]] += 1
         self.blanked.add(write.id)
+        self.dropping.add(write.id)
+        self.quoting.pop(held.number, None)
         self.changes.append(
             ChangeRow(next(self.epochs), held.number, write.id, write.action, to_micros(write.at), write.source, None)
         )

@@ -44,6 +44,12 @@ async def _fill(connection: Connection, schema: str, copy: apsw.Connection) -> N
         wall_ids[Wall(tenant, user or None)] = wall_id
     async for (last,) in _rows(connection, f"SELECT last_value FROM {schema}.numbers"):
         copy.execute("UPDATE sqlite_sequence SET seq = ? WHERE name = 'walls'", (last,))
+    columns = "tenant, user_name, id, by_tenant, by_user, number"
+    async for tenant, user, id, by_tenant, by_user, number in _rows(
+        connection, f"SELECT {columns} FROM {schema}.quotes"
+    ):
+        walls = wall_ids[Wall(tenant, user or None)], wall_ids[Wall(by_tenant, by_user or None)]
+        copy.execute("INSERT INTO quotes (wall, id, by_wall, by) VALUES (?, ?, ?, ?)", (walls[0], id, walls[1], number))
     async for entry in _rows(connection, f"SELECT number, entry, hash FROM {schema}.audit"):
         copy.execute("INSERT INTO audit VALUES (?, ?, ?)", entry)
 

@@ -51,7 +51,7 @@ async def _ensure_rights(connection: Connection, options: PostgresOptions) -> No
         " UNION ALL SELECT %s || ': SELECT' WHERE NOT has_table_privilege(%s, 'SELECT')"
         " UNION ALL SELECT %s || ': USAGE' WHERE NOT has_sequence_privilege(%s, 'USAGE')",
         (
-            [f"{options.schema}.{table}" for table in (*TABLES, "meta")],
+            [f"{options.schema}.{table}" for table in (*TABLES, "quotes", "meta")],
             ["SELECT", "INSERT", "UPDATE", "DELETE"],
             *[f"{options.schema}.audit"] * 2,
             *[f"{options.schema}.words_of_wall"] * 2,

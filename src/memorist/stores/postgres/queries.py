@@ -38,7 +38,7 @@ FOUND = (
 """The entries that hold each term, and how often: what words are searched in."""
 SCORE = f"sum(information * times * ({_K1} + 1) / (times + {_K1} * (1 - {_B} + {_B} * found.length / {{average}})))"
 """The score of the rows of an entry in `FOUND`, by the average length of the wall's texts."""
-PURGED = ("indexed", "words", "staged", "changes", "records", "walls")
+PURGED = ("indexed", "words", "staged", "changes", "records", "quotes", "walls")
 PARTS = """
 SELECT part.relname, key.relname FROM pg_class AS part JOIN pg_namespace AS space ON space.oid = part.relnamespace
 JOIN pg_index AS index ON index.indrelid = part.oid AND index.indisprimary

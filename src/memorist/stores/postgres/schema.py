@@ -61,6 +61,14 @@ CREATE POLICY walls ON {table} USING (
 """
 
 
+_POLICY_OF_QUOTING = (
+    _POLICY.replace("POLICY walls", "POLICY quoting")
+    .replace("OR tenant =", "OR by_tenant =")
+    .replace("user_name", "by_user")
+)
+"""What quotes a record is behind a wall, too; either policy lets a row be seen."""
+
+
 def lock_key(schema: str, what: str) -> int:
     """Return the number of an advisory lock: 64 bits, the same in every process."""
     digest = hashlib.blake2b(f"memorist {schema} {what}".encode(), digest_size=8).digest()
@@ -204,8 +212,39 @@ async def _guard_words(connection: Connection, options: PostgresOptions) -> None
     await connection.execute(f"CREATE VIEW {schema}.words_of_wall AS SELECT * FROM {words}{condition}".encode())
 
 
+async def _note_quotes(connection: Connection, options: PostgresOptions) -> None:
+    """Note which records a record quotes, with which it goes; so far traces had it in their metadata."""
+    schema, quotes = options.schema, f"{options.schema}.quotes"
+    texts = ", ".join(
+        f'{name} text COLLATE "C" NOT NULL' for name in ("tenant", "user_name", "id", "by_tenant", "by_user")
+    )
+    statements = [
+        f"CREATE TABLE {quotes} ({texts}, number bigint NOT NULL,"
+        " PRIMARY KEY (tenant, user_name, id, by_tenant, by_user, number))",
+        f"CREATE INDEX quotes_by ON {quotes} (by_tenant, by_user, number)",
+    ]
+    statements += [
+        f"INSERT INTO {quotes} SELECT substr(tenant, {len(_TRACES) + 1}), {user}, quoted, tenant, user_name, number"
+        f" FROM {schema}.records, json_array_elements_text(CASE WHEN starts_with(tenant, '{_TRACES}')"
+        f" AND json_typeof(metadata -> '{name}') = 'array' THEN metadata -> '{name}' ELSE '[]' END) AS quoted"
+        " ON CONFLICT DO NOTHING"
+        for name, user in (("own", "user_name"), ("shared", "''"))
+    ]
+    [(guarded,)] = await fetched(
+        connection, "SELECT relrowsecurity FROM pg_class WHERE oid = %s::regclass", (f"{schema}.records",)
+    )
+    if guarded:
+        statements.append(f"ALTER TABLE {quotes} ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY")
+        statements.append(_POLICY.format(table=quotes))
+        statements.append(_POLICY_OF_QUOTING.format(table=quotes))
+    await _everywhere(connection, *statements)
+
+
+_TRACES = "memorist:traces:"
 Migration = Callable[[Connection, PostgresOptions], Awaitable[None]]
-MIGRATIONS: Sequence[Migration] = (_create, _outline_walls, _part_marks, _note_origins, _log_audit, _guard_words)
+MIGRATIONS: Sequence[Migration] = (
+    _create, _outline_walls, _part_marks, _note_origins, _log_audit, _guard_words, _note_quotes,
+)  # fmt: skip
 """Step n leads from version n to version n + 1. A step that was released is never changed."""
 
 

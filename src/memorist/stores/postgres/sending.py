@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from memorist.stores.postgres.batch import Batch
 from memorist.stores.postgres.libpq import Connection
 from memorist.stores.postgres.rows import escaped, lexemes_of
-from memorist.stores.rows import NAMES
+from memorist.stores.rows import NAMES, name_of
 
 _T = TypeVar("_T")
 
@@ -25,11 +25,27 @@ async def send(connection: Connection, schema: str, batches: Sequence[Batch]) ->
             (tenant, *columns_of(blanked)),
         )
     steps = [(step, (name[batch.wall], *row)) for batch in batches for step, row in batch.steps]
+    if removed := [(user, number) for step, (user, number, *_) in steps if step == "remove"]:
+        among = "(by_user, number) IN (SELECT * FROM unnest(%s::text[], %s::bigint[]))"
+        await cursor.execute(
+            f"DELETE FROM {schema}.quotes WHERE by_tenant = %s AND {among}".encode(), (tenant, *columns_of(removed))
+        )
     for step, rows in _together(steps):
         if step == "put":
             await cursor.execute(*_bulk(schema, "records", _RECORDS, tenant, rows))
         else:
             await cursor.execute(*_removal(schema, "records", tenant, [row[:2] for row in rows]))
+    if quoting := [
+        (*name_of(wall), id, tenant, name[batch.wall], number)
+        for batch in batches
+        for number, quotes in batch.quoting.items()
+        for wall, id in quotes
+    ]:
+        given = "%s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::bigint[]"
+        await cursor.execute(
+            f"INSERT INTO {schema}.quotes SELECT * FROM unnest({given}) ON CONFLICT DO NOTHING".encode(),
+            columns_of(quoting),
+        )
     changes = [
         (name[batch.wall], each.epoch, each.number, each.id, str(each.action), each.at, each.source, each.before)
         for batch in batches

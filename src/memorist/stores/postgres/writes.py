@@ -6,19 +6,22 @@ assigned under that lock. So they grow in the order of the commits, and a reader
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from memorist.audit import Act, Counts
 from memorist.errors import ConflictError, EmbedderMismatchError
+from memorist.filters import Filter
+from memorist.records import Action
 from memorist.scope import Wall
 from memorist.stores import rules
 from memorist.stores.base import Put, Remove
 from memorist.stores.postgres.auditing import append
 from memorist.stores.postgres.batch import Batch, ChangeRow, Held
-from memorist.stores.postgres.connections import Settled
+from memorist.stores.postgres.conditions import ALIVE, sql_of
+from memorist.stores.postgres.connections import Rows, Settled
 from memorist.stores.postgres.grouping import Call, Outcome
 from memorist.stores.postgres.libpq import Connection, Cursor, fetched, first_of
 from memorist.stores.postgres.queries import PURGED
@@ -27,7 +30,7 @@ from memorist.stores.postgres.schema import lock_key
 from memorist.stores.postgres.sending import columns_of, send
 from memorist.stores.rows import name_of
 from memorist.stores.sql import Sql
-from memorist.times import Clock
+from memorist.times import Clock, to_micros
 
 _AT_ONCE = 1000
 _MOST_EPOCHS = 3
@@ -43,7 +46,9 @@ async def carry_out(
     """
     await keep_vectors(connection, schema)
     stored = await _fingerprint(connection, schema)
-    batches = await _locked(connection, schema, calls, clock())
+    quoted = await _quoted(connection, schema, calls, clock())
+    batches = await _locked(connection, schema, calls, clock(), quoted)
+    drawn = {call: ids for call in calls if (ids := await _drawn(connection, schema, call, clock()))}
     found, outcomes, several = await stored.fetchone(), list[Outcome](), len(calls) > 1
     noted: list[tuple[Act | None, Wall, Counts]] = []
     for call in calls:
@@ -53,6 +58,7 @@ async def carry_out(
             continue
         attempt = batch.copy() if several else batch
         try:
+            rules.check_alone(call.writes, drawn.get(call, ()))
             if any(isinstance(each, Put) and each.vector is not None for each in call.writes):
                 _check_fingerprint(found, fingerprint)
             outcomes.append(
@@ -67,6 +73,9 @@ async def carry_out(
             noted.append((call.act, call.wall, attempt.counts))
     changed = [batch for batch in batches.values() if batch.changes]
     await send(connection, schema, changed)
+    acts = {wall: act for act, wall, _ in noted}
+    quoting = [(acts.get(each.wall), await _quoting(connection, schema, each)) for each in changed]
+    await _remove_quoting(connection, schema, quoting, clock)
     for act, wall, counts in noted:
         await append(connection, schema, act, clock, wall, counts)
     return outcomes, _stored(schema, (changed[-1].wall, changed[-1].changes[-1]) if changed else None)
@@ -111,7 +120,13 @@ async def lock_walls(connection: Connection, schema: str, walls: Iterable[Wall])
     await connection.execute("SELECT pg_advisory_xact_lock(key) FROM unnest(%s::bigint[]) AS key", (keys,))
 
 
-async def _locked(connection: Connection, schema: str, calls: Sequence[Call], moment: datetime) -> dict[Wall, Batch]:
+async def _locked(
+    connection: Connection,
+    schema: str,
+    calls: Sequence[Call],
+    moment: datetime,
+    quoted: Collection[tuple[Wall, str]],
+) -> dict[Wall, Batch]:
     """Lock the walls of some calls, and return for each a batch with the records that the calls' writes concern.
 
     A single wall is waited for. Of several, those that another transaction has locked are left out: nobody waits for
@@ -153,7 +168,71 @@ async def _locked(connection: Connection, schema: str, calls: Sequence[Call], mo
     if locked is not None:
         walls = [walls[place - 1] for (place,) in await locked.fetchall()]
     epochs = iter(sorted(row[0] for row in await drawn.fetchall()))
-    return {wall: Batch(wall, moment, held[wall.user or ""], epochs, next(epochs)) for wall in walls}
+    return {wall: Batch(wall, moment, held[wall.user or ""], epochs, next(epochs), quoted=quoted) for wall in walls}
+
+
+async def _drawn(connection: Connection, schema: str, call: Call, moment: datetime) -> Sequence[str]:
+    """Return the records that were drawn from those that a call removes together with all that was."""
+    if not (ids := rules.removed_alone(call.writes)):
+        return ()
+    condition, values = sql_of(Filter(derived_from=ids, superseded=True), moment)
+    query = f"SELECT id FROM {schema}.records WHERE {BEHIND} AND {condition}"
+    return [id for (id,) in await fetched(connection, query, (*name_of(call.wall), *values))]
+
+
+async def _quoted(
+    connection: Connection, schema: str, calls: Sequence[Call], moment: datetime
+) -> Collection[tuple[Wall, str]]:
+    """Return which of the records that calls quote are there, and keep them there until the commit.
+
+    Their walls are locked, for all who only quote together, before the calls' own: whoever removes a record locks its
+    wall first and those of what quotes it last, so there is no deadlock.
+    """
+    asked = {quote for call in calls for each in call.writes if isinstance(each, Put) for quote in each.quotes}
+    if not asked:
+        return ()
+    keys = sorted({_lock(schema, wall) for wall, _ in asked})
+    await connection.execute("SELECT pg_advisory_xact_lock_shared(key) FROM unnest(%s::bigint[]) AS key", (keys,))
+    await _see_everything(connection, "on")
+    query = (
+        f"SELECT tenant, user_name, id FROM {schema}.records WHERE {ALIVE} AND (tenant, user_name, id) IN"
+        " (SELECT * FROM unnest(%s::text[], %s::text[], %s::text[]))"
+    )
+    named = columns_of([(*name_of(wall), id) for wall, id in asked])
+    rows = await fetched(connection, query, (to_micros(moment), *named))
+    await _see_everything(connection, "off")
+    return {(Wall(tenant, user or None), id) for tenant, user, id in rows}
+
+
+async def _see_everything(connection: Connection, on: str) -> None:
+    """Let this transaction see the rows of every tenant, or those behind its own wall again."""
+    await connection.execute("SELECT set_config('memorist.everything', %s, true)", (on,))
+
+
+async def _quoting(connection: Connection, schema: str, batch: Batch) -> Rows:
+    """Return the tenant, user and number of what quotes records that a batch removes, or sets to expire."""
+    if not batch.dropping:
+        return []
+    query = f"DELETE FROM {schema}.quotes WHERE {BEHIND} AND id = ANY(%s) RETURNING by_tenant, by_user, number"
+    return await fetched(connection, query, (*name_of(batch.wall), list(batch.dropping)))
+
+
+async def _remove_quoting(
+    connection: Connection, schema: str, quoting: Iterable[tuple[Act | None, Rows]], clock: Clock
+) -> None:
+    """Remove what quoted records that are gone; the last walls that a transaction locks are those of what quotes."""
+    places: dict[tuple[Act | None, Wall], list[int]] = {}
+    for act, rows in quoting:
+        for tenant, user, number in rows:
+            places.setdefault((act, Wall(tenant, user or None)), []).append(number)
+    if not places:
+        return
+    await lock_walls(connection, schema, [wall for _, wall in places])
+    for (act, wall), numbers in places.items():
+        await _see_everything(connection, "on")
+        chosen, note = ("number = ANY(%s)", [numbers]), Remove("", Action.FORGOTTEN, clock())
+        await remove_passing(connection, schema, wall, chosen, note, act, clock)
+    await _see_everything(connection, "off")
 
 
 async def _draw(connection: Connection, schema: str, count: int) -> Cursor:
@@ -186,6 +265,7 @@ async def remove_passing(
     `note` is what the history says of each.
     """
     found, last, floor, counts = 0, None, -1, Counts()
+    quoting: Rows = []
     query = (
         f"SELECT number, {SELECTED} FROM {schema}.records WHERE {BEHIND} AND number > %s"
         f" AND {condition[0]} ORDER BY number LIMIT {_AT_ONCE}"
@@ -200,9 +280,11 @@ async def remove_passing(
         for id in list(held):
             batch.take_out(replace(note, id=id))
         await send(connection, schema, [batch])
+        quoting += await _quoting(connection, schema, batch)
         found, more = found + len(rows), len(rows) == _AT_ONCE
         if rows:
             floor, last = rows[-1][0], (wall, batch.changes[-1])
+    await _remove_quoting(connection, schema, [(act, quoting)], clock)
     await append(connection, schema, act, clock, wall, counts)
     return found, _stored(schema, last)
 
@@ -215,6 +297,10 @@ async def purge(
     That of a wall that was `named` is in the audit log even where nothing was there.
     """
     purged = await lock_wall(connection, schema, wall)
+    quotes = f"DELETE FROM {schema}.quotes WHERE by_tenant = %s AND by_user = %s"
+    await connection.execute(quotes.encode(), name_of(wall))
+    dropped = f"DELETE FROM {schema}.quotes WHERE {BEHIND} RETURNING by_tenant, by_user, number"
+    await _remove_quoting(connection, schema, [(act, await fetched(connection, dropped, name_of(wall)))], clock)
     query = f"SELECT kind, count(*) FROM {schema}.records WHERE {BEHIND} GROUP BY kind"
     rows = await fetched(connection, query, name_of(wall))
     kinds = Counter({kind: int(count) for kind, count in rows})

@@ -156,7 +156,31 @@ def _log_audit(connection: apsw.Connection) -> None:
     connection.execute("CREATE TABLE audit (number INTEGER PRIMARY KEY, entry TEXT NOT NULL, hash TEXT NOT NULL)")
 
 
-MIGRATIONS: Sequence[Migration] = (_create, _part_marks, _name_walls, _keep_indexes, _note_origins, _log_audit)
+def _note_quotes(connection: apsw.Connection) -> None:
+    """Note which records a record quotes, with which it goes; so far traces had it in their metadata."""
+    connection.execute(
+        """
+        CREATE TABLE quotes (
+            wall INTEGER NOT NULL, id TEXT NOT NULL, by_wall INTEGER NOT NULL, by INTEGER NOT NULL,
+            PRIMARY KEY (wall, id, by_wall, by)
+        ) WITHOUT ROWID;
+        CREATE INDEX quotes_by ON quotes (by_wall, by);
+        """
+    )
+    for name, user in (("own", "traced.user"), ("shared", "''")):
+        connection.execute(
+            "INSERT OR IGNORE INTO quotes SELECT told.id, quoted.value, records.wall, records.number"
+            " FROM walls AS traced JOIN records ON records.wall = traced.id"
+            f" JOIN walls AS told ON told.tenant = substr(traced.tenant, ?2) AND told.user = {user}"
+            " JOIN json_each(records.metadata, ?3) AS quoted WHERE substr(traced.tenant, 1, ?2 - 1) = ?1",
+            (_TRACES, len(_TRACES) + 1, f"$.{name}"),
+        )
+
+
+_TRACES = "memorist:traces:"
+MIGRATIONS: Sequence[Migration] = (
+    _create, _part_marks, _name_walls, _keep_indexes, _note_origins, _log_audit, _note_quotes,
+)  # fmt: skip
 """Step n leads from version n to version n + 1. A step that was released is never changed."""
 
 

@@ -11,7 +11,7 @@ from memorist.stores.searching import Place, Search, found_in, held_by
 from memorist.stores.sqlite.rows import query_all
 from memorist.stores.sqlite.writes import find_wall
 
-_TABLES = ("walls", "records", "changes", "indexed", "staged", "meta", "audit")
+_TABLES = ("walls", "records", "changes", "indexed", "staged", "quotes", "meta", "audit")
 
 
 def search(

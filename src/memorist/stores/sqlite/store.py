@@ -4,7 +4,7 @@ import asyncio
 import logging
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -133,18 +133,20 @@ class SQLiteStore(Store):
             if any(isinstance(each, Put) and each.vector is not None for each in writes_):
                 writes.check_fingerprint(connection, self._bound)
             wall_id = writes.find_wall(connection, wall, create=any(isinstance(each, Put) for each in writes_))
-            moment, done, counts = self._clock(), list[bool](), Counts()
+            writes.check_alone(connection, wall_id, writes_, self._clock())
+            moment, done, counts, dropped = self._clock(), list[bool](), Counts(), writes.Dropped()
             for each in writes_:
                 kind: str | None
                 if isinstance(each, Put):
-                    writes.put(connection, wall_id, each, moment)
+                    writes.put(connection, wall_id, each, moment, dropped)
                     kind = str(each.record.kind)
                 else:
-                    kind = writes.remove(connection, wall_id, each, moment)
+                    kind = writes.remove(connection, wall_id, each, moment, dropped)
                 done.append(kind is not None)
                 if kind is not None:
                     counts[str(each.action), kind] += 1
             auditing.append(connection, act, self._clock, wall.tenant, wall_id, counts)
+            self._note_each(connection, act, Action.FORGOTTEN, dropped)
             return done
 
         return await self._write(work)
@@ -155,9 +157,11 @@ class SQLiteStore(Store):
         passing = sql_of(filter, self._clock())
 
         def work(connection: apsw.Connection) -> int:
-            removed = writes.remove_passing(connection, wall, passing, at, source)
+            dropped = writes.Dropped()
+            removed = writes.remove_passing(connection, wall, passing, at, source, dropped)
             wall_id = writes.find_wall(connection, wall)
             self._note(connection, act, wall.tenant, wall_id, Action.FORGOTTEN, removed)
+            self._note_each(connection, act, Action.FORGOTTEN, dropped)
             return removed.total()
 
         return await self._write(work)
@@ -176,6 +180,14 @@ class SQLiteStore(Store):
         """Append what happened behind a wall to the audit log; of a wall that was `named`, even if nothing did."""
         counts = Counts({(str(what), kind): count for kind, count in kinds.items()})
         auditing.append(connection, act, self._clock, tenant, wall_id, (counts or None) if named else counts)
+
+    def _note_each(
+        self, connection: apsw.Connection, act: Act | None, what: str, walls: Mapping[int, Counter[str]]
+    ) -> None:
+        """Append what happened behind each of some walls, by their numbers, to the audit log."""
+        for wall_id, kinds in walls.items():
+            tenant = connection.execute("SELECT tenant FROM walls WHERE id = ?", (wall_id,)).get
+            self._note(connection, act, tenant, wall_id, what, kinds)
 
     async def get(self, wall: Wall, ids: Sequence[str]) -> list[Record]:
         def work(connection: apsw.Connection) -> list[Record]:
@@ -308,10 +320,10 @@ class SQLiteStore(Store):
             return 0
 
         def work(connection: apsw.Connection) -> int:
-            removed = writes.remove_expired(connection, now, tenant)
-            for wall_id, kinds in removed.items():
-                swept = connection.execute("SELECT tenant FROM walls WHERE id = ?", (wall_id,)).get
-                self._note(connection, act, swept, wall_id, Action.EXPIRED, kinds)
+            dropped = writes.Dropped()
+            removed = writes.remove_expired(connection, now, tenant, dropped)
+            self._note_each(connection, act, Action.EXPIRED, removed)
+            self._note_each(connection, act, Action.FORGOTTEN, dropped)
             return sum(kinds.total() for kinds in removed.values())
 
         return await self._write(work)
@@ -319,8 +331,10 @@ class SQLiteStore(Store):
     async def purge(self, wall: Wall, *more: Wall, act: Act | None = None) -> Counter[str]:
         def purged(connection: apsw.Connection, each: Wall) -> Counter[str]:
             wall_id = writes.find_wall(connection, each)
-            removed = writes.purge(connection, each)
+            dropped = writes.Dropped()
+            removed = writes.purge(connection, each, self._clock(), dropped)
             self._note(connection, act, each.tenant, wall_id, "purged", removed, named=each is wall)
+            self._note_each(connection, act, Action.FORGOTTEN, dropped)
             return removed
 
         def work(connection: apsw.Connection) -> Counter[str]:

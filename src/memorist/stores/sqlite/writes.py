@@ -2,18 +2,20 @@
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 import apsw
 
+from memorist.filters import Filter
 from memorist.records import Action
 from memorist.scope import Wall
 from memorist.stores import rules
-from memorist.stores.base import Put, Remove, Vector
+from memorist.stores.base import Put, Remove, Vector, Write
 from memorist.stores.rows import COLUMNS, NAMES, dump_record, name_of, stored_of, values_of
 from memorist.stores.sql import Sql
+from memorist.stores.sqlite.conditions import sql_of
 from memorist.stores.sqlite.rows import query_all, query_one
 from memorist.times import to_micros
 
@@ -43,7 +45,11 @@ def check_fingerprint(connection: apsw.Connection, fingerprint: str | None) -> N
     rules.check_fingerprint(connection.execute("SELECT value FROM meta WHERE name = 'fingerprint'").get, fingerprint)
 
 
-def put(connection: apsw.Connection, wall_id: int | None, write: Put, moment: datetime) -> None:
+class Dropped(dict[int, Counter[str]]):
+    """How many records of each kind went because they quoted what went, by the number of their wall."""
+
+
+def put(connection: apsw.Connection, wall_id: int | None, write: Put, moment: datetime, dropped: Dropped) -> None:
     """Store a record, if the stored version is the one that the write expects."""
     record = write.record
     found = _find(connection, wall_id, "id = ?", record.id)
@@ -55,7 +61,9 @@ def put(connection: apsw.Connection, wall_id: int | None, write: Put, moment: da
         rules.check_sources(write, [each and stored_of(*each) for each in sources], moment)
     old, expired = rules.check_put(write, found and stored_of(*found), holder and stored_of(*holder), moment)
     for each in expired:
-        _remove(connection, wall_id, each.number, Remove(each.id, Action.EXPIRED, moment))
+        _remove(connection, wall_id, each.number, Remove(each.id, Action.EXPIRED, moment), dropped)
+    if write.expires:
+        _drop_quoting(connection, wall_id, record.id, moment, dropped)
     # A record's number is the epoch of its first change: assigned in the transaction, never reused.
     before = None if old is None or found is None else dump_record(found[1])
     source = write.source or record.source
@@ -78,6 +86,38 @@ def put(connection: apsw.Connection, wall_id: int | None, write: Put, moment: da
             unindex(connection, wall_id, number)
         if write.terms is not None:
             index(connection, wall_id, number, write.terms, write.vector, write.marks)
+    if write.quotes:
+        _note_quotes(connection, wall_id, number, write, moment)
+
+
+def check_alone(connection: apsw.Connection, wall_id: int | None, writes: Sequence[Write], moment: datetime) -> None:
+    """Check that no record stays that was drawn from one that is to be removed with all that was."""
+    if ids := rules.removed_alone(writes):
+        condition, bindings = sql_of(Filter(derived_from=ids, superseded=True), moment)
+        query = f"SELECT id FROM records WHERE wall = ? AND {condition}"
+        rules.check_alone(writes, (id for (id,) in query_all(connection, query, (wall_id, *bindings))))
+
+
+def _note_quotes(connection: apsw.Connection, wall_id: int | None, number: int, write: Put, moment: datetime) -> None:
+    there = {}
+    for wall, id in write.quotes:
+        found = _find(connection, quoted := find_wall(connection, wall), "id = ?", id)
+        if found is not None and not stored_of(*found).expired(moment):
+            there[wall, id] = quoted
+    rules.check_quotes(write, there)
+    rows = ((quoted, id, wall_id, number) for (_, id), quoted in there.items())
+    connection.executemany("INSERT OR IGNORE INTO quotes (wall, id, by_wall, by) VALUES (?, ?, ?, ?)", rows)
+
+
+def _drop_quoting(
+    connection: apsw.Connection, wall_id: int | None, id: str, moment: datetime, dropped: Dropped
+) -> None:
+    """Remove what quotes a record, in any wall."""
+    query = "SELECT by_wall, by FROM quotes WHERE wall = ? AND id = ?"
+    for by_wall, by in query_all(connection, query, (wall_id, id)):
+        found = query_one(connection, "SELECT id, kind FROM records WHERE wall = ? AND number = ?", (by_wall, by))
+        if found is not None and _remove(connection, by_wall, by, Remove(found[0], Action.FORGOTTEN, moment), dropped):
+            dropped.setdefault(by_wall, Counter())[found[1]] += 1
 
 
 def _find(
@@ -90,7 +130,9 @@ def _find(
     return None if row is None else (row[0], row[1:])
 
 
-def remove(connection: apsw.Connection, wall_id: int | None, write: Remove, moment: datetime) -> str | None:
+def remove(
+    connection: apsw.Connection, wall_id: int | None, write: Remove, moment: datetime, dropped: Dropped
+) -> str | None:
     """Remove one record; return its kind, or None where there was none."""
     found = _find(connection, wall_id, "id = ?", write.id)
     if found is None:
@@ -98,23 +140,29 @@ def remove(connection: apsw.Connection, wall_id: int | None, write: Remove, mome
     _, kind, *_ = found[1]
     if (noted := rules.check_remove(write, stored_of(*found), moment)) is None:
         return None
-    _remove(connection, wall_id, found[0], noted)
+    _remove(connection, wall_id, found[0], noted, dropped)
     return kind if noted is write else None
 
 
-def _remove(connection: apsw.Connection, wall_id: int | None, number: int, write: Remove) -> None:
+def _remove(connection: apsw.Connection, wall_id: int | None, number: int, write: Remove, dropped: Dropped) -> bool:
+    """Remove a record and what quotes it; return False for one that is gone already, with what it quotes."""
+    connection.execute("DELETE FROM records WHERE wall = ? AND number = ?", (wall_id, number))
+    if not connection.changes():
+        return False
     unindex(connection, wall_id, number)
     connection.execute("UPDATE segments SET data = NULL WHERE wall = ? AND ? BETWEEN first AND last", (wall_id, number))
-    connection.execute("DELETE FROM records WHERE wall = ? AND number = ?", (wall_id, number))
     connection.execute("UPDATE changes SET before = NULL WHERE wall = ? AND id = ?", (wall_id, write.id))
     connection.execute(
         "INSERT INTO changes (wall, number, id, action, at, source) VALUES (?, ?, ?, ?, ?, ?)",
         (wall_id, number, write.id, str(write.action), to_micros(write.at), write.source),
     )
+    connection.execute("DELETE FROM quotes WHERE by_wall = ? AND by = ?", (wall_id, number))
+    _drop_quoting(connection, wall_id, write.id, write.at, dropped)
+    return True
 
 
 def remove_passing(
-    connection: apsw.Connection, wall: Wall, passing: Sql, at: datetime, source: str | None
+    connection: apsw.Connection, wall: Wall, passing: Sql, at: datetime, source: str | None, dropped: Dropped
 ) -> Counter[str]:
     """Remove every record behind a wall that passes; return how many of each kind. Only record numbers are held in
     memory."""
@@ -125,9 +173,9 @@ def remove_passing(
     removed: Counter[str] = Counter()
     for number in numbers:
         query = "SELECT id, kind FROM records WHERE wall = ? AND number = ?"
-        [(id, kind)] = query_all(connection, query, (wall_id, number))
-        _remove(connection, wall_id, number, Remove(id, Action.FORGOTTEN, at, source))
-        removed[kind] += 1
+        for id, kind in query_all(connection, query, (wall_id, number)):  # none if it went with what it quotes
+            _remove(connection, wall_id, number, Remove(id, Action.FORGOTTEN, at, source), dropped)
+            removed[kind] += 1
     return removed
 
 
@@ -136,24 +184,27 @@ EXPIRED = "expires_at <= ?1 AND (?2 IS NULL OR wall IN (SELECT id FROM walls WHE
 
 
 def remove_expired(
-    connection: apsw.Connection, moment: datetime, tenant: str | None = None
+    connection: apsw.Connection, moment: datetime, tenant: str | None, dropped: Dropped
 ) -> Mapping[int, Counter[str]]:
     """Remove every expired record, of one tenant or all; return how many of each kind, by the number of the wall."""
     query = f"SELECT wall, number, id, kind FROM records WHERE {EXPIRED}"
     removed: dict[int, Counter[str]] = {}
     for wall_id, number, id, kind in query_all(connection, query, (to_micros(moment), tenant)):
-        _remove(connection, wall_id, number, Remove(id, Action.EXPIRED, moment))
-        removed.setdefault(wall_id, Counter())[kind] += 1
+        if _remove(connection, wall_id, number, Remove(id, Action.EXPIRED, moment), dropped):
+            removed.setdefault(wall_id, Counter())[kind] += 1
     return removed
 
 
-def purge(connection: apsw.Connection, wall: Wall) -> Counter[str]:
+def purge(connection: apsw.Connection, wall: Wall, moment: datetime, dropped: Dropped) -> Counter[str]:
     """Remove everything behind a wall, its history and its name; return how many records of each kind it had."""
     wall_id = find_wall(connection, wall)
     counted = query_all(connection, "SELECT kind, count(*) FROM records WHERE wall = ? GROUP BY kind", (wall_id,))
     rows = query_all(connection, "SELECT number, terms FROM indexed WHERE wall = ?", (wall_id,))
     connection.executemany(_UNINVERT, ((number, token(wall_id), terms) for number, terms in rows))
-    for table in ("indexed", "staged", "changes", "records", "segments", "kept_indexes"):
+    connection.execute("DELETE FROM quotes WHERE by_wall = ?", (wall_id,))
+    for (id,) in query_all(connection, "SELECT DISTINCT id FROM quotes WHERE wall = ?", (wall_id,)):
+        _drop_quoting(connection, wall_id, id, moment, dropped)
+    for table in ("indexed", "staged", "changes", "records", "segments", "kept_indexes", "quotes"):
         connection.execute(f"DELETE FROM {table} WHERE wall = ?", (wall_id,))
     connection.execute("DELETE FROM walls WHERE id = ?", (wall_id,))
     return Counter(dict(counted))

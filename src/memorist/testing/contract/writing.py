@@ -202,6 +202,42 @@ class WritingContract(Contract):
         assert actions == [(Action.REMEMBERED, None), (Action.EXPIRED, None)]
 
     @scenario
+    async def test_a_record_goes_with_what_it_quotes(self, store: Store) -> None:
+        soon = now() + timedelta(hours=1)
+        for how in ("write", "remove", "revise", "sweep", "purge"):
+            alice, bob, shared = Wall(how, "alice"), Wall(how, "bob"), Wall(how, None)
+            notes, of_bob = Wall(f"notes of {how}", "alice"), Wall(f"notes of {how}", "bob")
+            for wall, ids in ((alice, ("gone", "stays")), (shared, ("gone",)), (bob, ("gone",))):
+                await store.write(wall, [put(make_record(id, wall, expires_at=soon)) for id in ids])
+            for wall, id, quotes in (
+                (notes, "both", [(alice, "gone"), (shared, "gone")]), (notes, "other", [(alice, "stays")]),
+                (of_bob, "theirs", [(shared, "gone")]), (notes, "none", []), (notes, "chained", [(notes, "both")]),
+            ):  # fmt: skip
+                await store.write(wall, [put(make_record(id, wall), quotes=frozenset(quotes))])
+            with pytest.raises(ConflictError):
+                await store.write(notes, [put(make_record("late", notes), quotes=frozenset([(alice, "never")]))])
+            swept = purged = False
+            match how:
+                case "write":
+                    await store.write(alice, forgotten("gone"))
+                case "remove":
+                    assert await store.remove(alice, make_filter(ids=["gone"], superseded=True), at=now()) == 1
+                case "revise":
+                    [old] = await store.get(alice, ["gone"])
+                    new = replace(old, version=2, expires_at=soon + timedelta(hours=1))
+                    await store.write(alice, [put(new, action=Action.REVISED, expected=1)])
+                case "sweep":
+                    swept = await store.sweep(soon, how) == 4
+                case "purge":
+                    purged = bool(await store.purge(alice))
+            left = {"none"} if swept or purged else {"other", "none"}
+            assert set(await everything(store, notes)) == left
+            assert set(await everything(store, of_bob)) == (set() if swept else {"theirs"})
+            await store.remove(shared, make_filter(ids=["gone"], superseded=True), at=now())
+            assert await everything(store, of_bob) == {}
+            assert set(await everything(store, notes)) == left
+
+    @scenario
     async def test_what_passes_a_filter_is_removed_with_its_texts(self, store: Store) -> None:
         records = [make_record(f"{n}", metadata={"n": n % 2}, session=f"s{n % 3}") for n in range(2500)]
         await store.write(ALICE, [put(record) for record in records])
