@@ -82,12 +82,15 @@ class BadPart:
         return ", ".join(each for each in (self.file, self.where) if each) + f": {self.reason}"
 
 
+_MOST_NAMED = 50
+
+
 class ColumnsError(InvalidInputError):
     """A table does not say which column is the text, or has none of a name given; `columns` are those it has."""
 
     def __init__(self, file: str, reason: str, columns: Sequence[str]) -> None:
         self.columns = list(columns)
-        names = ", ".join(self.columns) or "none"
+        names = ", ".join(self.columns[:_MOST_NAMED]) or "none"
         super().__init__(f"{file}: {reason}; name it, such as --text COLUMN; there are: {names}")
 
 

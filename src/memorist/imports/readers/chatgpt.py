@@ -11,7 +11,7 @@ from memorist.imports.reader import Bad, Item, Reader
 from memorist.imports.readers.common import attempt, branch, each_record
 from memorist.imports.sources import Part
 
-_CITATION = re.compile("\ue200[^\ue201]*\ue201|【\\d+[^】]*†[^】]*】")
+_CITATION = re.compile("\ue200[^\ue200\ue201]*+\ue201|【\\d[^【】†]*+†[^【】]*+】")
 _SHOWN = ("user", "assistant", "tool")
 
 

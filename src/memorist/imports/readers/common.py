@@ -5,7 +5,6 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from html.parser import HTMLParser
 from typing import Any, Concatenate, ParamSpec
 
 from memorist.errors import FormatError, InvalidInputError
@@ -98,41 +97,6 @@ def pieces(text: str) -> Iterator[str]:
         piece = f"{piece}\n\n{paragraph}" if piece else paragraph
     if piece:
         yield piece
-
-
-def html_text(html: str) -> str:
-    """Return the text of HTML, a line for each block."""
-    reader = _Html()
-    reader.feed(html)
-    reader.close()
-    lines = [" ".join(line.split()) for line in "".join(reader.parts).splitlines()]
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
-
-
-class _Html(HTMLParser):
-    _BLOCKS = frozenset(
-        "address blockquote br div dd dl dt h1 h2 h3 h4 h5 h6 hr li ol p pre section table tr ul".split()
-    )
-    _HIDDEN = frozenset(("head", "script", "style", "title"))
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.parts: list[str] = []
-        self._hidden = 0
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self._hidden += tag in self._HIDDEN
-        if tag in self._BLOCKS:
-            self.parts.append("\n- " if tag == "li" else "\n")
-
-    def handle_endtag(self, tag: str) -> None:
-        self._hidden -= tag in self._HIDDEN and self._hidden > 0
-        if tag in self._BLOCKS and tag not in ("br", "li"):
-            self.parts.append("\n")
-
-    def handle_data(self, data: str) -> None:
-        if not self._hidden:
-            self.parts.append(data.replace("\n", " "))
 
 
 _TEXTS = ("text", "content", "document", "page_content", "memory", "data", "body", "value", "message", "summary")

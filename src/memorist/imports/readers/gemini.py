@@ -8,21 +8,21 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from memorist.errors import InvalidInputError
+from memorist.errors import FormatError, InvalidInputError
+from memorist.imports.html import html_text
 from memorist.imports.reader import Bad, Item, Options, Reader
-from memorist.imports.readers.common import attempt, each, html_text
+from memorist.imports.readers.common import attempt, each
 from memorist.imports.sources import Part
 from memorist.times import parse_time
 
 _PRODUCTS = ("Gemini", "Bard")
 _PROMPT = re.compile(r"(?:Prompted(?: with:)?|Asked(?: Gemini:| Bard:)?|Said|Answered|Branched)\s+")
 _NO_PROMPT = re.compile(r"(?:Created|Used|Added|Gave|Selected|Shared|Deleted)\s")
-_ATTACHED = re.compile(r"\s*Attached \d+ files?\.?(?:\n.*)?$", re.DOTALL)
+_ATTACHED = re.compile(r"Attached \d{1,9} files?\.?(?:\n.*)?\Z", re.DOTALL)
 _CONVERSATION = re.compile(r"gemini\.google\.com/(?:\w+/\d+/)?app/(\w+)")
-_CELL = re.compile(r'<div class="outer-cell.*?(?=<div class="outer-cell|</body|$)', re.DOTALL)
-_CONTENT = re.compile(
-    r'<div class="content-cell[^"]*mdl-typography--body-1">(.*?)</div><div class="content-cell', re.DOTALL
-)
+_CELL = '<div class="outer-cell'
+_CONTENT = '<div class="content-cell'
+_LONGEST_CELL = 10_000_000
 _BREAK = re.compile(r"<br\s*/?>")
 _ZONE = re.compile(r"\s(?!UTC|GMT|AM|PM)[A-Z]{2,5}$")
 
@@ -59,7 +59,7 @@ def _turn(
     where: str, title: str, answer: str, when: datetime, talk: str | None = None, attached: list[str] | None = None
 ) -> Iterator[Item]:
     talk = talk or when.date().isoformat()
-    prompt = _ATTACHED.sub("", _PROMPT.sub("", title, count=1))
+    prompt = _ATTACHED.sub("", _PROMPT.sub("", title, count=1)).rstrip()
     about = {"attachments": attached}
     yield Item(content=prompt, where=where, conversation=talk, role="user", happened_at=when, metadata=about)
     yield Item(content=answer, where=where, conversation=talk, role="assistant", happened_at=when)
@@ -68,22 +68,21 @@ def _turn(
 def _html(part: Part) -> Iterator[Item | Bad]:
     """Yield the turns of a page, which is read in pieces of one cell for each activity."""
     with part.text() as stream:
-        left, number, chunk = "", 0, stream.read(1 << 20)
-        while chunk:
-            left, chunk = left + chunk, stream.read(1 << 20)
-            cells = _CELL.findall(left)
-            whole = cells if not chunk else cells[:-1]
-            left = cells[-1] if cells else left
+        left, number = "", 0  # what stands above the first cell is none
+        while chunk := stream.read(1 << 20):
+            *whole, left = (left + chunk).split(_CELL)
+            if len(left) > _LONGEST_CELL:
+                raise FormatError(f"activity {number + len(whole)} has more than {_LONGEST_CELL:,} characters")
             for cell in whole:
-                number += 1
                 yield from attempt(f"activity {number}", _cell, cell)
+                number += 1
+        yield from attempt(f"activity {number}", _cell, left.partition("</body")[0])
 
 
 def _cell(where: str, cell: str) -> Iterator[Item]:
-    found = _CONTENT.search(cell)
-    if found is None or not any(name in cell for name in _PRODUCTS):
+    if not any(name in cell for name in _PRODUCTS) or (content := _content(cell)) is None:
         return
-    pieces = _BREAK.split(found[1])
+    pieces = _BREAK.split(content)
     for place, piece in enumerate(pieces[1:], start=1):
         if (when := _time(html_text(piece))) is not None:
             title = html_text("<br>".join(pieces[:place]))
@@ -91,6 +90,15 @@ def _cell(where: str, cell: str) -> Iterator[Item]:
                 yield from _turn(where, title, html_text("<br>".join(pieces[place + 1 :])), when)
             return
     raise ValueError("no date in English; choose JSON where Takeout asks for the format of My Activity")
+
+
+def _content(cell: str) -> str | None:
+    """Return what the first box of text in a cell holds, if another follows it."""
+    for box in cell.split(_CONTENT)[1:-1]:
+        classes, _, content = box.partition('">')
+        if classes.endswith("mdl-typography--body-1") and content.endswith("</div>"):
+            return content.removesuffix("</div>")
+    return None
 
 
 def _time(text: str) -> datetime | None:

@@ -20,10 +20,10 @@ def recognise(part: Part) -> bool:
 def _file(where: str, given: Any) -> Iterator[Item | Bad]:
     """Yield each block as a note, and what the user and the agent said; no heartbeats, no other tool calls."""
     agents = given.get("agents") or [given]
+    owners = {id: str(agent.get("id")) for agent in reversed(agents) for id in agent.get("block_ids") or ()}
     for block in given.get("blocks") or given.get("core_memory") or ():
-        place = f"block {block.get('label')}"
-        owner = next((str(each.get("id")) for each in agents if block.get("id") in (each.get("block_ids") or ())), None)
-        yield from attempt(place, _block, block, owner or str(agents[0].get("id") or agents[0].get("name")))
+        owner = owners.get(block.get("id")) or str(agents[0].get("id") or agents[0].get("name"))
+        yield from attempt(f"block {block.get('label')}", _block, block, owner)
     for agent in agents:
         talk = str(agent.get("id") or agent.get("name"))
         for number, message in enumerate(agent.get("messages") or (), start=1):

@@ -3,27 +3,31 @@
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from email import message_from_bytes
-from email.header import decode_header, make_header
 from email.message import Message
 from email.utils import parseaddr, parsedate_to_datetime
 
 from memorist.imports.decoding import decode
+from memorist.imports.html import html_text
+from memorist.imports.mime import headers as headers_of
+from memorist.imports.mime import leaves, text_of_header
 from memorist.imports.reader import Bad, Item, Options, Reader
-from memorist.imports.readers.common import attempt, html_text
+from memorist.imports.readers.common import attempt
 from memorist.imports.sources import Part
 
 _HEADERS = re.compile(rb"^(?:From|Date|Subject|Message-ID|Received|X-[\w-]+): ", re.IGNORECASE | re.MULTILINE)
+_HEADERS_READ = frozenset("from to cc subject date message-id references in-reply-to x-gm-thrid x-gmail-labels".split())
 _ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
 _ID = re.compile(r"<[^<>\s]+>")
 _LONGEST = 10_000_000
 """Most bytes of a message that are read: the rest are attachments."""
+_LONGEST_DATE = 200
 _NOT_READ = {"spam", "trash", "drafts"}
 _WROTE = re.compile(
     r"(?:On|Am|Le|El|Il|Op|Em|Den|W dniu) .{6,200}(?:wrote|schrieb|a écrit|escribió|ha scritto|schreef|escreveu|skrev"
     r"|napisał\(a\))[^\n]{0,60}:|.{6,200}(?:wrote|schrieb|escribió):",
     re.DOTALL,
 )
+_LONGEST_INTRODUCTION = 1_000
 _ORIGINAL = re.compile(r"_{20,}|-{3,} ?(?:Original|Forwarded|Ursprüngliche|Weitergeleitete)[\w ]*-{3,}", re.IGNORECASE)
 
 
@@ -45,7 +49,7 @@ def _messages(part: Part) -> Iterator[bytes]:
     lines: list[bytes] = []
     size, blank = 0, True
     with part.open() as stream:
-        for line in stream:
+        while line := stream.readline(_LONGEST):
             if line.startswith(b"From ") and blank:
                 if lines:
                     yield b"".join(lines)
@@ -59,11 +63,15 @@ def _messages(part: Part) -> Iterator[bytes]:
 
 
 def _message(where: str, raw: bytes) -> Iterator[Item]:
-    mail = message_from_bytes(_ESCAPED.sub(rb"\1", raw))
-    headers = {name.lower(): _header(value) for name, value in reversed(mail.items())}
+    raw = _ESCAPED.sub(rb"\1", raw)
+    headers = {
+        name.lower(): text_of_header(value)
+        for name, value in reversed(headers_of(raw)[0].items())
+        if name.lower() in _HEADERS_READ
+    }
     if _NOT_READ & {each.strip().lower() for each in headers.get("x-gmail-labels", "").split(",")}:
         return
-    text = _own_words(_body(mail))
+    text = _own_words(_body(raw))
     id, before = _ids(headers.get("message-id")), _ids(headers.get("references")) + _ids(headers.get("in-reply-to"))
     subject = headers.get("subject", "").strip()
     name, address = parseaddr(headers.get("from", ""))
@@ -78,15 +86,16 @@ def _message(where: str, raw: bytes) -> Iterator[Item]:
     )
 
 
-def _body(mail: Message) -> str:
+def _body(raw: bytes) -> str:
     """Return the text of a message, of its HTML where it has no other."""
-    parts = [each for each in mail.walk() if not each.is_multipart() and each.get_filename() is None]
-    for kind in ("text/plain", "text/html"):
-        found = next((each for each in parts if each.get_content_type() == kind), None)
-        if found is not None:
-            text = _decoded(found)
-            return html_text(text) if kind == "text/html" else text
-    return ""
+    html: Message | None = None
+    for part in leaves(raw):
+        kind = part.get_content_type() if part.get_filename() is None else ""
+        if kind == "text/plain":
+            return _decoded(part)
+        if kind == "text/html" and html is None:
+            html = part
+    return "" if html is None else html_text(_decoded(html))
 
 
 def _decoded(part: Message) -> str:
@@ -116,7 +125,8 @@ def _drop_introduction(kept: list[str]) -> None:
     while kept and not kept[-1]:
         kept.pop()
     for count in (1, 2, 3):  # it may be wrapped
-        if len(kept) >= count and _WROTE.fullmatch("\n".join(kept[-count:])):
+        above = kept[-count:]
+        if len(above) == count and sum(map(len, above)) < _LONGEST_INTRODUCTION and _WROTE.fullmatch("\n".join(above)):
             del kept[-count:]
             return
 
@@ -125,18 +135,9 @@ def _ids(value: str | None) -> list[str]:
     return _ID.findall(value or "")
 
 
-def _header(value: object) -> str:
-    """Return a header's text; one that is wrongly encoded as far as it can be read."""
-    text = " ".join(str(value).split())
-    try:
-        return str(make_header(decode_header(text)))
-    except (LookupError, UnicodeError, ValueError):
-        return text
-
-
 def _time(value: str | None) -> datetime | None:
     try:
-        moment = parsedate_to_datetime(value or "")
+        moment = parsedate_to_datetime((value or "")[:_LONGEST_DATE])
     except ValueError:
         return None
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)

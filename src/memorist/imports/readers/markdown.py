@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from memorist.errors import InvalidInputError
@@ -18,14 +19,16 @@ from memorist.records import Kind
 from memorist.times import parse_time
 
 _SUFFIXES = (".md", ".markdown", ".mdown")
-_HEADING = re.compile(r"(#{1,6})\s+(.*?)(?:\s+#+)?\s*$")
+_HEADING = re.compile(r"(#{1,6})\s++(.*)")
 _FENCE = re.compile(r"\s{0,3}(```|~~~)")
 _LINK = re.compile(r"(!?)\[\[([^\[\]|#^]*)([#^][^\[\]|]*)?(?:\|([^\[\]]*))?\]\]")
 _TAG = re.compile(r"(?<![\w#/&`])#([^\W\d][\w/-]*)")
-_COMMENT = re.compile(r"%%.*?%%|<!--.*?-->", re.DOTALL)
-_TRAILING = re.compile(r"[ \t]*(?: \^[\w-]+)?[ \t]*$", re.MULTILINE)
-"""An id of a block, and blanks, at the end of a line."""
-_FIELD = re.compile(r"([\w][\w .-]*?)\s*:(?:\s+(.*))?$")
+_COMMENTS = {"%%": "%%", "<!--": "-->"}
+_COMMENT = re.compile("|".join(_COMMENTS))
+_BLOCK_ID = re.compile(r"\^[\w-]+")
+_FIELD = re.compile(r"\w[\w .-]*")
+_LONGEST_FRONT = 10_000
+"""Lines of front matter, above which it is none."""
 _DATES = ("date", "created", "created_at", "creation date", "published")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
@@ -52,7 +55,7 @@ def read(part: Part, options: Options) -> Iterator[Item | Bad]:
     when = _time(front, part.title)
     seen: Counter[str] = Counter()
     for section in _sections(begun, lines, part.title):
-        text = _COMMENT.sub("", "\n".join(section.lines))
+        text = _without_comments("\n".join(section.lines))
         found = {**about, "file": part.name, **_links_and_tags(text, about)}
         for piece in pieces(_plain(text)):
             place = "#".join([part.name, *section.headings])
@@ -83,7 +86,12 @@ def _sections(begun: list[tuple[int, str]], lines: Iterator[tuple[int, str]], ti
         if any(map(str.strip, section.lines)):
             yield section
         level = len(heading[1])
-        above = [*((depth, name) for depth, name in above if depth < level), (level, _plain(heading[2]))]
+        title_of = _plain(heading[2])
+        unclosed = title_of.rstrip("#")
+        above = [
+            *((depth, name) for depth, name in above if depth < level),
+            (level, unclosed.rstrip() if unclosed.endswith((" ", "\t")) else title_of),
+        ]
         section = _Section(number, [name for _, name in above if name != title])
     if any(map(str.strip, section.lines)):
         yield section
@@ -96,7 +104,28 @@ def _plain(text: str) -> str:
         embedded, target, place, label = link.groups()
         return "" if embedded else label or (target or (place or "")[1:])
 
-    return _TRAILING.sub("", _LINK.sub(shown, text)).strip()
+    return "\n".join(map(_without_id, _LINK.sub(shown, text).split("\n"))).strip()
+
+
+def _without_id(line: str) -> str:
+    """Return a line without the id of a block, and blanks, at its end."""
+    line = line.rstrip(" \t")
+    text, _, id = line.rpartition(" ")
+    return text.rstrip(" \t") if _BLOCK_ID.fullmatch(id) else line
+
+
+def _without_comments(text: str) -> str:
+    """Return a text without its comments; what begins one that never ends is text."""
+    kept: list[str] = []
+    at, endless = 0, set[str]()
+    while (mark := _COMMENT.search(text, at)) is not None:
+        closing = _COMMENTS[mark[0]]
+        end = -1 if closing in endless else text.find(closing, mark.end())
+        kept.append(text[at : mark.end() if end < 0 else mark.start()])
+        at = mark.end() if end < 0 else end + len(closing)
+        if end < 0:
+            endless.add(closing)
+    return "".join([*kept, text[at:]])
 
 
 def _links_and_tags(text: str, about: dict[str, Any]) -> dict[str, list[str]]:
@@ -115,7 +144,7 @@ def _front_matter(lines: Iterator[tuple[int, str]]) -> tuple[list[tuple[int, str
     if first is None or first[1].rstrip() != "---":
         return ([] if first is None else [first]), {}
     read = [first]
-    for number, line in lines:
+    for number, line in islice(lines, _LONGEST_FRONT):
         read.append((number, line))
         if line.rstrip() in ("---", "..."):
             return [], _fields([line for _, line in read[1:-1]])
@@ -128,10 +157,13 @@ def _fields(lines: list[str]) -> dict[str, Any]:
     for line in lines:
         inner = line.strip()
         if inner.startswith("- ") and name:
-            listed = found.get(name)
-            found[name] = [*(listed if isinstance(listed, list) else []), _scalar(inner[2:])]
-        elif (given := _FIELD.fullmatch(line.rstrip())) is not None:
-            name, value = given[1], (given[2] or "").strip()
+            if not isinstance(found.get(name), list):
+                found[name] = []
+            found[name].append(_scalar(inner[2:]))
+            continue
+        named, colon, value = line.partition(":")
+        if colon and _FIELD.fullmatch(named.rstrip()) and value[:1] in ("", " ", "\t"):
+            name, value = named.rstrip(), value.strip()
             is_list = value.startswith("[") and value.endswith("]")
             found[name] = (
                 [_scalar(each) for each in value[1:-1].split(",") if each.strip()] if is_list else _scalar(value)

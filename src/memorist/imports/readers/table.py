@@ -99,7 +99,8 @@ def _opened(part: Part, stream: TextIO) -> tuple[list[str], Iterator[tuple[int, 
     def lines() -> Iterator[str]:
         nonlocal ended
         yield first
-        yield from stream
+        while line := stream.readline(_LONGEST):
+            yield line
         ended = True
 
     reader = csv.reader(lines(), delimiter=delimiter)

@@ -28,7 +28,7 @@ _NO_NAME = re.compile('["“„«]')
 _PLACEHOLDER = re.compile(r"<[^<>]{3,60}>")
 _ATTACHED = re.compile(r"(?:<[^<>:]+: (?P<ios>[^<>]+)>|(?P<android>\S[^\n]*\.\w{2,5}) \([^()\n]+\))(?:\n|$)")
 _EDITED = re.compile(
-    r"\s*<(?:This message was edited|Diese Nachricht wurde bearbeitet|Se editó este mensaje|Ce message a été modifié"
+    r"<(?:This message was edited|Diese Nachricht wurde bearbeitet|Se editó este mensaje|Ce message a été modifié"
     r"|Mensagem editada|Questo messaggio è stato modificato|Dit bericht is bewerkt)\.?>$"
 )
 _DELETED = {
@@ -40,6 +40,8 @@ _DELETED = {
 }  # fmt: skip
 _NAME = re.compile(r".*WhatsApp\S*(?: [Cc]hat)? (?:with|mit|con|avec|com|met|–|-) (?P<name>.+)")
 _LOOKED_AT = 50
+_LONGEST_NAME = 255
+_LONGEST_HEADER = 100
 
 
 @dataclass(slots=True)
@@ -89,7 +91,7 @@ def conversation_of(part: Part) -> str:
     """Return whom a chat is with: what the file is named after, or the zip or folder where it is ``_chat.txt``."""
     name = part.folder if part.title.startswith("_chat") else part.title
     name = re.sub(r" ?\(\d+\)$", "", name)
-    found = _NAME.fullmatch(name)
+    found = _NAME.fullmatch(name) if len(name) <= _LONGEST_NAME else None
     return found["name"] if found else name
 
 
@@ -97,7 +99,7 @@ def _messages(part: Part) -> Iterator[_Message | Bad]:
     """Yield each message with its header and its lines, those after the first included."""
     message: _Message | None = None
     for number, line in part.lines():
-        header = _HEADER.match(_plain(line))
+        header = _HEADER.match(_plain(line[:_LONGEST_HEADER]))
         if header is not None:
             if message is not None:
                 yield message
@@ -133,7 +135,7 @@ def _said(text: str) -> tuple[str, str | None]:
     attached = _ATTACHED.match(text)
     if attached is not None:
         return text[attached.end() :].strip(), (attached["ios"] or attached["android"]).strip()
-    text = _EDITED.sub("", text)
+    text = _EDITED.sub("", text).rstrip()
     gone = text.lower().rstrip(".") in _DELETED or _PLACEHOLDER.fullmatch(text)
     return ("" if gone else text), None
 
@@ -146,7 +148,7 @@ def _order(part: Part) -> str:
     dates: dict[Numbers, None] = {}
     american = False
     for _, line in part.lines():
-        if (header := _HEADER.match(_plain(line))) is not None:
+        if (header := _HEADER.match(_plain(line[:_LONGEST_HEADER]))) is not None:
             dates[_numbers(header)] = None
             american = american or (_half(header) is not None and "/" in header[0] and len(header["three"]) == 2)
     return order_of(dates, american=american)
