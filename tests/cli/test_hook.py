@@ -14,6 +14,7 @@ import pytest
 from memorist import Memory, Record
 from memorist.cli.hooks.run import answer
 from memorist.cli.servers import announced, running
+from memorist.errors import InvalidInputError
 from memorist.files.projects import project_of
 
 USER = "alice"
@@ -290,3 +291,45 @@ def test_a_server_whose_process_ended_is_not_found(db: Path, tmp_path: Path) -> 
 def test_a_project_is_its_repository_else_its_folder(project: Path, tmp_path: Path) -> None:
     assert project_of(str(project / "src")) == str(project.resolve())
     assert project_of(str(tmp_path)) == str(tmp_path.resolve())
+
+
+# --- what is no transcript ---------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no pipes with names")
+@pytest.mark.parametrize("what", ["a pipe", "a device", "a link to a device", "a folder", "nothing"])
+def test_only_a_regular_file_is_a_transcript(project: Path, tmp_path: Path, what: str) -> None:
+    path = tmp_path / "t"
+    if what == "a pipe":
+        os.mkfifo(path)
+    elif what == "a device":
+        path = Path("/dev/zero")
+    elif what == "a link to a device":
+        path.symlink_to("/dev/zero")
+    elif what == "a folder":
+        path.mkdir()
+    with pytest.raises((InvalidInputError, OSError)):
+        hook("Stop", session_id="s1", cwd=str(project), transcript_path=str(path))
+
+
+def test_a_line_without_an_end_and_one_too_deep_cost_only_themselves(project: Path, tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    lines = [b"x" * 10_000_000, b"[" * 100_000, json.dumps(TALK[0]).encode(), b"\0" * 100_000]
+    path.write_bytes(b"\n".join(lines))
+    hook("Stop", session_id="s1", cwd=str(project), transcript_path=str(path))
+    assert [each.content for each in records()] == ["We deploy on Fridays with the script ship.sh"]
+
+
+def test_a_hole_as_large_as_a_disk_is_read_at_its_end(project: Path, tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+        file.seek(0, 2)
+        file.write(b"\n" + json.dumps(TALK[0]).encode())
+    hook("Stop", session_id="s1", cwd=str(project), transcript_path=str(path))
+    assert len(records()) == 1
+
+
+def test_an_event_that_never_ends_is_no_event(project: Path) -> None:
+    with pytest.raises(ValueError, match="more than 16,000,000 bytes"):
+        answer(["Stop"], b" " * 16_000_001)

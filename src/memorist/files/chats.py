@@ -16,8 +16,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 from memorist.errors import FormatError, InvalidInputError, MemoristError, ScopeError
+from memorist.files.regular import lines_of, opened
 from memorist.files.storing import scoped_to, store_in_turn, store_new
-from memorist.handles import open_file
 from memorist.lines import BadLine, LoadReport, is_export, load_records, read_object
 from memorist.places import expanded
 from memorist.records import MAX_ID, Draft, Kind, Record
@@ -269,7 +269,7 @@ def _opened(path: str | os.PathLike[str]) -> AbstractContextManager[BinaryIO]:
     if os.fspath(path) == "-":
         return nullcontext(sys.stdin.buffer)
     try:
-        return open_file(expanded(path))
+        return opened(expanded(path))
     except OSError as error:
         raise InvalidInputError(f"cannot read {os.fspath(path)}: {error.strerror}") from error
 
@@ -277,7 +277,7 @@ def _opened(path: str | os.PathLike[str]) -> AbstractContextManager[BinaryIO]:
 def _lines_of(stream: BinaryIO, progress: Progress | None) -> Iterator[bytes]:
     total = os.fstat(stream.fileno()).st_size or None if stream is not sys.stdin.buffer else None
     done = 0
-    for number, line in enumerate(stream, start=1):
+    for number, line in enumerate(lines_of(stream), start=1):
         done += len(line)
         yield line.removeprefix(_BOM) if number == 1 else line
         if progress is not None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from memorist.errors import FormatError
 from memorist.files.foreign import MALFORMED, foreign
-from memorist.handles import open_file
+from memorist.files.regular import opened
 
 _MODULE = "qdrant_client.http.models.models"
 _CLASSES = ("PointStruct", "SparseVector")
@@ -60,7 +60,7 @@ def points(store: Path) -> Iterator[Point]:
 def _collections(store: Path) -> list[str]:
     """Return the collections that have a folder of their own here."""
     try:
-        with open_file(store / "meta.json") as stream:
+        with opened(store / "meta.json") as stream:
             named = json.loads(stream.read(_META))["collections"]
         return sorted(name for name in named if Path(name).name == name)
     except (OSError, *MALFORMED) as error:

@@ -3,7 +3,6 @@
 import os
 import stat
 from collections.abc import Iterator
-from pathlib import Path
 from typing import BinaryIO
 
 from memorist.errors import FormatError, InvalidInputError
@@ -32,7 +31,9 @@ def opened(path: str | os.PathLike[str]) -> BinaryIO:
 def check_regular(path: str | os.PathLike[str], found: os.stat_result) -> None:
     """Raise InvalidInputError for what is no regular file."""
     if not stat.S_ISREG(found.st_mode):
-        raise InvalidInputError(f"{Path(path)} is no regular file; what comes from a pipe, give as the standard input")
+        raise InvalidInputError(
+            f"cannot read {os.fspath(path)}: it is no regular file; give what comes from a pipe as the standard input"
+        )
 
 
 def lines_of(stream: BinaryIO, longest: int = LONGEST_LINE) -> Iterator[bytes]:

@@ -5,7 +5,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from memorist.handles import open_file
+from memorist.files.regular import opened
 from memorist.kinds import Message
 from memorist.times import parse_time
 
@@ -27,13 +27,13 @@ def read_transcript(file: Path) -> list[Message]:
 
     Raises:
         OSError: the file cannot be read.
+        InvalidInputError: it is no regular file.
     """
-    with open_file(file) as lines:
-        start = max(0, lines.seek(0, 2) - _TAIL)
-        lines.seek(start)
-        if start:
-            lines.readline()
-        return [message for line in lines if (message := _read(line)) is not None]
+    with opened(file) as stream:
+        start = max(0, stream.seek(0, 2) - _TAIL)
+        stream.seek(start)
+        lines = stream.read(_TAIL).split(b"\n")
+    return [message for line in lines[bool(start) :] if (message := _read(line)) is not None]
 
 
 def message_of(entry: object) -> Message | None:
@@ -52,7 +52,7 @@ def message_of(entry: object) -> Message | None:
 def _read(line: bytes) -> Message | None:
     try:
         return message_of(json.loads(line))
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

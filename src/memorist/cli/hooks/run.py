@@ -22,12 +22,14 @@ _PROMPT_TOKENS = 600
 _START_TOKENS = 800
 _LARGEST_LOG = 1_000_000
 _LONGEST_WAIT = 5.0
+_LARGEST_EVENT = 16_000_000
+"""Bytes of an agent's JSON."""
 
 
 def run(arguments: list[str]) -> None:
     """Answer an event and end the process with code 0, whatever happens. What goes wrong is in hook.log."""
     try:
-        text = answer(arguments, sys.stdin.buffer.read())
+        text = answer(arguments, sys.stdin.buffer.read(_LARGEST_EVENT + 1))
         if text:
             sys.stdout.write(text + "\n")
         sys.stdout.flush()
@@ -50,6 +52,8 @@ def answer(arguments: list[str], stdin: bytes) -> str:
     name = arguments[0] if arguments else ""
     if name not in EVENTS:
         raise ValueError(f"there is no event {name!r}; there are: {', '.join(EVENTS)}")
+    if len(stdin) > _LARGEST_EVENT:
+        raise ValueError(f"the standard input has more than {_LARGEST_EVENT:,} bytes")
     event, said = EVENTS[name], json.loads(stdin)
     if not isinstance(said, dict):
         raise ValueError("the standard input holds no JSON object")
