@@ -6,7 +6,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from subprocess import Popen
 
@@ -20,6 +20,7 @@ from children import (
     grow,
     migrate_when_told,
     open_memory,
+    purge_user,
     start,
     store_and_close,
     write_for_ever,
@@ -109,6 +110,88 @@ async def test_what_is_stored_after_a_purge_or_an_import_is_not_lost_when_anothe
     async with open_memory(path) as memory:
         assert [id for id in (*others, *stored, *again) if await memory.get(id) is None] == []
     assert sound(path)
+
+
+def delete(file: Path) -> None:
+    file.unlink()
+
+
+def move(file: Path) -> None:
+    file.rename(file.with_name("moved"))
+
+
+def replace(file: Path) -> None:
+    other = file.with_name("other")
+    other.write_bytes(b"x" * 1000)
+    other.replace(file)
+
+
+def truncate(file: Path) -> None:
+    subprocess.run(["truncate", "-s", "0", file], check=True)
+
+
+def halve(file: Path) -> None:
+    subprocess.run(["truncate", "-s", str(file.stat().st_size // 2), file], check=True)
+
+
+def overwrite(file: Path) -> None:
+    """Copy an earlier backup over the file, as `cp` does: its inode stays."""
+    subprocess.run(["cp", file.with_name("earlier.db"), file], check=True)
+
+
+TAKEN: list[tuple[str, Callable[[Path], None]]] = [
+    *[(end, how) for end in ("", "-wal", "-shm") for how in (delete, move, replace)],
+    *[("", how) for how in (truncate, halve, overwrite)],
+]
+
+
+@plain_only
+@pytest.mark.parametrize(("end", "how"), TAKEN)
+async def test_a_write_to_a_file_that_was_taken_away_is_refused(
+    end: str, how: Callable[[Path], None], path: Path
+) -> None:
+    async with open_memory(path) as memory:
+        kept = [(await memory.remember(f"Tea {n}")).id for n in range(5)]
+        await memory.backup(path.with_name("earlier.db"))
+        ids = [record.id for record in await memory.remember(["x" * 20_000 for n in range(300)])]
+        await memory.remember("This has the log copied into the file")
+        how(path.with_name(path.name + end))
+        there = {each.name: each.stat().st_ino for each in path.parent.iterdir()}
+        for number in range(2):
+            with pytest.raises(StoreUnavailableError, match=r"memory\.db\S* was \w+.* nothing more is stored"):
+                await memory.remember(f"Milk {number}")
+        for call in (memory.rate(kept[0], 1), memory.forget(kept[1]), memory.purge(shared=True)):
+            with pytest.raises(StoreError):
+                await call
+        assert {each.name: each.stat().st_ino for each in path.parent.iterdir()} == there, "nothing new was made"
+        if how in (delete, move, replace):
+            assert await memory.count() == len(kept) + len(ids) + 1, "what was open can still be read"
+            assert len([line async for line in memory.export()]) == len(kept) + len(ids) + 2
+
+
+@plain_only
+async def test_what_another_process_makes_of_the_file_is_no_fault(path: Path) -> None:
+    async with open_memory(path) as memory:
+        await memory.remember(["x" * 20_000 for n in range(300)])
+        for _ in range(3):
+            assert finish(start(purge_user, path, "nobody")) == ["0"]
+            await memory.remember("Tea")
+            finish(start(store_and_close, path, 300))
+            await memory.remember("Tea")
+        await memory.purge(shared=True)
+        assert finish(start(store_and_close, path, 3))
+        await memory.remember("Tea")
+
+
+@plain_only
+async def test_a_log_that_belongs_to_another_file_is_not_copied_into_it(path: Path) -> None:
+    async with open_memory(path) as memory:
+        await memory.remember("Tea")
+        copy = await memory.backup(path.with_name("copy.db"))
+        await memory.remember("Milk")
+        copy.replace(path)
+        before = path.read_bytes()
+    assert path.read_bytes() == before
 
 
 async def test_a_file_that_may_not_grow(path: Path) -> None:

@@ -32,6 +32,7 @@ from memorist.errors import (
 )
 from memorist.stores.keys import Key
 from memorist.stores.sqlite.encryption import connect, key_mismatch
+from memorist.stores.sqlite.presence import Presence
 from memorist.stores.sqlite.schema import check, configure, migrate
 
 _T = TypeVar("_T")
@@ -102,6 +103,7 @@ class Connections:
             self._writing = self._connect()
             try:
                 migrate(self._writing, path, key=key)
+                self._presence = None if path is None else Presence(path, self._writing)
             except BaseException:
                 self._writing.close()
                 raise
@@ -126,6 +128,23 @@ class Connections:
             raise
         return connection
 
+    def _another(self) -> apsw.Connection:
+        """Connect again to the same file; what has taken its place meanwhile is left alone."""
+        assert self._presence is not None
+        self._presence.check(None)
+        connection = self._connect()
+        try:
+            self._presence.check(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _check_files(self) -> None:
+        """Raise StoreUnavailableError where a commit would be lost, because its file is not there any more."""
+        if self._presence is not None:
+            self._presence.check(self._writing)
+
     def read(self, work: _Work[_T], *, most_seconds: float | None = None) -> _T:
         """Run a short read on the caller's thread; a database in memory has one connection, so the read may wait.
 
@@ -139,7 +158,7 @@ class Connections:
             try:
                 connection = self._idle.pop()
             except IndexError:
-                connection = self._connect()
+                connection = self._another()
             try:
                 if most_seconds is not None:
                     end = perf_counter() + most_seconds
@@ -196,6 +215,9 @@ class Connections:
             self._jobs.put(None)
         self._writer.join()
         self._workers.shutdown()
+        if self._presence is not None and not self._presence.may_merge():  # the log does not belong to what is there
+            for connection in (*self._idle, self._writing):
+                connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         self._drop_idle()
         self._writing.close()
 
@@ -226,7 +248,8 @@ class Connections:
     def _checkpoint(self) -> None:
         """Copy a long log into the database file, after the callers of its writes were answered."""
         if self._log_pages >= _LOG_PAGES:
-            with suppress(apsw.Error):  # nothing is lost, and the next commit tries again
+            with suppress(apsw.Error, StoreError):  # nothing is lost, and the next commit tries again
+                self._check_files()
                 self._writing.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
 
     def _take_waiting(self, first: _Job) -> tuple[list[_Job], bool]:
@@ -270,6 +293,7 @@ class Connections:
     def _carry_out(self, jobs: list[_Job], *, apart: bool = False) -> list[_Outcome]:
         """Commit what the jobs do; `apart` each with a savepoint, at which the text index is written job by job."""
         self._writing.execute("BEGIN IMMEDIATE")
+        self._check_files()
         outcomes: list[_Outcome] = []
         for job in jobs:
             if apart:
@@ -278,6 +302,7 @@ class Connections:
             if apart:
                 self._writing.execute("RELEASE job")
         self._writing.execute("COMMIT")
+        self._check_files()
         return outcomes
 
     def _attempt(self, job: _Job, *, apart: bool) -> tuple[Any, BaseException | None]:
@@ -300,7 +325,9 @@ class Connections:
         value, failure = None, None
         try:
             with translated(self.path):
+                self._check_files()
                 value = job.work(self._writing)
+                self._check_files()
         except BaseException as error:
             self._roll_back()
             failure = error

@@ -1,0 +1,93 @@
+"""Whether the files of an open database are still those at its path: others delete, replace and truncate files."""
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+import apsw
+
+from memorist.errors import StoreUnavailableError
+
+_MAGIC = b"SQLite format 3\0"
+_HEADER = 100
+_LARGEST_PAGE = 65536
+
+
+class _State(NamedTuple):
+    """The size of the database's file and when it was written."""
+
+    size: int
+    at: int
+
+
+class Presence:
+    """The files of an open database, as they were when it was opened.
+
+    While a connection is open, SQLite keeps the database, its log and its index. The file shrinks only to the number of
+    pages in its header, where the count of changes only grows.
+    """
+
+    def __init__(self, path: Path, connection: apsw.Connection) -> None:
+        self._path = path
+        self._inodes: dict[str, tuple[int, int]] = {}
+        for name in (f"{path}-wal", f"{path}-shm", str(path)):
+            found = os.lstat(name)
+            self._inodes[name] = (found.st_dev, found.st_ino)
+        self._state = _State(found.st_size, found.st_mtime_ns)
+        self._changes = 0
+        self._judge(connection, self._state)
+
+    def check(self, connection: apsw.Connection | None) -> None:
+        """Check that nobody has taken the files away, in some microseconds.
+
+        Args:
+            connection: through which the file's header is read if the file was written; without one it is not.
+
+        Raises:
+            StoreUnavailableError: what is written to the connection would be lost.
+        """
+        for name, inode in self._inodes.items():
+            try:
+                found = os.lstat(name)
+            except FileNotFoundError:
+                raise self._fault(name, "was deleted") from None
+            if (found.st_dev, found.st_ino) != inode:
+                raise self._fault(name, "was replaced")
+        state = _State(found.st_size, found.st_mtime_ns)  # the database comes last
+        if connection is not None and state != self._state:
+            self._judge(connection, state)
+
+    def may_merge(self) -> bool:
+        """Return whether SQLite may copy the log into the file when the last connection closes.
+
+        It may where all files are there, and where the log was deleted and the file is as it was.
+        """
+        for name, inode in self._inodes.items():
+            try:
+                found = os.lstat(name)
+            except FileNotFoundError:
+                if name == str(self._path):
+                    return False
+            else:
+                if (found.st_dev, found.st_ino) != inode:
+                    return False
+        there = all(Path(name).exists() for name in self._inodes)
+        return there or _State(found.st_size, found.st_mtime_ns) == self._state
+
+    def _judge(self, connection: apsw.Connection, state: _State) -> None:
+        """Accept what a checkpoint makes of the file, and nothing else."""
+        whole, header = connection.read("main", 0, 0, _HEADER)
+        changes, pages = int.from_bytes(header[24:28]), int.from_bytes(header[28:32])
+        page = int.from_bytes(header[16:18])
+        size = pages * (_LARGEST_PAGE if page == 1 else page)
+        if not whole or not header.startswith(_MAGIC) or (state.size < self._state.size and size > state.size):
+            raise self._fault(str(self._path), "was truncated or overwritten")
+        if changes < self._changes:
+            raise self._fault(str(self._path), "was overwritten with an older copy")
+        self._state, self._changes = state, changes
+
+    def _fault(self, name: str, what: str) -> StoreUnavailableError:
+        return StoreUnavailableError(
+            f"{name} {what} while it was open, so nothing more is stored. What this memory held can still be read: "
+            "save it with `export`, close it, put the file right, and open it again"
+        )
