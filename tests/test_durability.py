@@ -391,6 +391,46 @@ async def test_a_file_of_a_newer_version_is_refused_and_left_as_it_was(path: Pat
     assert path.read_bytes() == before
 
 
+# --- who may read what is written ------------------------------------------------------------------------
+
+
+def modes(folder: Path) -> dict[str, int]:
+    return {each.name: each.stat().st_mode & 0o777 for each in folder.iterdir()}
+
+
+async def test_only_the_owner_can_read_what_is_written(path: Path) -> None:
+    before = os.umask(0)
+    try:
+        async with open_memory(path) as memory:
+            await memory.remember("Tea")
+            await memory.backup(path.with_name("backup.db"))
+            command = [sys.executable, "-m", "memorist", "--db", str(path), "--embedder", "hash"]
+            for arguments in (
+                ["export", "lines"],
+                ["backup", "copy.db"],
+                ["purge", "-u", "x", "--receipt", "receipt", "--yes"],
+            ):
+                run = [*command, *arguments]
+                await asyncio.to_thread(subprocess.run, run, check=True, cwd=path.parent, capture_output=True)
+            found = modes(path.parent)
+        assert {"memory.db", "memory.db-wal", "memory.db-shm", "backup.db", "lines", "copy.db", "receipt"} <= set(found)
+        with contextlib.closing(connect_to(path)) as connection:
+            migrate(connection, path, [*MIGRATIONS, add_table], key=KEY)
+        found |= modes(path.parent)
+        assert f"memory.db.v{len(MIGRATIONS)}.bak" in found
+        assert {name: oct(mode) for name, mode in found.items() if mode != 0o600} == {}
+    finally:
+        os.umask(before)
+
+
+async def test_a_file_that_is_there_keeps_its_rights(path: Path) -> None:
+    path.touch()
+    path.chmod(0o660)
+    async with open_memory(path) as memory:
+        await memory.remember("Tea")
+        assert set(modes(path.parent).values()) == {0o660}
+
+
 # --- migrations ----------------------------------------------------------------------------------------
 
 

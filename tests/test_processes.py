@@ -1,4 +1,7 @@
 import asyncio
+import os
+import subprocess
+import sys
 import threading
 from contextlib import closing
 from pathlib import Path
@@ -10,6 +13,7 @@ import pytest
 from children import (
     Program,
     finish,
+    hold_locked,
     hold_open,
     open_and_store,
     open_memory,
@@ -19,6 +23,7 @@ from children import (
     start,
     write_and_read,
 )
+from locks import LOCKS
 from memorist.errors import EmbedderMismatchError, StoreBusyError
 from memorist.memory import Memory
 from opening import connect_to, store_at
@@ -83,6 +88,41 @@ async def test_a_new_file_that_another_process_never_finishes_is_given_up(path: 
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreBusyError, match="locked by another process"):
             await store_at(path, busy_timeout=0.1).open()
+
+
+async def test_a_long_wait_says_what_is_waited_for(
+    path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memorist.stores.sqlite.waiting._SILENCE", 0.05)
+    async with open_memory(path) as memory:
+        holder = start(hold_locked, path)
+        assert holder.stdout is not None and holder.stdin is not None
+        assert holder.stdout.readline() == "locked\n"
+        writing = asyncio.create_task(memory.remember("Tea"))
+        while not caplog.records:  # noqa: ASYNC110  # it is logged by a thread
+            await asyncio.sleep(0.01)
+        [told] = caplog.records
+        assert f"waiting up to 30 seconds for {path}" in told.getMessage()
+        assert not LOCKS.exists() or told.getMessage().endswith(f"locked by process {holder.pid}")
+        holder.stdin.write("end\n")
+        holder.stdin.flush()
+        assert (await writing).content == "Tea"
+        finish(holder)
+        await memory.remember("Milk")
+        assert len(caplog.records) == 1
+
+
+async def test_the_command_says_on_stderr_what_it_waits_for(path: Path) -> None:
+    holder = start(hold_locked, path)
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "locked\n"
+    command = [sys.executable, "-m", "memorist", "--db", str(path), "--embedder", "hash", "remember", "Tea"]
+    environment = {**os.environ, "MEMORIST_BUSY_TIMEOUT": "2"}
+    done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, env=environment)
+    first, *_, last = done.stderr.splitlines()
+    assert "waiting up to 2 seconds" in first and str(path) in first
+    assert "locked by another process for too long" in last
+    finish(holder)
 
 
 async def test_a_purge_waits_while_another_process_copies_the_log(path: Path) -> None:

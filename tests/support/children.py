@@ -128,6 +128,16 @@ async def store_and_close(path: str, count: str) -> None:
             say((await memory.remember(f"From another process {n}")).id)
 
 
+async def hold_locked(path: str) -> None:
+    """Keep others from writing, until the standard input ends."""
+    async with open_memory(path):
+        connection = connect_to(path)
+        connection.execute("BEGIN IMMEDIATE")
+        say("locked")
+        sys.stdin.readline()
+        connection.close()
+
+
 async def purge_user(path: str, user: str) -> None:
     async with open_memory(path) as memory:
         say((await memory.purge(user=user)).purged)

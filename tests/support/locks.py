@@ -75,9 +75,9 @@ def _check_at_close() -> None:
     @wraps(close)
     def checked(self: Connections) -> None:
         known = None if self._closed or self._process != os.getpid() else self._presence
-        there = self.path is not None and known is not None and known.may_merge() and shared(self.path).exists()
-        if there and not locked(self.path):
-            faults.append(f"{self.path} was no longer locked when it was closed")
+        path = self.path if known is not None and known.may_merge() else None
+        if path is not None and shared(path).exists() and not locked(path):
+            faults.append(f"{path} was no longer locked when it was closed")
         close(self)
 
     Connections.close = checked  # type: ignore[method-assign]

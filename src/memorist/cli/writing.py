@@ -1,5 +1,6 @@
 """Commands that change: remember, revise, rate, forget, purge."""
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from json import dumps
@@ -211,7 +212,8 @@ def _new_file(name: str | None) -> Iterator[Callable[[str], object]]:
         return
     if (path := Path(name)).exists():
         raise path_taken(path)
-    with path.open("x", encoding="utf-8") as file:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
         try:
             yield file.write
         except BaseException:

@@ -34,6 +34,7 @@ from memorist.stores.keys import Key
 from memorist.stores.sqlite.encryption import connect, key_mismatch
 from memorist.stores.sqlite.presence import Presence
 from memorist.stores.sqlite.schema import check, configure, migrate
+from memorist.stores.sqlite.waiting import Patience
 
 _T = TypeVar("_T")
 _F = TypeVar("_F", bound="Future[Any] | asyncio.Future[Any]")
@@ -46,8 +47,6 @@ _MOST_SHARED = 256
 """The most writes in one commit: more would make the first of them wait too long."""
 _PATIENCE = 0.002
 """Seconds to wait for the callers that shared the last commit: about one flush. A lone writer never waits."""
-_PAUSE = 0.005
-"""Seconds between two attempts at an operation for which SQLite itself does not wait."""
 
 
 class TooLong(Exception):
@@ -116,10 +115,11 @@ class Connections:
     def _connect(self) -> apsw.Connection:
         connection = connect(self.path, self._key)
         try:
-            connection.set_busy_timeout(int(self._busy_timeout * 1000))
+            patience = Patience(self.path, self._busy_timeout)
+            connection.set_busy_handler(patience)
             check(connection, self.path)
             # SQLite does not wait while another process switches a new file to WAL mode.
-            patiently(lambda: configure(connection), self._busy_timeout)
+            patience.retry(lambda: configure(connection))
         except apsw.NotADBError as error:
             connection.close()
             raise key_mismatch(self.path, self._key) from error
@@ -356,18 +356,6 @@ def _answer(outcomes: list[_Outcome]) -> None:
 def _settle(outcomes: list[_Outcome]) -> None:
     for job, value, failure in outcomes:
         job.settle(value, failure)
-
-
-def patiently(attempt: Callable[[], _T], seconds: float) -> _T:
-    """Return the result of an attempt, retried while SQLite refuses it as busy without its own wait."""
-    until = time.monotonic() + seconds
-    while True:
-        try:
-            return attempt()
-        except apsw.BusyError:
-            if time.monotonic() >= until:
-                raise
-            time.sleep(_PAUSE)
 
 
 @contextmanager

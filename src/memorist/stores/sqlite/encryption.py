@@ -5,7 +5,9 @@ encrypts and authenticates each page (ChaCha20-Poly1305) of the file, its log an
 segments are tables, so they are in these pages too.
 """
 
-from contextlib import closing
+import os
+import threading
+from contextlib import closing, suppress
 from pathlib import Path
 
 import apsw
@@ -16,6 +18,7 @@ from memorist.stores.keys import Key
 
 _PLAIN = b"SQLite format 3\0"
 _PAGE = 8192
+_making = threading.Lock()
 _OPEN = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
 
 
@@ -44,11 +47,20 @@ def connect(path: Path | None, key: Key | None, *, flags: int = _OPEN) -> apsw.C
     """
     if key is not None:
         _check_cipher()
+    if path is not None and flags & apsw.SQLITE_OPEN_CREATE:
+        _make(path)
     connection = apsw.Connection(":memory:") if path is None else _Connection(path, flags)
     if key is not None and path is not None:
         connection.pragma("key", _raw(key))
         connection.pragma("page_size", _PAGE)  # a copy needs pages of its original's size before the first is written
     return connection
+
+
+def _make(path: Path) -> None:
+    """Make a file that only its owner can read, if there is none; SQLite gives its companions the same rights."""
+    with _making, suppress(OSError):  # in turn: another thread must not lock the file before it is closed here
+        if not path.exists():
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def key_mismatch(path: Path | None, key: Key | None) -> StoreKeyError | StoreCorruptError:

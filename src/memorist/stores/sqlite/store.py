@@ -28,12 +28,13 @@ from memorist.stores.searching import Search
 from memorist.stores.segments import Segments
 from memorist.stores.sqlite import auditing, candidates, reindexing, searching, selecting, writes
 from memorist.stores.sqlite.conditions import sql_of
-from memorist.stores.sqlite.connections import Connections, TooLong, patiently
+from memorist.stores.sqlite.connections import Connections, TooLong
 from memorist.stores.sqlite.copying import copy_to, damage
 from memorist.stores.sqlite.entries import entries_since, state_of
 from memorist.stores.sqlite.rows import query_all, query_one
 from memorist.stores.sqlite.segments import SQLiteSegments
 from memorist.stores.sqlite.selecting import ALIVE, rows_in
+from memorist.stores.sqlite.waiting import Patience
 from memorist.stores.threads import to_the_end
 from memorist.times import Clock, now, to_micros
 
@@ -368,7 +369,9 @@ class SQLiteStore(Store):
         finally:
             connection.execute("PRAGMA temp_store = MEMORY")
         try:  # SQLite waits for readers, but not for another process that checkpoints the log at this moment
-            patiently(lambda: connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE), self._busy_timeout)
+            Patience(self.path, self._busy_timeout).retry(
+                lambda: connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            )
         except apsw.BusyError as error:
             raise StoreBusyError(
                 "the records are gone, but another process keeps old pages of the log in use; purge again"
