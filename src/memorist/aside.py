@@ -62,6 +62,8 @@ def is_large(value: Any) -> bool:
             waiting += _some(each)
         elif hasattr(each, "content"):
             waiting += [getattr(each, name, None) for name in _FIELDS]
+        elif hasattr(each, "nbytes"):  # an array
+            held += each.size
         elif hasattr(each, "record"):
             waiting.append(each.record)
     return held >= LARGE

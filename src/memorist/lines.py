@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
+from memorist.aside import aside
 from memorist.errors import (
     ConflictError,
     EmbedderError,
@@ -22,7 +24,8 @@ from memorist.records import Record
 
 FORMAT = "memorist"
 VERSION = 1
-_BATCH = 500
+_BATCH, _BATCH_LENGTH = 500, 4 * 1024 * 1024
+"""The most lines that are stored together, and the length from which on fewer are."""
 _BOM = "\ufeff"
 _BREAKS = str.maketrans({"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 """What some readers take for the end of a line, though JSON leaves it as it is."""
@@ -58,33 +61,49 @@ def line_of(record: Record) -> str:
     return json.dumps(record.to_dict(), ensure_ascii=False).translate(_BREAKS)
 
 
+def lines_of(records: Iterable[Record]) -> list[str]:
+    """Return each record as one line, without its end."""
+    return [line_of(record) for record in records]
+
+
 async def read_lines(lines: Lines, report: LoadReport) -> AsyncIterator[list[tuple[int, Record]]]:
     """Yield the records of an export in batches, each with the number of its line; note bad lines in `report`.
 
     Raises:
         FormatError: the first line is not that of an export, or of a newer version.
     """
-    batch: list[tuple[int, Record]] = []
-    number, begun = 0, False
+    some: list[tuple[int, str | bytes]] = []
+    number, begun, held = 0, False, 0
     async for line in _each(lines):
         number += 1
-        if not line.strip() or (begun and is_export(line)):  # exports may be joined, each with its header
+        if not line.strip():
             continue
         if not begun:
             _check_header(line)
             begun = True
             continue
-        try:
-            batch.append((number, Record.from_dict(read_object(line))))
-        except InvalidInputError as error:
-            report.bad.append(BadLine(number, str(error)))
-        if len(batch) >= _BATCH:
-            yield batch
-            batch = []
+        some.append((number, line))
+        held += len(line)
+        if len(some) >= _BATCH or held >= _BATCH_LENGTH:
+            yield await aside(partial(_read, some, report), some)
+            some, held = [], 0
     if not begun:
         raise FormatError("there is nothing in it; an export has a header at least")
-    if batch:
-        yield batch
+    if some:
+        yield await aside(partial(_read, some, report), some)
+
+
+def _read(lines: Sequence[tuple[int, str | bytes]], report: LoadReport) -> list[tuple[int, Record]]:
+    """Return the records of numbered lines; note bad lines in `report`."""
+    found: list[tuple[int, Record]] = []
+    for number, line in lines:
+        try:
+            plain = read_object(line)
+            if plain.get("format") != FORMAT:  # exports may be joined, each with its header
+                found.append((number, Record.from_dict(plain)))
+        except InvalidInputError as error:
+            report.bad.append(BadLine(number, str(error)))
+    return found
 
 
 async def load_records(

@@ -1,17 +1,19 @@
 """The verbs of a memory: each makes a request of its arguments and hands it to the engine."""
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, cast, overload
 
 from memorist import requests
 from memorist.arguments import draft_of
+from memorist.aside import aside
 from memorist.audit import AuditEntry, verify
 from memorist.backups import placed, prune
 from memorist.calls import Call
 from memorist.engine.base import Engine
-from memorist.lines import Lines, LoadReport, header, line_of, load_records
+from memorist.lines import Lines, LoadReport, header, lines_of, load_records
 from memorist.origins import AuthorLike, Door, TrustRules
 from memorist.records import Change, Draft, Fields, Hit, Kind, Order, Page, Record
 from memorist.requests import Id, IfExists, Mode, Narrowing, Request
@@ -27,6 +29,8 @@ __all__ = ["Verbs"]
 
 T = TypeVar("T")
 _PAGE = 1000
+_LINES = 100
+"""Records of an export that become lines at once."""
 
 
 class Verbs:
@@ -563,8 +567,15 @@ class Verbs:
         `load` of the lines gives the same records. `everyone` exports all users of the tenant.
         """
         yield header()
+        some: list[Record] = []
         async for record in self.iterate(superseded=True, everyone=everyone):
-            yield line_of(record)
+            some.append(record)
+            if len(some) == _LINES:
+                for line in await aside(partial(lines_of, some), some):
+                    yield line
+                some = []
+        for line in await aside(partial(lines_of, some), some):
+            yield line
 
     async def load(self, lines: Lines) -> LoadReport:
         """Store what `export` wrote, each record under its own user; records already there are left alone.

@@ -5,10 +5,12 @@ import json
 import re
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import quote, urlsplit
 from weakref import WeakKeyDictionary
 
+from memorist.aside import aside
 from memorist.engine.wire import dumps, query_of
 from memorist.errors import (
     ClosedError,
@@ -117,7 +119,7 @@ class Connection:
             MemoristError: the error that the server raised.
             StoreUnavailableError: it cannot be reached.
         """
-        content = None if body is None else dumps(body)
+        content = None if body is None else await aside(lambda: dumps(body), body)
         headers = {} if key is None else {"Idempotency-Key": key}
         if content is not None:
             headers["Content-Type"] = "application/json"
@@ -135,7 +137,7 @@ class Connection:
                         raise
                 else:
                     if answer.status != 503 or last or not (repeat or _is_undone(answer)):
-                        return result_of(answer)
+                        return await aside(partial(result_of, answer), answer.content)
                 await asyncio.sleep(0.1 * 2**attempt)
         raise AssertionError("the last attempt returns or raises")
 

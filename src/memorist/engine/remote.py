@@ -4,6 +4,7 @@ Reads and `remember` are retried if the connection fails; an idempotency key kee
 the outcome of another write is unknown, the error says so.
 """
 
+import asyncio
 import json
 import os
 import tempfile
@@ -13,7 +14,7 @@ from dataclasses import replace
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, BinaryIO, TypeAlias, TypeVar, cast
 
 from memorist import lines, requests
 from memorist.audit import AuditEntry
@@ -191,13 +192,17 @@ async def _backup(server: Connection, call: Call, request: requests.Backup) -> P
         try:
             with os.fdopen(handle, "wb") as file:
                 async for chunk in answer.aiter_stream():
-                    file.write(chunk)
-                file.flush()
-                os.fsync(file.fileno())
+                    await asyncio.to_thread(file.write, chunk)
+                await asyncio.to_thread(_flush, file)
             Path(part).replace(path)
         finally:
             Path(part).unlink(missing_ok=True)
     return path
+
+
+def _flush(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())
 
 
 async def _audit(server: Connection, call: Call, request: requests.Audit) -> list[AuditEntry]:

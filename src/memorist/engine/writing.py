@@ -15,7 +15,7 @@ from memorist.engine.deriving import forgetting
 from memorist.errors import ConflictError, InvalidInputError, MemoristError, NotFoundError, ScopeError, shown
 from memorist.filters import make_filter
 from memorist.lines import BadLine, LoadReport, store_each
-from memorist.origins import NOBODY, Author, joined
+from memorist.origins import NOBODY, Author, Door, joined
 from memorist.records import Action, Draft, Record, check_fields
 from memorist.requests import IfExists
 from memorist.scope import Scope, Wall
@@ -121,15 +121,7 @@ async def forget(core: Core, call: Call, request: requests.Forget) -> int:
 async def restore(core: Core, call: Call, request: requests.Restore) -> LoadReport:
     """Store whole records, each behind its own user's wall; an invalid one does not affect the others."""
     scope, report = call.scope, LoadReport()
-    walls: dict[Wall, list[tuple[int, Record]]] = {}
-    for number, record in enumerate(request.records, start=1):
-        placed = replace(record, scope=replace(record.scope, tenant=scope.tenant)).brought(call.door)
-        if scope.user not in (None, placed.scope.user) or not scope.sees(placed.scope):
-            raise ScopeError(
-                f"a record of {_owner(placed.scope)} cannot be restored into the memory of {_owner(scope)}; "
-                "load it into a memory without a user"
-            )
-        walls.setdefault(placed.scope.wall, []).append((number, placed))
+    walls = await aside(lambda: _placed(request.records, scope, call.door), request.records)
     for wall, part in walls.items():
 
         async def behind(records: Sequence[Record], wall: Wall = wall) -> Sequence[bool]:
@@ -152,6 +144,20 @@ async def restore(core: Core, call: Call, request: requests.Restore) -> LoadRepo
     return report
 
 
+def _placed(records: Sequence[Record], scope: Scope, through: Door) -> dict[Wall, list[tuple[int, Record]]]:
+    """Return records by the wall that each belongs behind, with their numbers from 1."""
+    walls: dict[Wall, list[tuple[int, Record]]] = {}
+    for number, record in enumerate(records, start=1):
+        placed = replace(record, scope=replace(record.scope, tenant=scope.tenant)).brought(through)
+        if scope.user not in (None, placed.scope.user) or not scope.sees(placed.scope):
+            raise ScopeError(
+                f"a record of {_owner(placed.scope)} cannot be restored into the memory of {_owner(scope)}; "
+                "load it into a memory without a user"
+            )
+        walls.setdefault(placed.scope.wall, []).append((number, placed))
+    return walls
+
+
 async def _restore_behind(core: Core, call: Call, wall: Wall, records: Sequence[Record]) -> list[bool]:
     """Store records, unless their id is there already; return for each whether it was added.
 
@@ -160,14 +166,18 @@ async def _restore_behind(core: Core, call: Call, wall: Wall, records: Sequence[
     ids = {id for record in records for id in (record.id, *record.origin.derived_from)}
     authors = {each.id: each.origin.authors for each in await core.store.get(wall, list(ids))}
     added, new = list[bool](), list[Record]()
-    for record in records:
-        added.append(record.id not in authors)
-        if record.id not in authors:
-            origin = record.origin
-            everyone = joined([origin.authors, *(authors.get(id, NOBODY) for id in origin.derived_from)])
-            whole = replace(record, origin=replace(origin, authors=everyone))
-            new.append(core.sized(replace(whole, **check_fields(whole)), call.door))
-            authors[record.id] = new[-1].origin.authors
+
+    def check() -> None:
+        for record in records:
+            added.append(record.id not in authors)
+            if record.id not in authors:
+                origin = record.origin
+                everyone = joined([origin.authors, *(authors.get(id, NOBODY) for id in origin.derived_from)])
+                whole = replace(record, origin=replace(origin, authors=everyone))
+                new.append(core.sized(replace(whole, **check_fields(whole)), call.door))
+                authors[record.id] = new[-1].origin.authors
+
+    await aside(check, records)
     vectors = await core.embed(new, [None] * len(new))
     analyses = await core.analysed(new)
     writes = [

@@ -8,6 +8,7 @@ from fastapi import Depends, Header, Query, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from memorist import requests
+from memorist.aside import aside
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
 from memorist.origins import REST, Door
@@ -72,7 +73,9 @@ class Access:
         """
         if self.idempotency_key is None:
             return await work(), True
-        return await self.server.ledger.once(self.idempotency_key, self.memory, fingerprint(*asked), work, done_since)
+        return await self.server.ledger.once(
+            self.idempotency_key, self.memory, await aside(lambda: fingerprint(*asked), asked), work, done_since
+        )
 
 
 def server_of(request: Request) -> Server:

@@ -1,18 +1,18 @@
 """JSON bodies and queries: read strictly, and made into the requests of verbs."""
 
-import asyncio
 import json
 import re
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, Any, TypeAlias, TypeVar
 
 from fastapi import Depends, Request
+from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from memorist import arguments as read
 from memorist import requests
+from memorist.aside import aside
 from memorist.errors import FormatError, InvalidInputError
 from memorist.lines import refuse_constant
 from memorist.scope import Scope
@@ -26,10 +26,6 @@ _FROM_TEXT: Mapping[read.Reader, Callable[[str], Any]] = {
     read.integer: number_of,
 }
 """How arguments that are no texts are read from a query."""
-_LARGE = 64 * 1024
-"""Bodies of this size and more are parsed outside the event loop, which they would block."""
-_parser = ThreadPoolExecutor(1, "memorist-json")
-"""One thread, so that large bodies of many callers are parsed one after the other."""
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
@@ -52,8 +48,7 @@ async def _body(request: Request) -> dict[str, Any]:
         raise NotJsonError("the body broke off") from error
     if not sent:
         raise InvalidInputError("the body is missing; it must be a JSON object")
-    large = len(sent) >= _LARGE
-    value = await asyncio.get_running_loop().run_in_executor(_parser, _parsed, sent) if large else _parsed(sent)
+    value = await aside(lambda: _parsed(sent), sent)
     if not isinstance(value, dict):
         raise InvalidInputError("the body must be a JSON object")
     return value
@@ -62,10 +57,15 @@ async def _body(request: Request) -> dict[str, Any]:
 Body: TypeAlias = Annotated[dict[str, Any], Depends(_body)]
 
 
-def asked(kind: type[R], body: Mapping[str, Any], **more: Any) -> R:
+async def asked(kind: type[R], body: Mapping[str, Any], **more: Any) -> R:
     """Return the request in a body, with further arguments."""
     read.unknown_arguments(kind.verb, body, body_fields(kind))
-    return kind.of({**body, **more})
+    return await aside(lambda: kind.of({**body, **more}), body)
+
+
+async def answered(plain: Callable[[], Any], *inputs: Any, status: int = 200) -> JSONResponse:
+    """Return an answer in JSON: what `plain` returns, which grows with its inputs."""
+    return await aside(lambda: JSONResponse(plain(), status), *inputs)
 
 
 def asked_in_query(kind: type[R], request: Request, **more: Any) -> R:

@@ -14,8 +14,10 @@ import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, TypeAlias
 
+from memorist.aside import aside
 from memorist.errors import ConflictError
 from memorist.memory import Memory
 from memorist.records import Action, Draft, Kind, Record
@@ -183,7 +185,7 @@ async def _remembered(memory: Memory, named: Sequence[Draft], since: datetime | 
         record = begun[-1].record
         if record is None:
             raise ConflictError("what this Idempotency-Key stored has been forgotten since")
-        wanted = draft.to_record(memory.scope, record.created_at)
+        wanted = await aside(partial(draft.to_record, memory.scope, record.created_at), draft)
         if any(getattr(record, name) != getattr(wanted, name) for name in _COMPARED):
             if since is not None:
                 return None  # another has taken the id meanwhile: the verb raises

@@ -9,11 +9,12 @@ from fastapi import Path, Request
 from fastapi.responses import JSONResponse
 
 from memorist import requests
+from memorist.aside import aside
 from memorist.errors import InvalidInputError, NotFoundError, shown
 from memorist.records import Action, Page, Record
 from memorist.serve.rest import models
 from memorist.serve.rest.access import Access, Reader, Writer
-from memorist.serve.rest.bodies import Body, asked, asked_in_query
+from memorist.serve.rest.bodies import Body, answered, asked, asked_in_query
 from memorist.serve.rest.idempotency import Outcome, fingerprint, original, remember_once
 from memorist.serve.rest.problems import problems
 from memorist.serve.rest.routing import router_of, takes
@@ -27,15 +28,17 @@ Id = Annotated[str, Path(description="The record's id, percent-encoded whole: a 
 @router.post("/records", status_code=201, response_model=models.Records, **takes(requests.Remember, 404, 409))
 async def remember(access: Writer, body: Body) -> JSONResponse:
     """Store records: all of them or none. On disk when it returns; in the order given."""
-    request = asked(requests.Remember, body)
+    request = await asked(requests.Remember, body)
     key, memory = access.idempotency_key, access.memory
     if key is None:
         stored = await memory.ask(request)
     elif request.if_exists != "replace":
-        stored = await remember_once(access.server.ledger, memory, key, request, fingerprint("remember", body))
+        stored = await remember_once(
+            access.server.ledger, memory, key, request, await aside(lambda: fingerprint("remember", body), body)
+        )
     else:
         stored = await _replace_once(access, request, body)
-    return records_answer(stored, 201)
+    return await records_answer(stored, 201)
 
 
 async def _replace_once(access: Access, request: requests.Remember, body: Mapping[str, Any]) -> list[Record]:
@@ -71,7 +74,7 @@ async def _replace_once(access: Access, request: requests.Remember, body: Mappin
 )  # fmt: skip
 async def list_records(access: Reader, request: Request) -> JSONResponse:
     """Return a page of records; `POST /v1/browse` takes conditions on their fields too."""
-    return page_answer(await access.ask(asked_in_query(requests.Browse, request)))
+    return await page_answer(await access.ask(asked_in_query(requests.Browse, request)))
 
 
 @router.get("/records/{id}", response_model=models.RecordBody, responses=problems(404))
@@ -80,13 +83,13 @@ async def get(access: Reader, id: Id) -> JSONResponse:
     record = await access.memory.get(_unquoted(id))
     if record is None:
         raise NotFoundError(f"there is no record {shown(_unquoted(id))} in this scope")
-    return JSONResponse(record.to_dict())
+    return await answered(record.to_dict, record)
 
 
 @router.patch("/records/{id}", response_model=models.RecordBody, **takes(requests.Revise, 404, 409))
 async def revise(access: Writer, id: Id, body: Body) -> JSONResponse:
     """Change the fields given; the record as it was stays in its history."""
-    request = asked(requests.Revise, body, id=_unquoted(id))
+    request = await asked(requests.Revise, body, id=_unquoted(id))
     fields = {name: value for name, value in request.changes().items() if name != "expires_at"}
     return await _changed(access, request, Action.REVISED, fields, body)
 
@@ -94,7 +97,7 @@ async def revise(access: Writer, id: Id, body: Body) -> JSONResponse:
 @router.put("/records/{id}/rating", response_model=models.RecordBody, **takes(requests.Rate, 404, 409))
 async def rate(access: Writer, id: Id, body: Body) -> JSONResponse:
     """Give a record feedback from -1 to 1, or take it back with null."""
-    request = asked(requests.Rate, body, id=_unquoted(id))
+    request = await asked(requests.Rate, body, id=_unquoted(id))
     return await _changed(access, request, Action.RATED, {"rating": request.rating}, body)
 
 
@@ -102,13 +105,14 @@ async def rate(access: Writer, id: Id, body: Body) -> JSONResponse:
 async def history(access: Reader, id: Id) -> JSONResponse:
     """Return every change of a record, oldest first; empty for an unknown id."""
     changes = await access.memory.history(_unquoted(id))
-    return JSONResponse({"changes": [each.to_dict() for each in changes]})
+    return await answered(lambda: {"changes": [each.to_dict() for each in changes]}, changes)
 
 
 @router.get("/records/{id}/why", response_model=models.ProvenanceBody, responses=problems())
 async def why(access: Reader, id: Id) -> JSONResponse:
     """Return a record and everything that it was derived from; empty for an unknown id."""
-    return JSONResponse((await access.memory.why(_unquoted(id))).to_dict())
+    found = await access.memory.why(_unquoted(id))
+    return await answered(found.to_dict, list(found.sources))
 
 
 @router.delete(
@@ -135,7 +139,7 @@ async def lookup(access: Reader, request: Request) -> JSONResponse:
     record = await access.memory.ask(lookup)
     if record is None:
         raise NotFoundError(f"there is no {lookup.kind} with the key {shown(lookup.key)} in this scope")
-    return JSONResponse(record.to_dict())
+    return await answered(record.to_dict, record)
 
 
 async def _changed(
@@ -165,7 +169,7 @@ async def _changed(
     outcome, new = await access.once((id, request.verb, body), work, done_since)
     if not new:
         changed.append(await original(access.memory, id, outcome["version"]))
-    return JSONResponse(changed[0].to_dict())
+    return await answered(changed[0].to_dict, changed)
 
 
 async def forgotten(access: Access, request: requests.Forget, asked: Mapping[str, Any]) -> JSONResponse:
@@ -178,14 +182,16 @@ async def forgotten(access: Access, request: requests.Forget, asked: Mapping[str
     return JSONResponse(outcome)
 
 
-def records_answer(records: list[Record], status: int = 200) -> JSONResponse:
+async def records_answer(records: list[Record], status: int = 200) -> JSONResponse:
     """Return records as an answer."""
-    return JSONResponse({"records": [record.to_dict() for record in records]}, status)
+    return await answered(lambda: {"records": [each.to_dict() for each in records]}, records, status=status)
 
 
-def page_answer(page: Page) -> JSONResponse:
+async def page_answer(page: Page) -> JSONResponse:
     """Return a page as an answer."""
-    return JSONResponse({"records": [record.to_dict() for record in page.records], "next": page.next})
+    return await answered(
+        lambda: {"records": [record.to_dict() for record in page.records], "next": page.next}, page.records
+    )
 
 
 def _unquoted(id: str) -> str:

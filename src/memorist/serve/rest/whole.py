@@ -171,14 +171,14 @@ async def audit(access: Admin, request: Request) -> JSONResponse:
 @router.put("/retention", response_model=models.RetentionRules, **takes(requests.Retain))
 async def retain(access: Admin, body: Body) -> JSONResponse:
     """Set how long the tenant's records are kept, replacing the rules before."""
-    rules = await access.memory.ask(asked(requests.Retain, body))
+    rules = await access.memory.ask(await asked(requests.Retain, body))
     return JSONResponse({"rules": [rule.to_dict() for rule in rules]})
 
 
 @router.post("/retention", response_model=models.RetentionReportBody, **takes(requests.Retention))
 async def retention(access: Admin, body: Body) -> JSONResponse:
     """Return the rules, or those given, and how many records are too old by them; nothing is deleted."""
-    return JSONResponse((await access.memory.ask(asked(requests.Retention, body))).to_dict())
+    return JSONResponse((await access.memory.ask(await asked(requests.Retention, body))).to_dict())
 
 
 @router.post("/sweep", response_model=models.Swept, responses=problems())

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 
 import apsw
 
+from memorist.aside import LARGE
 from memorist.errors import (
     ClosedError,
     InvalidInputError,
@@ -47,6 +48,18 @@ _MOST_SHARED = 256
 """The most writes in one commit: more would make the first of them wait too long."""
 _PATIENCE = 0.002
 """Seconds to wait for the callers that shared the last commit: about one flush. A lone writer never waits."""
+
+
+def _checked(cursor: apsw.Cursor, row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return a row of a brief read.
+
+    Raises:
+        TooLong: it holds a large text.
+    """
+    for value in row:
+        if type(value) is str and len(value) >= LARGE:
+            raise TooLong
+    return row
 
 
 class TooLong(Exception):
@@ -149,7 +162,8 @@ class Connections:
         """Run a short read on the caller's thread; a database in memory has one connection, so the read may wait.
 
         Raises:
-            TooLong: the read takes SQLite more than `most_seconds`, if that is given.
+            TooLong: `most_seconds` is given, and the read takes SQLite longer or finds a large text, whose JSON would
+                take long to read.
         """
         if self.path is None:
             return self.submit_read(work).result()
@@ -163,8 +177,10 @@ class Connections:
                 if most_seconds is not None:
                     end = perf_counter() + most_seconds
                     connection.set_progress_handler(lambda: perf_counter() > end, _STEPS_BETWEEN)
+                    connection.row_trace = _checked
                 else:
                     connection.set_progress_handler(None)
+                    connection.row_trace = None
                 return work(connection)
             except apsw.InterruptError as error:
                 raise TooLong from error
