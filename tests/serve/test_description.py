@@ -1,5 +1,8 @@
 """What the server tells of its routes: the names and errors in OpenAPI, and the page for people."""
 
+import json
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +11,24 @@ from memorist.memory import Memory
 from memorist.serve.rest.app import create_api
 
 pytestmark = pytest.mark.anyio
+
+
+def lines_of(described: Any, *path: str) -> Iterator[str]:
+    """Yield a description of the API in lines, one for each operation and each schema, so that a change is seen."""
+    for name, value in sorted(described.items()):
+        if (*path, name) in (("paths",), ("components",), ("components", "schemas")) or path == ("paths",):
+            yield from lines_of(value, *path, name)
+        else:
+            yield " ".join((*path, name, json.dumps(value, sort_keys=True)))
+
+
+async def test_the_description_changes_only_deliberately(everyone: Memory) -> None:
+    described = create_api(everyone).openapi()
+    del described["info"]["version"]
+    kept = Path(__file__).with_name("openapi.txt")
+    assert list(lines_of(described)) == kept.read_text("utf-8").splitlines(), (
+        f"{kept.name} pins the interface; where it is to change, write these lines there, and to CHANGELOG.md why"
+    )
 
 
 async def test_operations_have_the_names_of_verbs_and_the_errors_that_they_can_give(everyone: Memory) -> None:
