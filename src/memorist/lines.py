@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from memorist.aside import aside
+from memorist.codec import Plain
 from memorist.errors import (
     ConflictError,
     EmbedderError,
@@ -35,7 +36,7 @@ _Done = TypeVar("_Done")
 
 
 @dataclass(frozen=True, slots=True)
-class BadLine:
+class BadLine(Plain):
     """A line that could not be loaded: its number, from 1, and why."""
 
     number: int
@@ -43,7 +44,7 @@ class BadLine:
 
 
 @dataclass(slots=True)
-class LoadReport:
+class LoadReport(Plain):
     """The result of a load: how many records were added, how many existed already, and the bad lines."""
 
     added: int = 0

@@ -9,6 +9,7 @@ from enum import StrEnum
 from random import Random
 from typing import Any, Literal, TypeAlias, TypedDict, cast
 
+from memorist.codec import Plain, plain
 from memorist.errors import InvalidInputError, shown
 from memorist.kind import Kind
 from memorist.origins import MAX_SOURCES, NOBODY, PYTHON, Author, AuthorLike, Door, Origin, author_of_role
@@ -237,6 +238,11 @@ class Draft:
     def __post_init__(self) -> None:
         object.__setattr__(self, "derived_from", _ids(self.derived_from))
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values, without the fields that say nothing."""
+        values = {name: getattr(self, name) for name in Draft.__dataclass_fields__}
+        return {name: plain(value) for name, value in values.items() if value is not None}
+
     def to_record(self, scope: Scope, created_at: datetime, door: Door = PYTHON) -> Record:
         """Return the record this draft becomes in `scope`; `door` is where it comes in.
 
@@ -289,7 +295,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Plain):
     """A record that recall found.
 
     `similarity` is the cosine of query and text, 0 to 1, 0 where there is no vector. `score` is how
@@ -303,19 +309,9 @@ class Hit:
     matched: tuple[str, ...] = ()
     signals: Mapping[str, float] = field(default_factory=dict)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        return {
-            "record": self.record.to_dict(),
-            "similarity": self.similarity,
-            "score": self.score,
-            "matched": list(self.matched),
-            "signals": dict(self.signals),
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Change(Plain):
     """One entry of a record's history: what happened, when, by which source, and what came of it.
 
     `record` is the record as it stood after the change, None once it is forgotten.
@@ -327,19 +323,9 @@ class Change:
     source: str | None
     record: Record | None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values, the time in ISO 8601."""
-        return {
-            "id": self.id,
-            "action": str(self.action),
-            "at": iso(self.at),
-            "source": self.source,
-            "record": None if self.record is None else self.record.to_dict(),
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class Page(Plain):
     """One page of records in order, and the cursor that the next call takes (None at the end)."""
 
     records: list[Record]

@@ -12,7 +12,6 @@ Recall.of({"query": "where does she like to stay?", "k": 5})  # InvalidInputErro
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
 from datetime import datetime
-from functools import cache
 from pathlib import Path
 from typing import (
     Annotated,
@@ -26,21 +25,20 @@ from typing import (
     TypeVar,
     dataclass_transform,
     get_args,
-    get_origin,
-    get_type_hints,
 )
 
 from memorist import arguments as read
 from memorist import results
 from memorist.audit import AuditEntry
+from memorist.codec import fields_of, once, plain, read_hint
 from memorist.errors import InvalidInputError, ScopeError, path_taken, shown
 from memorist.filters import Filter, compares, make_filter, parse_condition
 from memorist.lines import LoadReport
-from memorist.origins import Author, AuthorLike, Trust, TrustRules
-from memorist.records import Action, Change, Draft, Hit, Kind, Order, Page, Record
+from memorist.origins import AuthorLike, Trust, TrustRules
+from memorist.records import Change, Draft, Hit, Kind, Order, Page, Record
 from memorist.retention import RetentionReport, Rule, parse_rules
 from memorist.scope import Scope
-from memorist.times import TimeLike, iso
+from memorist.times import TimeLike
 
 __all__ = [
     "Audit",
@@ -186,32 +184,31 @@ def _hash(value: Any) -> int:
         return hash(frozenset(value)) if isinstance(value, Mapping) else 0
 
 
-def _once(read: Callable[[Any], T]) -> Callable[[Any], T]:
-    """Cache what is read of each type; of a class with `__hash__`, `cache` alone is typed as for an instance."""
-    return cache(read)
-
-
-@_once
+@once
 def _defaults(kind: Any) -> dict[str, Any]:
     """Return the default of each argument of a type of request: MISSING where it must be given."""
     return {each.name: each.default for each in fields(kind)}
 
 
-@_once
+@once
 def _needed(kind: Any) -> tuple[str, ...]:
     """Return the arguments of a type of request that must be given."""
     return tuple(name for name, default in _defaults(kind).items() if default is MISSING)
 
 
-@_once
+@once
 def readers(kind: Any) -> tuple[tuple[str, read.Reader, bool], ...]:
     """Return the reader of each annotated field of a type of request, and whether None leaves the field out."""
-    hints = get_type_hints(kind, include_extras=True)
-    return tuple(
-        (each.name, hints[each.name].__metadata__[0], each.default is None)
-        for each in fields(kind)
-        if get_origin(hints[each.name]) is Annotated
-    )
+    hints = {name: read_hint(hint) for name, hint in fields_of(kind).items()}
+    defaults = _defaults(kind)
+    return tuple((name, hint.notes[0], defaults[name] is None) for name, hint in hints.items() if hint.notes)
+
+
+@once
+def answer_of(kind: Any) -> Any:
+    """Return the type of the answer to a type of request, as its base names it: `list[Hit]` of ``Recall``."""
+    [answer] = get_args(kind.__orig_bases__[0])
+    return answer
 
 
 class Bounds(TypedDict, total=False):
@@ -467,7 +464,7 @@ class Recent(Narrowed[list[Record]]):
 
 
 @_request
-class Lookup(Request["Record | None"]):
+class Lookup(Request[Record | None]):
     """Return the record with a key; see `Memory.lookup`."""
 
     key: Annotated[str, read.handle]
@@ -476,7 +473,7 @@ class Lookup(Request["Record | None"]):
 
 
 @_request
-class Get(Request["Record | None"]):
+class Get(Request[Record | None]):
     """Return the record with an id; see `Memory.get`."""
 
     id: Annotated[Id, read.handle]
@@ -553,7 +550,7 @@ class Traces(Request[results.TracePage]):
 
 
 @_request
-class Users(Request["dict[str | None, int]"]):
+class Users(Request[dict[str | None, int]]):
     """Return the users of the tenant; see `Memory.users`."""
 
 
@@ -625,23 +622,3 @@ class Reindex(Request[int]):
 
     writes = True
     progress: Callable[[int, int], None] | None = None
-
-
-def plain(value: Any) -> Any:
-    """Return an argument as JSON has it."""
-    if isinstance(value, datetime):
-        return iso(value)
-    if isinstance(value, Draft):
-        values = {name: getattr(value, name) for name in Draft.__dataclass_fields__}
-        return {name: plain(each) for name, each in values.items() if each is not None}
-    if isinstance(value, Author):
-        return value.names
-    if isinstance(value, Rule):
-        return value.to_dict()
-    if isinstance(value, tuple):
-        return [plain(each) for each in value]
-    if isinstance(value, Kind | Action):
-        return str(value)
-    if type(value).__module__ == "numpy":
-        return value.tolist()
-    return value

@@ -3,14 +3,14 @@
 import hashlib
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
+from memorist.codec import Plain
 from memorist.origins import Trust
 from memorist.records import Record
 from memorist.scope import Scope
-from memorist.times import iso, parse_time
 
 Why: TypeAlias = Literal["topic", "pinned", "standing", "recalled", "asked", "earlier"]
 """Why a record stands in a context: its topic was asked for, it was pinned, it holds in every turn, it was
@@ -64,7 +64,7 @@ def subject_hash(salt: str, user: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class Source(Plain):
     """A record that another comes from.
 
     Attributes:
@@ -77,13 +77,9 @@ class Source:
     trust: Trust
     depth: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        return {"record": self.record.to_dict(), "trust": self.trust, "depth": self.depth}
-
 
 @dataclass(frozen=True, slots=True)
-class Provenance:
+class Provenance(Plain):
     """Where a record comes from.
 
     Attributes:
@@ -94,13 +90,9 @@ class Provenance:
     sources: tuple[Source, ...] = ()
     missing: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        return {"sources": [each.to_dict() for each in self.sources], "missing": list(self.missing)}
-
 
 @dataclass(frozen=True, slots=True)
-class Derived:
+class Derived(Plain):
     """What was derived from some records.
 
     Attributes:
@@ -111,13 +103,9 @@ class Derived:
     alone: tuple[Record, ...] = ()
     partly: tuple[Record, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        return {name: [each.to_dict() for each in getattr(self, name)] for name in ("alone", "partly")}
-
 
 @dataclass(frozen=True, slots=True)
-class ContextItem:
+class ContextItem(Plain):
     """A record in a context.
 
     Attributes:
@@ -132,13 +120,9 @@ class ContextItem:
     why: Why
     score: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        return {"record": self.record.to_dict(), "text": self.text, "why": self.why, "score": self.score}
-
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class Context(Plain):
     """What an agent is told.
 
     Attributes:
@@ -165,19 +149,9 @@ class Context:
             last = last if begin < 0 else begin + len(words)
         return found
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        return {
-            "text": self.text,
-            "confidence": self.confidence,
-            "items": [item.to_dict() for item in self.items],
-            "tokens": self.tokens,
-            "error": self.error,
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class TracedHit:
+class TracedHit(Plain):
     """A record that a call gave, or just missed; its text is not kept here.
 
     Attributes:
@@ -196,7 +170,7 @@ class TracedHit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trace:
+class Trace(Plain):
     """What one call of `recall` or `context` was asked, and what came of it.
 
     Attributes:
@@ -234,25 +208,9 @@ class Trace:
     parts: Mapping[str, float] = field(default_factory=dict)
     error: str | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values, scope names at the top level."""
-        plain = asdict(self)
-        return {**plain.pop("scope"), **plain, "at": iso(self.at)}
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> "Trace":
-        """Return the trace that `to_dict` made `plain` of."""
-        values = {**plain, "at": parse_time(plain["at"])}
-        values |= {name: tuple(_traced_hit(**each) for each in plain[name]) for name in ("hits", "missed")}
-        return cls(scope=Scope(*(values.pop(label) for label in ("tenant", "user", "agent", "session"))), **values)
-
-
-def _traced_hit(place: Sequence[int] | None, **plain: Any) -> TracedHit:
-    return TracedHit(**plain, place=None if place is None else (place[0], place[1]))
-
 
 @dataclass(frozen=True, slots=True)
-class TracePage:
+class TracePage(Plain):
     """One page of traces, newest first, and the cursor that the next call takes (None at the end)."""
 
     traces: Sequence[Trace]

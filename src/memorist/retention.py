@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
+from memorist.codec import Plain
 from memorist.errors import InvalidInputError, shown
 from memorist.filters import Filter, make_filter
 from memorist.times import parse_duration
@@ -58,25 +59,22 @@ class Rule:
         values = {name: getattr(self, name) for name in _FIELDS}
         return {name: value for name, value in values.items() if value is not None}
 
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> "Rule":
+        """Return the rule that `to_dict` serialised."""
+        [rule] = parse_rules("rules", [plain])
+        return rule
+
 
 RuleLike: TypeAlias = Rule | Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class RetentionReport:
+class RetentionReport(Plain):
     """The rules, and how many records of each kind are too old by them now."""
 
     rules: tuple[Rule, ...]
     due: Mapping[str, int]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        return {"rules": [rule.to_dict() for rule in self.rules], "due": dict(self.due)}
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> "RetentionReport":
-        """Return the report that `to_dict` serialised."""
-        return cls(parse_rules("rules", plain["rules"]), plain["due"])
 
 
 def parse_rules(name: str, value: Any) -> tuple[Rule, ...]:

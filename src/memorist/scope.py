@@ -3,7 +3,7 @@
 import unicodedata
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from memorist.errors import InvalidInputError, ScopeError
 
@@ -66,6 +66,8 @@ class Scope:
     user: str | None = None
     agent: str | None = None
     session: str | None = None
+    inline: ClassVar[bool] = True
+    """JSON has the names beside the other fields of a record."""
 
     def __post_init__(self) -> None:
         for label in ("tenant", "user", "agent", "session"):

@@ -6,10 +6,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from memorist.errors import InvalidInputError, NotFoundError
-from memorist.records import Action, Change, Hit, Record
-from memorist.results import Context, ContextItem
 from memorist.scope import Scope
-from memorist.times import parse_time
 
 
 def params_of(scope: Scope) -> dict[str, str]:
@@ -51,26 +48,3 @@ def dumps(body: Any) -> bytes:
         return json.dumps(body, allow_nan=False, ensure_ascii=False, default=other).encode("utf-8")
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInputError(f"the arguments are not JSON: {error}") from error
-
-
-def hit_of(plain: Mapping[str, Any]) -> Hit:
-    """Return the hit that `Hit.to_dict` serialised."""
-    return Hit(
-        record=Record.from_dict(plain["record"]),
-        similarity=plain["similarity"],
-        score=plain["score"],
-        matched=tuple(plain["matched"]),
-        signals=plain["signals"],
-    )
-
-
-def context_of(plain: Mapping[str, Any]) -> Context:
-    """Return the context that `Context.to_dict` serialised."""
-    items = [ContextItem(**{**each, "record": Record.from_dict(each["record"])}) for each in plain["items"]]
-    return Context(plain["text"], plain["confidence"], tuple(items), plain["tokens"])
-
-
-def change_of(plain: Mapping[str, Any]) -> Change:
-    """Return the change that `Change.to_dict` serialised."""
-    record = None if plain["record"] is None else Record.from_dict(plain["record"])
-    return Change(plain["id"], Action(plain["action"]), parse_time(plain["at"]), plain["source"], record)

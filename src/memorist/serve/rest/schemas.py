@@ -10,6 +10,7 @@ from memorist import arguments as read
 from memorist import requests
 from memorist.agents.docstrings import read_docstring
 from memorist.agents.parameters import schema_of
+from memorist.codec import plain
 from memorist.origins import Author, AuthorLike
 from memorist.records import Draft, Kind, Sources
 from memorist.retention import Rule
@@ -94,7 +95,7 @@ def _object(kind: Any, title: str, texts: Mapping[str, str]) -> dict[str, Any]:
         if default is MISSING:
             required.append(name)
         elif default is not None:
-            properties[name]["default"] = requests.plain(default)
+            properties[name]["default"] = plain(default)
     schema = {"type": "object", "title": title, "properties": properties, "additionalProperties": False}
     return schema | ({"required": required} if required else {})
 

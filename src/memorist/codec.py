@@ -1,0 +1,121 @@
+"""Arguments and answers as JSON has them, and back: the one reader of the annotations that say what they are."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from datetime import datetime
+from enum import Enum
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, NamedTuple, Self, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from memorist.times import iso, parse_time
+
+__all__ = ["Hint", "Plain", "decoder", "fields_of", "once", "plain", "read_hint"]
+
+T = TypeVar("T")
+_AS_IT_IS = frozenset((str, int, float, bool, NoneType))
+
+
+def once(read: Callable[[Any], T]) -> Callable[[Any], T]:
+    """Cache what is read of each type; of a class with `__hash__`, `cache` alone is typed as for an instance."""
+    return cache(read)
+
+
+class Hint(NamedTuple):
+    """What an annotation says: the types that a value may have but None, whether it may be None, and the notes.
+
+    The notes are those of `Annotated`.
+    """
+
+    kinds: tuple[Any, ...]
+    optional: bool
+    notes: tuple[Any, ...]
+
+
+def read_hint(hint: Any) -> Hint:
+    """Return what an annotation says."""
+    notes = ()
+    if get_origin(hint) is Annotated:
+        hint, notes = hint.__origin__, hint.__metadata__
+    parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    return Hint(tuple(each for each in parts if each is not NoneType), NoneType in parts, notes)
+
+
+@once
+def fields_of(kind: Any) -> Mapping[str, Any]:
+    """Return the annotations of the fields of a dataclass or a named tuple, in order."""
+    hints = get_type_hints(kind, include_extras=True)
+    names = [each.name for each in fields(kind)] if is_dataclass(kind) else kind._fields
+    return {name: hints[name] for name in names}
+
+
+def is_inline(kind: Any) -> bool:
+    """Return whether JSON has the fields of a type in the place of a field of that type, as those of a `Scope`."""
+    return getattr(kind, "inline", False) is True
+
+
+def plain(value: Any) -> Any:
+    """Return an argument or an answer as JSON has it. A mapping is JSON already, or is refused where it is written."""
+    if type(value) in _AS_IT_IS:
+        return value
+    if isinstance(value, Enum):
+        return getattr(value, "names", value.value)
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if isinstance(value, datetime):
+        return iso(value)
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    return value.tolist() if type(value).__module__ == "numpy" else value
+
+
+class Plain:
+    """A dataclass that JSON can hold, by the annotations of its fields."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values; times are in ISO 8601."""
+        told: dict[str, Any] = {}
+        for name in fields_of(type(self)):
+            value = getattr(self, name)
+            if is_inline(type(value)):
+                told |= {inner: getattr(value, inner) for inner in fields_of(type(value))}
+            else:
+                told[name] = dict(value) if isinstance(value, Mapping) else plain(value)
+        return told
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+        """Return what `to_dict` made `plain` of; fields that are not known here are passed over."""
+        given = {}
+        for name, hint in fields_of(cls).items():
+            if is_inline(hint):
+                given[name] = hint(**{inner: plain[inner] for inner in fields_of(hint)})
+            elif name in plain:
+                given[name] = decoder(hint)(plain[name])
+        return cls(**given)
+
+
+@once
+def decoder(hint: Any) -> Callable[[Any], Any]:
+    """Return what reads a value of an annotated type from JSON."""
+    kinds, optional, _ = read_hint(hint)
+    read = _decoder(kinds[0]) if len(kinds) == 1 else _same
+    return (lambda value: None if value is None else read(value)) if optional and read is not _same else read
+
+
+def _decoder(kind: Any) -> Callable[[Any], Any]:
+    origin, inner = get_origin(kind) or kind, get_args(kind)
+    if origin in (list, tuple, Sequence):
+        item, made = decoder(inner[0]), tuple if origin is tuple else list
+        return lambda value: made(map(item, value))
+    if origin is datetime:
+        return parse_time
+    if isinstance(origin, type) and issubclass(origin, Enum):
+        return origin
+    return getattr(origin, "from_dict", _same)
+
+
+def _same(value: Any) -> Any:
+    return value
