@@ -2,9 +2,11 @@
 
 import io
 import json
+import os
 import pickle
 import sqlite3
 import sys
+import zipfile
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -13,9 +15,9 @@ from typing import Any
 import pytest
 
 from imported import Write, bad, items
-from memorist.errors import FormatError
+from memorist.errors import FormatError, InvalidInputError
 from memorist.files.qdrant import points
-from memorist.imports import BadPart, load, survey
+from memorist.imports import BadPart, Source, load, survey
 from memorist.memory import Memory
 
 pytestmark = pytest.mark.anyio
@@ -238,3 +240,91 @@ async def test_an_import_lists_what_would_run(memory: Memory, tmp_path: Path) ->
     assert isinstance(report.bad[0], BadPart)
     assert "would run code" in report.bad[0].reason
     assert not mark.exists()
+
+
+# --- folders and zips --------------------------------------------------------------------------------------
+
+
+def folder_with_links(tmp_path: Path) -> Path:
+    """Make a folder with a note of its own, and links out of it, into it and in a circle."""
+    (tmp_path / "private").mkdir()
+    (tmp_path / "private" / "key.md").write_text("secret")
+    given = tmp_path / "given"
+    (given / "in").mkdir(parents=True)
+    (given / "in" / "a.md").write_text("Hello")
+    (given / "b.md").symlink_to(given / "in" / "a.md")
+    (given / "c.md").symlink_to("../private/key.md")
+    (given / "d").symlink_to(tmp_path / "private")
+    (given / "in" / "e").symlink_to(given)
+    (given / "f.md").symlink_to("nowhere")
+    os.mkfifo(given / "g.md")
+    return given
+
+
+def test_links_are_not_followed_out_of_a_folder(tmp_path: Path) -> None:
+    told = survey(folder_with_links(tmp_path))
+    assert (told.notes, sorted(told.links)) == (2, ["c.md", "d"])
+
+
+def test_links_are_followed_where_that_is_asked_for(tmp_path: Path) -> None:
+    with Source(folder_with_links(tmp_path), follow_links=True) as source:
+        assert [part.name for part in source.parts] == ["b.md", "c.md", "d/key.md", "in/a.md"]
+
+
+def test_a_folder_of_links_alone_is_said_to_be_one(tmp_path: Path) -> None:
+    (tmp_path / "given").mkdir()
+    (tmp_path / "given" / "a.md").symlink_to("/etc/hostname")
+    with pytest.raises(FormatError, match=r"only links out of it, such as a\.md; --follow-links"):
+        survey(tmp_path / "given")
+
+
+@pytest.mark.parametrize("what", ["pipe", "device"])
+def test_only_regular_files_are_read(tmp_path: Path, what: str) -> None:
+    path = tmp_path / "a.md" if what == "pipe" else Path("/dev/zero")
+    if what == "pipe":
+        os.mkfifo(path)
+    for format in (None, "markdown"):
+        with pytest.raises(InvalidInputError, match="no regular file; give what comes from a pipe"):
+            survey(path, format=format)
+
+
+def test_a_zip_reads_nothing_and_writes_nothing_outside(tmp_path: Path, pack: Write) -> None:
+    link = zipfile.ZipInfo("b.md")
+    link.external_attr = 0o120777 << 16
+    path = pack("a.zip", {"../../out.md": "One", "/etc/out.md": "Two"})
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr(link, "/etc/hostname")
+    found = {each.content.partition("\n\n")[2] for each in items(path, "markdown")}
+    assert found == {"/etc/hostname", "Two"}  # what begins with a dot is hidden
+    assert list(tmp_path.rglob("out.md")) == []
+
+
+def test_a_zip_that_unpacks_to_far_more_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        with archive.open("bomb.md", "w") as stream:
+            for _ in range(110):
+                stream.write(b"a" * 1_000_000)
+        archive.writestr("a.md", "Hello")
+    told = survey(path)
+    assert (told.notes, told.unknown) == (1, ["bomb.md"])
+    assert [each.reason for each in bad(path, "markdown")] == []
+
+
+def test_a_zip_of_overlapping_files_is_damaged(pack: Write) -> None:
+    path = pack("a.zip", {"a.md": "Hello " * 50, "b.md": "Hello " * 50})
+    data = path.read_bytes()
+    first, second = (data.index(b"PK\x01\x02"), data.rindex(b"PK\x01\x02"))
+    size = (10_000).to_bytes(4, "little")
+    for at in (first, second):
+        data = data[: at + 20] + size + data[at + 24 :]
+    path.write_bytes(data)
+    with pytest.raises(FormatError, match="damaged zip: its files overlap"):
+        survey(path)
+
+
+def test_a_zip_packed_so_that_it_takes_any_memory_is_not_unpacked(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("a.md", "Hello")
+    with pytest.raises(FormatError, match="pack it as an ordinary zip"):
+        survey(tmp_path / "a.zip")

@@ -50,7 +50,7 @@ def test_what_may_not_be_read_is_said_to_be_so(write: Write, monkeypatch: pytest
         raise PermissionError(13, "Permission denied")
 
     with monkeypatch.context() as patched:  # those who run tests as root may read everything
-        patched.setattr("memorist.imports.sources.open_file", refuse)
+        patched.setattr("memorist.imports.sources.opened", refuse)
         with pytest.raises((FormatError, InvalidInputError), match="Permission denied"):
             survey(path)
     monkeypatch.setattr("os.scandir", refuse)

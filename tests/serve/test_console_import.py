@@ -1,10 +1,15 @@
 """Importing in the console: what is found, confirmed and stored; what is refused; no file left behind."""
 
 import asyncio
+import gc
 import io
+import os
 import re
+import sqlite3
 import tempfile
+import time
 import zipfile
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +19,8 @@ from playwright.async_api import Browser, Page, expect
 
 from memorist import Memory
 from memorist.errors import MemoristError
+from memorist.imports.held import Held
+from memorist.serve import uploads
 from memorist.serve.app import Limits, create_app
 from memorist.serve.auth import Tokens
 from memorist.serve.console import jobs
@@ -37,8 +44,10 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def left(folder: Path) -> list[str]:
-    return [each.name for each in folder.rglob("*") if each.is_file()]
+def left(folder: Path) -> list[Held | str]:
+    """Return the files that have a name, and those that are held without one."""
+    held = [each for each in gc.get_objects() if isinstance(each, Held) and not each.file.closed]
+    return [*held, *(each.name for each in folder.rglob("*") if each.is_file())]
 
 
 class Visitor:
@@ -243,11 +252,11 @@ async def test_names_are_no_paths(visitor: Visitor, temporary: Path) -> None:
     for name in ("../../etc/passwd.txt", r"..\..\WhatsApp Chat with Bob.txt", "/etc/hosts"):
         await visitor.give((name, CHAT))
         await visitor.look()
-        assert {each.parent.name for each in temporary.rglob("*") if each.is_file()} == {"upload"}
+        assert list(temporary.rglob("*")) == []
     for name in ("..", ".", "a\x7fb.txt"):
         assert (await visitor.give((name, CHAT))).status_code == 422
     assert (await visitor.give(("a/x.txt", "1"), ("b/x.txt", "2"))).status_code == 422
-    assert left(temporary) == []
+    assert list(temporary.rglob("*")) == []
 
 
 async def test_a_zip_that_swells_is_refused(client: Any, temporary: Path) -> None:
@@ -312,3 +321,42 @@ async def test_leaving_removes_the_files(client: Any, tokens: Tokens, temporary:
     assert left(temporary) != []
     await http.post("/logout", data={"csrf": visitor._secret(await visitor.look())})
     assert left(temporary) == []
+
+
+@pytest.mark.parametrize("door", ["console", "rest"])
+async def test_a_purge_takes_the_files_given_for_a_user(visitor: Visitor, temporary: Path, door: str) -> None:
+    await visitor.give((NAME, CHAT))
+    assert left(temporary) != []
+    if door == "rest":
+        await visitor.http.post("/v1/purge?user=bob")
+        assert left(temporary) != []
+        assert (await visitor.http.post("/v1/purge?user=alice")).status_code == 200
+    else:
+        page = (await visitor.http.get("/purge?user=alice")).text
+        data = {"csrf": visitor._secret(page), "typed": "alice"}
+        assert (await visitor.http.post("/purge?user=alice", data=data)).status_code == 200
+    assert left(temporary) == []
+    assert (await visitor.do("load")).status_code == 404
+
+
+async def test_databases_are_read_without_a_name(visitor: Visitor, alice: Memory, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "store.db")) as connection, connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("CREATE TABLE store (prefix TEXT, key TEXT, value TEXT, created_at TEXT)")
+        connection.execute("CREATE TABLE store_migrations (v INTEGER PRIMARY KEY)")
+        connection.execute("INSERT INTO store VALUES ('users', '1', '{\"text\": \"Likes tea\"}', '2024-01-01')")
+    await visitor.give(("store.db", (tmp_path / "store.db").read_bytes()))
+    assert "LangGraph" in await visitor.look()
+    await visitor.do("load")
+    assert "1 added" in await visitor.look()
+
+
+def test_what_earlier_servers_left_is_swept(temporary: Path) -> None:
+    for name, age in (("memorist-import-old", 7200), ("memorist-import-new", 0), ("other", 7200)):
+        (temporary / name / "upload").mkdir(parents=True)
+        (temporary / name / "upload" / "chat.txt").write_text(CHAT)
+        os.utime(temporary / name, (time.time() - age,) * 2)
+    (temporary / "memorist-import-link").symlink_to(temporary / "other")
+    uploads.sweep()
+    assert {each.name for each in temporary.iterdir()} == {"memorist-import-new", "memorist-import-link", "other"}
+    assert (temporary / "other" / "upload" / "chat.txt").exists()

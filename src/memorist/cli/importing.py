@@ -39,6 +39,9 @@ def import_(
         str | None,
         Option(metavar="ZONE", help="The zone of times that name none: Europe/Oslo. By default this machine's."),
     ] = None,
+    follow_links: Annotated[
+        bool, Option("--follow-links", help="Read also what links in a folder lead to outside of it.")
+    ] = False,
     yes: Annotated[bool, Option("--yes", "-y", help="Import without asking.")] = False,
     dry_run: Annotated[bool, Option("--dry-run", help="Show what would be imported, and store nothing.")] = False,
     text: Column = None,
@@ -59,7 +62,10 @@ def import_(
     named = {"text": text, "time": when, "speaker": speaker, "conversation": session, "id": id}
     columns = {name: column for name, column in named.items() if column is not None}
     options = Options(me=me, zone=None if zone is None else _zone(zone), columns=columns)
-    reports = [_import(context, path, user, format, options, yes=yes, dry_run=dry_run, json=json) for path in paths]
+    reports = [
+        _import(context, path, user, format, options, follow_links=follow_links, yes=yes, dry_run=dry_run, json=json)
+        for path in paths
+    ]
     if json:
         print_json(reports)
     if any(report["bad"] for report in reports):
@@ -82,6 +88,7 @@ def _import(
     format: str | None,
     options: "Options",
     *,
+    follow_links: bool,
     yes: bool,
     dry_run: bool,
     json: bool,
@@ -90,7 +97,7 @@ def _import(
     from memorist.imports import Source, load
 
     with nullcontext() if path == "-" else spinner(f"Looking for the files of {clean(path)}"):
-        source = Source(path)
+        source = Source(path, follow_links=follow_links)
     with source:
         answered, found = _looked(source, format, options)
         if not json:
@@ -145,6 +152,8 @@ def _show(name: str, found: "Survey") -> None:
         click.echo(f"{counted(found.bad, 'part')} cannot be read")
     if found.unknown:
         click.echo(f"{counted(len(found.unknown), 'file')} of no known format left out")
+    if found.links:
+        click.echo(f"{counted(len(found.links), 'link')} out of the folder left out; --follow-links reads them")
 
 
 def _plain(found: "Survey") -> Mapping[str, Any]:

@@ -3,10 +3,11 @@
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from io import BytesIO
 from pathlib import Path
 
 from memorist.errors import FormatError
-from memorist.handles import open_file
+from memorist.files.regular import opened
 
 MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """What a reader meets where a file is not of the form that its format has."""
@@ -21,8 +22,8 @@ _PRAGMAS = ("table_info",)
 
 
 @contextmanager
-def foreign(file: Path) -> Iterator[sqlite3.Connection]:
-    """Open an SQLite file for reading its tables.
+def foreign(file: Path | bytes) -> Iterator[sqlite3.Connection]:
+    """Open an SQLite file, or what one holds, for reading its tables.
 
     A file's schema can hold code: views and virtual tables run where a table is expected. Only rows of plain tables
     are given, and a query that would touch anything else fails.
@@ -36,7 +37,7 @@ def foreign(file: Path) -> Iterator[sqlite3.Connection]:
     """
     _check(file)
     try:
-        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+        with closing(_connected(file)) as connection:
             connection.text_factory = lambda data: data.decode("utf-8", "replace")
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
             connection.execute("PRAGMA trusted_schema = OFF")
@@ -47,9 +48,19 @@ def foreign(file: Path) -> Iterator[sqlite3.Connection]:
         raise FormatError(f"it cannot be read: {error}") from error
 
 
-def _check(file: Path) -> None:
+def _connected(file: Path | bytes) -> sqlite3.Connection:
+    if isinstance(file, Path):
+        return sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)
+    connection = sqlite3.connect(":memory:")
+    rollback = bytearray(file)
+    rollback[18:20] = b"\1\1"  # a database in memory has no log beside it
+    connection.deserialize(bytes(rollback))
+    return connection
+
+
+def _check(file: Path | bytes) -> None:
     try:
-        with open_file(file) as stream:
+        with BytesIO(file) if isinstance(file, bytes) else opened(file) as stream:
             head = stream.read(72)
     except OSError as error:
         raise FormatError(f"it cannot be read: {error.strerror or error}") from error

@@ -7,18 +7,18 @@ import os
 import re
 import shutil
 import sys
-import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, TextIO, TypeAlias, TypeVar, cast
 
 from memorist.errors import FormatError, InvalidInputError
-from memorist.handles import open_file
+from memorist.files.regular import opened
 from memorist.imports.decoding import decode, text_of
+from memorist.imports.held import Held
 from memorist.imports.streaming import JsonPath, keys_of, walk
 from memorist.places import expanded
 
@@ -29,6 +29,13 @@ _Zipped: TypeAlias = tuple[zipfile.ZipFile, zipfile.ZipInfo]
 _HEAD = 1 << 16
 _LONGEST_LINE = 100_000_000
 _NO_TEXT = re.compile("[\0-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+_ZIP = b"PK\x03\x04"
+_COMPRESSED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2)
+_LARGE = 100_000_000
+_MOST_TIMES = 200
+"""How many times its size a large file in a zip may unpack to: text is packed to a tenth."""
+_GIVEN = "upload"
+"""The folder of files without names: readers name a conversation by it where nothing else names it."""
 _MOST_CONTROLS = 0.02
 """The share of control characters above which a file is no text."""
 _LONGEST_FIRST = 10_000_000
@@ -39,32 +46,41 @@ class Source:
     """The files to be read: one, or those in a zip or in a folder with its zips. Use it in a ``with`` block.
 
     Args:
-        path: a file, a folder, a zip, or "-" for the standard input, of which a temporary copy is made.
+        path: a file, a folder, a zip, or "-" for the standard input, of which a copy without a name is made.
         name: what errors call it; by default the path.
+        follow_links: read also what links in a folder lead to outside of it.
+        held: files without names of their own, by the names to call them, instead of what is at the path.
 
     Raises:
         InvalidInputError: it cannot be read.
         FormatError: it is a zip, and damaged.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, name: str | None = None) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        name: str | None = None,
+        follow_links: bool = False,
+        held: Mapping[str, Held] | None = None,
+    ) -> None:
         self.name = os.fspath(path)
         self.asked = False
         """Whether a format was asked for, instead of looking for any."""
         self._zips: list[zipfile.ZipFile | BinaryIO] = []
-        self._copy: Any = None
+        self._copy: Held | None = None
+        self._follows = follow_links
+        self.links: list[str] = []
+        """The links that lead out of the folder and were not followed."""
         self._kept: dict[object, Any] = {}
         if self.name == "-":
             self.name = "standard input"
-            self._copy = tempfile.NamedTemporaryFile(prefix="memorist-")  # noqa: SIM115  # closed in `close`
-            shutil.copyfileobj(sys.stdin.buffer, self._copy)
-            self._copy.flush()
-            place = Path(self._copy.name)
-        else:
-            place = expanded(path)
+            self._copy = Held()
+            shutil.copyfileobj(sys.stdin.buffer, self._copy.file)
+            held = {self.name: self._copy}
         self.name = name or self.name
         try:
-            self.parts = self._found(place)
+            self.parts = self._found(expanded(path)) if held is None else self._in_hand(held)
         except OSError as error:
             raise InvalidInputError(f"cannot read {self.name}: {error.strerror or error}") from error
 
@@ -108,26 +124,51 @@ class Source:
     def _found(self, place: Path) -> list[Part]:
         if place.is_dir():
             os.scandir(place).close()  # raises where it may not be read
-            files = (each for each in sorted(place.rglob("*")) if each.is_file())
-            named = ((each.relative_to(place).as_posix(), each) for each in files)
-            return [part for name, file in named if not _is_hidden(name) for part in self._inside(name, file)]
+            return [part for file in sorted(self._files(place)) for part in self._inside(_name_in(place, file), file)]
         if _is_zip(place):
-            return self._zipped(place, "")
-        return [Part(self, self.name if self.is_copy else place.name, place.stat().st_size, place)]
+            return self._zipped(opened(place), "")
+        return [Part(self, place.name, place.stat().st_size, place)]
+
+    def _in_hand(self, held: Mapping[str, Held]) -> list[Part]:
+        """Return the files without names, each or what is in it if it is a zip."""
+        found: list[Part] = []
+        for name, file in held.items():
+            if file.read(0, len(_ZIP)) == _ZIP:
+                found += self._zipped(file.open(), "" if len(held) == 1 else f"{name}/")
+            else:
+                found.append(Part(self, name, file.size, file))
+        return found
+
+    def _files(self, place: Path) -> Iterator[Path]:
+        """Yield the regular files of a folder; note the links out of it that are not followed."""
+        root, seen = place.resolve(), set[tuple[int, int]]()
+        for at, folders, names in os.walk(place, followlinks=self._follows):
+            here = Path(at).stat()
+            if (here.st_dev, here.st_ino) in seen:  # links may lead in a circle
+                folders.clear()
+                continue
+            seen.add((here.st_dev, here.st_ino))
+            folders[:] = [each for each in folders if not _is_hidden(each)]
+            for path in (Path(at, each) for each in (*folders, *names) if not _is_hidden(each)):
+                if path.is_symlink() and not self._follows and not path.resolve().is_relative_to(root):
+                    self.links.append(_name_in(place, path))
+                elif path.is_file():
+                    yield path
 
     def _inside(self, name: str, file: Path) -> list[Part]:
         """Return a file of a folder, or what is in it, if it is a zip and not damaged."""
         if file.suffix.lower() == ".zip" and _is_zip(file):
             with suppress(FormatError):
-                return self._zipped(file, f"{name}/")
+                return self._zipped(opened(file), f"{name}/")
         return [Part(self, name, file.stat().st_size, file)]
 
-    def _zipped(self, place: Path, prefix: str) -> list[Part]:
-        file = open_file(place)
-        self._zips.append(file)
+    def _zipped(self, stream: BinaryIO, prefix: str) -> list[Part]:
+        self._zips.append(stream)
         try:
-            archive = zipfile.ZipFile(file)
-        except zipfile.BadZipFile as error:
+            archive = zipfile.ZipFile(stream)
+            if sum(each.compress_size for each in archive.infolist()) > stream.seek(0, 2):
+                raise zipfile.BadZipFile("its files overlap")
+        except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
             raise FormatError(f"{self.name} is a damaged zip: {error}") from error
         self._zips.append(archive)
         infos = sorted((each for each in archive.infolist() if not each.is_dir()), key=lambda each: each.filename)
@@ -144,7 +185,7 @@ class Part:
     `name` is its path inside the source, with "/" between folders; `size` is in bytes.
     """
 
-    def __init__(self, source: Source, name: str, size: int, place: Path | _Zipped) -> None:
+    def __init__(self, source: Source, name: str, size: int, place: Path | Held | _Zipped) -> None:
         self.source = source
         self.name = name
         self.size = size
@@ -152,8 +193,22 @@ class Part:
 
     @property
     def path(self) -> Path | None:
-        """The file, if it is one by itself: None in a zip."""
+        """The file, if it is one by itself: None in a zip, and for what was given without a name."""
         return self._place if isinstance(self._place, Path) else None
+
+    @property
+    def in_zip(self) -> bool:
+        """Whether it is one of the files in a zip."""
+        return isinstance(self._place, tuple)
+
+    @property
+    def database(self) -> Path | bytes | None:
+        """Where a database is read from: the file, or all that a file without a name holds; None in a zip.
+
+        Raises:
+            FormatError: it has no name, and is too large to be held in memory.
+        """
+        return self._place.whole() if isinstance(self._place, Held) else self.path
 
     @property
     def is_named(self) -> bool:
@@ -176,9 +231,11 @@ class Part:
     @property
     def folder(self) -> str:
         """The name of the folder that the file is in; of the zip at the top of one, "" for the standard input."""
+        if isinstance(self._place, Held):
+            return "" if self.source.is_copy else _GIVEN
         if self.path is None:
             return self.pure.parent.name.removesuffix(".zip") or Path(self.source.name).stem
-        return "" if self.source.is_copy else self.path.absolute().parent.name
+        return self.path.absolute().parent.name
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
@@ -189,7 +246,9 @@ class Part:
         """
         try:
             stream = self._opened()
-        except (OSError, zipfile.BadZipFile, RuntimeError) as error:  # RuntimeError: it is encrypted
+        except FormatError:
+            raise
+        except (OSError, InvalidInputError, zipfile.BadZipFile, RuntimeError) as error:  # RuntimeError: it is encrypted
             raise FormatError(f"it cannot be read: {error}") from error
         with stream:
             try:
@@ -199,8 +258,14 @@ class Part:
 
     def _opened(self) -> BinaryIO:
         if isinstance(self._place, Path):
-            return open_file(self._place)
+            return opened(self._place)
+        if isinstance(self._place, Held):
+            return self._place.open()
         archive, info = self._place
+        if info.compress_type not in _COMPRESSED:
+            raise FormatError("it is compressed in a way that may take any memory; pack it as an ordinary zip")
+        if info.file_size > _LARGE and info.file_size > _MOST_TIMES * info.compress_size:
+            raise FormatError(f"it would unpack to more than {_MOST_TIMES} times its size; unpack it yourself")
         return cast(BinaryIO, archive.open(info))
 
     @cached_property
@@ -286,8 +351,12 @@ class Part:
 
 
 def _is_zip(file: Path) -> bool:
-    with open_file(file) as stream:
-        return stream.read(4) == b"PK\x03\x04"
+    with opened(file) as stream:
+        return stream.read(len(_ZIP)) == _ZIP
+
+
+def _name_in(folder: Path, path: Path) -> str:
+    return path.relative_to(folder).as_posix()
 
 
 def _is_hidden(name: str) -> bool:

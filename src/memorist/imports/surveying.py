@@ -35,7 +35,8 @@ class Survey:
     `titles` names the formats found; things happened from `first` to `last`. `me` is the speaker who seems to be
     the user: the only one in all of several conversations, or in a talk of two the one it is not named after; None
     where nobody stands out, or where the source itself says who the user is. `bad` counts the parts that cannot be
-    read, `first_bad` are the first 20 of them. `unknown` names files of no known format.
+    read, `first_bad` are the first 20 of them. `unknown` names files of no known format, `links` what leads
+    out of the folder and was not followed.
     """
 
     titles: list[str] = field(default_factory=list)
@@ -49,6 +50,7 @@ class Survey:
     bad: int = 0
     first_bad: list[BadPart] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
+    links: list[str] = field(default_factory=list)
 
     def counts(self) -> str:
         """Return how much it holds, in words: "3,412 messages, 41 conversations"."""
@@ -103,6 +105,8 @@ def _why_none(source: Source, format: str | None) -> str:
         FormatError: its only file cannot be opened.
     """
     if not any(part.size for part in source.parts):
+        if source.links:
+            return f"{source.name} holds only links out of it, such as {source.links[0]}; --follow-links reads them"
         return f"{source.name} is empty"
     if len(source.parts) == 1:
         try:
@@ -144,7 +148,8 @@ def survey(
             return survey(source, format=format, options=options, progress=progress)
     options = options or Options()
     found = find(path, format)
-    told = Survey(titles=list(dict.fromkeys(reader.title for reader, _ in found.known)), unknown=found.unknown)
+    titles = list(dict.fromkeys(reader.title for reader, _ in found.known))
+    told = Survey(titles=titles, unknown=found.unknown, links=path.links)
     talks: dict[str | None, set[str]] = defaultdict(set)
     for number, (_, part, item) in enumerate(read_found(found, options)):
         if progress is not None and number % _STEP == 0:

@@ -26,17 +26,17 @@ class StoredMemory:
     problem: str | None = None
 
 
-def read_mem0(path: Path) -> Iterator[StoredMemory]:
+def read_mem0(path: Path | bytes) -> Iterator[StoredMemory]:
     """Yield the memories in mem0's files.
 
     Args:
-        path: the folder of mem0's Qdrant store, or the file of its history.
+        path: the folder of mem0's Qdrant store, the file of its history, or what that holds.
 
     Raises:
         InvalidInputError: the file is no history of mem0's.
         FormatError: it is damaged.
     """
-    if not path.is_dir():
+    if isinstance(path, bytes) or not path.is_dir():
         yield from _history(path)
         return
     for found in points(path):
@@ -44,7 +44,7 @@ def read_mem0(path: Path) -> Iterator[StoredMemory]:
             yield StoredMemory(found.id, found.payload, found.problem)
 
 
-def has_history(file: Path) -> bool:
+def has_history(file: Path | bytes) -> bool:
     """Whether a file is a history of mem0's."""
     try:
         with foreign(file) as connection:
@@ -54,10 +54,10 @@ def has_history(file: Path) -> bool:
     return columns.issuperset(_COLUMNS)
 
 
-def _history(file: Path) -> Iterator[StoredMemory]:
+def _history(file: Path | bytes) -> Iterator[StoredMemory]:
     """Yield the memories that a history leaves: the last text of each, unless it was deleted."""
     if not has_history(file):
-        raise InvalidInputError(f"{file} is no history of mem0's, nor a Qdrant store")
+        raise InvalidInputError("it is no history of mem0's, nor a Qdrant store")
     last: dict[str, dict[str, Any]] = {}
     with foreign(file) as connection:
         for id, event, *values in connection.execute(_CURRENT):

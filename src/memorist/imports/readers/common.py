@@ -117,15 +117,19 @@ def database(part: Part) -> Iterator[sqlite3.Connection]:
     Raises:
         FormatError: it is in a zip, or as `foreign` raises.
     """
-    if part.path is None:
+    if (place := part.database) is None:
         raise FormatError("a database in a zip cannot be read; unpack it first")
-    with foreign(part.path) as connection:
+    with foreign(place) as connection:
         yield connection
 
 
 def tables(part: Part) -> frozenset[str]:
     """Return the names of the tables of another program's SQLite file; of any other file none."""
-    if part.path is None or not part.head.startswith(b"SQLite format 3\0"):
+    if part.in_zip or not part.head.startswith(b"SQLite format 3\0"):
         return frozenset()
+    return part.source.kept(("tables", part.name), lambda: _tables(part))
+
+
+def _tables(part: Part) -> frozenset[str]:
     with database(part) as connection:
         return tables_of(connection)

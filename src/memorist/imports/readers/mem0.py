@@ -13,7 +13,7 @@ from memorist.adapters.mem0.files import StoredMemory, has_history, read_mem0
 from memorist.adapters.mem0.shapes import BESIDE, LABELS
 from memorist.errors import FormatError, InvalidInputError
 from memorist.imports.reader import Bad, Item, Options, Reader
-from memorist.imports.readers.common import attempt, each
+from memorist.imports.readers.common import attempt, each, tables
 from memorist.imports.sources import Part
 from memorist.records import Kind
 from memorist.times import now
@@ -27,7 +27,7 @@ def recognise(part: Part) -> bool:
         return True
     if part.pure.name == "meta.json":
         return part.is_named and _describes_store(part)
-    is_history = part.path is not None and part.pure.suffix == ".db" and has_history(part.path)
+    is_history = part.pure.suffix == ".db" and "history" in tables(part) and has_history(part.database or b"")
     return is_history and not any(map(_describes_store, part.source.parts))
 
 
@@ -41,8 +41,8 @@ def read(part: Part, options: Options) -> Iterator[Item | Bad]:
     if part.json[0] and part.pure.name != "meta.json":
         yield from each(part, _memories)
         return
-    assert part.path is not None
-    place = part.path.parent if part.pure.name == "meta.json" else part.path
+    at = part.path
+    place = at.parent if at is not None and part.pure.name == "meta.json" else part.database or b""
     try:
         for found in read_mem0(place):
             yield from attempt(f"memory {found.id}", _stored, found)

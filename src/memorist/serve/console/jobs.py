@@ -3,15 +3,15 @@
 import asyncio
 import logging
 import shutil
-import tempfile
 import weakref
 from collections.abc import Awaitable, Callable, Sequence
-from pathlib import Path
 from typing import BinaryIO, Literal, TypeAlias
 
 from memorist.errors import FormatError, InvalidInputError, MemoristError, StoreFullError
 from memorist.imports import ColumnsError, ImportReport, Options, Source, Survey, load, survey
+from memorist.imports.held import Held
 from memorist.memory import Memory
+from memorist.serve.uploads import noted
 
 State: TypeAlias = Literal["looking", "waiting", "loading", "done", "gone"]
 _IDLE_SECONDS = 900
@@ -19,8 +19,6 @@ _MOMENT = 0.3
 """Seconds that an answer waits for the work it began, so that its page shows the outcome."""
 _LONGEST_NAME = 250
 """In bytes."""
-_FOLDER = "upload"
-"""Always the same: readers name a conversation by its file's folder where nothing else names it."""
 
 log = logging.getLogger(__name__)
 
@@ -49,12 +47,11 @@ class Job:
         self.interrupted = False
         self.name = ""
         self._most_bytes = most_bytes
-        folder = tempfile.mkdtemp(prefix="memorist-import-")
-        self._remove = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)  # at the latest as this ends
-        self._place = Path(folder) / _FOLDER
-        self._place.mkdir()
+        self._files: dict[str, Held] = {}
+        self._remove = weakref.finalize(self, _close, self._files)  # at the latest as this ends
         self._task: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
+        noted(self)
         self.touch()
 
     @property
@@ -73,24 +70,21 @@ class Job:
         self._timer = asyncio.get_running_loop().call_later(_IDLE_SECONDS, self._expire)
 
     async def keep(self, files: Sequence[tuple[str, BinaryIO]]) -> None:
-        """Copy uploaded files to a folder of its own.
+        """Copy uploaded files to files without names: whatever becomes of the server, none is left.
 
         Raises:
             InvalidInputError: a file's name is empty or not printable, or given twice.
             StoreFullError: there is no room for them.
         """
         for name, stream in files:
-            path = self._place / _plain(name)
-            if path.exists():
-                raise InvalidInputError(f"there are two files named {path.name}; put them into a zip")
+            if (plain := _plain(name)) in self._files:
+                raise InvalidInputError(f"there are two files named {plain}; put them into a zip")
             try:
-                with path.open("wb") as target:
-                    await asyncio.to_thread(shutil.copyfileobj, stream, target, 1 << 20)
+                held = self._files[plain] = Held()
+                await asyncio.to_thread(shutil.copyfileobj, stream, held.file, 1 << 20)
             except OSError as error:
                 raise StoreFullError(f"the server cannot keep the file: {error.strerror or error}") from error
-        kept = [*self._place.iterdir()]
-        self.name = kept[0].name if len(kept) == 1 else f"{len(kept)} files"
-        self._place = kept[0] if len(kept) == 1 else self._place
+        self.name = next(iter(self._files)) if len(self._files) == 1 else f"{len(self._files)} files"
 
     def look(self, format: str | None, options: Options) -> None:
         """Begin to survey the files."""
@@ -168,7 +162,9 @@ class Job:
         return "done"
 
     def _source(self) -> Source:
-        source = Source(self._place, name=self.name)
+        if self.state == "gone":
+            raise FormatError("the files are no longer here; give them again")
+        source = Source("", name=self.name, held=self._files)
         if (size := sum(part.size for part in source.parts)) > self._most_bytes:
             source.close()
             raise FormatError(f"{self.name} holds {size:,} bytes; the most here is {self._most_bytes:,}")
@@ -188,6 +184,11 @@ class Job:
 
 class _StoppedError(Exception):
     """Ends a survey that nobody waits for."""
+
+
+def _close(files: dict[str, Held]) -> None:
+    for each in files.values():
+        each.close()
 
 
 def _plain(name: str) -> str:

@@ -9,6 +9,7 @@ from memorist.errors import InvalidInputError
 from memorist.results import Receipt
 from memorist.scope import checked_name
 from memorist.serve.console.visits import Visit
+from memorist.serve.uploads import forget
 
 _SHARED = "shared"
 """What is typed in the place of a name to purge what no user has alone."""
@@ -29,6 +30,7 @@ async def purge(visit: Visit) -> Response:
     if checked_name("user", visit.value("typed")) != (user or _SHARED):  # in NFC, as names are kept
         raise InvalidInputError("another name was typed than the one on the page; nothing was deleted")
     receipt = await visit.memory.purge(shared=user is None)
+    forget(visit.memory.scope.wall)
     if (kept := visit.session.forgotten) is not None and kept.scope.wall == visit.memory.scope.wall:
         visit.session.took_back()
     return _page(visit, receipt)

@@ -21,6 +21,7 @@ from memorist.serve.rest.idempotency import Outcome
 from memorist.serve.rest.problems import problem_of, problems
 from memorist.serve.rest.routing import router_of, takes
 from memorist.serve.rest.schemas import takes_in_query
+from memorist.serve.uploads import forget
 
 router = router_of("the whole")
 
@@ -120,6 +121,8 @@ async def purge(access: KeyedAdmin, request: Request) -> JSONResponse:
 
     async def work() -> Outcome:
         receipt = await access.memory.ask(purge)
+        if not receipt.dry_run:
+            forget(purge.wall_of(access.memory.scope).wall)
         return {"purged": receipt.purged, "receipt": dict(receipt.statement)}
 
     outcome, _ = await access.once(("purge", purge.shared, purge.dry_run), work)

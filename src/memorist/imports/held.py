@@ -1,0 +1,76 @@
+"""Files without a name: gone with the process that holds them, however it ends."""
+
+import io
+import tempfile
+import threading
+from typing import IO, BinaryIO, cast
+
+from memorist.errors import FormatError
+
+_LARGEST = 256_000_000
+
+
+class Held:
+    """A file that has no name in any folder, and that only its owner's process can read.
+
+    Several streams may read it at once.
+    """
+
+    def __init__(self) -> None:
+        self.file: IO[bytes] = tempfile.TemporaryFile(prefix="memorist-")  # noqa: SIM115  # closed in `close`
+        self._turn = threading.Lock()
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        with self._turn:
+            return self.file.seek(0, 2)
+
+    def read(self, at: int, size: int) -> bytes:
+        """Return bytes from a place on."""
+        with self._turn:
+            self.file.seek(at)
+            return self.file.read(size)
+
+    def whole(self) -> bytes:
+        """Return all of it.
+
+        Raises:
+            FormatError: it is too large to be held in memory.
+        """
+        if self.size > _LARGEST:
+            raise FormatError(f"a database of more than {_LARGEST:,} bytes is read from a file of its own only")
+        return self.read(0, _LARGEST)
+
+    def open(self) -> BinaryIO:
+        """Return a stream of its own place."""
+        return cast(BinaryIO, io.BufferedReader(_Window(self)))
+
+    def close(self) -> None:
+        """Let the file go, and with it what it holds."""
+        self.file.close()
+
+
+class _Window(io.RawIOBase):
+    def __init__(self, held: Held) -> None:
+        self._held = held
+        self._at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        self._at = max(0, offset + (0, self._at, self._held.size)[whence])
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def readinto(self, target: memoryview) -> int:  # type: ignore[override]  # as io gives it
+        data = self._held.read(self._at, len(target))
+        target[: len(data)] = data
+        self._at += len(data)
+        return len(data)
