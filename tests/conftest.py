@@ -35,6 +35,7 @@ if MEMORY_DISK.is_dir() and shutil.disk_usage(MEMORY_DISK).free > 4 * 2**30:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--doors", type=int, default=50, help="How many plays of calls go through each door.")
+    parser.addoption("--soak", type=int, default=4, help="How many processes that write and purge are killed.")
     parser.addoption("--failovers", type=int, default=1, help="How many primaries of PostgreSQL are killed.")
 
 

@@ -23,6 +23,7 @@ from children import (
     purge_user,
     start,
     store_and_close,
+    write_and_purge,
     write_for_ever,
 )
 from inside import core_of
@@ -88,6 +89,53 @@ async def test_a_kill_loses_nothing_acknowledged_and_leaves_nothing_half(path: P
         assert len(keys) % BATCH == 0
         assert len(promised) > 50
         assert len(batches) > 20
+
+
+async def test_two_processes_that_write_and_purge_lose_nothing_when_they_are_killed(
+    path: Path, request: pytest.FixtureRequest
+) -> None:
+    """One of two processes is killed at random, and another takes its place: `--soak 200` for more rounds."""
+    chance = random.Random(5)
+    said: dict[str, list[list[str]]] = {"kept": [], "victims": [], "purging": [], "purged": []}
+
+    def note(lines: list[str]) -> None:
+        for line in lines:
+            word, *rest = line.split()
+            if line.endswith("\n") and word in said:  # the last may be torn
+                said[word].append(rest)
+
+    def begin(seed: int) -> "Popen[str]":
+        process = start(write_and_purge, path, "p", seed)
+        hear(process, "open")
+        return process
+
+    def end(process: "Popen[str]", lines: int) -> None:
+        assert process.stdout is not None
+        note([process.stdout.readline() for _ in range(lines)])
+        process.kill()
+        note(process.stdout.readlines())
+        process.communicate()
+
+    rounds = request.config.getoption("--soak")
+    running = [begin(0), begin(1)]
+    for turn in range(rounds):
+        end(running.pop(chance.randrange(2)), chance.randrange(60))
+        if turn % 5 == 0:  # a short command comes by meanwhile
+            said["kept"] += [[id] for id in finish(start(store_and_close, path, 2))]
+        running.append(begin(turn + 2))
+    for process in running:
+        end(process, 5)
+
+    assert sound(path)
+    async with open_memory(path) as memory:
+        assert len(said["kept"]) > 10 * rounds
+        assert [id for (id,) in said["kept"] if await memory.get(id) is None] == []
+        begun, purged = ({user for (user,) in said[word]} for word in ("purging", "purged"))
+        assert len(purged) > rounds // 2
+        for user, id in said["victims"]:
+            if user in purged or user not in begun:
+                there = await memory.scoped(user=user).get(id)
+                assert (there is None) == (user in purged), (user, id)
 
 
 @pytest.mark.parametrize("word", ["purge", "dry", "import"])

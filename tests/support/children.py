@@ -1,6 +1,7 @@
 """Programs that tests run in processes of their own: each takes a file's path and what it needs."""
 
 import asyncio
+import random
 import resource
 import signal
 import sys
@@ -126,6 +127,33 @@ async def store_and_close(path: str, count: str) -> None:
     async with open_memory(path) as memory:
         for n in range(int(count)):
             say((await memory.remember(f"From another process {n}")).id)
+
+
+async def write_and_purge(path: str, name: str, seed: str) -> None:
+    """Store for ever, with a purge of a user of its own, a recall, a backup or an import now and then.
+
+    Each record is said when it is acknowledged, and each purge before it begins: what it takes away is not missed.
+    """
+    from memorist.imports import load
+
+    chance = random.Random(f"{name} {seed}")
+    async with open_memory(path) as memory:
+        say("open")
+        for turn in range(1_000_000):
+            user = f"{name}-{seed}-{turn}"
+            victim = memory.scoped(user=user)
+            for n in range(chance.randrange(1, 8)):
+                say("kept", (await memory.remember(f"{name} {seed} {turn}.{n} " + "x" * chance.randrange(3000))).id)
+                say("victims", user, (await victim.remember(f"{user} {n}")).id)
+            await asyncio.gather(memory.recall("x"), *(memory.remember(f"{user} together {n}") for n in range(3)))
+            if (what := chance.randrange(6)) < 3:
+                say("purging", user)
+                await memory.purge(user=user, dry_run=what == 0)
+                if what:
+                    say("purged", user)
+            elif what == 3:
+                with suppress(FormatError):
+                    await load(memory, Path(path).parent)
 
 
 async def hold_locked(path: str) -> None:
