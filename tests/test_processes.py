@@ -13,6 +13,7 @@ import pytest
 from children import (
     Program,
     finish,
+    fork_and_open,
     hold_locked,
     hold_open,
     open_and_store,
@@ -88,6 +89,18 @@ async def test_a_new_file_that_another_process_never_finishes_is_given_up(path: 
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreBusyError, match="locked by another process"):
             await store_at(path, busy_timeout=0.1).open()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.parametrize("load", [False, True])
+async def test_a_forked_child_that_opens_the_file_anew_has_locks_of_its_own(path: Path, load: bool) -> None:
+    answers = finish(start(fork_and_open, path, int(load)))
+    assert answers[:2] == ["locked by the child", "stored by the child"]
+    assert answers[2:] == ["locked by the parent"]
+    async with open_memory(path) as memory:
+        assert sorted({record.content for record in await memory.recent(1000)})[-3:] == [
+            "By another process", "By the child, afterwards", "By the parent"
+        ]  # fmt: skip
 
 
 async def test_a_long_wait_says_what_is_waited_for(

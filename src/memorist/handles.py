@@ -143,3 +143,7 @@ def _is_held(found: os.stat_result) -> bool:
 
 def _inode(found: os.stat_result) -> _Inode:
     return found.st_dev, found.st_ino
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)

@@ -1,9 +1,11 @@
 """Programs that tests run in processes of their own: each takes a file's path and what it needs."""
 
 import asyncio
+import os
 import random
 import resource
 import signal
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -11,6 +13,7 @@ from pathlib import Path
 from subprocess import PIPE, Popen
 from typing import Any
 
+from locks import locked
 from memorist.errors import FormatError, StoreError
 from memorist.memory import Memory
 from memorist.records import Draft
@@ -154,6 +157,49 @@ async def write_and_purge(path: str, name: str, seed: str) -> None:
             elif what == 3:
                 with suppress(FormatError):
                     await load(memory, Path(path).parent)
+
+
+async def fork_and_open(path: str, load: str) -> None:
+    """Fork with the memory open, perhaps while it reads and writes; the child opens it anew and outlives the parent's.
+
+    Meanwhile another process comes and goes, which would delete the log if the child had no locks.
+    """
+    import threading
+
+    async with open_memory(path) as memory:
+        await memory.remember("By the parent")
+        working = [asyncio.create_task(memory.remember(f"And {n}")) for n in range(500 * int(load))]
+        await asyncio.sleep(0.01)
+        told, telling = os.pipe()
+        if (child := os.fork()) == 0:
+            done = threading.Thread(target=_in_the_child, args=(path, told))  # where no event loop runs
+            done.start()
+            done.join()
+            os._exit(0)
+        await asyncio.gather(*working)
+    await asyncio.to_thread(subprocess.run, [sys.executable, __file__, "store_one", path], check=True)
+    os.write(telling, b"x")
+    await asyncio.to_thread(os.waitpid, child, 0)
+    async with open_memory(path):
+        say("locked by the parent" if locked(Path(path)) else "not locked by the parent")
+
+
+def _in_the_child(path: str, told: int) -> None:
+    async def work() -> None:
+        async with open_memory(path) as memory:
+            say("locked by the child" if locked(Path(path)) else "not locked by the child")
+            await memory.count()
+            os.read(told, 1)  # the parent has closed the memory, and another process has used it
+            await memory.remember("By the child, afterwards")
+            say("stored by the child")
+            os._exit(0)  # as if killed
+
+    asyncio.run(work())
+
+
+async def store_one(path: str) -> None:
+    async with open_memory(path) as memory:
+        await memory.remember("By another process")
 
 
 async def hold_locked(path: str) -> None:

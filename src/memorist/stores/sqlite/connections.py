@@ -33,6 +33,7 @@ from memorist.errors import (
 )
 from memorist.stores.keys import Key
 from memorist.stores.sqlite.encryption import connect, key_mismatch
+from memorist.stores.sqlite.forking import operation
 from memorist.stores.sqlite.presence import Presence
 from memorist.stores.sqlite.schema import check, configure, migrate
 from memorist.stores.sqlite.waiting import Patience
@@ -111,7 +112,7 @@ class Connections:
         self._closed = False
         self._shared = 1
         self._process = os.getpid()
-        with translated(path):
+        with operation(), translated(path):
             self._writing = self._connect()
             try:
                 migrate(self._writing, path, key=key)
@@ -168,7 +169,7 @@ class Connections:
         if self.path is None:
             return self.submit_read(work).result()
         self._check_open()
-        with translated(self.path):
+        with operation(), translated(self.path):
             try:
                 connection = self._idle.pop()
             except IndexError:
@@ -231,6 +232,10 @@ class Connections:
             self._jobs.put(None)
         self._writer.join()
         self._workers.shutdown()
+        with operation():
+            self._disconnect()
+
+    def _disconnect(self) -> None:
         if self._presence is not None and not self._presence.may_merge():  # the log does not belong to what is there
             for connection in (*self._idle, self._writing):
                 connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
@@ -247,15 +252,19 @@ class Connections:
     def _write_for_all(self) -> None:
         while (job := self._jobs.get()) is not None:
             batch, last = self._take_waiting(job)
-            shared = [each for each in batch if not each.alone]
-            if shared:
-                self._commit(shared)
-            for each in batch:
-                if each.alone:
-                    self._run_alone(each)
-            self._checkpoint()
+            with operation():
+                self._work_off(batch)
             if last:
                 return
+
+    def _work_off(self, batch: list[_Job]) -> None:
+        shared = [each for each in batch if not each.alone]
+        if shared:
+            self._commit(shared)
+        for each in batch:
+            if each.alone:
+                self._run_alone(each)
+        self._checkpoint()
 
     def _note_log(self, _connection: apsw.Connection, _database: str, pages: int) -> int:
         self._log_pages = pages

@@ -15,6 +15,7 @@ import apsw
 from memorist.errors import MissingExtraError, StoreBusyError, StoreCorruptError, StoreKeyError, StoreUnavailableError
 from memorist.handles import Hold
 from memorist.stores.keys import Key
+from memorist.stores.sqlite import forking
 
 _PLAIN = b"SQLite format 3\0"
 _PAGE = 8192
@@ -32,6 +33,7 @@ class _Connection(apsw.Connection):
         except OSError as error:
             super().close()
             raise StoreUnavailableError(f"{path} cannot be opened: {error.strerror}") from error
+        forking.connections.add(self)
 
     def close(self, force: bool = False) -> None:
         super().close(force)
