@@ -7,6 +7,7 @@ A reader takes the argument's name and a value and returns the value as requests
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
+from enum import Enum
 from typing import Any, TypeAlias, TypeVar
 
 from memorist.errors import InvalidInputError, UnknownArgumentError, shown
@@ -15,6 +16,18 @@ from memorist.origins import Author, parse_authors
 from memorist.records import Draft, Hit, Kind, Record, check_characters, parse_kind
 from memorist.times import TimeLike, checked_bound, checked_expiry, parse_time
 
+
+class Unset(Enum):
+    """The type of `UNSET`."""
+
+    UNSET = "unset"
+
+    def __repr__(self) -> str:
+        return "UNSET"
+
+
+UNSET = Unset.UNSET
+"""The default of an argument that may be None: it is left out, and None says that there is to be none."""
 MAX_LIMIT = 10_000
 MAX_TOKENS = 10_000_000
 Reader: TypeAlias = Callable[[str, Any], Any]

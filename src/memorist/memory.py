@@ -42,7 +42,8 @@ class Memory(Verbs):
     Every verb sees exactly one tenant's one user: without a user the tenant's shared records, never
     everyone's. The labels `agent` and `session` narrow further where the scope has them. A verb may be
     called from any thread and event loop. All raise `ClosedError` when the memory is not open and
-    `StoreError` when the store fails; a verb that raises has changed nothing.
+    `StoreError` when the store fails. A verb that raises has changed nothing, but for `purge`, `sweep`, `load` and
+    `reindex`, which take several steps: called again, they do those that are left.
     """
 
     def __init__(self, engine: "Engine | None" = None, call: Call | None = None, **unknown: Any) -> None:

@@ -31,6 +31,8 @@ __all__ = [
     "make_id",
 ]
 
+Clearable: TypeAlias = Literal["cue", "metadata", "payload", "source", "happened_at", "expires_at"]
+"""The fields that a record can be without, and that `revise` clears."""
 Order: TypeAlias = Literal["newest", "oldest", "key"]
 MAX_CONTENT = 10_000_000
 """Longest content or cue, in characters."""

@@ -29,6 +29,7 @@ from typing import (
 
 from memorist import arguments as read
 from memorist import results
+from memorist.arguments import UNSET, Unset
 from memorist.audit import AuditEntry
 from memorist.codec import fields_of, once, plain, read_hint
 from memorist.errors import InvalidInputError, ScopeError, path_taken, shown
@@ -41,6 +42,7 @@ from memorist.scope import Scope
 from memorist.times import TimeLike
 
 __all__ = [
+    "UNSET",
     "Audit",
     "Backup",
     "Bounds",
@@ -148,6 +150,8 @@ class Request(Generic[T]):
     def __post_init__(self) -> None:
         for name, reader, may_be_none in readers(type(self)):
             value = getattr(self, name)
+            if value is read.UNSET:
+                continue
             if value is not None or not may_be_none:
                 object.__setattr__(self, name, reader(name, value))
 
@@ -337,25 +341,29 @@ class Revise(Request[Record]):
 
     writes = True
     id: Annotated[Id, read.handle]
-    content: Annotated[str | None, read.text] = None
-    cue: Annotated[str | None, read.text] = None
-    metadata: Annotated[Mapping[str, Any] | None, read.mapping] = None
-    payload: Annotated[Mapping[str, Any] | None, read.mapping] = None
-    verified: Annotated[bool | None, read.flag] = None
-    happened_at: Annotated[TimeLike | None, read.time] = None
-    expires_at: Annotated[TimeLike | None, read.expiry] = None
-    source: Annotated[str | None, read.text] = None
+    content: Annotated[str | Unset, read.text] = UNSET
+    cue: Annotated[str | Unset | None, read.optional(read.text)] = UNSET
+    metadata: Annotated[Mapping[str, Any] | Unset | None, read.optional(read.mapping)] = UNSET
+    payload: Annotated[Mapping[str, Any] | Unset | None, read.optional(read.mapping)] = UNSET
+    verified: Annotated[bool | Unset, read.flag] = UNSET
+    happened_at: Annotated[TimeLike | Unset | None, read.optional(read.time)] = UNSET
+    expires_at: Annotated[TimeLike | Unset | None, read.optional(read.expiry)] = UNSET
+    source: Annotated[str | Unset | None, read.optional(read.text)] = UNSET
     author: Annotated[AuthorLike | None, read.authors] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.changes():
+        changes = self.changes()
+        if not changes or (changes.keys() == {"source"} and self.source is not None):
             raise InvalidInputError("name a field to revise")
 
     def changes(self) -> dict[str, Any]:
-        """Return the fields to change, and their new values."""
-        names = [name for name in self.arguments() if name not in ("id", "source", "author")]
-        return {name: value for name in names if (value := getattr(self, name)) is not None}
+        """Return the fields to change, and their new values; None where there is to be none."""
+        names = [name for name in self.arguments() if name not in ("id", "author")]
+        given = {name: value for name in names if (value := getattr(self, name)) is not UNSET}
+        return {
+            name: {} if value is None and name in ("metadata", "payload") else value for name, value in given.items()
+        }
 
 
 @_request

@@ -4,6 +4,7 @@
 """The blocking twin of `Memory` and its views."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from memorist.arguments import Unset
 from memorist.audit import AuditEntry
 from memorist.config import Settings
 from memorist.context import CountTokens
@@ -206,9 +207,9 @@ class Episodes(Twin):
         rollout: str | None = None,
         result: str | None = None,
         error: str | None = None,
-        cue: str | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        source: str | None = None,
+        cue: str | Unset | None = ...,
+        metadata: Mapping[str, Any] | Unset | None = ...,
+        source: str | Unset | None = ...,
     ) -> Record:
         """Change the parts given, and return the record; it keeps its id, and what it was is in its history.
 
@@ -379,7 +380,8 @@ class Memory(Twin):
     Every verb sees exactly one tenant's one user: without a user the tenant's shared records, never
     everyone's. The labels `agent` and `session` narrow further where the scope has them. A verb may be
     called from any thread and event loop. All raise `ClosedError` when the memory is not open and
-    `StoreError` when the store fails; a verb that raises has changed nothing.
+    `StoreError` when the store fails. A verb that raises has changed nothing, but for `purge`, `sweep`, `load` and
+    `reindex`, which take several steps: called again, they do those that are left.
     """
 
     def __init__(self, memory: asynchronous.Memory) -> None: ...
@@ -601,19 +603,20 @@ class Memory(Twin):
         self,
         id: Id,
         *,
-        content: str | None = None,
-        cue: str | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        payload: Mapping[str, Any] | None = None,
-        verified: bool | None = None,
-        happened_at: TimeLike | None = None,
-        expires_at: TimeLike | None = None,
-        source: str | None = None,
+        content: str | Unset = ...,
+        cue: str | Unset | None = ...,
+        metadata: Mapping[str, Any] | Unset | None = ...,
+        payload: Mapping[str, Any] | Unset | None = ...,
+        verified: bool | Unset = ...,
+        happened_at: TimeLike | Unset | None = ...,
+        expires_at: TimeLike | Unset | None = ...,
+        source: str | Unset | None = ...,
         author: AuthorLike | None = None,
     ) -> Record:
         """Change the fields given; the record as it was stays in its history.
 
-        `metadata` and `payload` replace the old ones whole. Concurrent revisions all take effect.
+        A field that is left out stays as it is; None clears it, where a record can be without it. `metadata` and
+        `payload` replace the old ones whole. Concurrent revisions all take effect.
 
         Args:
             id: the record's id, or the record.

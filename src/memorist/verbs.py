@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, cast, overload
 
 from memorist import requests
-from memorist.arguments import draft_of
+from memorist.arguments import UNSET, Unset, draft_of
 from memorist.aside import aside
 from memorist.audit import AuditEntry, verify
 from memorist.backups import placed, prune
@@ -163,19 +163,20 @@ class Verbs:
         self,
         id: Id,
         *,
-        content: str | None = None,
-        cue: str | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        payload: Mapping[str, Any] | None = None,
-        verified: bool | None = None,
-        happened_at: TimeLike | None = None,
-        expires_at: TimeLike | None = None,
-        source: str | None = None,
+        content: str | Unset = UNSET,
+        cue: str | Unset | None = UNSET,
+        metadata: Mapping[str, Any] | Unset | None = UNSET,
+        payload: Mapping[str, Any] | Unset | None = UNSET,
+        verified: bool | Unset = UNSET,
+        happened_at: TimeLike | Unset | None = UNSET,
+        expires_at: TimeLike | Unset | None = UNSET,
+        source: str | Unset | None = UNSET,
         author: AuthorLike | None = None,
     ) -> Record:
         """Change the fields given; the record as it was stays in its history.
 
-        `metadata` and `payload` replace the old ones whole. Concurrent revisions all take effect.
+        A field that is left out stays as it is; None clears it, where a record can be without it. `metadata` and
+        `payload` replace the old ones whole. Concurrent revisions all take effect.
 
         Args:
             id: the record's id, or the record.

@@ -326,3 +326,12 @@ def test_where_a_memory_comes_from_and_what_forgetting_it_would_take(memorist: C
 def test_a_command_that_fails_makes_no_database(memorist: Command, db: Path, words: tuple[str, ...]) -> None:
     assert memorist(*words).code in (1, 2)
     assert not list(db.parent.glob("memory.db*"))
+
+
+def test_a_revision_clears_a_field(memorist: Command) -> None:
+    memorist("remember", "Tea", "--id", "t", "--expires", "2099-01-01", "--cue", "drink?", "--source", "me")
+    shown = memorist("revise", "t", "--clear", "expires_at", "--clear", "cue", "--json").json
+    assert (shown["expires_at"], shown["cue"], shown["source"]) == (None, None, "me")
+    told = memorist("revise", "t", "--cue", "which?", "--clear", "cue")
+    assert told.code == 2 and "one of the two" in told.err
+    assert memorist("revise", "t", "--clear", "content").code == 2

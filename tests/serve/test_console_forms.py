@@ -55,6 +55,15 @@ async def test_what_is_typed_is_stored_to_the_letter(browser: Browser, alice: Me
     assert revised is not None and revised.content == "one\r\ntwo\r\nthree"
 
 
+async def test_an_emptied_cue_is_cleared_and_a_content_cannot_be(browser: Browser, alice: Memory) -> None:
+    await alice.remember("Tea", id="r", cue="which drink?")
+    await browser.send(path_of("/record", id="r"), "/revise", cue="")
+    record = await alice.get("r")
+    assert record is not None and (record.cue, record.content, record.version) == (None, "Tea", 2)
+    await browser.send(path_of("/record", id="r"), "/revise", content=" ")
+    assert await alice.get("r") == record
+
+
 async def test_topics_of_any_name_are_told_apart(browser: Browser, alice: Memory) -> None:
     names = ["t", " t", "t\n", "t.u"]
     for name in names:

@@ -170,3 +170,16 @@ async def test_a_store_that_is_closed_is_not_ready(http: Any, everyone: Memory) 
     answer = await http.get("/ready")
     assert (answer.status_code, answer.json()["error"]) == (503, "ClosedError")
     assert answer.headers["retry-after"] == "1"
+
+
+async def test_null_clears_a_field_and_one_left_out_stays(http: Any) -> None:
+    body = {"records": [{"content": "Tea", "id": "t", "cue": "drink?", "expires_at": "2099-01-01"}]}
+    assert (await http.post("/v1/records", json=body, params=ALICE)).status_code == 201
+    revised = (await http.patch("/v1/records/t", json={"expires_at": None}, params=ALICE)).json()
+    assert (revised["expires_at"], revised["cue"]) == (None, "drink?")
+    refused = await http.patch("/v1/records/t", json={"content": None}, params=ALICE)
+    assert refused.status_code == 422 and "content must be a string" in refused.json()["detail"]
+    key = {"Idempotency-Key": "once"}
+    for _ in range(2):
+        again = await http.patch("/v1/records/t", json={"cue": None}, params=ALICE, headers=key)
+        assert (again.json()["cue"], again.json()["version"]) == (None, 3)

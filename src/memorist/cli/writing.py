@@ -18,6 +18,7 @@ from memorist.cli.showing import counted, print_json, print_records
 from memorist.errors import NotFoundError, path_taken
 from memorist.kind import Kind
 from memorist.origins import Author
+from memorist.records import Clearable
 from memorist.results import Derived
 
 if TYPE_CHECKING:
@@ -77,14 +78,19 @@ async def revise(
     expires: Expires = None,
     verified: Annotated[bool | None, Option("--verified/--unverified", help="Whether someone has checked it.")] = None,
     author: Authors = (),
+    clear: Annotated[tuple[Clearable, ...], Option("--clear", help="Leave it without this. Repeatable.")] = (),
     json: AsJson = False,
 ) -> None:
     """Change a memory; what it was stays in its history."""
+    fields = given(
+        content=text, cue=cue, metadata=metadata, source=source, happened_at=happened_at, expires_at=expires,
+        verified=verified, author=author or None,
+    )  # fmt: skip
+    if both := fields.keys() & set(clear):
+        raise click.UsageError(f"--clear takes {min(both)} away, and another option gives it; give one of the two")
+    fields |= dict.fromkeys(clear)
     async with opened(context, user) as memory:
-        record = await memory.revise(
-            id, content=text, cue=cue, metadata=metadata, source=source, happened_at=happened_at, expires_at=expires,
-            verified=verified, author=author or None,
-        )  # fmt: skip
+        record = await memory.revise(id, **fields)
     print_json(record.to_dict()) if json else click.echo(f"Revised {record.id}")
 
 

@@ -42,6 +42,8 @@ class Engine(ABC):
     async def answer(self, call: Call, request: Request[T]) -> T:
         """Return the answer to `request` for `call`. A request that raises has changed nothing.
 
+        A purge, a sweep and a reindex take several steps; some may be done when they raise.
+
         Raises:
             ClosedError: the engine is not open.
             MemoristError: as the verb in `Memory` says.

@@ -52,10 +52,8 @@ async def remember(core: Core, call: Call, request: requests.Remember) -> list[R
 async def revise(core: Core, call: Call, request: requests.Revise) -> Record:
     """Change the given fields."""
     changes = request.changes()
-    if request.expires_at is not None:
-        changes["expires_at"] = parse_expiry(request.expires_at, core.clock())
-    if request.source is not None:
-        changes["source"] = request.source
+    if changes.get("expires_at") is not None:
+        changes["expires_at"] = parse_expiry(changes["expires_at"], core.clock())
     authors = NOBODY if call.door.is_open else call.door.author
     if request.author is not None:
         authors = call.door.named(request.author)
@@ -89,8 +87,9 @@ async def _change(
         if not changes.keys().isdisjoint(("content", "cue", "metadata", "payload")):
             core.sized(new, call.door)
         same = new.text == old.text
+        source = None if request.source is requests.UNSET else request.source
         [vector] = [None] if same else await core.embed([new], [None])
-        return [await core.put(new, action, vector, keep_index=same, source=request.source)], new
+        return [await core.put(new, action, vector, keep_index=same, source=source)], new
 
     return await _write(core, call, prepare, 20 * _ATTEMPTS)  # only a concurrent change conflicts
 

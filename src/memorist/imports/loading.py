@@ -14,6 +14,7 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from memorist.arguments import UNSET
 from memorist.content import whole_text
 from memorist.errors import FormatError, InvalidInputError, MemoristError, ScopeError
 from memorist.files.chats import load_lines
@@ -322,10 +323,10 @@ async def _revise(memory: Memory, entry: _Entry, record: Record, report: ImportR
         await memory.unlabelled().revise(
             record.id,
             content=draft.content,
-            cue=draft.cue,
+            cue=UNSET if draft.cue is None else draft.cue,
             metadata={**record.metadata, **(draft.metadata or {})},
             payload={**record.payload, **(draft.payload or {})},
-            source=draft.source,
+            source=UNSET if draft.source is None else draft.source,
             author=IMPORT.author,
         )
         report.revised += 1

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Unpack
 
+from memorist.arguments import UNSET, Unset
 from memorist.errors import InvalidInputError, NotFoundError, shown
 from memorist.kinds.common import SearchedView, check_text
 from memorist.kinds.options import RecordFields
@@ -128,9 +129,9 @@ class Episodes(SearchedView):
         rollout: str | None = None,
         result: str | None = None,
         error: str | None = None,
-        cue: str | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        source: str | None = None,
+        cue: str | Unset | None = UNSET,
+        metadata: Mapping[str, Any] | Unset | None = UNSET,
+        source: str | Unset | None = UNSET,
     ) -> Record:
         """Change the parts given, and return the record; it keeps its id, and what it was is in its history.
 

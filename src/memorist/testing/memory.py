@@ -85,6 +85,28 @@ class MemoryContract:
         assert await memory.count() == 2
 
     @_scenario
+    async def test_what_is_left_out_stays_and_none_clears_it(self, memory: Memory) -> None:
+        full: dict[str, Any] = {
+            "cue": "which drink?", "metadata": {"a": 1}, "payload": {"b": 2}, "source": "me",
+            "happened_at": "2024-05-01", "expires_at": "2099-01-01",
+        }  # fmt: skip
+        for cleared in full:
+            record = await memory.remember("tea", verified=True, **full)
+            nothing: dict[str, Any] = {cleared: None}
+            revised = await memory.revise(record.id, **nothing)
+            assert revised == await memory.get(record.id)
+            empty: Any = {} if cleared in ("metadata", "payload") else None
+            for name in full:
+                assert getattr(revised, name) == (empty if name == cleared else getattr(record, name)), name
+            assert (revised.content, revised.verified, revised.version) == ("tea", True, 2)
+        [hit] = (await memory.recall("tea", where={"a": {"$exists": False}}))[:1]
+        assert hit.record.metadata == {}
+        for name in ("content", "verified"):
+            with pytest.raises(InvalidInputError, match=name):
+                await memory.revise(record.id, **{name: None})  # type: ignore[arg-type]
+        assert await memory.get(record.id) == revised
+
+    @_scenario
     async def test_a_record_is_revised_and_rated(self, memory: Memory) -> None:
         record = await memory.remember("tea", metadata={"a": 1})
         revised = await memory.revise(record, content="coffee", metadata={"b": 2})
@@ -97,6 +119,8 @@ class MemoryContract:
                 await memory.revise(id, content="x")
         with pytest.raises(InvalidInputError):
             await memory.revise(record.id)
+        with pytest.raises(InvalidInputError):
+            await memory.revise(record.id, source="me")
         with pytest.raises(InvalidInputError):
             await memory.rate(record.id, 2)
 

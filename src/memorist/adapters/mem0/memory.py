@@ -192,12 +192,10 @@ class AsyncMemory:
         beside.pop("created_at", None)
         if expiration_date is not _UNSET:
             beside["expiration_date"] = checks.day_of(expiration_date)
-        await self._finder.behind(record).revise(
-            record.id,
-            content=record.content if text is None else text,
-            metadata={**record.metadata, **own} if own else None,
-            payload={**record.payload, **beside} if beside else None,
-        )
+        changed: dict[str, Any] = {"metadata": {**record.metadata, **own}} if own else {}
+        changed |= {"payload": {**record.payload, **beside}} if beside else {}
+        content = record.content if text is None else text
+        await self._finder.behind(record).revise(record.id, content=content, **changed)
         return {"message": "Memory updated successfully!"}
 
     async def delete(self, memory_id: str) -> dict[str, str]:

@@ -32,7 +32,10 @@ async def revise(visit: Visit) -> Response:
     if old is None:
         raise NotFoundError(f"there is no record {shown(id)} in this scope")
     typed: dict[str, Any] = {"verified": visit.flag("verified")}
-    typed |= {name: visit.text(name, getattr(old, name)) or "" for name in ("content", "cue") if name in visit.values}
+    if "content" in visit.values:
+        typed["content"] = visit.text("content", old.content) or ""
+    if "cue" in visit.values:
+        typed["cue"] = visit.text("cue", old.cue)
     changed = {name: value for name, value in typed.items() if value != getattr(old, name)}
     if not changed:
         return visit.redirect("/record", "Nothing was changed.", id=id)

@@ -9,7 +9,7 @@ from memorist.errors import InvalidInputError, NotFoundError, shown
 from memorist.kinds.options import RecordFields
 from memorist.memory import Memory
 from memorist.origins import Trust
-from memorist.records import Kind, Record
+from memorist.records import Clearable, Kind, Record
 from memorist.serve.auth import Right
 from memorist.serve.mcp import shapes
 from memorist.serve.mcp.shapes import LONG, context_of, hits_of, record_of, records_of
@@ -233,6 +233,7 @@ class MemoryTools:
         happened_at: str | None = None,
         expires_at: str | float | None = None,
         source: str | None = None,
+        clear: list[Clearable] | None = None,
     ) -> Answer:
         """Correct a memory: change the fields given. What it said before stays in its history.
 
@@ -247,17 +248,18 @@ class MemoryTools:
             happened_at: when it happened, ISO 8601.
             expires_at: when to stop remembering it: ISO 8601, or a number of seconds from now.
             source: who or what says so.
+            clear: fields that it shall have no longer, as expires_at of what is to be kept for good.
         """
-        record = await self._memory.revise(
-            id,
-            content=content,
-            cue=cue,
-            metadata=metadata,
-            verified=verified,
-            happened_at=happened_at,
-            expires_at=expires_at,
-            source=source,
-        )
+        # Many models send null for each argument that they do not use, so null leaves a field as it is here.
+        fields = {
+            "content": content, "cue": cue, "metadata": metadata, "verified": verified, "happened_at": happened_at,
+            "expires_at": expires_at, "source": source,
+        }  # fmt: skip
+        given: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
+        if both := given.keys() & set(clear or ()):
+            raise InvalidInputError(f"{min(both)} is given and to be cleared; say one of the two")
+        given |= dict.fromkeys(clear or ())
+        record = await self._memory.revise(id, **given)
         return record_of(record)
 
     async def delete_memory(self, id: str) -> Answer:

@@ -94,7 +94,7 @@ def _object(kind: Any, title: str, texts: Mapping[str, str]) -> dict[str, Any]:
         properties[name] = _schema(hints[name]) | ({"description": texts[name]} if name in texts else {})
         if default is MISSING:
             required.append(name)
-        elif default is not None:
+        elif default is not None and default is not read.UNSET:
             properties[name]["default"] = plain(default)
     schema = {"type": "object", "title": title, "properties": properties, "additionalProperties": False}
     return schema | ({"required": required} if required else {})
@@ -108,6 +108,9 @@ def _schema(hint: Any) -> dict[str, Any]:
             each |= _RANGES.get(reader, {})
         return schema
     parts = frozenset(get_args(hint)) if get_origin(hint) in (Union, UnionType) else frozenset((hint,))
+    if read.Unset in parts:
+        parts -= {read.Unset}
+        hint = Union[tuple(each for each in get_args(hint) if each is not read.Unset)]  # noqa: UP007 - as they come
     kinds = parts - {NoneType}
     if kinds == {tuple[Draft, ...]}:
         schema = {"type": "array", "items": _object(Draft, "DraftBody", _texts(Draft))}
