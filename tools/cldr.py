@@ -13,10 +13,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from memorist.languages import plain
+
 TABLES = Path(__file__).parents[1] / "src" / "memorist" / "languages" / "tables"
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _STEPS = ("-2", "-1", "0", "1", "2")
-_PLAIN = str.maketrans({"’": "'", "ʼ": "'", "ي": "ی", "ك": "ک", "İ": "i"})
 _MARKS = re.compile("[\u200e\u200f]")
 
 
@@ -29,7 +30,8 @@ def part_of(folder: Path, code: str) -> dict[str, Any]:
     steps = {step: _relative(fields["day"], step) for step in _STEPS}
     told = [day for day in steps.values() if day]
     return {
-        "months": [_forms(months, month, ("wide", "abbreviated")) for month in numbers],
+        "months": [_forms(months, month, ("wide",)) for month in numbers],
+        "months_short": [_forms(months, month, ("abbreviated",)) for month in numbers],
         "weekdays": [_forms(weekdays, day, ("wide",)) for day in _DAYS],
         "weekdays_short": [_forms(weekdays, day, ("abbreviated",)) for day in _DAYS],
         "days": {step: [day] for step, day in steps.items() if day and told.count(day) == 1},
@@ -55,8 +57,8 @@ def _relative(field: dict[str, Any], step: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a text as `memorist.languages.plain` does."""
-    return _MARKS.sub("", text.translate(_PLAIN)).lower()
+    """Return a text as texts are compared with it."""
+    return plain(_MARKS.sub("", text))
 
 
 def _forms(names: Any, key: str, widths: Iterable[str]) -> list[str]:
@@ -86,7 +88,9 @@ def _template(form: str, dates: Any) -> str:
 def write(folder: Path, code: str) -> None:
     """Write the part of one table anew."""
     path = TABLES / f"{code}.json"
-    head = path.read_text("utf-8").partition(',\n  "cldr": ')[0].rstrip().removesuffix("}").rstrip()
+    head, known, _ = path.read_text("utf-8").partition(',\n  "cldr": ')
+    if not known:
+        head = head.rstrip().removesuffix("}").rstrip()
     rows = [
         f"    {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}"
         for key, value in part_of(folder, code).items()

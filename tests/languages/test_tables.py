@@ -12,7 +12,7 @@ from memorist.languages import CODES, Phrases, language, plain, said
 def test_a_table_is_complete(code: str) -> None:
     table = language(code)
     assert table.name and table.stop
-    for what in get_args(Phrases):
+    for what in {*get_args(Phrases)} - {"question_end"}:  # most languages write a mark instead
         assert table.pattern(what).pattern != r"(?!)", what
 
 

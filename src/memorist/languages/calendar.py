@@ -8,6 +8,8 @@ Grain: TypeAlias = Literal["hour", "day", "week", "weekend", "month", "season", 
 
 DAY = 86_400.0
 """Seconds."""
+_NOWRUZ = 226_530
+"""The day before the first of year 0 of the Solar Hijri calendar, as an ordinal; right from 1960 to 2040."""
 _UNITS: dict[Grain, tuple[float, float]] = {
     "hour": (1 / 24, 1 / 12),
     "day": (1, 0.5),
@@ -90,6 +92,19 @@ def period(now: datetime, step: int, unit: str) -> Span:
 def day_of_week(now: datetime, step: int, wanted: int) -> Span:
     """Return a day of the week, 0 for Monday, in this week, in the one before (-1) or after (1)."""
     return days(_midnight(now) + timedelta(days=wanted - now.weekday(), weeks=step))
+
+
+def solar(year: int, month: int, day: int) -> datetime:
+    """Return the midnight of a day of the Solar Hijri calendar.
+
+    Raises:
+        ValueError: it has no such day.
+    """
+    first, after = (_NOWRUZ + 365 * each + (8 * each + 21) // 33 for each in (year, year + 1))  # 8 leap years in 33
+    start = first + 31 * (month - 1) - max(month - 7, 0)  # six months of 31 days, five of 30, and what is left
+    if not (1 <= month <= 12 and 1 <= day <= (31 if month < 7 else min(30, after - start))):
+        raise ValueError(f"no day {day} of month {month}")
+    return datetime.fromordinal(start + day - 1).replace(tzinfo=UTC)
 
 
 def days(start: datetime, count: int = 1, grain: Grain = "day") -> Span:

@@ -7,9 +7,10 @@ from operator import or_
 
 DIGIT = "0"
 """The hint that stands for any digit."""
-_CHOICE = re.compile(r"\(\?:([^()]*)\)(?![?*{])")
 _AROUND = re.compile(r"\(\?<?[=!](?:[^()]|\([^()]*\))*\)")
 _ANY_DIGIT = re.compile(r"\d")
+_TOKEN = re.compile(r"\\.|\[[^]]*\]|.")
+_NAMED = re.compile(r"^\?(?::|P<\w+>|P=\w+)")
 _LEAST = 3
 """Fewer Latin letters stand in most texts by chance."""
 
@@ -56,14 +57,31 @@ def hints_of(forms: Iterable[str]) -> frozenset[str]:
 def hints_in(template: str) -> list[frozenset[str]]:
     """Return the sets of letters that each text holds which a regular expression matches."""
     bare = _AROUND.sub("()", template)
-    found = [hints_of(choice[1].split("|")) for choice in _CHOICE.finditer(bare)]
+    found = [hints_of(choice) for choice in _choices(bare)]
     return [each for each in (*found, hints_of([bare])) if each]
+
+
+def _choices(template: str) -> list[list[str]]:
+    """Return the alternatives of each group of a regular expression that is neither optional nor within another."""
+    groups, depth, inside = list[list[str]](), 0, [""]
+    for token in _TOKEN.finditer(template):
+        depth -= token[0] == ")"
+        if depth == 0 and token[0] == ")" and template[token.end() : token.end() + 1] not in ("?", "*", "{"):
+            groups.append([_NAMED.sub("", each) for each in inside])
+        if depth == 0:
+            inside = [""]
+        elif depth == 1 and token[0] == "|":
+            inside.append("")
+        else:
+            inside[-1] += token[0]
+        depth += token[0] == "("
+    return groups
 
 
 def _letters_of(template: str) -> str:
     """Return the longest run of letters that is in every text which a regular expression matches, "" for none."""
     runs, depth = [""], 0
-    for token in re.finditer(r"\\.|\[[^]]*\]|.", template):
+    for token in _TOKEN.finditer(template):
         letter, after = token[0], template[token.end() : token.end() + 1]
         if letter == "|" and not depth:
             return ""

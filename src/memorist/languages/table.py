@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from memorist.errors import InvalidInputError, shown
-from memorist.languages.detection import languages_of
+from memorist.languages.letters import same_letters
 from memorist.regex import regex
 
 Phrases: TypeAlias = Literal[
@@ -29,13 +29,13 @@ Phrases: TypeAlias = Literal[
     "no_longer",
     "used_to",
     "several",
+    "question_end",
 ]
 """The lists of a table. docs/languages.md says what each holds."""
 
 _FOLDER = Path(__file__).with_name("tables")
-CODES = ("en",)
+CODES = tuple("en de fr es pt it nl pl ru uk tr ar fa hi zh ja ko vi th id".split())
 """The languages that have a table, as ISO 639-1 names them."""
-_DEFAULT = "en"
 
 
 class Language:
@@ -69,7 +69,8 @@ class Language:
 
     def compiled(self, phrases: Sequence[str]) -> re.Pattern[str]:
         """Return what finds any of some phrases as whole words, compiled at its first use."""
-        return regex(f"{self._left}(?:{'|'.join(phrases)}){self._right}" if phrases else r"(?!)")
+        found = f"{self._left}(?:{'|'.join(phrases)}){self._right}" if phrases else r"(?!)"
+        return regex(same_letters(found))
 
 
 @cache
@@ -82,16 +83,6 @@ def language(code: str) -> Language:
     if code not in CODES:
         raise InvalidInputError(f"{shown(code)} is no language with a table; there are {', '.join(CODES)}")
     return Language(code, json.loads((_FOLDER / f"{code}.json").read_bytes()))
-
-
-def tables_of(text: str) -> list[Language]:
-    """Return the languages that a text may be in, likely ones first; English where no table fits."""
-    return [language(code) for code in languages_of(text) if code in CODES] or [language(_DEFAULT)]
-
-
-def said(what: Phrases, text: str) -> bool:
-    """Return whether a text, which `plain` returned, holds a phrase of a list in a language that it may be in."""
-    return any(each.says(what, text) for each in tables_of(text))
 
 
 def words_of(entry: str | Iterable[str]) -> list[str]:
