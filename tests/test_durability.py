@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from subprocess import Popen
@@ -26,7 +27,7 @@ from children import (
     write_and_purge,
     write_for_ever,
 )
-from inside import core_of
+from inside import core_of, kept
 from memorist.errors import (
     MemoristError,
     SchemaError,
@@ -477,6 +478,89 @@ async def test_a_file_that_is_there_keeps_its_rights(path: Path) -> None:
     async with open_memory(path) as memory:
         await memory.remember("Tea")
         assert set(modes(path.parent).values()) == {0o660}
+
+
+@contextlib.contextmanager
+def as_nobody() -> Iterator[None]:
+    """Lay down root's rights meanwhile, which no file refuses anything."""
+    ours = os.geteuid()
+    if ours == 0:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(ours)
+
+
+@pytest.fixture
+def shelf() -> Iterator[Path]:
+    """A folder in which files can be read, and none be made, after `lock_up`."""
+    with tempfile.TemporaryDirectory(dir=os.environ.get("PYTEST_DEBUG_TEMPROOT")) as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+        Path(folder).chmod(0o755)
+
+
+def lock_up(folder: Path) -> None:
+    for each in folder.iterdir():
+        each.chmod(0o444)
+    folder.chmod(0o555)
+
+
+async def test_a_file_that_can_only_be_read_is_counted_and_recalled(
+    shelf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memorist.recall.keeping.KEPT_FROM", 5)
+    path = shelf / "memory.db"
+    async with open_memory(path) as memory:
+        ids = {record.id for record in await memory.remember([f"coffee {n}" for n in range(20)])}
+        await memory.recall("coffee")
+        await kept(memory)
+    lock_up(shelf)
+    before = path.stat().st_mtime_ns, sorted(each.name for each in shelf.iterdir())
+    with as_nobody():
+        async with open_memory(path) as memory:
+            assert await memory.count() == 20
+            assert {hit.record.id for hit in await memory.recall("coffee", limit=20)} == ids
+            segments = core_of(memory).store.segments
+            found = None if segments is None else await segments.kept(memory.scope.wall)
+            assert found is not None and found.spans
+            assert len(await asyncio.gather(*(memory.get(id) for id in ids))) == 20
+            for call in (memory.remember("Tea"), memory.forget(*ids), memory.revise(min(ids), content="x")):
+                with pytest.raises(StoreUnavailableError, match="can only be read here"):
+                    await call
+            assert await memory.count() == 20
+    assert (path.stat().st_mtime_ns, sorted(each.name for each in shelf.iterdir())) == before
+
+
+async def test_a_file_that_can_only_be_read_is_not_read_without_its_log(shelf: Path) -> None:
+    path = shelf / "memory.db"
+    process = start(write_for_ever, path, "x")
+    hear(process, "open")
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.kill()
+    process.communicate()
+    path.with_name("memory.db-shm").unlink()
+    lock_up(shelf)
+    with as_nobody(), pytest.raises(StoreUnavailableError, match=r"log .*-wal holds what is not in the file yet"):
+        await opened(path)
+
+
+async def test_what_a_writer_changes_is_not_overlooked_by_one_who_can_only_read(shelf: Path) -> None:
+    path = shelf / "memory.db"
+    async with open_memory(path) as memory:
+        await memory.remember("Tea")
+    lock_up(shelf)
+    with as_nobody():
+        reading = await open_memory(path)
+        assert await reading.count() == 1
+    path.chmod(0o644)
+    shelf.chmod(0o755)
+    finish(start(store_and_close, path, 3))
+    with as_nobody(), pytest.raises(StoreUnavailableError, match="written by another process"):
+        await reading.count()
+    await reading.close()
 
 
 # --- migrations ----------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ from memorist.errors import (
 from memorist.stores.keys import Key
 from memorist.stores.sqlite.encryption import connect, key_mismatch
 from memorist.stores.sqlite.forking import operation
-from memorist.stores.sqlite.presence import Presence
+from memorist.stores.sqlite.presence import Frozen, Presence, may_be_frozen
 from memorist.stores.sqlite.schema import check, configure, migrate
 from memorist.stores.sqlite.waiting import Patience
 
@@ -112,11 +112,13 @@ class Connections:
         self._closed = False
         self._shared = 1
         self._process = os.getpid()
+        self._frozen: Frozen | None = None
         with operation(), translated(path):
-            self._writing = self._connect()
+            self._writing = self._connected()
             try:
                 migrate(self._writing, path, key=key)
-                self._presence = None if path is None else Presence(path, self._writing)
+                alone = path is None or self._frozen is not None
+                self._presence = None if path is None or alone else Presence(path, self._writing)
             except BaseException:
                 self._writing.close()
                 raise
@@ -126,14 +128,26 @@ class Connections:
         self._writer = threading.Thread(target=self._write_for_all, name="memorist-write", daemon=True)
         self._writer.start()
 
+    def _connected(self) -> apsw.Connection:
+        """Connect; where SQLite can make no files beside the file, connect to the file alone, to read it."""
+        try:
+            return self._connect()
+        except (apsw.CantOpenError, apsw.ReadOnlyError):
+            if self.path is None or not may_be_frozen(self.path):
+                raise
+        self._frozen = Frozen(self.path)
+        return self._connect()
+
     def _connect(self) -> apsw.Connection:
-        connection = connect(self.path, self._key)
+        frozen = self._frozen is not None
+        connection = connect(self.path, self._key, immutable=frozen)
         try:
             patience = Patience(self.path, self._busy_timeout)
             connection.set_busy_handler(patience)
             check(connection, self.path)
             # SQLite does not wait while another process switches a new file to WAL mode.
-            patience.retry(lambda: configure(connection))
+            if not frozen:
+                patience.retry(lambda: configure(connection))
         except apsw.NotADBError as error:
             connection.close()
             raise key_mismatch(self.path, self._key) from error
@@ -144,11 +158,12 @@ class Connections:
 
     def _another(self) -> apsw.Connection:
         """Connect again to the same file; what has taken its place meanwhile is left alone."""
-        assert self._presence is not None
-        self._presence.check(None)
+        if self._presence is not None:
+            self._presence.check(None)
         connection = self._connect()
         try:
-            self._presence.check(connection)
+            if self._presence is not None:
+                self._presence.check(connection)
         except BaseException:
             connection.close()
             raise
@@ -169,6 +184,8 @@ class Connections:
         if self.path is None:
             return self.submit_read(work).result()
         self._check_open()
+        if self._frozen is not None:
+            self._frozen.check()
         with operation(), translated(self.path):
             try:
                 connection = self._idle.pop()
@@ -398,7 +415,11 @@ def translated(path: Path | None) -> Iterator[None]:
         raise StoreCorruptError(
             f"{path} is damaged or no SQLite database ({error}); restore a backup or choose another path"
         ) from error
-    except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError) as error:
+    except apsw.ReadOnlyError as error:
+        raise StoreUnavailableError(
+            f"{path} can only be read here, so nothing is stored; its rights, or those of its folder, allow no writing"
+        ) from error
+    except (apsw.CantOpenError, apsw.PermissionsError) as error:
         raise StoreUnavailableError(
             f"{path} cannot be opened for writing ({error}); check that its folder exists and may be written"
         ) from error

@@ -26,8 +26,9 @@ _OPEN = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
 class _Connection(apsw.Connection):
     """A connection to a file, which is marked as open in this process until the connection is closed."""
 
-    def __init__(self, path: Path, flags: int) -> None:
-        super().__init__(str(path), flags=flags)
+    def __init__(self, path: Path, flags: int, *, immutable: bool) -> None:
+        name = f"{path.absolute().as_uri()}?immutable=1" if immutable else str(path)
+        super().__init__(name, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI if immutable else flags)
         try:
             self._hold = Hold(path)
         except OSError as error:
@@ -40,8 +41,14 @@ class _Connection(apsw.Connection):
         self._hold.release()
 
 
-def connect(path: Path | None, key: Key | None, *, flags: int = _OPEN) -> apsw.Connection:
+def connect(path: Path | None, key: Key | None, *, flags: int = _OPEN, immutable: bool = False) -> apsw.Connection:
     """Return a connection to the file, or to a new database in memory; whether the key fits shows at the first read.
+
+    Args:
+        path: the file; None for a database in memory.
+        key: what encrypts the file.
+        flags: SQLite's, for opening.
+        immutable: only read the file, without locks and without its log, as one that nobody writes.
 
     Raises:
         MissingExtraError: a key is given, and SQLite has no cipher.
@@ -51,7 +58,7 @@ def connect(path: Path | None, key: Key | None, *, flags: int = _OPEN) -> apsw.C
         _check_cipher()
     if path is not None and flags & apsw.SQLITE_OPEN_CREATE:
         _make(path)
-    connection = apsw.Connection(":memory:") if path is None else _Connection(path, flags)
+    connection = apsw.Connection(":memory:") if path is None else _Connection(path, flags, immutable=immutable)
     if key is not None and path is not None:
         connection.pragma("key", _raw(key))
         connection.pragma("page_size", _PAGE)  # a copy needs pages of its original's size before the first is written

@@ -91,3 +91,43 @@ class Presence:
             f"{name} {what} while it was open, so nothing more is stored. What this memory held can still be read: "
             "save it with `export`, close it, put the file right, and open it again"
         )
+
+
+class Frozen:
+    """A file that can only be read, in a folder where SQLite can make neither a log nor an index: it is read alone.
+
+    Raises:
+        StoreUnavailableError: a log lies beside it, with what is not in the file yet.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._state = self._found()
+        if self._has_log():
+            raise StoreUnavailableError(
+                f"{path} cannot be read: its log {path}-wal holds what is not in the file yet, and nothing may be "
+                f"written in {path.parent}; open it once where that is allowed, or copy both files to such a folder"
+            )
+
+    def check(self) -> None:
+        """Raise StoreUnavailableError if another process, which may write, has written meanwhile."""
+        if self._found() != self._state or self._has_log():
+            raise StoreUnavailableError(f"{self._path} was written by another process; open it again to read it")
+
+    def _found(self) -> tuple[int, ...]:
+        found = self._path.stat()
+        return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+    def _has_log(self) -> bool:
+        try:
+            return Path(f"{self._path}-wal").stat().st_size > 0
+        except FileNotFoundError:
+            return False
+
+
+def may_be_frozen(path: Path) -> bool:
+    """Return whether a file is there and can be read, in a folder in which no file can be made."""
+    effective = os.access in os.supports_effective_ids
+    return os.access(path, os.R_OK, effective_ids=effective) and not os.access(
+        path.parent, os.W_OK, effective_ids=effective
+    )
