@@ -64,8 +64,8 @@ def is_large(value: Any) -> bool:
             waiting += [getattr(each, name, None) for name in _FIELDS]
         elif hasattr(each, "nbytes"):  # an array
             held += each.size
-        elif hasattr(each, "record"):
-            waiting.append(each.record)
+        elif hasattr(each, "__dataclass_fields__"):  # hits, items, pages
+            waiting += [getattr(each, name) for name in each.__dataclass_fields__]
     return held >= LARGE
 
 

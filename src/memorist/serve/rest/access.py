@@ -177,6 +177,8 @@ def _keyed(grown: Callable[..., Awaitable[Access]]) -> Callable[..., Any]:
     return access
 
 
+ADMITTED: Mapping[str, Callable[..., Awaitable[Access]]] = {"read": _read, "write": _write, "admin": _admin}
+"""What admits callers with each right."""
 Prober: TypeAlias = Annotated[Access, Depends(_probe)]
 Reader: TypeAlias = Annotated[Access, Depends(_read)]
 Writer: TypeAlias = Annotated[Access, Depends(_keyed(_write))]

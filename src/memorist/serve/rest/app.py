@@ -22,6 +22,7 @@ from memorist.serve.quotas import Quotas
 from memorist.serve.rest import models, reading, records, whole
 from memorist.serve.rest.access import Prober, Reader, Server, server_of
 from memorist.serve.rest.idempotency import Ledger
+from memorist.serve.rest.plain import check_operator
 from memorist.serve.rest.problems import add_handlers, problem_of, problems
 from memorist.serve.rest.routing import RawPaths, router_of
 
@@ -120,5 +121,5 @@ async def ready(request: Request) -> JSONResponse:
 
 async def metrics(access: Prober, request: Request) -> Response:
     """Return the server's metrics in Prometheus's format: for an operator's token."""
-    whole.check_operator(access)
+    check_operator(access)
     return Response(request.app.state.observer.metrics.text(), media_type=METRICS_TYPE)

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, TypeAlias, TypeVar
+from urllib.parse import unquote
 
 from fastapi import Depends, Request
 from fastapi.responses import JSONResponse
@@ -33,7 +34,7 @@ class NotJsonError(FormatError):
     """The body is not JSON."""
 
 
-async def _body(request: Request) -> dict[str, Any]:
+async def sent(request: Request) -> dict[str, Any]:
     """Return the JSON object that was sent.
 
     Raises:
@@ -43,24 +44,32 @@ async def _body(request: Request) -> dict[str, Any]:
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise HTTPException(415, "send the body as application/json")
     try:
-        sent = await request.body()
+        body = await request.body()
     except ClientDisconnect as error:
         raise NotJsonError("the body broke off") from error
-    if not sent:
+    if not body:
         raise InvalidInputError("the body is missing; it must be a JSON object")
-    value = await aside(lambda: _parsed(sent), sent)
+    value = await aside(lambda: _parsed(body), body)
     if not isinstance(value, dict):
         raise InvalidInputError("the body must be a JSON object")
     return value
 
 
-Body: TypeAlias = Annotated[dict[str, Any], Depends(_body)]
+Body: TypeAlias = Annotated[dict[str, Any], Depends(sent)]
 
 
 async def asked(kind: type[R], body: Mapping[str, Any], **more: Any) -> R:
     """Return the request in a body, with further arguments."""
     read.unknown_arguments(kind.verb, body, body_fields(kind))
     return await aside(lambda: kind.of({**body, **more}), body)
+
+
+def unquoted(id: str) -> str:
+    """Return the id in a path, which may hold any character."""
+    try:
+        return unquote(id, errors="strict")
+    except UnicodeDecodeError as error:
+        raise InvalidInputError("the id in the path is not UTF-8") from error
 
 
 async def answered(plain: Callable[[], Any], *inputs: Any, status: int = 200) -> JSONResponse:

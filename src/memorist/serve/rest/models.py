@@ -1,128 +1,26 @@
-"""The models of answers, for OpenAPI."""
+"""The models of answers, for OpenAPI: made from the types of the answers, but where JSON has another form."""
 
-from typing import Any, Literal, TypeAlias
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from enum import Flag
+from functools import reduce
+from inspect import getdoc
+from operator import or_
+from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, create_model
 
-from memorist.origins import Trust
-from memorist.records import Action, Kind
-
-Json: TypeAlias = dict[str, Any]
-
-
-class OriginBody(BaseModel):
-    """Who had a hand in a record, where it was written, and what it was derived from."""
-
-    authors: list[str]
-    door: str | None
-    derived_from: list[str]
-    lost: int
-
-
-class RecordBody(BaseModel):
-    """One memory, as it is stored."""
-
-    id: str
-    kind: Kind
-    tenant: str
-    user: str | None
-    agent: str | None
-    session: str | None
-    content: str
-    cue: str | None
-    key: str | None
-    metadata: Json
-    payload: Json
-    source: str | None
-    verified: bool
-    rating: float | None
-    created_at: str
-    updated_at: str
-    happened_at: str | None
-    expires_at: str | None
-    superseded_by: str | None
-    superseded_at: str | None
-    version: int
-    origin: OriginBody
-
-
-class SourceBody(BaseModel):
-    """A record that another comes from, how far it is trusted, and how many derivations lie between the two."""
-
-    record: RecordBody
-    trust: Trust
-    depth: int
-
-
-class HitBody(BaseModel):
-    """A record that recall found."""
-
-    record: RecordBody
-    similarity: float
-    score: float
-    matched: list[str]
-    signals: dict[str, float]
-
-
-class ContextItemBody(BaseModel):
-    """A record in a context, the text shown of it, and why it is there."""
-
-    record: RecordBody
-    text: str
-    why: str
-    score: float
-
-
-class ContextAnswer(BaseModel):
-    """What an agent is told; `confidence` is how likely the memory holds the answer."""
-
-    text: str
-    confidence: float
-    items: list[ContextItemBody]
-    tokens: int
-
-
-class TracedHitBody(BaseModel):
-    """A record that a call gave, or just missed."""
-
-    id: str
-    score: float
-    why: str
-    shared: bool
-    place: list[int] | None
-
-
-class TraceBody(BaseModel):
-    """What one call was asked, what came of it, and how long its parts took, in seconds."""
-
-    id: str
-    at: str
-    tenant: str
-    user: str | None
-    agent: str | None
-    session: str | None
-    verb: str
-    door: str
-    question: str
-    asked: Json
-    text: str
-    confidence: float | None
-    tokens: int | None
-    hits: list[TracedHitBody]
-    missed: list[TracedHitBody]
-    seconds: float
-    parts: dict[str, float]
-    error: str | None
-
-
-class ChangeBody(BaseModel):
-    """What happened to a record; `record` is as it stood after."""
-
-    id: str
-    action: Action
-    at: str
-    source: str | None
-    record: RecordBody | None
+from memorist import requests
+from memorist.audit import AuditEntry
+from memorist.codec import Plain, fields_of, is_inline, once, read_hint
+from memorist.lines import LoadReport
+from memorist.operations import OPERATIONS
+from memorist.origins import Origin
+from memorist.records import Record
+from memorist.requests import answer_of
+from memorist.results import Context, TracePage
+from memorist.retention import Rule
 
 
 class Statement(BaseModel):
@@ -140,13 +38,6 @@ class UserBody(BaseModel):
 
     user: str | None
     count: int
-
-
-class BadLineBody(BaseModel):
-    """A line that could not be loaded, by its number from 1."""
-
-    number: int
-    reason: str
 
 
 class AuditEntryBody(BaseModel):
@@ -195,60 +86,80 @@ class Problem(BaseModel):
     error: str
 
 
-def _answer(name: str, about: str, **fields: Any) -> type[BaseModel]:
-    """Return the model of an answer that is nested in no other, from the types of its fields, all required."""
-    required: Any = {field: (hint, ...) for field, hint in fields.items()}
+_WRITTEN: Mapping[Any, type[BaseModel]] = {AuditEntry: AuditEntryBody, Rule: RetentionRule}
+_NAMES: Mapping[Any, str] = {
+    Context: "ContextAnswer", TracePage: "TracesBody",
+    "vectors": "EmbeddingsBody", "entries": "AuditEntries", "rules": "RetentionRules",
+}  # fmt: skip
+"""The names of models that are not made of the name of a type or of a field."""
+_FORMS: Mapping[type[requests.Request[Any]], Any] = {
+    requests.Vectors: dict[str, list[float]],
+    requests.Users: list[UserBody],
+    requests.Checkpoint: Statement,
+}
+"""The answers that JSON has in another form than Python."""
+
+
+def _answer(name: str, about: str | None, **hints: Any) -> type[BaseModel]:
+    """Return a model whose fields, of these types, are always there."""
+    required: Any = {field: (hint, ...) for field, hint in hints.items()}
     return create_model(name, __doc__=about, **required)
 
 
-ProvenanceBody = _answer(
-    "ProvenanceBody",
-    "Where a record comes from; `missing` are the ids of sources that are not there any more.",
-    sources=list[SourceBody],
-    missing=list[str],
-)
-DerivedBody = _answer(
-    "DerivedBody",
-    "What was derived from some records alone, and what also rests on others.",
-    alone=list[RecordBody],
-    partly=list[RecordBody],
-)
-Records = _answer("Records", "Records in order.", records=list[RecordBody])
-PageBody = _answer(
-    "PageBody",
-    "One page, and the cursor that the next request takes; null at the end.",
-    records=list[RecordBody],
-    next=str | None,
-)
-Hits = _answer("Hits", "Hits, best first.", hits=list[HitBody])
-TracesBody = _answer(
-    "TracesBody",
-    "One page of traces, and the cursor that the next request takes; null at the end.",
-    traces=list[TraceBody],
-    next=str | None,
-)
-Changes = _answer("Changes", "A record's history, oldest change first.", changes=list[ChangeBody])
-EmbeddingsBody = _answer(
-    "EmbeddingsBody", "The stored embeddings by id: vectors of unit length.", vectors=dict[str, list[float]]
-)
-Count = _answer("Count", "How many records.", count=int)
-Forgotten = _answer("Forgotten", "How many records are gone.", forgotten=int)
+def first_paragraph(described: Any) -> str:
+    """Return the first paragraph of a docstring, in JSON's words."""
+    paragraph = (getdoc(described) or "").partition("\n\n")[0]
+    return " ".join(re.sub(r"\bNone\b", "null", paragraph).split())
+
+
+@once
+def model_of(kind: Any) -> type[BaseModel]:
+    """Return the model of a type of answer."""
+    if kind in _WRITTEN:
+        return _WRITTEN[kind]
+    hints: dict[str, Any] = {}
+    for name, hint in fields_of(kind).items():
+        hints |= fields_of(hint) if is_inline(hint) else {name: _form(hint)}
+    return _answer(_NAMES.get(kind, f"{kind.__name__}Body"), first_paragraph(kind), **hints)
+
+
+def _form(hint: Any) -> Any:
+    """Return the type of a value as JSON has it."""
+    kinds, optional, _ = read_hint(hint)
+    forms = [_plain_form(each) for each in kinds]
+    return reduce(or_, [*forms, *([None] if optional else [])])
+
+
+def _plain_form(kind: Any) -> Any:
+    origin, inner = get_origin(kind) or kind, get_args(kind)
+    if origin in (list, tuple, Sequence):
+        return list[_form(inner[0])]  # type: ignore[misc]
+    if origin in (dict, Mapping):
+        return dict[str, _form(inner[1])]  # type: ignore[misc]
+    if kind is datetime:
+        return str
+    if not isinstance(kind, type):
+        return kind
+    if issubclass(kind, Flag):
+        return list[str]
+    return model_of(kind) if issubclass(kind, Plain | Record | Origin | Rule | AuditEntry) else kind
+
+
+def answer_to(kind: type[requests.Request[Any]]) -> type[BaseModel]:
+    """Return the model of the answer to a type of request."""
+    form, field = _FORMS.get(kind) or _form(answer_of(kind)), OPERATIONS[kind].field
+    if field:
+        return _answer(_NAMES.get(field, field.capitalize()), None, **{field: form})
+    [model] = read_hint(form).kinds
+    return model  # type: ignore[no-any-return]
+
+
 Purged = _answer(
     "Purged",
     "How many records are gone, for good, or of a dry run would be, and the receipt.",
     purged=int,
     receipt=Statement,
 )
-Users = _answer("Users", "The users of a tenant.", users=list[UserBody])
-LoadReportBody = _answer("LoadReportBody", "What came of a load.", added=int, existing=int, bad=list[BadLineBody])
-AuditEntries = _answer("AuditEntries", "Entries of the audit log, oldest first.", entries=list[AuditEntryBody])
-RetentionRules = _answer("RetentionRules", "The rules of a tenant.", rules=list[RetentionRule])
-RetentionReportBody = _answer(
-    "RetentionReportBody",
-    "The rules, and how many records of each kind are too old by them.",
-    rules=list[RetentionRule],
-    due=dict[str, int],
-)
-Swept = _answer("Swept", "How many records were deleted.", swept=int)
-Faults = _answer("Faults", "What is wrong with the store; empty where nothing is.", faults=list[str])
+Records = _answer("Records", None, records=list[model_of(Record)])  # type: ignore[misc]
+LoadReportBody = model_of(LoadReport)
 Status = _answer("Status", "How the server is.", status=Literal["ok"], version=str)

@@ -3,26 +3,28 @@
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any
-from urllib.parse import unquote
 
 from fastapi import Path, Request
 from fastapi.responses import JSONResponse
 
 from memorist import requests
 from memorist.aside import aside
-from memorist.errors import InvalidInputError, NotFoundError, shown
-from memorist.records import Action, Page, Record
+from memorist.errors import InvalidInputError
+from memorist.records import Action, Record
 from memorist.serve.rest import models
 from memorist.serve.rest.access import Access, Reader, Writer
-from memorist.serve.rest.bodies import Body, answered, asked, asked_in_query
+from memorist.serve.rest.bodies import Body, answered, asked, asked_in_query, unquoted
 from memorist.serve.rest.idempotency import Outcome, fingerprint, original, remember_once
+from memorist.serve.rest.plain import ID, add_plain
 from memorist.serve.rest.problems import problems
 from memorist.serve.rest.routing import router_of, takes
 from memorist.serve.rest.schemas import takes_in_query
 
 router = router_of("records")
 
-Id = Annotated[str, Path(description="The record's id, percent-encoded whole: a slash in it is %2F.")]
+Id = Annotated[str, Path(description=ID)]
+
+add_plain(router, requests.Get, requests.History, requests.Why, requests.Lookup)
 
 
 @router.post("/records", status_code=201, response_model=models.Records, **takes(requests.Remember, 404, 409))
@@ -65,7 +67,7 @@ async def _replace_once(access: Access, request: requests.Remember, body: Mappin
 
 @router.get(
     "/records",
-    response_model=models.PageBody,
+    response_model=models.answer_to(requests.Browse),
     responses=problems(),
     openapi_extra=takes_in_query(
         requests.Browse, "kind", "since", "until", "as_of", "verified", "min_trust", "key", "key_prefix", "superseded",
@@ -74,72 +76,35 @@ async def _replace_once(access: Access, request: requests.Remember, body: Mappin
 )  # fmt: skip
 async def list_records(access: Reader, request: Request) -> JSONResponse:
     """Return a page of records; `POST /v1/browse` takes conditions on their fields too."""
-    return await page_answer(await access.ask(asked_in_query(requests.Browse, request)))
+    page = await access.ask(asked_in_query(requests.Browse, request))
+    return await answered(page.to_dict, page)
 
 
-@router.get("/records/{id}", response_model=models.RecordBody, responses=problems(404))
-async def get(access: Reader, id: Id) -> JSONResponse:
-    """Return one record, superseded or not."""
-    record = await access.memory.get(_unquoted(id))
-    if record is None:
-        raise NotFoundError(f"there is no record {shown(_unquoted(id))} in this scope")
-    return await answered(record.to_dict, record)
-
-
-@router.patch("/records/{id}", response_model=models.RecordBody, **takes(requests.Revise, 404, 409))
+@router.patch("/records/{id}", response_model=models.answer_to(requests.Revise), **takes(requests.Revise, 404, 409))
 async def revise(access: Writer, id: Id, body: Body) -> JSONResponse:
     """Change the fields given; the record as it was stays in its history."""
-    request = await asked(requests.Revise, body, id=_unquoted(id))
+    request = await asked(requests.Revise, body, id=unquoted(id))
     fields = {name: value for name, value in request.changes().items() if name != "expires_at"}
     return await _changed(access, request, Action.REVISED, fields, body)
 
 
-@router.put("/records/{id}/rating", response_model=models.RecordBody, **takes(requests.Rate, 404, 409))
+@router.put("/records/{id}/rating", response_model=models.answer_to(requests.Revise), **takes(requests.Rate, 404, 409))
 async def rate(access: Writer, id: Id, body: Body) -> JSONResponse:
     """Give a record feedback from -1 to 1, or take it back with null."""
-    request = await asked(requests.Rate, body, id=_unquoted(id))
+    request = await asked(requests.Rate, body, id=unquoted(id))
     return await _changed(access, request, Action.RATED, {"rating": request.rating}, body)
-
-
-@router.get("/records/{id}/history", response_model=models.Changes, responses=problems())
-async def history(access: Reader, id: Id) -> JSONResponse:
-    """Return every change of a record, oldest first; empty for an unknown id."""
-    changes = await access.memory.history(_unquoted(id))
-    return await answered(lambda: {"changes": [each.to_dict() for each in changes]}, changes)
-
-
-@router.get("/records/{id}/why", response_model=models.ProvenanceBody, responses=problems())
-async def why(access: Reader, id: Id) -> JSONResponse:
-    """Return a record and everything that it was derived from; empty for an unknown id."""
-    found = await access.memory.why(_unquoted(id))
-    return await answered(found.to_dict, list(found.sources))
 
 
 @router.delete(
     "/records/{id}",
-    response_model=models.Forgotten,
+    response_model=models.answer_to(requests.Forget),
     responses=problems(409),
     openapi_extra=takes_in_query(requests.Forget, "source", "derived"),
 )
 async def forget_one(access: Writer, id: Id, request: Request) -> JSONResponse:
     """Delete one record, its texts in the history included. An unknown id is ignored."""
-    forget = asked_in_query(requests.Forget, request, ids=(_unquoted(id),))
+    forget = asked_in_query(requests.Forget, request, ids=(unquoted(id),))
     return await forgotten(access, forget, forget.given())
-
-
-@router.get(
-    "/lookup",
-    response_model=models.RecordBody,
-    responses=problems(404),
-    openapi_extra=takes_in_query(requests.Lookup, "key", "kind", "shared"),
-)
-async def lookup(access: Reader, request: Request) -> JSONResponse:
-    """Return the current record with exactly this key."""
-    lookup = asked_in_query(requests.Lookup, request)
-    record = await access.memory.ask(lookup)
-    if record is None:
-        raise NotFoundError(f"there is no {lookup.kind} with the key {shown(lookup.key)} in this scope")
-    return await answered(record.to_dict, record)
 
 
 async def _changed(
@@ -185,17 +150,3 @@ async def forgotten(access: Access, request: requests.Forget, asked: Mapping[str
 async def records_answer(records: list[Record], status: int = 200) -> JSONResponse:
     """Return records as an answer."""
     return await answered(lambda: {"records": [each.to_dict() for each in records]}, records, status=status)
-
-
-async def page_answer(page: Page) -> JSONResponse:
-    """Return a page as an answer."""
-    return await answered(
-        lambda: {"records": [record.to_dict() for record in page.records], "next": page.next}, page.records
-    )
-
-
-def _unquoted(id: str) -> str:
-    try:
-        return unquote(id, errors="strict")
-    except UnicodeDecodeError as error:
-        raise InvalidInputError("the id in the path is not UTF-8") from error

@@ -47,7 +47,8 @@ class StrictRoute(APIRoute):
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         described = (self.openapi_extra or {}).get("parameters", ())
-        known = [*(each["name"] for each in described), *_parameters_of(self.dependant)]
+        inner = (each["name"] for each in described if each["in"] == "query")
+        known = [*inner, *_parameters_of(self.dependant)]
 
         async def handle(request: Request) -> Response:
             await admit(request)

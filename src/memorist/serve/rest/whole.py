@@ -13,17 +13,19 @@ from starlette.background import BackgroundTask
 from starlette.requests import ClientDisconnect
 
 from memorist import requests
-from memorist.errors import FormatError, MemoristError, ScopeError
+from memorist.errors import FormatError, MemoristError
 from memorist.serve.rest import models
 from memorist.serve.rest.access import Access, Admin, KeyedAdmin, Reader, Writer
-from memorist.serve.rest.bodies import Body, asked, asked_in_query
+from memorist.serve.rest.bodies import asked_in_query
 from memorist.serve.rest.idempotency import Outcome
+from memorist.serve.rest.plain import add_plain, check_operator
 from memorist.serve.rest.problems import problem_of, problems
-from memorist.serve.rest.routing import router_of, takes
+from memorist.serve.rest.routing import router_of
 from memorist.serve.rest.schemas import takes_in_query
 from memorist.serve.uploads import forget
 
 router = router_of("the whole")
+add_plain(router, requests.Check, requests.Checkpoint, requests.Retain, requests.Retention, requests.Sweep)
 
 STREAMING = (
     "/v1/export",
@@ -150,16 +152,9 @@ async def backup(access: Admin) -> FileResponse:
     return FileResponse(copy, media_type="application/octet-stream", filename="memorist.db", background=done)
 
 
-@router.get("/check", response_model=models.Faults, responses=problems())
-async def check(access: Admin) -> JSONResponse:
-    """Return what is damaged in the store: for an operator's token."""
-    check_operator(access)
-    return JSONResponse({"faults": await access.memory.check()})
-
-
 @router.get(
     "/audit",
-    response_model=models.AuditEntries,
+    response_model=models.answer_to(requests.Audit),
     responses=problems(),
     openapi_extra=takes_in_query(requests.Audit, "after", "limit"),
 )
@@ -169,32 +164,6 @@ async def audit(access: Admin, request: Request) -> JSONResponse:
         check_operator(access)
     found = await access.memory.ask(asked_in_query(requests.Audit, request))
     return JSONResponse({"entries": [entry.to_dict() for entry in found]})
-
-
-@router.put("/retention", response_model=models.RetentionRules, **takes(requests.Retain))
-async def retain(access: Admin, body: Body) -> JSONResponse:
-    """Set how long the tenant's records are kept, replacing the rules before."""
-    rules = await access.memory.ask(await asked(requests.Retain, body))
-    return JSONResponse({"rules": [rule.to_dict() for rule in rules]})
-
-
-@router.post("/retention", response_model=models.RetentionReportBody, **takes(requests.Retention))
-async def retention(access: Admin, body: Body) -> JSONResponse:
-    """Return the rules, or those given, and how many records are too old by them; nothing is deleted."""
-    return JSONResponse((await access.memory.ask(await asked(requests.Retention, body))).to_dict())
-
-
-@router.post("/sweep", response_model=models.Swept, responses=problems())
-async def sweep(access: Admin) -> JSONResponse:
-    """Delete now what has expired and what is too old by the tenant's rules."""
-    return JSONResponse({"swept": await access.memory.sweep()})
-
-
-@router.get("/audit/checkpoint", response_model=models.Statement, responses=problems())
-async def checkpoint(access: Admin) -> JSONResponse:
-    """Return where the audit log ends, signed with the server's key: for an operator's token."""
-    check_operator(access)
-    return JSONResponse(await access.memory.checkpoint())
 
 
 @router.post("/reindex", response_class=StreamingResponse, responses={200: _LINES, **problems()})
@@ -227,9 +196,3 @@ async def _reindexed(access: Access) -> AsyncIterator[str]:
             yield json.dumps(problem_of(error)[2]) + "\n"
     finally:
         running.cancel()
-
-
-def check_operator(access: Access) -> None:
-    """Raise ScopeError unless the token is an operator's."""
-    if access.grant.tenant is not None:
-        raise ScopeError("this is about every tenant; it needs an operator's token")
