@@ -1,8 +1,9 @@
 """Breaks the control tokens of chat models in a text that is to be shown to one, and keeps every word.
 
-A control token is recognised by its grammar, not by a list of attacks: a name between brackets, with or without
-bars (``<|im_start|>``, ``[INST]``, ``<<SYS>>``, ``</s>``, ``<tool_call id="1">``). The comparison is made on a
-view of the text that has the same length: look-alikes, full-width forms and accents are folded to ASCII, escapes
+A control token is recognised by its grammar: a name between brackets, with or without bars (``<|im_start|>``,
+``[INST]``, ``<<SYS>>``, ``</s>``, ``<tool_call id="1">``), so that a token of tomorrow's model is one too. What has no
+such form, a fence or a flower, is known from the table of the families' templates (`FAMILIES`). The comparison is made
+on a view of the text that has the same length: look-alikes, full-width forms and accents are folded to ASCII, escapes
 such as ``&lt;`` are decoded, and invisible characters are passed over. In the text itself, the brackets and bars
 of a token become parentheses: ``<|im_start|>`` becomes ``(im_start)``.
 """
@@ -10,7 +11,9 @@ of a token become parentheses: ``<|im_start|>`` becomes ``(im_start)``.
 import html
 import re
 import unicodedata
+from functools import cache
 
+from memorist.model_families import FAMILIES
 from memorist.regex import regex
 
 __all__ = ["LOOK_ALIKES", "neutralise"]
@@ -93,9 +96,11 @@ class _Fold(dict[int, str]):
 _FOLD = _Fold()
 _ESCAPE = regex(
     r"&(?:amp;)*(?:#\d{1,7};?|#x[0-9a-f]{1,6};?|[a-z]{2,24};|[lg]t)"
-    r"|\\(?:u[0-9a-f]{4}|u\{[0-9a-f]{1,6}\}|x[0-9a-f]{2})|%(?:25)*[2-7][0-9a-f]",
+    r"|\\(?:u[0-9a-f]{4}|u\{[0-9a-f]{1,6}\}|x[0-9a-f]{2})"
+    r"|%(?:25)*[c-f][0-9a-f](?:%(?:25)*[89ab][0-9a-f]){1,3}|%(?:25)*[2-7][0-9a-f]",
     re.IGNORECASE,
 )
+_BYTE = regex(r"%(?:25)*([0-9a-f]{2})", re.IGNORECASE)
 
 
 def _view(text: str) -> str:
@@ -108,10 +113,14 @@ def _decoded(escape: re.Match[str]) -> str:
     written = escape[0]
     if written[0] == "&":
         plain = html.unescape("&" + re.sub("^(?:amp;)+", "", written[1:], flags=re.IGNORECASE))
+    elif written[0] == "%":
+        plain = bytes(int(each, 16) for each in _BYTE.findall(written)).decode("utf-8", "replace")
     else:
-        number = int(written[-2:] if written[0] == "%" else written[2:].strip("{}"), 16)
+        number = int(written[2:].strip("{}"), 16)
         plain = chr(number) if number <= 0x10FFFF else written
-    return plain + _GAP * (len(written) - 1) if len(plain) == 1 else written
+    if not 0 < len(plain) <= len(written):
+        return written
+    return plain[0] + _GAP * (len(written) - len(plain)) + plain[1:]  # what follows an entity may have no semicolon
 
 
 # --- the tokens --------------------------------------------------------------------------------------
@@ -143,22 +152,25 @@ _NUMBER = regex(r":\d{1,6}\s*\Z")
 _SPELLED = regex(rf"[\w\s{_GAP}\\/:.-]+\Z")
 _HEADINGS = regex(rf"(?:new|system)?(?:{_ROLES}|instructions?|response|input|prompt)(?:message|prompt)?\Z")
 
+_PART = regex(r"\{n\}|\S")
+_INNER = regex(r"\w(?:.*\w)?", re.DOTALL)
+
 _ROUNDS = 8
 """A text in which breaking tokens forms new ones more often than this loses all its brackets."""
-_SUSPECT = regex("[<\\[\\]&\\\\%#]|[^\x00-\x7f]")
+_SUSPECT = regex("[<\\[\\]&\\\\%#`]|[^\x00-\x7f]")
 _BRACKET = regex(rf"(?P<open>[<«\[]{_GAP}*)|[>»\]]{_GAP}*")
-_BETWEEN = rf"[\s{_GAP}\\]{{0,20}}"
+_BETWEEN = rf"[\s{_GAP}\\]{{0,40}}"
 _TOKEN = regex(
-    rf"(?P<open><(?:{_BETWEEN}<)?|«|\[)(?P<bar>{_BETWEEN}/?{_BETWEEN}\|{{1,4}})?{_GAP}*+(?P<name>[^<>«»\[\]|]{{1,80}}?)"
+    rf"(?P<open><(?:{_BETWEEN}<)?|«|\[)(?P<bar>{_BETWEEN}/?{_BETWEEN}\|{{1,4}})?{_GAP}*+(?P<name>[^<>«»\[\]|]{{1,500}}?)"
     rf"(?P<close>(?P<bar2>\|{{1,4}})?{_BETWEEN}(?:>(?:{_BETWEEN}>)?|»|\]){_GAP}*|\|)"
 )
 _TAG = regex(
-    rf"(?P<open>[<«]{_GAP}*+){_BETWEEN}/?{_BETWEEN}(?P<name>[\w{_GAP}.:-]{{1,80}}+)(?!@|/\w)"
+    rf"(?P<open>[<«]{_GAP}*+){_BETWEEN}/?{_BETWEEN}(?P<name>[\w{_GAP}.:-]{{1,500}}+)(?!@|/\w)"
     rf"(?P<rest>[^<>«»]{{0,400}})(?P<close>[>»]{_GAP}*)?"
 )
 _HEADING = regex(rf"(?P<open>#(?:{_BETWEEN}#){{1,8}}+{_BETWEEN})(?P<name>[\w\s{_GAP}]{{1,40}}?){_BETWEEN}:")
 _MINIMAX = regex(  # ]~b]  ]~!b[  ]!p~[  ]<]minimax[>[  [e~[
-    r"[][]G*(?:~G*(?:!G*)?(?P<b>b)|!G*(?P<p>[pd])G*~|<G*\]G*(?P<name>\w[\wG]{0,30})\[G*>|(?P<e>e)G*~)G*[][]".replace(
+    r"[][]G*(?:~G*(?:!G*)?(?P<b>b)|!G*(?P<p>[pd])G*~|<G*\]G*(?P<name>\w[\wG]{0,300})\[G*>|(?P<e>e)G*~)G*[][]".replace(
         "G", _GAP
     )
 )
@@ -166,6 +178,17 @@ _MINIMAX = regex(  # ]~b]  ]~!b[  ]!p~[  ]<]minimax[>[  [e~[
 
 def _broken(text: str) -> str:
     view = _view(text)
+    changes = _by_grammar(text, view)
+    if not changes:  # what the grammar breaks it breaks as a whole, with its attributes
+        for found in _spelled_out().finditer(view):
+            inner = _INNER.search(found[0])
+            first, last = inner.span() if inner else (0, 0)
+            begin, end = found.span()
+            changes += [(begin, begin + first, "("), (begin + last, end, ")")]
+    return _replaced(text, changes)
+
+
+def _by_grammar(text: str, view: str) -> list[tuple[int, int, str]]:
     changes: list[tuple[int, int, str]] = []
     for found in _TOKEN.finditer(view):
         if _is_token(found, view, text):
@@ -177,7 +200,20 @@ def _broken(text: str) -> str:
                 changes.append((*found.span("close"), ")"))
     changes += [(*found.span("open"), "") for found in _HEADING.finditer(view) if _HEADINGS.match(_key(found["name"]))]
     changes += [(*found.span(), f"({found[found.lastgroup or 0]})") for found in _MINIMAX.finditer(view)]
-    return _replaced(text, changes)
+    return changes
+
+
+@cache
+def _spelled_out() -> re.Pattern[str]:
+    """Return what finds the tokens of `FAMILIES` that the grammar does not know, in a view."""
+    tokens = {_view(each) for tokens in FAMILIES.values() for each in tokens}
+    alone = sorted((each for each in tokens if not _by_grammar(each, each)), key=len, reverse=True)
+    return re.compile(rf"(?=[<\[\]>✿`])(?:{'|'.join(map(_letters, alone))}){_GAP}*")
+
+
+def _letters(token: str) -> str:
+    parts = (rf"\d[\d,\s{_GAP}]*" if part == "{n}" else re.escape(part) for part in _PART.findall(token))
+    return rf"[\s{_GAP}\\]{{0,20}}+".join(parts)
 
 
 def _replaced(text: str, changes: list[tuple[int, int, str]]) -> str:
@@ -202,7 +238,7 @@ def _is_token(found: re.Match[str], view: str, text: str) -> bool:
         return False
     if _COMPOUND.match(key) and _SPELLED.match(name):
         return True
-    if not in_squares and _JOINED.match(name.replace(_GAP, "").strip().removeprefix("/")):
+    if not in_squares and _JOINED.match(name.replace(_GAP, "").strip().removeprefix("/").strip()):
         return True
     unbroken = (first or second) and not re.search(r"\s", name)  # <| x |> is an operator of some languages
     if unbroken and ((first and second and key) or _WORDS.match(key) or _IN_TAGS.match(key)):
