@@ -2,7 +2,8 @@
 
 Hypothesis draws calls with hostile names, ids, keys, times and types, unknown arguments and repeats. Each call is
 made in Python, and through one door on a database of its own; both must return the same records, or raise an error
-of the same class. A new door joins by one class in `DOORS`. `pytest tests/test_doors.py --doors 5000` plays more.
+of the same class. Of an import, and of what a hook keeps, all that it stored is compared. A new door joins by one
+class in `DOORS`. `pytest tests/test_doors.py --doors 5000` plays more.
 """
 
 import os
@@ -16,7 +17,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from doors.base import Door
-from doors.calls import EXPIRED, TWICE, Call, calls
+from doors.calls import EXPIRED, HOOKED, IMPORTED, TWICE, Call, calls
 from doors.command import CommandLine
 from doors.console import Console
 from doors.mcp import Mcp, McpByHttp, McpByStdio
@@ -70,6 +71,8 @@ def test_every_door_answers_as_python_does(
         @given(st.lists(calls().filter(door.takes), min_size=1, max_size=5))
         @example(EXPIRED)
         @example(TWICE)
+        @example(IMPORTED)
+        @example(HOOKED)
         def play(drawn: list[Call]) -> None:
             assert portal.call(compared, law, door, [call for call in drawn if door.takes(call)]) == []
 

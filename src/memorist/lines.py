@@ -80,7 +80,7 @@ async def read_lines(lines: Lines, report: LoadReport) -> AsyncIterator[list[tup
         if not line.strip():
             continue
         if not begun:
-            _check_header(line)
+            check_header(line)
             begun = True
             continue
         some.append((number, line))
@@ -215,7 +215,8 @@ async def _one_by_one(lines: Iterable[str | bytes]) -> AsyncIterator[str | bytes
         yield line
 
 
-def _check_header(line: str | bytes) -> None:
+def check_header(line: str | bytes) -> None:
+    """Raise FormatError for a line that is not the header of an export, or of a newer version."""
     expected = f'an export begins with {{"format": "{FORMAT}", "version": {VERSION}}}'
     try:
         header = read_object(line)

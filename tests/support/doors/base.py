@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from doors.calls import VERBS, Call
+from doors.files import kept
 from memorist import errors
 from memorist.memory import Memory
 
@@ -36,7 +37,10 @@ def refusing(verb: str) -> Iterator[None]:
     try:
         yield
     except errors.MemoristError as error:
-        raise Refused(family_of(type(error).__name__)) from error
+        public = next(each.__name__ for each in type(error).__mro__ if hasattr(errors, each.__name__))
+        raise Refused(family_of(public)) from error
+    except OSError as error:
+        raise Refused(None) from error
     except TypeError as error:
         if "unexpected keyword argument" not in str(error):
             raise
@@ -87,6 +91,10 @@ class Door:
     async def ready(self) -> AsyncIterator["Door"]:
         """Run what answers."""
         yield self
+
+    async def left(self, tenant: str) -> list[Any]:
+        """Return what imports and hooks left in a tenant."""
+        return await kept(self.memory, tenant)
 
     async def call(self, tenant: str, call: Call) -> Any:
         """Return the answer as JSON: a record, records, changes, a number.

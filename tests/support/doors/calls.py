@@ -6,6 +6,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from doors.files import FILES, TRANSCRIPTS
+
 USERS = [
     None, "alice", "bob", "Jos\xe9", "Jose\u0301", "Jos\xe8", " alice", "alice ", "", " ", "a\nb", "ali\u200bce",
     "\u202ea", "a/b",
@@ -118,6 +120,8 @@ VERBS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
     "audit": ({}, {"limit": _listing["limit"]}),
     "checkpoint": ({}, {}),
     "verify_audit": ({}, {}),
+    "import": ({"file": st.sampled_from(sorted(FILES))}, {}),
+    "hook": ({"transcript": st.sampled_from(sorted(TRANSCRIPTS))}, {}),
     "purge": ({}, {"shared": st.sampled_from([True, False]), "dry_run": st.sampled_from([True, False])}),
 }  # fmt: skip
 
@@ -135,6 +139,22 @@ WHOLE = ("retain", "retention", "sweep", "checkpoint", "verify_audit")
 """The verbs that are refused behind a user's wall."""
 
 
+FILED = ("import", "hook")
+"""The verbs that are given files."""
+IMPORTED = [
+    Call("import", user, {"file": name})
+    for user in ("alice", None, "bob")
+    for name in FILES
+    for _ in range(1 + (user == "alice"))
+]
+"""Each file is imported for a user, again, for everyone, and for another."""
+HOOKED = [
+    *(Call("hook", user, {"transcript": name}) for user in ("alice", "alice", "bob") for name in TRANSCRIPTS),
+    Call("browse", "alice", {}),
+]
+"""Each transcript is kept for a user, again, and for another."""
+
+
 @st.composite
 def calls(draw: Any) -> Call:
     verb = draw(st.sampled_from([*VERBS, *["remember"] * 6]))
@@ -142,7 +162,7 @@ def calls(draw: Any) -> Call:
     arguments = {name: draw(values) for name, values in needed.items()}
     for name in draw(st.lists(st.sampled_from(sorted(optional)), max_size=2, unique=True)) if optional else []:
         arguments[name] = draw(optional[name])
-    if draw(st.integers(0, 15)) == 0:
+    if draw(st.integers(0, 15)) == 0 and verb not in FILED:
         arguments[draw(st.sampled_from(UNKNOWN))] = draw(_odd)
     users = [None, None, "bob"] if verb in WHOLE else ["alice", "alice", "alice", *USERS[verb == "audit" :]]
     return Call(verb, draw(st.sampled_from(users)), arguments)

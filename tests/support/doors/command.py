@@ -10,8 +10,10 @@ from typing import Any, ClassVar
 
 import anyio.to_thread
 
-from doors.base import Door, Refused, drawn, logged, sourced, traced
-from doors.calls import WHOLE, Call
+from doors.base import Door, Refused, drawn, logged, refusing, sourced, traced
+from doors.calls import FILED, WHOLE, Call
+from doors.files import FILES, ME, TRANSCRIPTS, kept, written
+from memorist.cli.hooks.run import answer
 from memorist.memory import Memory
 from memorist.testing import HashEmbedder
 
@@ -25,6 +27,7 @@ class CommandLine(Door):
         "retain": ["retention", "set"], "retention": ["retention", "dry-run"], "sweep": ["retention", "apply"],
         "audit": ["audit", "show"], "checkpoint": ["audit", "export", "--checkpoint"],
         "verify_audit": ["audit", "verify"], "purge": ["purge", "--yes"],
+        "import": ["import", "--yes", "--zone", "UTC", "--me", ME], "hook": [],
     }  # fmt: skip
     verbs = commands
     options: ClassVar[Mapping[str, str]] = {
@@ -36,6 +39,8 @@ class CommandLine(Door):
 
     def takes(self, call: Call) -> bool:
         given = call.arguments
+        if call.verb in FILED:
+            return call.user is not None and (call.verb == "import" or call.user.strip() != "")
         if call.verb not in self.verbs or (call.verb == "count" and call.user is None) or "-" in given.values():
             return False
         if call.verb in WHOLE:
@@ -81,7 +86,30 @@ class CommandLine(Door):
             pass  # a command that reads makes no file
         yield self
 
+    async def left(self, tenant: str) -> list[Any]:
+        async with Memory.open(self.path.with_suffix(".cli"), embedder=HashEmbedder()) as memory:
+            return await kept(memory, tenant)
+
+    async def _filed(self, tenant: str, call: Call) -> Any:
+        """Import a file, or run the hook that a coding agent calls."""
+        place, database = self.path.parent, str(self.path.with_suffix(".cli"))
+        if call.verb == "import":
+            path = str(written(place, *FILES[call.arguments["file"]]))
+            options = ["--db", database, "--tenant", tenant, *self.commands["import"], "--json", f"--user={call.user}"]
+            code, out = await anyio.to_thread.run_sync(_run, [*options, "--", path])
+            if code not in (0, 3):
+                raise Refused("InvalidInputError")
+            [told] = json.loads(out)
+            return [told[name] for name in ("added", "revised", "existing", "failed")]
+        path = str(written(place, "transcript.jsonl", TRANSCRIPTS[call.arguments["transcript"]]))
+        said = json.dumps({"session_id": "s1", "cwd": str(place), "transcript_path": path}).encode()
+        with refusing(call.verb):
+            arguments = ["Stop", "--user", str(call.user), "--tenant", tenant, "--db", database]
+            return await anyio.to_thread.run_sync(lambda: answer(arguments, said)) or None
+
     async def call(self, tenant: str, call: Call) -> Any:
+        if call.verb in FILED:
+            return await self._filed(tenant, call)
         given = {name: value for name, value in call.arguments.items() if value is not False}
         named = ("content",) if call.verb == "remember" else ("id", "query")
         if call.verb == "remember":

@@ -1,5 +1,6 @@
 """The console, by the forms of its pages."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -12,12 +13,17 @@ import httpx
 from browsers import Browser
 from doors.base import Door, Refused
 from doors.calls import UNKNOWN, Call, Earlier
+from doors.files import FILES, ME
 from memorist.serve.app import create_app
 
 _SHOWN = re.compile(r'<p class="text whole">(.*?)</p>.*?<dt>Id</dt><dd><code>(.*?)</code>', re.DOTALL)
 _LISTED = re.compile(r'<p class="text"><a href="(/record\?[^"]*)">(.*?)</a></p>', re.DOTALL)
 _GONE = re.compile(r"<p><code>(.*?)</code> is gone</p>", re.DOTALL)
 _COUNTED = re.compile(r'<span class="kind">\w+</span></dt><dd>(\d+)</dd>')
+_IMPORTED = re.compile(
+    r'<p class="found">(\d+) added, (?:(\d+) revised, )?(\d+) there already(?:, (\d+) could not be stored)?'
+)
+_UNREAD = re.compile(r"<p>(\d+) parts? cannot be read")
 _CSRF = re.compile(r'name="csrf" value="([^"]+)"')
 _TAG = re.compile("<[^>]*>")
 _FAMILIES = {
@@ -35,7 +41,7 @@ class Console(Door):
     verbs: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "remember": ("content",), "get": ("id",), "revise": ("id", "content", "verified"),
         "rate": ("id", "rating"), "forget": ("id",), "recall": ("query", "kind", "shared"),
-        "why": ("id",), "purge": ("shared", "dry_run"),
+        "why": ("id",), "purge": ("shared", "dry_run"), "import": ("file",),
         "browse": ("kind", "since", "until", "session", "superseded", "order"),
     }  # fmt: skip
     shows = ("content",)
@@ -68,7 +74,32 @@ class Console(Door):
             self.csrf = _CSRF.findall((await self.http.get("/")).text)[0]
             yield self
 
+    async def _imported(self, page: str, file: tuple[str, str]) -> list[int]:
+        """Give a file, and have it stored once it was looked at."""
+        fields = {"csrf": self.csrf, "zone": "UTC"}
+        answer = await self.http.post(page, data=fields, files={"file": file})
+        if answer.status_code >= 400:
+            raise Refused(_FAMILIES[answer.status_code])
+        if 'value="load"' not in (shown := await self._settled(page)):
+            if 'class="found"' not in shown:
+                raise Refused("InvalidInputError")
+            return [0, 0, 0, *map(int, _UNREAD.findall(shown) or "0")]  # there is nothing to be stored
+        asked = {"csrf": self.csrf, "do": "load", "zone": "UTC", "me": ME}
+        await self.browser.post(page.replace("/import", "/import/now", 1), asked)
+        told = _IMPORTED.search(await self._settled(page))
+        if told is None:
+            raise Refused("InvalidInputError")
+        return [int(told[number] or 0) for number in range(1, 5)]
+
+    async def _settled(self, page: str) -> str:
+        while "data-busy" in (text := (await self.http.get(page)).text):  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+        return text
+
     async def call(self, tenant: str, call: Call) -> Any:
+        if call.verb == "import":
+            scope = {"tenant": tenant} | ({} if call.user is None else {"user": call.user})
+            return await self._imported(f"/import?{_query(scope)}", FILES[call.arguments["file"]])
         given = {name: "1" if value is True else value for name, value in call.arguments.items()}
         scope = {"tenant": tenant} | ({} if call.user is None else {"user": call.user})
         if call.verb == "recall":

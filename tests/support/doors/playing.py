@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from doors.base import Door, Refused
-from doors.calls import Call, Earlier
+from doors.calls import FILED, Call, Earlier
 
 
 class Player:
@@ -22,6 +22,8 @@ class Player:
             answer = await self.door.call(self.tenant, Call(call.verb, call.user, arguments))
         except Refused as refused:
             return refused
+        if call.verb in FILED:
+            return answer, await self.door.left(self.tenant)
         if call.verb == "remember" and answer["id"] not in self.stored:
             self.stored.append(answer["id"])
         if call.verb == "history":

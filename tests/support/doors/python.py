@@ -3,15 +3,25 @@
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import UTC
+from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
 
 from doors.base import Door, Refused, drawn, logged, refusing, sourced, traced
-from doors.calls import Call
-from memorist import sync
+from doors.calls import FILED, VERBS, Call
+from doors.files import FILES, ME, TRANSCRIPTS, kept, written
+from memorist import imports, sync
+from memorist.agents import after_turn
 from memorist.audit import AuditEntry
+from memorist.files.projects import project_of
+from memorist.files.transcripts import read_transcript
+from memorist.imports import Options
+from memorist.imports.sync import load
 from memorist.memory import Memory
+from memorist.origins import HOOK
 from memorist.records import Change, Hit, Page, Record
 from memorist.results import Derived, Provenance, Receipt, TracePage
 from memorist.retention import RetentionReport, Rule
@@ -57,16 +67,47 @@ def found(verb: str, answer: Any) -> Any:
     return answer["type"] if verb == "checkpoint" else plain(answer)
 
 
+OPTIONS = Options(me=ME, zone=UTC)
+
+
+def counts(report: Any) -> list[int]:
+    """Return what an import tells of itself."""
+    return [report.added, report.revised, report.existing, report.failed]
+
+
+async def imported(memory: Memory, call: Call, folder: Path) -> list[int]:
+    """Import a file."""
+    return counts(await imports.load(memory, written(folder, *FILES[call.arguments["file"]]), options=OPTIONS))
+
+
+async def hooked(memory: Memory, call: Call, folder: Path) -> None:
+    """Keep what a transcript has, as a hook does."""
+    said = read_transcript(written(folder, "transcript.jsonl", TRANSCRIPTS[call.arguments["transcript"]]))
+    marked = [replace(each, metadata={"session": "s1"}) for each in said]
+    if marked:
+        kept_by = memory.scoped(agent=project_of(str(folder))).through(HOOK)
+        await after_turn(kept_by, marked, session="s1")
+
+
 class Python(Door):
     """The law."""
 
     async def call(self, tenant: str, call: Call) -> Any:
         with refusing(call.verb):
-            return found(call.verb, await asked(self.memory.scoped(tenant=tenant, user=call.user), call))
+            memory = self.memory.scoped(tenant=tenant, user=call.user)
+            if call.verb in FILED:
+                return await {"import": imported, "hook": hooked}[call.verb](memory, call, self.path.parent)
+            return found(call.verb, await asked(memory, call))
 
 
 class Blocking(Door):
     """`memorist.sync`."""
+
+    verbs = tuple(verb for verb in VERBS if verb != "hook")
+
+    async def left(self, tenant: str) -> list[Any]:
+        async with Memory.open(self.path.with_suffix(".sync"), embedder=HashEmbedder()) as memory:
+            return await kept(memory, tenant)
 
     @asynccontextmanager
     async def ready(self) -> AsyncIterator[Door]:
@@ -79,6 +120,10 @@ class Blocking(Door):
     async def call(self, tenant: str, call: Call) -> Any:
         def work() -> Any:
             with refusing(call.verb):
+                if call.verb == "import":
+                    path = written(self.path.parent, *FILES[call.arguments["file"]])
+                    memory = self.blocking.scoped(tenant=tenant, user=call.user)
+                    return counts(load(memory, path, options=OPTIONS))
                 return found(call.verb, asked(self.blocking.scoped(tenant=tenant, user=call.user), call))
 
         return await anyio.to_thread.run_sync(work)
@@ -86,6 +131,8 @@ class Blocking(Door):
 
 class Connected(Door):
     """`Memory.connect`."""
+
+    verbs = tuple(verb for verb in VERBS if verb != "hook")
 
     @asynccontextmanager
     async def ready(self) -> AsyncIterator[Door]:
@@ -95,4 +142,6 @@ class Connected(Door):
     async def call(self, tenant: str, call: Call) -> Any:
         with refusing(call.verb):
             async with Memory.connect(self.url, tenant=tenant, user=call.user) as memory:
+                if call.verb == "import":
+                    return await imported(memory, call, self.path.parent)
                 return found(call.verb, await asked(memory, call))

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import httpx
 
 from doors.base import Door, Refused, drawn, family_of, logged, sourced, traced
-from doors.calls import VERBS, Call
+from doors.calls import FILED, VERBS, Call
 from memorist.serve.app import create_app
 
 
@@ -30,7 +30,7 @@ class Rest(Door):
         "retention",
     )
 
-    verbs = tuple(verb for verb in VERBS if verb != "verify_audit")
+    verbs = tuple(verb for verb in VERBS if verb not in ("verify_audit", *FILED))
 
     def takes(self, call: Call) -> bool:
         """Whether texts can stand for what goes into the query, as they do for no other value."""

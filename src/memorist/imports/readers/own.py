@@ -7,7 +7,7 @@ from typing import Any
 from memorist.imports.reader import Item, Reader
 from memorist.imports.readers.common import each_record
 from memorist.imports.sources import Part
-from memorist.lines import is_export
+from memorist.lines import FORMAT, check_header, is_export
 from memorist.records import Kind
 
 _BESIDE = {"speaker", "session", "group", "timestamp", "user", "role", "id"}
@@ -23,7 +23,8 @@ def recognise(part: Part) -> bool:
 
 def _line(where: str, given: Any) -> Iterator[Item]:
     """Yield each record or message, for a survey."""
-    if given.get("format") == "memorist":
+    if given.get("format") == FORMAT:
+        check_header(json.dumps(given))
         return
     talk = [given[name] for name in ("group", "session") if given.get(name) is not None]
     yield Item(
