@@ -173,10 +173,8 @@ class MemoristMemoryStore:
         grave = Draft(content=path, kind=Kind.TOPIC, id=make_id(), supersedes=expected_version)
         mutation = await self._mutate(path, grave, expected_version, operation, None)
         if not mutation.replayed:
-            page = await self._memory.browse(
-                kind=Kind.NOTE, key_prefix=_FILE + path, superseded=True, limit=10_000, order="key"
-            )
-            old = [each.id for each in page.records if each.key == _FILE + path and not each.current]
+            page = await self._memory.browse(kind=Kind.NOTE, key=_FILE + path, superseded=True, limit=10_000)
+            old = [each.id for each in page.records if not each.current]
             await self._memory.forget(str(grave.id), *old)
         return mutation
 
