@@ -1,11 +1,12 @@
 """Work on large inputs, done on a thread beside the event loop, so that no request waits for another's text."""
 
-import asyncio
 import os
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
-from typing import Any, TypeVar
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 __all__ = ["LARGE", "aside", "is_large"]
 
@@ -17,20 +18,15 @@ _THREADS = 2
 _FIELDS = ("content", "cue", "metadata", "payload")
 
 
-def _executor() -> ThreadPoolExecutor:
+@cache
+def _threads() -> "ThreadPoolExecutor":
+    from concurrent.futures import ThreadPoolExecutor  # here, as asyncio below: small programs never need them
+
     return ThreadPoolExecutor(_THREADS, "memorist-aside")
 
 
-_threads = _executor()
-
-
-def _renew() -> None:
-    global _threads
-    _threads = _executor()  # a fork has no threads of its parent
-
-
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew)
+    os.register_at_fork(after_in_child=_threads.cache_clear)  # a fork has no threads of its parent
 
 
 async def aside(work: Callable[[], _T], *inputs: Any) -> _T:
@@ -44,7 +40,10 @@ async def aside(work: Callable[[], _T], *inputs: Any) -> _T:
     """
     if not is_large(inputs):
         return work()
-    return await asyncio.get_running_loop().run_in_executor(_threads, copy_context().run, work)
+    import asyncio
+    from contextvars import copy_context
+
+    return await asyncio.get_running_loop().run_in_executor(_threads(), copy_context().run, work)
 
 
 def is_large(value: Any) -> bool:
