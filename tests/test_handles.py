@@ -325,7 +325,8 @@ def openers() -> Iterator[tuple[str, str]]:
 
 
 NOT_FILES = frozenset(
-    "Memory store other index bus self copy part archive parts[0] _engine _inner _connection source target".split()
+    """Memory store other index bus self _gate copy part archive parts[0] _engine _inner _connection source target
+    """.split()
 )
 """What is opened and is no file by its name: memories, stores, parts of a source, members of a zip."""
 
