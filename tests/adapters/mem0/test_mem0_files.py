@@ -54,8 +54,8 @@ def written(run_script: Run, config: dict[str, Any], tmp_path: Path, once: dict[
     return list(once["memories"])
 
 
-async def load(memory: Memory, path: Path) -> tuple[int, int, list[str]]:
-    report = await import_(memory, path)
+async def load(memory: Memory, path: Path, format: str | None = None) -> tuple[int, int, list[str]]:
+    report = await import_(memory, path, format=format)
     return report.added, report.existing, [f"{each.where}: {each.reason}" for each in report.bad]
 
 
@@ -76,7 +76,7 @@ async def test_memories_keep_their_ids_owners_times_and_metadata(
 
     await now.update(written[0]["id"], "Likes coffee")
     for place in ("qdrant", "."):  # the same store, and nothing new
-        assert await load(everyone, tmp_path / place) == (0, 4, [])
+        assert await load(everyone, tmp_path / place, "mem0") == (0, 4, [])
     assert (await now.get(written[0]["id"]) or {})["memory"] == "Likes coffee"
 
 
@@ -160,7 +160,7 @@ async def test_what_a_model_drew_is_a_fact_and_entities_are_no_memories(everyone
         qdrant(tmp_path / "all" / "q", {"data": "Alice likes tea", "user_id": "alice", "attributed_to": "user"}),
         qdrant(tmp_path / "all" / "p", {"data": "tea", "user_id": "alice"}, collection="mem0_entities"),
     ):
-        assert await load(everyone, tmp_path / "all") == (1, 0, [])
+        assert await load(everyone, tmp_path / "all", "mem0") == (1, 0, [])
     [record] = (await everyone.scoped(user="alice").browse()).records
     assert (record.kind, record.payload["attributed_to"]) == (Kind.FACT, "user")
 
@@ -188,14 +188,13 @@ async def test_a_damaged_store_is_told(everyone: Memory, tmp_path: Path) -> None
             connection.execute("UPDATE points SET point = x'00'")
         for _ in range(2):
             added, _, [reason] = await load(everyone, tmp_path / "q")
-            assert added == 0 and "cannot be read" in reason
+            assert added == 0 and ("memory in row 1" in reason or "it is no SQLite database" in reason)
             storage.write_bytes(b"damaged" * 1000)
 
 
-async def test_without_qdrant_client_the_error_says_what_to_install(
+async def test_a_store_is_read_without_qdrant_client(
     everyone: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with qdrant(tmp_path / "q", {"data": "a"}):
+    with qdrant(tmp_path / "q", {"data": "a", "user_id": "alice"}):
         monkeypatch.setitem(sys.modules, "qdrant_client", None)
-        with pytest.raises(ImportError, match=r"pip install .*\[qdrant\]'"):
-            await load(everyone, tmp_path / "q")
+        assert await load(everyone, tmp_path / "q") == (1, 0, [])
