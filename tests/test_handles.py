@@ -301,7 +301,6 @@ SAFE: Mapping[str, str] = {
     "language/prompting.py": "a file of the package",
     "languages/table.py": "a file of the package",
     "recall/spill.py": "a file without a name",
-    "serve/console/jobs.py": "a new file in a folder of its own",
     "serve/counts.py": "a file without a name",
     "serve/rest/whole.py": "a copy that it has just made",
     "signing.py": "a temporary file that it has just made",
