@@ -1,6 +1,7 @@
 """The verbs of a memory: each makes a request of its arguments and hands it to the engine."""
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -28,9 +29,16 @@ if TYPE_CHECKING:
 __all__ = ["Verbs"]
 
 T = TypeVar("T")
+R = TypeVar("R", bound=Request[Any])
 _PAGE = 1000
 _LINES = 100
 """Records of an export that become lines at once."""
+
+
+def _made(kind: type[R], given: Mapping[str, Any]) -> R:
+    """Return the request that a verb's arguments make: its `locals()`, with those of ``**narrowing`` among them."""
+    named = {name: value for name, value in given.items() if name not in ("self", "narrowing")}
+    return kind.of({**named, **given.get("narrowing", {})})
 
 
 class Verbs:
@@ -195,11 +203,7 @@ class Verbs:
             InvalidInputError: a field is wrong, or none is given.
             ScopeError: the author may not be named through this door.
         """
-        request = requests.Revise(
-            id=id, content=content, cue=cue, metadata=metadata, payload=payload, verified=verified,
-            happened_at=happened_at, expires_at=expires_at, source=source, author=author,
-        )  # fmt: skip
-        return await self.ask(request)
+        return await self.ask(_made(requests.Revise, locals()))
 
     async def rate(self, id: Id, rating: float | None, *, source: str | None = None) -> Record:
         """Give a record feedback from -1 (bad) to 1 (good), or take it back (None).
@@ -210,7 +214,7 @@ class Verbs:
             NotFoundError: there is no such record in this scope.
             InvalidInputError: the rating is out of range.
         """
-        return await self.ask(requests.Rate(id=id, rating=rating, source=source))
+        return await self.ask(_made(requests.Rate, locals()))
 
     async def forget(
         self, *ids: Id, source: str | None = None, derived: bool = False, **narrowing: Unpack[Narrowing]
@@ -232,7 +236,7 @@ class Verbs:
         Raises:
             InvalidInputError: neither ids nor a filter is given; `purge` deletes a whole scope.
         """
-        return await self.ask(requests.Forget.of({"ids": ids, "source": source, "derived": derived, **narrowing}))
+        return await self.ask(_made(requests.Forget, locals()))
 
     async def purge(self, *, user: str | None = None, shared: bool = False, dry_run: bool = False) -> Receipt:
         """Delete everything of a user, history, name and tokens included, and leave no byte of it in the store.
@@ -252,7 +256,7 @@ class Verbs:
             StoreBusyError: the records are gone, but another process kept old pages in use; call again.
             SignatureError: the installation's key cannot be read or made; nothing is gone.
         """
-        return await self.ask(requests.Purge(user=user, shared=shared, dry_run=dry_run))
+        return await self.ask(_made(requests.Purge, locals()))
 
     async def restore(self, records: Iterable[Record]) -> LoadReport:
         """Store whole records as they are, each under its own user; records whose id is there are left alone.
@@ -263,7 +267,7 @@ class Verbs:
         Raises:
             ScopeError: a record of another user than this scope's.
         """
-        return await self.ask(requests.Restore(records=cast(Any, records)))
+        return await self.ask(_made(requests.Restore, locals()))
 
     # --- reading -----------------------------------------------------------------------------------
 
@@ -305,11 +309,7 @@ class Verbs:
             InvalidInputError: an argument is wrong.
             EmbedderError: the query could not be embedded.
         """
-        request = requests.Recall.of({
-            "query": query, "limit": limit, "as_of": as_of, "now": now, "shared": shared, "min_score": min_score,
-            "min_similarity": min_similarity, "mode": mode, "explain": explain, "vector": vector, **narrowing,
-        })  # fmt: skip
-        return await self.ask(request)
+        return await self.ask(_made(requests.Recall, locals()))
 
     async def context(
         self,
@@ -352,12 +352,7 @@ class Verbs:
             InvalidInputError: an argument is wrong.
             EmbedderError: the query could not be embedded.
         """
-        request = requests.Context.of({
-            "query": query, "tokens": tokens, "count_tokens": count_tokens, "min_confidence": min_confidence,
-            "standing": standing, "topics": topics, "pinned": pinned, "known": known, "as_of": as_of, "now": now,
-            "shared": shared, **narrowing,
-        })  # fmt: skip
-        return await self.ask(request)
+        return await self.ask(_made(requests.Context, locals()))
 
     async def recent(self, limit: int = 10, *, shared: bool = False, **narrowing: Unpack[Narrowing]) -> list[Record]:
         """Return the newest records by when they happened (or were stored), newest first.
@@ -367,18 +362,18 @@ class Verbs:
             shared: also the tenant's shared records.
             **narrowing: which records; see `Narrowing`.
         """
-        return await self.ask(requests.Recent.of({"limit": limit, "shared": shared, **narrowing}))
+        return await self.ask(_made(requests.Recent, locals()))
 
     async def lookup(self, key: str, *, kind: Kind | str = Kind.TOPIC, shared: bool = False) -> Record | None:
         """Return the current record with exactly this key, or None. Never guesses.
 
         With `shared`, the user's own record goes before the tenant's shared one.
         """
-        return await self.ask(requests.Lookup(key=key, kind=kind, shared=shared))
+        return await self.ask(_made(requests.Lookup, locals()))
 
     async def get(self, id: Id) -> Record | None:
         """Return the record with this id in this scope, superseded or not, or None."""
-        return await self.ask(requests.Get(id=id))
+        return await self.ask(_made(requests.Get, locals()))
 
     async def find(self, ids: Iterable[Id] | Id, *, everyone: bool = False) -> list[Record]:
         """Return the records with these ids, superseded or not. Unknown ids are ignored.
@@ -390,7 +385,7 @@ class Verbs:
         Raises:
             ScopeError: `everyone` behind a user's wall.
         """
-        return await self.ask(requests.Find(ids=cast(Any, ids), everyone=everyone))
+        return await self.ask(_made(requests.Find, locals()))
 
     async def browse(
         self,
@@ -421,11 +416,7 @@ class Verbs:
             InvalidInputError: an argument is wrong, or the cursor is of another order.
             ScopeError: `everyone` behind a user's wall.
         """
-        request = requests.Browse.of({
-            "as_of": as_of, "superseded": superseded, "order": order, "limit": limit, "cursor": cursor,
-            "shared": shared, "everyone": everyone, **narrowing,
-        })  # fmt: skip
-        return await self.ask(request)
+        return await self.ask(_made(requests.Browse, locals()))
 
     async def iterate(
         self,
@@ -449,22 +440,16 @@ class Verbs:
             page: how many are read at a time.
             **narrowing: which records; see `Narrowing`.
         """
-        cursor = None
+        given = locals() | {"limit": page}
+        del given["page"]
+        request = _made(requests.Browse, given)
         while True:
-            found = await self.browse(
-                as_of=as_of,
-                superseded=superseded,
-                order=order,
-                limit=page,
-                cursor=cursor,
-                shared=shared,
-                everyone=everyone,
-                **narrowing,
-            )
+            found = await self.ask(request)
             for record in found.records:
                 yield record
-            if (cursor := found.next) is None:
+            if found.next is None:
                 return
+            request = replace(request, cursor=found.next)
 
     async def count(
         self,
@@ -476,10 +461,7 @@ class Verbs:
         **narrowing: Unpack[Narrowing],
     ) -> int:
         """Return how many records pass the filter; the arguments are those of `browse`."""
-        request = requests.Count.of(
-            {"as_of": as_of, "superseded": superseded, "shared": shared, "everyone": everyone, **narrowing}
-        )
-        return await self.ask(request)
+        return await self.ask(_made(requests.Count, locals()))
 
     async def users(self) -> dict[str | None, int]:
         """Return how many current records each user of the tenant has; None stands for the shared ones.
@@ -494,14 +476,14 @@ class Verbs:
 
         Ids that do not exist here, and records that have no embedding, are left out.
         """
-        return await self.ask(requests.Vectors(ids=cast(Any, ids)))
+        return await self.ask(_made(requests.Vectors, locals()))
 
     async def history(self, id: Id) -> list[Change]:
         """Return every change of a record: what, when, by which source; oldest first.
 
         A forgotten record's texts are gone, its changes are not. [] for one that never was.
         """
-        return await self.ask(requests.History(id=id))
+        return await self.ask(_made(requests.History, locals()))
 
     async def traces(
         self,
@@ -533,18 +515,14 @@ class Verbs:
         Raises:
             ScopeError: `everyone` behind a user's wall.
         """
-        request = requests.Traces(
-            ids=cast(Any, ids), since=since, until=until, door=door, empty=empty, limit=limit, cursor=cursor,
-            everyone=everyone,
-        )  # fmt: skip
-        return await self.ask(request)
+        return await self.ask(_made(requests.Traces, locals()))
 
     async def why(self, id: Id) -> Provenance:
         """Return where a record comes from: itself, what it was derived from, and so on to the first message.
 
         It is empty where there is no such record.
         """
-        return await self.ask(requests.Why(id=id))
+        return await self.ask(_made(requests.Why, locals()))
 
     async def derived(self, *ids: Id, **narrowing: Unpack[Narrowing]) -> Derived:
         """Return what was derived from the records named, or from all that pass the filter.
@@ -558,7 +536,7 @@ class Verbs:
         Raises:
             InvalidInputError: neither ids nor a filter is given.
         """
-        return await self.ask(requests.Derived.of({"ids": ids, **narrowing}))
+        return await self.ask(_made(requests.Derived, locals()))
 
     # --- the whole -----------------------------------------------------------------------------------
 
@@ -624,7 +602,7 @@ class Verbs:
         Raises:
             InvalidInputError: the store keeps no log.
         """
-        return await self.ask(requests.Audit(after=after, limit=limit))
+        return await self.ask(_made(requests.Audit, locals()))
 
     async def checkpoint(self) -> dict[str, Any]:
         """Return the number and the hash of the last entry of the audit log, signed with the installation's key.
@@ -673,7 +651,7 @@ class Verbs:
             InvalidInputError: a rule is wrong.
             ScopeError: behind a user's wall.
         """
-        return await self.ask(requests.Retain.of({"rules": rules}))
+        return await self.ask(_made(requests.Retain, locals()))
 
     async def retention(self, rules: Iterable[RuleLike] | None = None) -> RetentionReport:
         """Return the tenant's rules and how many records of each kind are too old by them now. Nothing is deleted.
@@ -685,7 +663,7 @@ class Verbs:
             InvalidInputError: a rule is wrong.
             ScopeError: behind a user's wall.
         """
-        return await self.ask(requests.Retention.of({"rules": rules}))
+        return await self.ask(_made(requests.Retention, locals()))
 
     async def sweep(self) -> int:
         """Delete at once what of the tenant's has expired or is too old by its rules, and return how many records.
@@ -716,4 +694,4 @@ class Verbs:
         Returns:
             How many records were embedded by this call.
         """
-        return await self.ask(requests.Reindex(progress=progress))
+        return await self.ask(_made(requests.Reindex, locals()))
