@@ -28,10 +28,11 @@ from run import load_evaluator
 from memorist import Scope
 from memorist.embedders import BatchedEmbedder, Role
 from memorist.filters import Filter
-from memorist.recall import Query, embedded, marks_of, terms_of
+from memorist.recall import embedded, marks_of, terms_of
 from memorist.recall.index import WallIndex
 from memorist.recall.question import read_question
 from memorist.recall.rank import Search, rank
+from memorist.requests import Recall
 from memorist.stores.base import Entries, Entry
 from memorist.times import to_micros
 
@@ -121,9 +122,9 @@ async def recalled(
     names = [name for name in index.speakers if name is not None]
     question = read_question(text, speakers=names, now=_NOW, years=index.years())
     [vector] = await _EMBEDDER.embed([question.embed], Role.QUERY)
-    query = Query(text=text, filter=Filter())
-    ranked = rank(index, Search(query, question, vector, None, None, to_micros(_NOW) + 10**15))
-    best = ranked.best(query, HITS)
+    request = Recall(query=text)
+    moment = to_micros(_NOW) + 10**15
+    best = rank(index, Search(request, Filter(), request.limit, question, vector, moment)).best(request, HITS)
     ids = {entry.number: entry.id for entry in wall}
     answers = np.array([ids[number] in gold for number in best.numbers.tolist()])
     total = best.total()

@@ -6,10 +6,10 @@ from memorist.recall import index as index_module
 from memorist.recall import rank as rank_module
 from memorist.recall import vectors as vectors_module
 from memorist.recall.index import WallIndex
-from memorist.recall.query import Query
 from memorist.recall.question import UNREAD
 from memorist.recall.rank import Search, rank
 from memorist.records import Kind
+from memorist.requests import Recall
 from memorist.stores.base import Entries, Entry
 
 
@@ -30,10 +30,10 @@ def test_the_nearest_are_among_those_that_a_dense_search_leaves(
         Entry(row, f"n{row}", Kind.NOTE, None, sessions[row], None, 0, None, None, None, "tea", vectors[row])
         for row in range(700)
     ], []))  # fmt: skip
-    query = Query(text="x", filter=Filter(session=session), limit=limit, mode="dense")
+    request = Recall(query="x", limit=limit, mode="dense")
 
     for vector in vectors[::70]:
-        ranked = rank(index, Search(query, UNREAD, vector, None, None, 0))
+        ranked = rank(index, Search(request, Filter(session=session), limit, UNREAD, vector, 0))
         passing = [row for row in range(700) if session in (None, sessions[row])]
         nearest = sorted(passing, key=lambda row: -float(vectors[row] @ vector))[:limit]
         assert set(nearest) <= set(ranked.numbers.tolist()) <= set(passing)

@@ -21,7 +21,7 @@ from memorist.context.standing import asked_for, standing_among
 from memorist.context.trusting import Judge
 from memorist.languages.writing import day_of
 from memorist.origins import Trust
-from memorist.recall.query import MAX_TEXT
+from memorist.recall.question import MAX_TEXT
 from memorist.records import Hit, Kind, Record
 from memorist.requests import Narrowing
 from memorist.results import Context

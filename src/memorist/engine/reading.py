@@ -7,25 +7,14 @@ from memorist import cursors, requests
 from memorist.calls import Call
 from memorist.engine.core import Core
 from memorist.filters import Filter, make_filter
-from memorist.recall import Query
 from memorist.records import Change, Hit, Page, Record
 from memorist.scope import Scope
 
 
 async def recall(core: Core, call: Call, request: requests.Recall) -> list[Hit]:
     """Return the hits, best first."""
-    query = Query(
-        text=request.query,
-        filter=core.filter(request, call.scope),
-        limit=request.limit,
-        mode=request.mode,
-        now=request.now,  # type: ignore[arg-type]  # requests hold times as datetimes
-        min_score=request.min_score,
-        min_similarity=request.min_similarity,
-        explain=request.explain,
-        vector=request.vector,
-    )
-    return await core.recaller.recall(call.scope.reach(shared=request.shared).walls(), query, call.notes)
+    walls = call.scope.reach(shared=request.shared).walls()
+    return await core.recaller.recall(walls, request, core.filter(request, call.scope), call.notes)
 
 
 async def standing(core: Core, call: Call, wanted: Set[str], limit: int, *, shared: bool) -> list[Record] | None:

@@ -5,20 +5,15 @@ conversation beside them. So what is found is the same, as long as it is among t
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from memorist.recall.index import Floats, WallIndex
-from memorist.recall.query import Query
-from memorist.recall.question import Question
+from memorist.recall.index import WallIndex
 from memorist.recall.rank import Search
-from memorist.recall.scale import Scale
 from memorist.recall.words import Statistics
 from memorist.scope import Wall
 from memorist.stores.base import Outline, Store, Wanted
-from memorist.times import to_micros
 
 CANDIDATES = 200
 """As many are taken of the nearest, and of the best by words; more where more hits are asked for."""
@@ -48,21 +43,12 @@ class Large:
         return self.outline.years
 
 
-async def gathered(
-    store: Store,
-    wall: Wall,
-    known: Large,
-    query: Query,
-    question: Question,
-    vector: Floats | None,
-    scale: Scale,
-    moment: datetime,
-) -> tuple[WallIndex, Search]:
+async def gathered(store: Store, wall: Wall, known: Large, asked: Search) -> tuple[WallIndex, Search]:
     """Return an index of the candidates alone, and what `rank` is asked of it."""
-    terms = [] if query.mode == "dense" else list(question.terms)
-    limit = min(max(query.limit, CANDIDATES), MOST)
-    found = await store.candidates(wall, Wanted(known.outline, vector, terms, query.filter, limit))
+    terms = [] if asked.request.mode == "dense" else list(asked.question.terms)
+    limit = min(max(asked.limit, CANDIDATES), MOST)
+    found = await store.candidates(wall, Wanted(known.outline, asked.vector, terms, asked.filter, limit))
     index = WallIndex.of_some(known.dimensions, found.entries, known.speakers, found.dialogues)
     words = Statistics(known.rows, known.outline.length, found.holders)
     chosen = np.array(found.chosen, np.int64)
-    return index, Search(query, question, vector, chosen, None, to_micros(moment), scale, words)
+    return index, replace(asked, chosen=chosen, known=words)

@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from memorist.aside import aside
-from memorist.embedders import BatchedEmbedder, Role, Vectors
+from memorist.embedders import BatchedEmbedder, Role, Vectors, unit_rows
+from memorist.errors import EmbedderError, InvalidInputError
 from memorist.recall.analysis import words
 from memorist.recall.marks import ASSISTANTS, speaker_of
 from memorist.records import Kind, Record
@@ -77,3 +79,15 @@ def _passages(text: str) -> list[str]:
             found = found[PART:]
         parts[-1] += found
     return [" ".join(part) for part in parts if part][:MOST]
+
+
+def given_vector(vector: Any, dimensions: int) -> Vectors:
+    """Return the embedding that a caller brings along as a unit row; shape (1, dimensions).
+
+    Raises:
+        InvalidInputError: it is no vector of that size, or a zero one.
+    """
+    try:
+        return unit_rows([vector], 1, dimensions, "the vector given")
+    except EmbedderError as error:
+        raise InvalidInputError(str(error)) from error

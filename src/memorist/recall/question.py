@@ -19,6 +19,8 @@ _ASKS_WHEN = re.compile(
     r"\bwhen\b|\bhow long\b|\b(?:what|which) (?:date|day|month|year|time)\b|\bhow many (?:day|week|month|year)s\b",
     re.IGNORECASE,
 )
+MAX_TEXT = 4000
+"""Characters of a question that count: a longer one is a document, and its beginning says what it is about."""
 
 
 @dataclass(frozen=True, slots=True)

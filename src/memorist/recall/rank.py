@@ -6,17 +6,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from memorist.filters import Filter
 from memorist.languages.calendar import DAY
 from memorist.recall.calibration import Crowd, calibrated, crowd_of, shared_out, within_one
 from memorist.recall.index import KINDS, Bools, Floats, Rows, WallIndex
 from memorist.recall.marks import ASKS, ASSISTANTS, STANDING, TELLS, TIMED
-from memorist.recall.query import Query
 from memorist.recall.question import Question
 from memorist.recall.scale import Scale
 from memorist.recall.spelling import respelled
 from memorist.recall.temporal import time_fit
 from memorist.recall.words import K1, Statistics, WordScores, score_words
 from memorist.records import Kind
+from memorist.requests import Mode, Recall
 
 WEIGHTS: Mapping[str, float] = {
     "words": 2.4,
@@ -51,18 +52,21 @@ CANDIDATES = 1000
 class Search:
     """What `rank` is asked.
 
-    `chosen` are the numbers that pass a filter only the store can tell, `found` the store's word scores where
-    the index has none; `now` is in microseconds since 1970; `scale` is that of the embedder's cosines;
-    `known` is of the words of the whole wall, where the index holds only some of it.
+    `limit` is how many are sought, which may be more than the request asks for; `now` is in microseconds since 1970.
+    `scale` is that of the embedder's cosines. `chosen` are the numbers that pass a filter only the store can tell,
+    `found` the store's word scores where the index has none; `known` is of the words of the whole wall, where the index
+    holds only some of it.
     """
 
-    query: Query
+    request: Recall
+    filter: Filter
+    limit: int
     question: Question
     vector: Floats | None
-    chosen: NDArray[np.int64] | None
-    found: Sequence[tuple[int, float]] | None
     now: int
     scale: Scale = _AS_IT_IS
+    chosen: NDArray[np.int64] | None = None
+    found: Sequence[tuple[int, float]] | None = None
     known: Statistics | None = None
 
 
@@ -92,25 +96,28 @@ class Ranked:
         )
         return replace(self, similarities=similarities, signals=signals, unsure=False)
 
-    def scores(self, query: Query) -> Floats:
+    def scores(self, mode: Mode) -> Floats:
         """Return what the order goes by, 0 to 1."""
-        if query.mode == "dense":
+        if mode == "dense":
             return shared_out(WEIGHTS["meaning"] * self.similarities + RATING * self.ratings, WEIGHTS["meaning"])
         total = self.total()
-        return calibrated(total, self.crowd) if query.mode == "hybrid" else shared_out(total, _MOST_BY_WORDS)
+        return calibrated(total, self.crowd) if mode == "hybrid" else shared_out(total, _MOST_BY_WORDS)
 
     def total(self) -> Floats:
         """Return the weighted sum of the signals, and the rating."""
         return _sum(self.signals, len(self.numbers)) + np.float32(RATING) * self.ratings
 
-    def best(self, query: Query, count: int) -> "Ranked":
-        """Return the best `count` that reach the query's thresholds, best first, the newer of equals first."""
+    def best(self, request: Recall, count: int, *, reaching: bool = True) -> "Ranked":
+        """Return the best `count`, best first, the newer of equals first.
+
+        Where `reaching`, they are among those that reach the request's least similarity and score.
+        """
         similar = within_one(self.similarities)
-        passed = np.flatnonzero(similar >= query.min_similarity)
-        if query.min_score > 0:
-            passed = passed[self.scores(query)[passed] >= query.min_score]
+        passed = np.flatnonzero(similar >= (request.min_similarity if reaching else 0.0))
+        if reaching and request.min_score > 0:
+            passed = passed[self.scores(request.mode)[passed] >= request.min_score]
         # Of "hybrid" the sums, as the scores of those far behind are all next to nothing.
-        scores = self.total() if query.mode == "hybrid" else self.scores(query)
+        scores = self.total() if request.mode == "hybrid" else self.scores(request.mode)
         if len(passed) > count:  # sort only those that tie with the last position or better
             last = np.partition(scores[passed], -count)[-count]
             passed = passed[scores[passed] >= last]
@@ -131,13 +138,13 @@ class Ranked:
 
 def rank(index: WallIndex, asked: Search) -> Ranked:
     """Score the records behind a wall that pass the filter."""
-    allowed = index.allowed(asked.query.filter, asked.now)
+    allowed = index.allowed(asked.filter, asked.now)
     if asked.chosen is not None:
         passing = np.zeros(index.rows, bool)
         passing[index.rows_of(asked.chosen.tolist())] = True
         allowed &= passing
     cosines = np.zeros(index.rows, np.float32) if asked.vector is None else index.vectors.scores(asked.vector)
-    if asked.query.mode == "dense":
+    if asked.request.mode == "dense":
         return _ranked(index, _nearest(index, asked, allowed, cosines), cosines, {})
     question = asked.question
     words = score_words(index, *_spelled(index, asked), asked.known) if index.has_postings else _found(index, asked)
@@ -170,7 +177,7 @@ def _spelled(index: WallIndex, asked: Search) -> tuple[list[str], list[tuple[str
 def _nearest(index: WallIndex, asked: Search, allowed: Bools, cosines: Floats) -> Rows:
     """Return the rows that may be among the nearest; provably all of them."""
     assert asked.vector is not None
-    wanted, passing = asked.query.limit, cosines[allowed]
+    wanted, passing = asked.limit, cosines[allowed]
     if len(passing) <= wanted:
         return np.flatnonzero(allowed)
     lift = RATING / WEIGHTS["meaning"] if index.rated else 0.0

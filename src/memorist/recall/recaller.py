@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from memorist.aside import aside, is_large
 from memorist.calls import BEYOND, Notes, part
@@ -18,11 +18,12 @@ from memorist.recall.calibration import within_one
 from memorist.recall.index import Floats, WallIndex
 from memorist.recall.keeping import Keeper
 from memorist.recall.large import Large, gathered
-from memorist.recall.query import Query, given_vector
-from memorist.recall.question import UNREAD, Question, read_question
+from memorist.recall.parts import given_vector
+from memorist.recall.question import MAX_TEXT, UNREAD, Question, read_question
 from memorist.recall.rank import Ranked, Search, rank
 from memorist.recall.scale import Scale, measure
 from memorist.records import Hit, Record
+from memorist.requests import Recall
 from memorist.scope import Wall
 from memorist.stores.base import Store
 from memorist.times import Clock, now, to_micros
@@ -91,22 +92,34 @@ class Recaller:
                 self._indexes.pop(wall, None)
                 self._generations.pop(wall, None)
 
-    async def recall(self, walls: Sequence[Wall], query: Query, notes: Notes | None = None) -> list[Hit]:
-        """Return the best hits behind all of `walls`, best first; `notes` are taken of this very question."""
-        if query.limit < 1 or (not query.text.strip() and query.vector is None):
+    async def recall(
+        self, walls: Sequence[Wall], request: Recall, filter: Filter, notes: Notes | None = None
+    ) -> list[Hit]:
+        """Return the best hits behind all of `walls`, best first.
+
+        Args:
+            walls: where to look.
+            request: what is asked.
+            filter: which records the request is about.
+            notes: how long each part takes is noted there and, where it is of this very question, what ranks below the
+                cut.
+        """
+        if request.limit < 1 or (not request.query.strip() and request.vector is None):
             return []
         with part(notes, "index"):
             known = {wall: index for wall in walls if (index := await self._known(wall)).rows}
         if not known:
             return []
-        question = _read(query, known.values(), query.now or self._clock())
+        question = _read(request, known.values(), self._clock())
         with part(notes, "embedding"):
-            vector = await self._embedded(query, question)
+            vector = await self._embedded(request, question)
+        beyond = BEYOND if notes is not None and notes.question == request.query else 0
+        asked = Search(request, filter, request.limit + beyond, question, vector, to_micros(self._clock()))
         hits: list[Hit] = []
         for wall, index in known.items():
-            hits += await self._behind(wall, index, query, question, vector, notes)
+            hits += await self._behind(wall, index, asked, notes)
         hits.sort(key=lambda hit: (-hit.score, -hit.similarity))
-        return hits[: query.limit]
+        return hits[: request.limit]
 
     async def standing(
         self, walls: Sequence[Wall], filter: Filter, wanted: Set[str], limit: int
@@ -126,18 +139,18 @@ class Recaller:
             found += (await self._store.fetch(wall, numbers)).values() if numbers else ()
         return found
 
-    async def _embedded(self, query: Query, question: Question) -> Floats | None:
-        if query.mode == "lexical":
+    async def _embedded(self, request: Recall, question: Question) -> Floats | None:
+        if request.mode == "lexical":
             return None
-        if query.vector is None:
-            text = query.words if query.mode == "dense" else question.embed  # by the plain cosine alone
+        if request.vector is None:
+            text = request.query[:MAX_TEXT] if request.mode == "dense" else question.embed  # by the plain cosine alone
             rows = await self._embedder.embed([text], Role.QUERY)
         else:
-            rows = given_vector(query.vector, self._embedder.dimensions)
+            rows = given_vector(request.vector, self._embedder.dimensions)
         vector: Floats = rows[0]
         return vector
 
-    async def _measured(self, query: Query) -> Scale:
+    async def _measured(self, request: Recall) -> Scale:
         """Return the scale of the embedder's cosines, measured once.
 
         Where the caller brought the vector the embedder may be out of reach; then its cosines count as they are.
@@ -146,69 +159,52 @@ class Recaller:
             try:
                 self._scale = await measure(self._embedder)
             except EmbedderError:
-                if query.vector is None:
+                if request.vector is None:
                     raise
                 return Scale()
         return self._scale
 
-    async def _behind(
-        self,
-        wall: Wall,
-        known: WallIndex | Large,
-        query: Query,
-        question: Question,
-        vector: Floats | None,
-        notes: Notes | None,
-    ) -> list[Hit]:
+    async def _behind(self, wall: Wall, known: WallIndex | Large, asked: Search, notes: Notes | None) -> list[Hit]:
         """Rank behind one wall, and fetch. Records that went meanwhile are left out."""
-        noted = notes is not None and notes.question == query.text
+        request = asked.request
         with part(notes, "signals"):
-            index, ranked = await self._ranked(wall, known, query, question, vector, noted=noted)
+            index, ranked = await self._ranked(wall, known, asked)
         if ranked is None:
             return []
-        best = ranked.best(query, query.limit)
-        wider = ranked.best(_wider(query), query.limit + BEYOND) if noted else best
+        best = ranked.best(request, request.limit)
+        wider = ranked.best(request, asked.limit, reaching=False) if asked.limit > request.limit else None
+        numbers = {*best.numbers.tolist(), *(() if wider is None else wider.numbers.tolist())}
         with part(notes, "fetch"):
-            records = await self._store.fetch(wall, list({*best.numbers.tolist(), *wider.numbers.tolist()}))
-        if notes is not None and noted:
-            notes.ranked += await aside(lambda: _hits(index, wider, records, query, vector), records)
-        return await aside(lambda: _hits(index, best, records, query, vector), records)
+            records = await self._store.fetch(wall, list(numbers))
+        if notes is not None and wider is not None:
+            notes.ranked += await aside(lambda: _hits(index, wider, records, asked), records)
+        return await aside(lambda: _hits(index, best, records, asked), records)
 
-    async def _ranked(
-        self,
-        wall: Wall,
-        known: WallIndex | Large,
-        query: Query,
-        question: Question,
-        vector: Floats | None,
-        *,
-        noted: bool,
-    ) -> tuple[WallIndex, Ranked | None]:
+    async def _ranked(self, wall: Wall, known: WallIndex | Large, asked: Search) -> tuple[WallIndex, Ranked | None]:
         """Return the index that was ranked, and what came of it; None where it has no rows."""
-        scale = await self._measured(query) if query.mode == "hybrid" else Scale()
+        request = asked.request
+        if request.mode == "hybrid":
+            asked = replace(asked, scale=await self._measured(request))
         if isinstance(known, Large):
-            index, asked = await gathered(self._store, wall, known, query, question, vector, scale, self._clock())
+            index, asked = await gathered(self._store, wall, known, asked)
             if not index.rows:
                 return index, None
         else:
-            wanted = _wider(query) if noted else query
-            index, asked = known, await self._asked(wall, known, wanted, question, vector, scale)
-        ranked = await self._run(index, question, lambda: rank(index, asked))
-        if ranked.unsure and vector is not None:
-            if query.mode == "hybrid":
-                ranked = ranked.best(query, query.limit + _RESCORED)
-            ranked = ranked.with_exact(await self._store.vectors(wall, ranked.numbers.tolist()), vector)
+            index, asked = known, await self._asked(wall, known, asked)
+        ranked = await self._run(index, asked.question, lambda: rank(index, asked))
+        if ranked.unsure and asked.vector is not None:
+            if request.mode == "hybrid":
+                ranked = ranked.best(request, request.limit + _RESCORED)
+            ranked = ranked.with_exact(await self._store.vectors(wall, ranked.numbers.tolist()), asked.vector)
         return index, ranked
 
-    async def _asked(
-        self, wall: Wall, index: WallIndex, query: Query, question: Question, vector: Floats | None, scale: Scale
-    ) -> Search:
-        """Return what `rank` is asked of a wall that is held whole."""
-        chosen = await self._store.matching(wall, query.filter) if query.filter.reads_fields else None
+    async def _asked(self, wall: Wall, index: WallIndex, asked: Search) -> Search:
+        """Return what `rank` is asked of a wall that is held whole, with what only the store can tell."""
+        chosen = await self._store.matching(wall, asked.filter) if asked.filter.reads_fields else None
         found = None
-        if query.mode != "dense" and not index.has_postings:
-            found = await self._store.search_words(wall, list(question.terms), _WORD_CANDIDATES)
-        return Search(query, question, vector, chosen, found, to_micros(self._clock()), scale)
+        if asked.request.mode != "dense" and not index.has_postings:
+            found = await self._store.search_words(wall, list(asked.question.terms), _WORD_CANDIDATES)
+        return replace(asked, chosen=chosen, found=found)
 
     async def _run(self, index: WallIndex, question: Question, work: Callable[[], _T]) -> _T:
         def locked() -> _T:
@@ -310,30 +306,25 @@ class Recaller:
             raise embedder_mismatch(stored, mine)
 
 
-def _wider(query: Query) -> Query:
-    """Return the query that also takes in what is just below the cut."""
-    return replace(query, limit=query.limit + BEYOND, min_score=0.0, min_similarity=0.0)
-
-
-def _read(query: Query, walls: Iterable[WallIndex | Large], moment: datetime) -> Question:
+def _read(request: Recall, walls: Iterable[WallIndex | Large], moment: datetime) -> Question:
     """Read the question against who speaks, and when, behind the walls; the plain cosine asks for none of it."""
-    if query.mode == "dense":
+    if request.mode == "dense":
         return UNREAD
     speakers = {name for wall in walls for name in wall.speakers if name is not None}
-    years = sorted({year for wall in walls for year in wall.years()}) if query.now is None else ()
-    return read_question(query.words, speakers=speakers, now=moment, years=years)
+    years = sorted({year for wall in walls for year in wall.years()}) if request.now is None else ()
+    asked_at = cast(datetime, request.now or moment)  # requests hold times as datetimes
+    return read_question(request.query[:MAX_TEXT], speakers=speakers, now=asked_at, years=years)
 
 
-def _hits(
-    index: WallIndex, best: Ranked, records: Mapping[int, Record], query: Query, vector: Floats | None
-) -> list[Hit]:
+def _hits(index: WallIndex, best: Ranked, records: Mapping[int, Record], search: Search) -> list[Hit]:
     """Return the hits, for those whose records are still there."""
-    asked = {term: word for word in words(query.words) for term in terms(word)}
-    scores, similarities = best.scores(query).tolist(), within_one(best.similarities).tolist()
-    signals = best.signals if query.explain else {}
+    request, vector = search.request, search.vector
+    asked = {term: word for word in words(request.query[:MAX_TEXT]) for term in terms(word)}
+    scores, similarities = best.scores(request.mode).tolist(), within_one(best.similarities).tolist()
+    signals = best.signals if request.explain else {}
     if "meaning" in signals and vector is not None:
         signals = {**signals, "background": best.scale.background(vector, index.vectors.take(best.rows))}
-    if signals and query.mode == "hybrid":
+    if signals and request.mode == "hybrid":
         signals = {**signals, "share": best.crowd.share(best.total())}
     hits = []
     for position, (row, number) in enumerate(zip(best.rows.tolist(), best.numbers.tolist(), strict=True)):
