@@ -31,9 +31,10 @@ from memorist import arguments as read
 from memorist import results
 from memorist.arguments import UNSET, Unset
 from memorist.audit import AuditEntry
-from memorist.codec import fields_of, once, plain, read_hint
+from memorist.codec import plain
 from memorist.errors import InvalidInputError, ScopeError, path_taken, shown
 from memorist.filters import Filter, compares, make_filter, parse_condition
+from memorist.hints import fields_of, once, read_hint
 from memorist.lines import LoadReport
 from memorist.origins import AuthorLike, Trust, TrustRules
 from memorist.records import Change, Draft, Hit, Kind, Order, Page, Record

@@ -5,10 +5,11 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from enum import Enum
-from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from memorist.errors import InvalidInputError
+from memorist.hints import read_hint
 
 __all__ = ["as_declared", "check_value", "schema_of", "types_of"]
 
@@ -49,16 +50,14 @@ def schema_of(kind: Any) -> dict[str, Any]:
         return {}
     if kind in _SIMPLE:
         return {"type": _SIMPLE[kind]}
+    if (kinds := read_hint(kind).kinds) != (kind,):
+        schemas = [schema_of(each) for each in kinds]
+        return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
     origin, inner = get_origin(kind) or kind, get_args(kind)
-    if origin is Annotated:
-        return schema_of(inner[0])
     if origin is Literal:
         return _choice(inner)
     if isinstance(origin, type) and issubclass(origin, Enum):
         return _choice([each.value for each in origin])
-    if origin in (Union, UnionType):
-        schemas = [schema_of(each) for each in inner if each is not NoneType]
-        return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
     if origin in (list, tuple, set, Sequence, Iterable):
         return {"type": "array", "items": schema_of(inner[0])} if inner else {"type": "array"}
     if origin in (dict, Mapping):

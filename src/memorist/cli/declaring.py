@@ -8,12 +8,12 @@ from enum import Enum
 from functools import wraps
 from inspect import iscoroutinefunction
 from pathlib import Path
-from types import UnionType
-from typing import Any, Literal, TypeAlias, Union, Unpack, get_args, get_origin
+from typing import Any, Literal, TypeAlias, Unpack, get_args, get_origin
 
 import click
 
 from memorist.cli.running import foreseen, run
+from memorist.hints import read_hint
 
 Function: TypeAlias = Callable[..., None] | Callable[..., Awaitable[None]]
 _TYPES: dict[type, Any] = {str: str, int: int, float: float, bool: bool, Path: click.Path(path_type=Path)}
@@ -188,13 +188,9 @@ def _spread(function: Function) -> dict[str, Any]:
 
 
 def _parameter(name: str, hint: Any, **default: Any) -> click.Parameter:
-    kind = hint.__origin__
-    if get_origin(kind) in (Union, UnionType):
-        [kind] = [each for each in get_args(kind) if each is not type(None)]
+    [kind], _, [how] = read_hint(hint)
     several = get_origin(kind) is tuple
-    made: click.Parameter = hint.__metadata__[0].made(
-        name, get_args(kind)[0] if several else kind, several=several, **default
-    )
+    made: click.Parameter = how.made(name, get_args(kind)[0] if several else kind, several=several, **default)
     return made
 
 

@@ -7,11 +7,12 @@ from typing import Any
 from memorist import requests
 from memorist.audit import CHECKPOINT, AuditEntry, Counts
 from memorist.calls import Call
+from memorist.codec import Plain
 from memorist.engine.core import Core
 from memorist.errors import InvalidInputError
-from memorist.records import Change, Hit, Page, Record
+from memorist.hints import fields_of
+from memorist.records import Record
 from memorist.requests import Request
-from memorist.results import Context, ContextItem, Derived, Provenance, Source
 from memorist.signing import key_file, signed
 from memorist.stores.audit import AuditLog
 from memorist.times import iso
@@ -67,21 +68,9 @@ class Reads:
 
 def _records_in(answer: Any) -> Iterator[Record]:
     """Yield the records that an answer shows."""
-    match answer:
-        case Record():
-            yield answer
-        case Hit() | ContextItem() | Source():
-            yield answer.record
-        case Change():
-            yield from () if answer.record is None else (answer.record,)
-        case Page():
-            yield from answer.records
-        case Provenance():
-            yield from _records_in(answer.sources)
-        case Derived():
-            yield from (*answer.alone, *answer.partly)
-        case Context():
-            yield from _records_in(answer.items)
-        case list() | tuple():
-            for each in answer:
-                yield from _records_in(each)
+    if isinstance(answer, Record):
+        yield answer
+    elif isinstance(answer, list | tuple | Plain):
+        inner = answer if not isinstance(answer, Plain) else [getattr(answer, name) for name in fields_of(type(answer))]
+        for each in inner:
+            yield from _records_in(each)

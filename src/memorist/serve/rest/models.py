@@ -13,7 +13,8 @@ from pydantic import BaseModel, ConfigDict, create_model
 
 from memorist import requests
 from memorist.audit import AuditEntry
-from memorist.codec import Plain, fields_of, is_inline, once, read_hint
+from memorist.codec import Plain, is_inline
+from memorist.hints import fields_of, once, read_hint
 from memorist.lines import LoadReport
 from memorist.operations import OPERATIONS
 from memorist.origins import Origin

@@ -3,14 +3,14 @@
 import inspect
 from collections.abc import Collection, Mapping
 from dataclasses import MISSING, fields
-from types import NoneType, UnionType
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, Union, get_args
 
 from memorist import arguments as read
 from memorist import requests
 from memorist.agents.docstrings import read_docstring
 from memorist.agents.parameters import schema_of
 from memorist.codec import plain
+from memorist.hints import fields_of, read_hint
 from memorist.origins import Author, AuthorLike
 from memorist.records import Draft, Kind, Sources
 from memorist.retention import Rule
@@ -88,7 +88,7 @@ def _texts(*described: Any) -> dict[str, str]:
 
 def _object(kind: Any, title: str, texts: Mapping[str, str]) -> dict[str, Any]:
     """Return the JSON schema of a dataclass."""
-    hints = get_type_hints(kind, include_extras=True)
+    hints = fields_of(kind)
     properties, required = {}, []
     for name, default in body_fields(kind).items():
         properties[name] = _schema(hints[name]) | ({"description": texts[name]} if name in texts else {})
@@ -101,19 +101,12 @@ def _object(kind: Any, title: str, texts: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _schema(hint: Any) -> dict[str, Any]:
-    if get_origin(hint) is Annotated:
-        hint, reader = hint.__origin__, hint.__metadata__[0]
-        schema = _schema(hint)
-        for each in schema.get("anyOf", [schema])[:1]:
-            each |= _RANGES.get(reader, {})
-        return schema
-    parts = frozenset(get_args(hint)) if get_origin(hint) in (Union, UnionType) else frozenset((hint,))
-    if read.Unset in parts:
-        parts -= {read.Unset}
-        hint = Union[tuple(each for each in get_args(hint) if each is not read.Unset)]  # noqa: UP007 - as they come
-    kinds = parts - {NoneType}
-    if kinds == {tuple[Draft, ...]}:
+    read_kinds, optional, notes = read_hint(hint)
+    kinds = tuple(each for each in read_kinds if each is not read.Unset)
+    if kinds == (tuple[Draft, ...],):
         schema = {"type": "array", "items": _object(Draft, "DraftBody", _texts(Draft))}
     else:
-        schema = dict(_SPECIAL[kinds]) if kinds in _SPECIAL else schema_of(hint)
-    return {"anyOf": [schema, {"type": "null"}]} if NoneType in parts else schema
+        schema = dict(_SPECIAL.get(frozenset(kinds)) or schema_of(Union[kinds]))  # noqa: UP007 - made of a tuple
+    for note in notes:
+        schema |= _RANGES.get(note, {})
+    return {"anyOf": [schema, {"type": "null"}]} if optional else schema
