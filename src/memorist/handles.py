@@ -10,7 +10,6 @@ import io
 import os
 import threading
 from collections import Counter
-from pathlib import Path
 from typing import TypeAlias
 
 __all__ = ["COMPANIONS", "Hold", "check_free", "open_file", "read_file", "read_text"]
@@ -67,7 +66,7 @@ def check_free(path: str | os.PathLike[str]) -> None:
     Raises:
         OSError: it does, or it does not exist.
     """
-    found = Path(path).stat()
+    found = os.stat(path)
     with _lock:
         if _is_held(found):
             raise OSError(errno.EBUSY, "it belongs to a database that is open in this process", os.fspath(path))
