@@ -1,9 +1,11 @@
 """What a start loads: nothing heavy before it is needed."""
 
 import inspect
+import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import platformdirs
 import pytest
@@ -23,7 +25,11 @@ before = set(sys.modules)  # a development installation may load what it likes a
 atexit.register(lambda: print("\\nloaded:", *sorted(set(sys.modules) - before)))
 {code}
 """
-    done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=True)
+    # Reading a file of settings loads more.
+    env = {name: value for name, value in os.environ.items() if name != "MEMORIST_CONFIG"}
+    env["XDG_CONFIG_HOME"] = str(Path(__file__).parent / "none")
+    command = [sys.executable, "-c", program, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=env)
     return set(done.stdout.rpartition("\nloaded:")[2].split())
 
 

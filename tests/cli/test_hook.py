@@ -233,7 +233,11 @@ def test_a_server_is_found_and_asked(server: str, db: Path, project: Path, tmp_p
     assert "ship.sh" in str(hook("SessionStart", session_id="s2", cwd=str(project)))
 
 
-def test_recall_and_context_ask_a_server_that_runs(server: str, db: Path, memorist: Any) -> None:
+def test_recall_and_context_ask_a_server_that_runs(
+    server: str, db: Path, memorist: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MEMORIST_CONFIG")  # a file of settings would be read
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "none"))
     while running(str(db)) is None:
         pass
     assert memorist("remember", "Prefers homestays", "-u", "alice").code == 0
