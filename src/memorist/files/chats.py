@@ -172,7 +172,8 @@ class _Reader:
             payload=voice if given is None else {**voice, "id": given},
             metadata=_metadata(fields),
         )
-        draft.to_record(memory.scope, memory.clock())  # so that a bad line is known before any of its batch is stored
+        # Made here, so that a bad line is known before any of its batch is stored.
+        draft.to_record(memory.scope, memory.clock(), memory.door)
         return _Line(number, memory, draft)
 
     def _counted(self, user: str | None, *parts: object) -> str:

@@ -185,7 +185,7 @@ async def _remembered(memory: Memory, named: Sequence[Draft], since: datetime | 
         record = begun[-1].record
         if record is None:
             raise ConflictError("what this Idempotency-Key stored has been forgotten since")
-        wanted = await aside(partial(draft.to_record, memory.scope, record.created_at), draft)
+        wanted = await aside(partial(draft.to_record, memory.scope, record.created_at, memory.door), draft)
         if any(getattr(record, name) != getattr(wanted, name) for name in _COMPARED):
             if since is not None:
                 return None  # another has taken the id meanwhile: the verb raises
