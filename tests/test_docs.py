@@ -34,6 +34,7 @@ PAGES = [
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "docs" / "guides").glob("*.md")),
     *sorted((ROOT / "docs" / "adapters").glob("*.md")),
+    *sorted((ROOT / "docs" / "research").glob("*.md")),
 ]
 FRAMEWORKS = {
     "adk": "google.adk",

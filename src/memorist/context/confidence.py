@@ -15,7 +15,7 @@ WEIGHTS: Mapping[str, float] = {
     "constant": 1.385,
 }
 """Fitted by bench/context/fit.py on questions that a memory can answer and on such that it cannot, in memories of 1 to
-5,000 records; see docs/context.md."""
+5,000 records; see docs/research/context.md."""
 MIN_CONFIDENCE = 0.1
 """Below it, a context tells nothing but what always holds."""
 _READ = 20

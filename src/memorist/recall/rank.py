@@ -36,7 +36,7 @@ WEIGHTS: Mapping[str, float] = {
     "echo": -1.5,
     "conversation": 0.3,
 }
-"""What each signal counts: learned listwise on all the data sets together, then rounded; see docs/recall.md."""
+"""What each signal counts: learned listwise on all data sets together, then rounded; see docs/research/recall.md."""
 RATING = 1.0
 """What a rating of 1 counts: as much as 0.08 of similarity, so it decides only among like records."""
 _MOST_BY_WORDS = (WEIGHTS["words"] + WEIGHTS["words_around"]) * (K1 + 1) + WEIGHTS["pairs"]
