@@ -1,21 +1,18 @@
 """Finds names in a question: whether one of them speaks in this memory, and how many are unknown to it."""
 
 import re
-from calendar import day_name, month_name
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from memorist.recall.analysis import STOPWORDS, fold, words
+from memorist.languages import plain, tables_of
+from memorist.recall.analysis import fold, words
 from memorist.recall.names import named_in
 from memorist.records import Hit
 
 Recall: TypeAlias = Callable[..., Awaitable[list[Hit]]]
 _NAME = re.compile(r"(?<![.!?:;\s\"'“(\[])\s+[\"'“(\[]?([^\W\d_][^\W_]+)")
 """A word that begins no sentence and no quotation."""
-_TIMES = frozenset(fold(name) for name in (*month_name, *day_name)) | {
-    fold(name)[:3] for name in (*month_name, *day_name)
-}
 _MOST = 4
 """Names that are looked up."""
 
@@ -38,7 +35,8 @@ async def named_among(recall: Recall, question: str, hits: Sequence[Hit], narrow
 
     Args:
         recall: searches the memory, as `Memory.recall` does.
-        question: its words with a capital are names, but at the beginning of a sentence, months and weekdays.
+        question: its words with a capital are names, but at the beginning of a sentence, months and weekdays. None are
+            where every noun has a capital.
         hits: what the question recalled; what they hold is not looked up.
         narrowing: which records count, as arguments of `recall`.
     """
@@ -53,5 +51,8 @@ async def named_among(recall: Recall, question: str, hits: Sequence[Hit], narrow
 
 
 def _names_in(question: str) -> list[str]:
+    tables = tables_of(question)
+    if any(each.table.get("capital_nouns") for each in tables):
+        return []
     found = dict.fromkeys(match[1] for match in _NAME.finditer(question) if match[1][0].isupper())
-    return [name for name in found if fold(name) not in _TIMES and fold(name) not in STOPWORDS]
+    return [name for name in found if not any(plain(name) in each.stop or plain(name) in each.days for each in tables)]

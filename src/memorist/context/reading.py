@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Set
 from typing import Any, TypeAlias
 
 from memorist import requests
+from memorist.languages import tables_of
 from memorist.records import Hit, Page, Record
 from memorist.requests import Request
 
@@ -11,7 +12,6 @@ Answerer: TypeAlias = Callable[[Request[Any]], Awaitable[Any]]
 """Answers a request in one scope."""
 Standing: TypeAlias = Callable[..., Awaitable[list[Record] | None]]
 """Returns records marked as standing; None where it cannot tell."""
-_STANDING_WORDS = "always never prefer preference remember instruction future rather vegetarian allergic"
 _BY_WORDS = 16
 """Records read where only their words tell that they are standing."""
 
@@ -52,6 +52,7 @@ class Reader:
         """Return what may be standing instructions: the best by the terms of a question, and how many at most."""
         found = None if self._standing is None else await self._standing(wanted, limit, shared=shared)
         if found is None:
-            hits = await self.recall(_STANDING_WORDS, mode="lexical", limit=_BY_WORDS, shared=shared, min_trust="high")
+            words = " ".join(each.table["standing_words"] for each in tables_of(" ".join(wanted)))
+            hits = await self.recall(words, mode="lexical", limit=_BY_WORDS, shared=shared, min_trust="high")
             found = [hit.record for hit in hits]
         return found

@@ -4,28 +4,15 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from memorist.languages import plain, said
+from memorist.languages import plain, said, tables_of
+from memorist.languages.sentences import QUESTION_MARKS, words_in
 from memorist.recall.analysis import STOPWORDS, stem, terms
 from memorist.regex import regex
 
 ELLIPSIS = "…"
-_WORD = regex(r"[^\W_]+")
-_END = regex(r"[.!?][\"'”’)*]*\s+(?=[^\sa-z])")
+_END = regex(r"[.!?؟।][\"'”’)*]*\s+(?=[^\sa-z])|[。！？][」』”’）)]*\s*")
+_AFTER_STOP = regex(r"(?<=[。！？」』]) ")
 _BULLET = regex(r"[-*•#]+\s+|\d+[.)]\s+")
-_HOW_LONG_AGO = regex(r"\bago\b|\bhow (?:long|many (?:days|weeks|months|years))\b|\bsince\b", re.IGNORECASE)
-_EARLIER = regex(
-    r"\b(?:used to|before|previous(?:ly)?|former(?:ly)?|earlier|originally|at first|in the past|changed?|history|old"
-    r"(?: one)?)\b",
-    re.IGNORECASE,
-)
-_FILLER = regex(
-    r"(?:(?:hey|hi|hello|wow|oh|yeah|yes|yep|no|nope|cool|nice|great|awesome|amazing|sure|ok|okay|absolutely|definitely|"
-    r"exactly|totally|thanks|thank you|congrats|congratulations|good (?:to|luck|morning|evening|night)|so (?:true|glad|"
-    r"happy|cool|sweet|nice|great)|sounds|glad|certainly|of course|you're welcome|you are welcome|take care|bye|"
-    r"(?:that|this|it)(?:'s| is| sounds| must)|i'm (?:so |really )?(?:glad|happy)|how (?:about|are|have) you|"
-    r"what about you|keep (?:it )?up|let me know|feel free|see you|talk to you|have (?:fun|a (?:great|good|nice)))\b)",
-    re.IGNORECASE,
-)
 _LONGEST_FILLER = 9
 """Words of a sentence that may be nothing but manners."""
 _KEPT = 0.5
@@ -53,14 +40,14 @@ class QuestionTerms:
         """Return what a question asks."""
         return cls(
             frozenset(terms(question)),
-            bool(_HOW_LONG_AGO.search(question)),
-            bool(_EARLIER.search(question)),
-            said("several", plain(question)),
+            said("how_long_ago", question),
+            said("before", question),
+            said("several", question),
         )
 
     def shares(self, text: str) -> int:
         """Return how many of the question's terms a text has."""
-        return _shared(_WORD.findall(text.casefold()), self.terms)
+        return _shared(text, self.terms)
 
 
 def shortened(text: str, asked: QuestionTerms, most: int, *, tight: bool = False) -> str:
@@ -72,14 +59,13 @@ def shortened(text: str, asked: QuestionTerms, most: int, *, tight: bool = False
     sentences = _sentences(text)
     if len(sentences) < 2 and len(text) < 6 * most:
         return " ".join(text.split())
-    counted = [_WORD.findall(each.casefold()) for each in sentences]
-    total = sum(map(len, counted))
-    shares = [_shared(words, asked.terms) for words in counted]
-    kept = _without_manners(sentences, counted, shares, total)
+    lengths = [len(words_in(each)) for each in sentences]
+    shares = [_shared(each, asked.terms) for each in sentences]
+    kept = _without_manners(sentences, lengths, shares, [each.pattern("manners") for each in tables_of(text)])
     if tight:
-        kept = _tightened(kept, counted, shares, total)
-    if sum(len(counted[position]) for position in kept) > most:
-        kept = _best(kept, counted, shares, most)
+        kept = _tightened(kept, lengths, shares)
+    if sum(lengths[position] for position in kept) > most:
+        kept = _best(kept, lengths, shares, most)
     return _joined(sentences, kept)
 
 
@@ -90,14 +76,17 @@ def _sentences(text: str) -> list[str]:
         bullet = _BULLET.match(line.strip())
         rest, start = line.strip()[bullet.end() if bullet else 0 :], 0
         for end in _END.finditer(rest):
-            found.append(rest[start : end.start() + 1])
+            found.append(rest[start : end.end()])
             start = end.end()
         found.append(rest[start:])
     return [" ".join(each.split()) for each in found if each]
 
 
-def _shared(words: list[str], asked: frozenset[str]) -> int:
-    return len(asked.intersection(map(_term, words)))
+def _shared(text: str, asked: frozenset[str]) -> int:
+    """Return how many of the terms asked for a text has."""
+    if text.isascii():
+        return len(asked.intersection(map(_term, words_in(text.lower()))))
+    return len(asked.intersection(terms(text)))
 
 
 @lru_cache(maxsize=1 << 16)
@@ -106,14 +95,17 @@ def _term(word: str) -> str:
     return "" if word in STOPWORDS else stem(word)
 
 
-def _without_manners(sentences: list[str], counted: list[list[str]], shares: list[int], total: int) -> list[int]:
+def _without_manners(
+    sentences: list[str], lengths: list[int], shares: list[int], manners: list[re.Pattern[str]]
+) -> list[int]:
     """Return the positions of the sentences that say something; at least half of the words stay."""
-    kept, left = list(range(len(sentences))), total
-    for position in sorted(kept, key=lambda position: (shares[position], len(counted[position]))):
-        length = len(counted[position])
+    kept, total = list(range(len(sentences))), sum(lengths)
+    left = total
+    for position in sorted(kept, key=lambda position: (shares[position], lengths[position])):
+        length = lengths[position]
         if shares[position] or left - length < _KEPT * total:
             continue
-        if length <= _LONGEST_FILLER and _is_manners(sentences[position]):
+        if length <= _LONGEST_FILLER and _is_manners(sentences[position], manners):
             kept.remove(position)
             left -= length
     return kept
@@ -123,30 +115,31 @@ _TIGHT = 0.65
 """The share of the words that stays of a text that hardly counts."""
 
 
-def _tightened(kept: list[int], counted: list[list[str]], shares: list[int], total: int) -> list[int]:
+def _tightened(kept: list[int], lengths: list[int], shares: list[int]) -> list[int]:
     """Return the positions without the last of the sentences that share nothing, as long as enough words stay."""
-    left = sum(len(counted[position]) for position in kept)
+    left = sum(lengths[position] for position in kept)
     dropped = set[int]()
     for position in reversed(kept):
-        if not shares[position] and left - len(counted[position]) >= _TIGHT * total:
+        if not shares[position] and left - lengths[position] >= _TIGHT * sum(lengths):
             dropped.add(position)
-            left -= len(counted[position])
+            left -= lengths[position]
     return [position for position in kept if position not in dropped]
 
 
-def _is_manners(sentence: str) -> bool:
-    return bool(_FILLER.match(sentence)) or sentence.endswith("?")
+def _is_manners(sentence: str, manners: list[re.Pattern[str]]) -> bool:
+    given = plain(sentence)
+    return sentence.endswith(QUESTION_MARKS) or any(each.match(given) for each in manners)
 
 
-def _best(kept: list[int], counted: list[list[str]], shares: list[int], most: int) -> list[int]:
+def _best(kept: list[int], lengths: list[int], shares: list[int], most: int) -> list[int]:
     """Return the positions of the best sentences that have `most` words together, at least one."""
     worth = {position: shares[position] + 0.5 * max(shares[max(position - 1, 0) : position + 2]) for position in kept}
     chosen: list[int] = []
     room = most
     for position in sorted(kept, key=lambda position: (-worth[position], position)):
-        if len(counted[position]) <= room or not chosen:
+        if lengths[position] <= room or not chosen:
             chosen.append(position)
-            room -= len(counted[position])
+            room -= lengths[position]
     return sorted(chosen)
 
 
@@ -158,4 +151,5 @@ def _joined(sentences: list[str], kept: list[int]) -> str:
         parts.append(sentences[position])
     if kept and kept[-1] < len(sentences) - 1:
         parts.append(ELLIPSIS)
-    return " ".join(parts)
+    text = " ".join(parts)
+    return text if text.isascii() else _AFTER_STOP.sub("", text)

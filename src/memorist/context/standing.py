@@ -1,6 +1,5 @@
 """What always holds: topics asked for, pinned records, standing instructions and preferences."""
 
-import re
 from collections.abc import Collection
 from typing import Any
 
@@ -8,14 +7,10 @@ from memorist.context.lines import Line, line_of
 from memorist.context.reading import Reader
 from memorist.context.sentences import QuestionTerms
 from memorist.errors import InvalidInputError
-from memorist.recall.marks import is_standing
+from memorist.languages import said
 from memorist.records import Kind, Record
 from memorist.results import Why
 
-_CONDITIONAL = re.compile(
-    r"\b(?:when|whenever|if|unless|in case|(?:every|each|any) ?time)\b|\bprefer|\brather\b", re.IGNORECASE
-)
-"""What an instruction says that holds for some questions only; and preferences, which are about something."""
 _LONGEST = 400
 _LOOKED_AT = 16
 """Records read where those for some questions only are left out; else twice as many as are shown."""
@@ -52,7 +47,7 @@ async def standing_among(reader: Reader, asked: QuestionTerms, *, conditional: b
     read = await reader.standing(asked.terms, 2 * _MOST if conditional else _LOOKED_AT, shared=shared)
     found = [record for record in read if _is_standing(record)]
     if not conditional:
-        found = [record for record in found if not _CONDITIONAL.search(record.content)]
+        found = [record for record in found if not said("conditional", record.content)]
     found.sort(key=lambda record: (asked.shares(record.content), record.at), reverse=True)
     return [_line(record, "standing") for record in found[:_MOST]]
 
@@ -62,7 +57,7 @@ def _is_standing(record: Record) -> bool:
         return False
     if record.kind is Kind.MESSAGE and (record.payload.get("speaker") or record.payload.get("role")) != "user":
         return False
-    return len(record.content) <= _LONGEST and is_standing(record.content)
+    return len(record.content) <= _LONGEST and said("standing", record.content)
 
 
 def _line(record: Record, why: Why) -> Line:

@@ -82,8 +82,17 @@ def tables_of(text: str) -> list[Language]:
 
 
 def said(what: Phrases, text: str) -> bool:
-    """Return whether a text, which `plain` returned, holds a phrase of a list in a language that it may be in."""
-    return any(each.says(what, text) for each in tables_of(text))
+    """Return whether a text holds a phrase of a list in a language that it may be in."""
+    given = plain(text)
+    return any(each.says(what, given) for each in tables_of(text))
+
+
+@lru_cache(maxsize=1024)
+def role_of(speaker: str) -> str | None:
+    """Return the role that a speaker's name is, "user", "assistant" or "system"; None for the name of a person."""
+    name = plain(speaker)
+    roles = (item for each in tables_of(speaker) for item in each.table["roles"].items())
+    return next((role for role, names in roles if name in map(plain, words_of(names))), None)
 
 
 def _scripts(text: str) -> dict[str, int]:
@@ -149,7 +158,12 @@ def _told(of: Language) -> Iterator[str]:
     """Yield the words of a language that tell it from others; of patterns, the longer runs of letters."""
     cldr, calendar = of.table["cldr"], of.table["calendar"]
     lists: list[Any] = [*map(of.table.__getitem__, ("stop", *_LISTED)), *cldr["months"], *cldr["weekdays"]]
-    lists += (*cldr["days"].values(), *calendar["days"].values(), *calendar["numbers"].values())
+    lists += (
+        *cldr["days"].values(),
+        *calendar["days"].values(),
+        *calendar["numbers"].values(),
+        *of.table["roles"].values(),
+    )
     for entry in (each for held in lists for each in words_of(held)):
         if all(letter.isalpha() or letter in " '-’" for letter in entry):
             yield entry

@@ -47,6 +47,7 @@ class Language:
 
     Attributes:
         stop: words that only hold sentences together.
+        days: the names of months and weekdays, long and short.
     """
 
     def __init__(self, code: str, table: Mapping[str, Any]) -> None:
@@ -54,6 +55,12 @@ class Language:
         self.name: str = table["name"]
         self.table = table
         self.stop = frozenset(words_of(table["stop"]))
+        self.days = frozenset(
+            name.removesuffix("\\.?")
+            for what in ("months", "months_short", "weekdays", "weekdays_short")
+            for names in table["cldr"][what]
+            for name in names
+        )
         self._left, self._right = table.get("bounds", (r"(?<!\w)", r"(?!\w)"))
         self._patterns: dict[str, re.Pattern[str]] = {}
 
@@ -64,7 +71,13 @@ class Language:
     def pattern(self, what: Phrases) -> re.Pattern[str]:
         """Return what finds the phrases of a list in a text that `plain` returned."""
         if what not in self._patterns:
-            self._patterns[what] = self.compiled(words_of(self.table.get(what, ())))
+            phrases = words_of(self.table[what])
+            if what == "timed":  # "may" is mostly no month
+                known = (
+                    name for names in ("months", "weekdays") for each in self.table["cldr"][names] for name in each
+                )
+                phrases += [name for name in known if name not in self.stop]
+            self._patterns[what] = self.compiled(phrases)
         return self._patterns[what]
 
     def compiled(self, phrases: Sequence[str]) -> re.Pattern[str]:

@@ -10,39 +10,21 @@ Only messages have the first four. `standing` is for every kind that recall find
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
+from itertools import pairwise
 
+from memorist.languages import plain, role_of, said, tables_of
 from memorist.languages.calendar import DAY
 from memorist.languages.phrases import spans
+from memorist.languages.sentences import asks, length_of, sentences_of
 from memorist.records import Kind, Record
 from memorist.regex import regex
 
 ASKS, TELLS, TIMED, STANDING = "asks", "tells", "timed", "standing"
 _POINTS_AT = "day:"
 
-FIRST_PERSON = regex(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b", re.IGNORECASE)
-_SENTENCE = regex(r"(?<=[.!?])\s+|\n+")
-_TIME = regex(
-    r"\b(?:yesterday|today|tonight|tomorrow|ago|last|next|weeks?|weekend|months?|years?|(?:mon|tues|wednes|thurs|fri|"
-    r"satur|sun)day|january|february|march|april|june|july|august|september|october|november|december|recently|"
-    r"morning|since|just)\b"
-)
-_STANDING = regex(  # for text in lower case: with IGNORECASE, each alternative is tried at each letter
-    r"(?:^|[.!?:;,\n]\s*|\b(?:and|but|please|to|should|must|you|also)\s+)(?:always|never)\s+"
-    r"(?!been\b|had\b|seen\b)[a-z]"
-    r"|\b(?:from now on|going forward|in (?:the )?future (?:answers|replies|responses|messages|conversations)"
-    r"|(?:whenever|every time|each time|any time|anytime) (?:i|we|you)"
-    r"|i(?:(?:'d|'ll| would| will| do| always| usually| generally| really| strongly| much| still)* prefer"
-    r"|(?:'d| would) rather|(?:'m| am) (?:allergic to|vegan|vegetarian)| (?:don't|do not|never) want you to"
-    r"| (?:like|love|hate|want|need) (?:it when you|you to (?:always|never)))"
-    r"|my (?:\w+ )?preferences? (?:is|are|for)|(?:do not|don't) ever|(?:call|address) me)\b"
-)
-ASSISTANTS = frozenset({"assistant", "ai", "bot", "agent", "model"})
-"""Speakers, in lower case, that are no person: their long answers repeat what was asked."""
-_NOT_THE_USER = ASSISTANTS | {"system", "tool", "function"}
-_CLAUSE = regex(r"[,;:–—]\s*|\s(?=(?:so|and|but|because|since) (?:i|we|my|our)\b)", re.IGNORECASE)
-_STATES = regex(r"(?:(?:so|and|but|because|since|as|well|hmm|hi|hey|also) )*(?:i|we|my|our)\b", re.IGNORECASE)
+_CLAUSE = regex(r"[,;:–—]\s*|[、，；：،؛]\s*")
 _ONLY = 0.8
 """The least share of words in questions at which a message only asks."""
 _READ = 1000
@@ -55,19 +37,14 @@ _MOST_DAYS = 3
 def marks_of(record: Record) -> frozenset[str]:
     """Return the marks of a record."""
     text, marks = record.text, set()
-    if is_standing(text) and speaker_of(record) not in _NOT_THE_USER:
+    if said("standing", text) and role_of(speaker_of(record)) in (None, "user"):
         marks.add(STANDING)
     if record.kind is Kind.MESSAGE:
-        found = ((ASKS, _only_asks(text)), (TELLS, FIRST_PERSON.search(text)), (TIMED, _TIME.search(text.lower())))
+        found = ((ASKS, _only_asks(text)), (TELLS, said("first_person", text)), (TIMED, said("timed", text)))
         marks.update(mark for mark, holds in found if holds)
         days = dict.fromkeys(_days(text[:_READ], record.at))
         marks.update(f"{_POINTS_AT}{day}" for day in list(days)[:_MOST_DAYS])
     return frozenset(marks)
-
-
-def is_standing(text: str) -> bool:
-    """Return whether a text holds an instruction or preference that is meant to hold from now on."""
-    return bool(_STANDING.search(text.replace("’", "'").lower()))
 
 
 def days_in(marks: Iterable[str]) -> list[int]:
@@ -81,16 +58,22 @@ def speaker_of(record: Record) -> str:
 
 
 def _only_asks(text: str) -> bool:
-    if "?" not in text:
+    tables = tables_of(text)
+    questions = [sentence for sentence in sentences_of(text) if asks(sentence, tables)]
+    if not questions:
         return False
-    questions = [sentence for sentence in _SENTENCE.split(text) if sentence.rstrip().endswith("?")]
-    asking = sum(len(clause.split()) for each in questions for clause in _CLAUSE.split(each) if not _states(clause))
-    return asking > _ONLY * len(text.split())
+    stating = [each.pattern("states") for each in tables]
+    clauses = [clause for each in questions for clause in _clauses(each, stating)]
+    asking = sum(length_of(clause) for clause in clauses if not any(each.match(plain(clause)) for each in stating))
+    return asking > _ONLY * length_of(text)
 
 
-def _states(clause: str) -> bool:
-    """Return whether a clause states something of the speaker, as in "I'm moving soon, can you help?"."""
-    return bool(_STATES.match(clause))
+def _clauses(sentence: str, stating: Sequence[re.Pattern[str]]) -> list[str]:
+    """Return the clauses of a sentence; one that states something, as "so I left", begins with its first word."""
+    starts = {found.start() for each in stating for found in each.finditer(plain(sentence)) if " " in found[0]}
+    bounds = [0, *sorted(starts - {0}), len(sentence)]
+    parts = (sentence[start:end] for start, end in pairwise(bounds))
+    return [clause.strip() for part in parts for clause in _CLAUSE.split(part) if clause.strip()]
 
 
 def _days(text: str, at: datetime) -> Iterable[int]:

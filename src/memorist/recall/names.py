@@ -3,14 +3,9 @@
 import re
 from collections.abc import Iterable, Mapping
 
+from memorist.languages import role_of
 from memorist.recall.analysis import STOPWORDS, fold, words
 from memorist.recall.spelling import LONGEST, SHORTEST, a_slip_away
-
-ROLES = frozenset(
-    ("user", "assistant", "system", "tool", "human", "ai", "agent", "bot", "function", "model", "training", "session",
-     "developer")
-)  # fmt: skip
-"""Speakers that are roles, not people's names."""
 
 _TOKEN = re.compile(r"[^\W_]+")
 _CAPITAL = re.compile(r"[A-Z](?<!\bI)")
@@ -20,7 +15,7 @@ _SHORT_FORM = 3
 
 def named_in(text: str, speakers: Iterable[str]) -> dict[str, list[str]]:
     """Return the speakers that a text names, each with the spellings in the text that name it."""
-    names = {speaker: _forms(speaker) for speaker in speakers if fold(speaker) not in ROLES}
+    names = {speaker: _forms(speaker) for speaker in speakers if role_of(speaker) is None}
     found = {speaker: spellings for speaker, forms in names.items() if (spellings := _mentions(text, forms))}
     known = {fold(spelling) for spellings in found.values() for spelling in spellings}
     for token in dict.fromkeys(match[0] for match in _TOKEN.finditer(text) if match.start()):

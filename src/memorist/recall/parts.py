@@ -9,8 +9,9 @@ import numpy as np
 from memorist.aside import aside
 from memorist.embedders import BatchedEmbedder, Role, Vectors, unit_rows
 from memorist.errors import EmbedderError, InvalidInputError
+from memorist.languages import role_of
 from memorist.recall.analysis import words
-from memorist.recall.marks import ASSISTANTS, speaker_of
+from memorist.recall.marks import speaker_of
 from memorist.records import Kind, Record
 
 SHORT = 50
@@ -21,7 +22,7 @@ MOST = 12
 """The most parts that are embedded: a longer message is known by its beginning, as models know it too."""
 NAME = 0.2
 """The share of its name in the vector of a function."""
-_SENTENCE = re.compile(r"(?<=[.!?;:])\s+|\n+")
+_SENTENCE = re.compile(r"(?<=[.!?;:؟।])\s+|(?<=[。！？；])\s*|\n+")
 _NAME = re.compile(r"[^\W\d](?:\w|[.](?=\w))*(?=[:(\s]|$)")
 
 
@@ -62,7 +63,7 @@ def parts_of(record: Record) -> list[str]:
 
 
 def _by_a_person(record: Record) -> bool:
-    return record.kind is Kind.MESSAGE and speaker_of(record) not in ASSISTANTS
+    return record.kind is Kind.MESSAGE and role_of(speaker_of(record)) != "assistant"
 
 
 def _passages(text: str) -> list[str]:

@@ -9,18 +9,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 
+from memorist.languages import said
 from memorist.languages.calendar import Span
 from memorist.languages.phrases import spans
 from memorist.recall.analysis import terms
-from memorist.recall.marks import FIRST_PERSON
 from memorist.recall.names import named_in
 
-_ASKS_WHEN = re.compile(
-    r"\bwhen\b|\bhow long\b|\b(?:what|which) (?:date|day|month|year|time)\b|\bhow many (?:day|week|month|year)s\b",
-    re.IGNORECASE,
-)
 MAX_TEXT = 4000
 """Characters of a question that count: a longer one is a document, and its beginning says what it is about."""
+
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +64,7 @@ def read_question(text: str, *, speakers: Iterable[str] = (), now: datetime, yea
         terms=Counter(asked),
         pairs=tuple(dict.fromkeys(pairwise(asked))),
         speakers=frozenset(named),
-        first_person=bool(FIRST_PERSON.search(text)),
-        when=bool(_ASKS_WHEN.search(text)),
+        first_person=said("first_person", text),
+        when=said("when", text),
         spans=tuple(spans(text, now, years)),
     )

@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorist.filters import Filter
+from memorist.languages import role_of
 from memorist.languages.calendar import DAY
 from memorist.recall.calibration import Crowd, calibrated, crowd_of, shared_out, within_one
 from memorist.recall.index import KINDS, Bools, Floats, Rows, WallIndex
-from memorist.recall.marks import ASKS, ASSISTANTS, STANDING, TELLS, TIMED
+from memorist.recall.marks import ASKS, STANDING, TELLS, TIMED
 from memorist.recall.question import Question
 from memorist.recall.scale import Scale
 from memorist.recall.spelling import respelled
@@ -245,7 +246,7 @@ def _who(index: WallIndex, question: Question, rows: Rows) -> dict[str, Floats]:
 
 def _echo(index: WallIndex, rows: Rows, words: Floats) -> dict[str, Floats]:
     """Return the words of what an assistant says: it repeats those of what it was asked."""
-    codes = [code for name, code in index.speakers.items() if str(name).lower() in ASSISTANTS]
+    codes = [code for name, code in index.speakers.items() if role_of(str(name)) == "assistant"]
     return {"echo": words * np.isin(index.column("speaker")[rows], codes)} if codes else {}
 
 
