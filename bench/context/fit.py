@@ -25,7 +25,7 @@ from run import BUDGETS, load_evaluator
 
 from memorist.context.confidence import features
 from memorist.context.naming import named_among
-from memorist.recall.analysis import STOPWORDS
+from memorist.recall.analysis import stop_words
 from memorist.twin import asynchronous, run
 
 WEIGHT = {"own": 1.0, "foreign": 1.0, "unanswerable": 0.03, "idle": 0.2}
@@ -105,7 +105,7 @@ def notes() -> Iterator[Example]:
 
 def _last_words(note: str) -> str:
     """Return what somebody who searches by words may type."""
-    return " ".join([word for word in _WORD.findall(note) if word.casefold() not in STOPWORDS][-2:])
+    return " ".join([word for word in _WORD.findall(note) if word.casefold() not in stop_words()][-2:])
 
 
 def _said(index: Any, place: int) -> Iterator[Example]:

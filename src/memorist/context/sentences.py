@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from memorist.languages import plain, said, tables_of
 from memorist.languages.sentences import QUESTION_MARKS, words_in
-from memorist.recall.analysis import STOPWORDS, stem, terms
+from memorist.recall.analysis import asked_terms, stem, stop_words, terms
 from memorist.regex import regex
 
 ELLIPSIS = "…"
@@ -39,7 +39,7 @@ class QuestionTerms:
     def of(cls, question: str) -> "QuestionTerms":
         """Return what a question asks."""
         return cls(
-            frozenset(terms(question)),
+            frozenset(asked_terms(question)),
             said("how_long_ago", question),
             said("before", question),
             said("several", question),
@@ -92,7 +92,7 @@ def _shared(text: str, asked: frozenset[str]) -> int:
 @lru_cache(maxsize=1 << 16)
 def _term(word: str) -> str:
     """Return the index term of a word in lower case, "" for a stop word."""
-    return "" if word in STOPWORDS else stem(word)
+    return "" if word in stop_words() else stem(word)
 
 
 def _without_manners(

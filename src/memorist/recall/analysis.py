@@ -1,36 +1,39 @@
 """Text into index terms.
 
-One analyser for documents and queries. It is language-neutral at its base (Unicode words, digits,
-CJK bigrams) with three English refinements that cost nothing elsewhere: a short stop list, a light
-stemmer, and identifier splitting (``getUserName``, ``math.hypot``, ``snake_case``).
+One analyser for documents and queries, the same for all languages: Unicode words, letters that many write one for the
+other as one, pairs of letters where no space parts the words. Three English refinements cost nothing elsewhere: a short
+stop list, a light stemmer, and identifier splitting (``getUserName``, ``math.hypot``, ``snake_case``). The forms of a
+word in other languages are looked for when a question asks for it; see `memorist.recall.forms`.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
 
+from memorist.languages import language, tables_of
+from memorist.languages.letters import same_letters
+from memorist.languages.sentences import UNSPACED
 from memorist.regex import regex
 
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_INDIC = r"\u0900-\u0963\u0966-\u0dff"
+"""Letters and vowel signs of the scripts of India, without the stop between sentences."""
+_WORD = re.compile(rf"(?:[^\W_]|[{_INDIC}{UNSPACED}])+(?:['’](?:[^\W_]|[{_INDIC}])+)*")
+_FORMER_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_CJK = regex(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\u0e00-\u0e7f]+")
+_PAIRED = regex(rf"[{UNSPACED}\uac00-\ud7af]+")
+"""Letters that are indexed in pairs: of scripts without spaces, and of Korean, whose words have endings."""
+_ADDED = regex(r"[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed\u200d]+")
+"""Marks that are written or left out: accents apart from their letter, vowels of Hebrew and Arabic, the tatweel."""
+_FOLDED = str.maketrans("ıँ", "iं")
 
-STOPWORDS = frozenset(
-    word
-    for line in (
-        "a about an and any are as at be been being but by can could did do does doing done for from",
-        "had has have having he her hers him his how i if in into is it its itself me my myself of on or",
-        "our ours s she so some such than that the their theirs them themselves then there these they this",
-        "those to too us was we were what when where which while who whom whose why will with would you",
-        "your yours yourself am im ive id ill youre youve hes shes theyre weve dont didnt doesnt isnt",
-        "wasnt werent cant couldnt wont wouldnt havent hasnt hadnt thats whats theres lets",
-        "please tell like may might should shall must ll ve re t d m",
-    )
-    for word in line.split()
-)
+
+@cache
+def stop_words() -> frozenset[str]:
+    """Return the words that are never index terms."""
+    return language("en").stop
 
 
 def fold(text: str) -> str:
@@ -39,7 +42,7 @@ def fold(text: str) -> str:
         return text.lower()
     decomposed = unicodedata.normalize("NFKD", text)
     stripped = "".join(c for c in decomposed if not unicodedata.combining(c))
-    return unicodedata.normalize("NFKC", stripped).casefold()
+    return unicodedata.normalize("NFKC", stripped).casefold().translate(_FOLDED)
 
 
 def _undouble(word: str) -> str:
@@ -93,17 +96,23 @@ def _parts(token: str) -> list[str]:
 
 def words(text: str) -> list[str]:
     """Folded words in order, stop words included, unstemmed."""
+    if text.isascii():
+        return _split(text, _WORD)
+    return _split(same_letters(_ADDED.sub("", text)), _WORD)
+
+
+def _split(text: str, word: re.Pattern[str]) -> list[str]:
     out: list[str] = []
-    for token in _WORD.findall(_THOUSANDS.sub("", text) if "," in text else text):
+    for token in word.findall(_THOUSANDS.sub("", text) if "," in text else text):
         if token.isascii() and token.islower() and "'" not in token:  # most are
             out.append(token)
             continue
         for part in _parts(token):
             folded = fold(part)
-            if not folded.isascii() and _CJK.search(folded):
-                for run in _CJK.findall(folded):
+            if not folded.isascii() and _PAIRED.search(folded):
+                for run in _PAIRED.findall(folded):
                     out.extend(run[i : i + 2] for i in range(max(1, len(run) - 1)))
-                out.extend(w for w in _CJK.split(folded) if w)
+                out.extend(w for w in _PAIRED.split(folded) if w)
             elif folded:
                 out.append(folded)
     return out
@@ -111,6 +120,31 @@ def words(text: str) -> list[str]:
 
 def terms(text: str) -> list[str]:
     """Index terms of `text`: stop words dropped, stemmed. Falls back to all words when none is left."""
-    plain = words(text)
-    kept = [stem(w) for w in plain if w not in STOPWORDS]
-    return kept or [stem(w) for w in plain]
+    return _terms_in(words(text))
+
+
+def former_terms(text: str) -> list[str]:
+    """Return the index terms that a text had before its letters had one form each; none of an ASCII text."""
+    return [] if text.isascii() else _terms_in(_split(text, _FORMER_WORD))
+
+
+def _terms_in(found: list[str]) -> list[str]:
+    stop = stop_words()
+    kept = [stem(word) for word in found if word not in stop]
+    return kept or [stem(word) for word in found]
+
+
+def asked_terms(text: str) -> list[str]:
+    """Return the index terms of a question, without the stop words of its languages where others are left."""
+    found = terms(text)
+    tables = tables_of(text)
+    if [each.code for each in tables] == ["en"]:
+        return found
+    stop = {term for each in tables for term in stop_terms(each.code)}
+    return [term for term in found if term not in stop] or found
+
+
+@cache
+def stop_terms(code: str) -> frozenset[str]:
+    """Return the index terms that the stop words of a language become."""
+    return frozenset(stem(word) for each in language(code).stop for word in words(each))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorist.filters import Filter
+from memorist.recall.forms import Vocabulary
 from memorist.recall.marks import ASKS, STANDING, TELLS, TIMED, days_in
 from memorist.recall.postings import Postings, Run
 from memorist.recall.segments import Segment
@@ -354,6 +355,10 @@ class WallIndex:
     def holders(self) -> Callable[[str], int]:
         """A function that returns how many rows hold a term, dead ones included."""
         return self._posted().holders
+
+    def vocabulary(self) -> Vocabulary:
+        """Return the terms of all rows, dead ones included."""
+        return self._posted().vocabulary
 
     def rows_of(self, numbers: Iterable[int]) -> Rows:
         """Return the rows of those numbers that are here."""

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from memorist.languages import role_of
-from memorist.recall.analysis import STOPWORDS, fold, words
+from memorist.recall.analysis import fold, stop_words, words
 from memorist.recall.spelling import LONGEST, SHORTEST, a_slip_away
 
 _TOKEN = re.compile(r"[^\W_]+")
@@ -19,7 +19,7 @@ def named_in(text: str, speakers: Iterable[str]) -> dict[str, list[str]]:
     found = {speaker: spellings for speaker, forms in names.items() if (spellings := _mentions(text, forms))}
     known = {fold(spelling) for spellings in found.values() for spelling in spellings}
     for token in dict.fromkeys(match[0] for match in _TOKEN.finditer(text) if match.start()):
-        if token[0].isupper() and fold(token) not in known and fold(token) not in STOPWORDS:
+        if token[0].isupper() and fold(token) not in known and fold(token) not in stop_words():
             meant = _meant(fold(token), names)
             if len(meant) == 1:
                 found.setdefault(meant[0], []).append(token)
@@ -39,7 +39,7 @@ def _mentions(text: str, forms: Iterable[str]) -> list[str]:
     lower = not _CAPITAL.search(text[1:])
     found = []
     for form in forms:
-        common = all(word in STOPWORDS for word in words(form))
+        common = all(word in stop_words() for word in words(form))
         for match in re.finditer(rf"(?<!\w){re.escape(form)}(?!\w)", text, re.IGNORECASE):
             capital = match[0][0].isupper()
             if common and (not capital or not match.start()):

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from memorist.recall.forms import Vocabulary
+
 _RUN = 256
 """So many rows that come at once become a run; fewer are added one by one."""
 _BYTES_A_TERM = 250
@@ -52,6 +54,7 @@ class Postings:
         self._runs: list[tuple[int, Run]] = []
         self._few: dict[str, tuple[array[int], array[int]]] = {}
         self._terms = self._held = 0
+        self.vocabulary = Vocabulary()
 
     @property
     def nbytes(self) -> int:
@@ -72,6 +75,7 @@ class Postings:
                 rows.append(row)
                 times.append(count)
             self._held += len(counts)
+            self.vocabulary.add(counts)
         self.rows += len(texts)
 
     def append(self, run: Run, rows: int) -> None:
@@ -79,6 +83,7 @@ class Postings:
         self._runs.append((self.rows, run))
         self.rows += rows
         self._terms += len(run.numbers)
+        self.vocabulary.add(run.numbers)
         self._held += len(run.rows)
 
     def of(self, term: str) -> tuple[NDArray[np.intp], NDArray[np.float32]]:

@@ -9,15 +9,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 
-from memorist.languages import said
+from memorist.languages import Language, languages_of, said, tables_of
 from memorist.languages.calendar import Span
 from memorist.languages.phrases import spans
-from memorist.recall.analysis import terms
+from memorist.recall.analysis import asked_terms, former_terms, terms
 from memorist.recall.names import named_in
 
 MAX_TEXT = 4000
 """Characters of a question that count: a longer one is a document, and its beginning says what it is about."""
-
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +36,10 @@ class Question:
     when: bool
     """Whether it asks for a time."""
     spans: Sequence[Span]
+    tables: Sequence[Language] = ()
+    """The languages that it may be in; none where nothing tells."""
+    former: Sequence[str] = ()
+    """Terms that texts stored by an earlier version may hold in the place of some of `terms`."""
 
 
 UNREAD = Question("", "", {}, (), frozenset(), False, False, ())
@@ -57,7 +60,7 @@ def read_question(text: str, *, speakers: Iterable[str] = (), now: datetime, yea
     named = named_in(text, speakers)
     spellings = {s for found in named.values() for s in found}
     gone = {t for s in spellings for t in terms(s)}
-    asked = [t for t in terms(text) if t not in gone]
+    asked = [t for t in asked_terms(text) if t not in gone]
     return Question(
         text=text,
         embed=_first_person(text, spellings) if spellings else text,
@@ -67,4 +70,6 @@ def read_question(text: str, *, speakers: Iterable[str] = (), now: datetime, yea
         first_person=said("first_person", text),
         when=said("when", text),
         spans=tuple(spans(text, now, years)),
+        tables=tuple(tables_of(text)) if languages_of(text) else (),
+        former=[term for term in former_terms(text) if term not in gone and term not in asked],
     )

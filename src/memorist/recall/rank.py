@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorist.filters import Filter
-from memorist.languages import role_of
+from memorist.languages import CODES, language, role_of
 from memorist.languages.calendar import DAY
 from memorist.recall.calibration import Crowd, calibrated, crowd_of, shared_out, within_one
+from memorist.recall.forms import forms_of
 from memorist.recall.index import KINDS, Bools, Floats, Rows, WallIndex
 from memorist.recall.marks import ASKS, STANDING, TELLS, TIMED
 from memorist.recall.question import Question
@@ -148,7 +149,7 @@ def rank(index: WallIndex, asked: Search) -> Ranked:
     if asked.request.mode == "dense":
         return _ranked(index, _nearest(index, asked, allowed, cosines), cosines, {})
     question = asked.question
-    words = score_words(index, *_spelled(index, asked), asked.known) if index.has_postings else _found(index, asked)
+    words = _by_words(index, asked) if index.has_postings else _found(index, asked)
     rows = _candidates(index, allowed, cosines, words)
     signals = {"words": words.alone[rows], "words_around": words.around[rows], "pairs": words.pairs[rows]}
     if asked.vector is not None:
@@ -167,12 +168,28 @@ def rank(index: WallIndex, asked: Search) -> Ranked:
     return replace(ranked, crowd=crowd_of(ranked.total(), talk="impersonal" in signals))
 
 
-def _spelled(index: WallIndex, asked: Search) -> tuple[list[str], list[tuple[str, str]]]:
-    """Return the question's terms and pairs, with slips of the pen mended where the whole wall is known."""
-    question = asked.question
-    mended = {} if asked.known is not None else respelled(question.terms, index.holders)
-    terms = [mended.get(term, term) for term in question.terms]
-    return terms, [(mended.get(first, first), mended.get(second, second)) for first, second in question.pairs]
+def _by_words(index: WallIndex, asked: Search) -> WordScores:
+    """Return the word scores by row: of slips of the pen mended, and with all forms, where the whole wall is known."""
+    question, terms, pairs = asked.question, list(asked.question.terms), asked.question.pairs
+    if asked.known is not None:
+        return score_words(index, terms, pairs, asked.known)
+    terms += (term for term in question.former if index.holders(term))
+    forms = _forms(index, question, terms)
+    mended = respelled((term for term in terms if term not in forms), index.holders)
+    terms = [mended.get(term, term) for term in terms]
+    pairs = [(mended.get(first, first), mended.get(second, second)) for first, second in pairs]
+    return score_words(index, terms, pairs, forms=forms)
+
+
+def _forms(index: WallIndex, question: Question, terms: Sequence[str]) -> Mapping[str, Sequence[str]]:
+    """Return the forms of terms in the question's languages; where nothing tells these, in all, of terms not held."""
+    tables = [each for each in question.tables if each.code != "en"]
+    if not tables and question.tables:
+        return {}
+    if not tables:
+        tables = [language(code) for code in CODES]
+        terms = [term for term in terms if not index.holders(term)]
+    return forms_of(terms, index.vocabulary(), tables) if terms else {}
 
 
 def _nearest(index: WallIndex, asked: Search, allowed: Bools, cosines: Floats) -> Rows:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,13 +41,25 @@ class WordScores:
 
 
 def score_words(
-    index: WallIndex, terms: Iterable[str], pairs: Iterable[tuple[str, str]] = (), known: Statistics | None = None
+    index: WallIndex,
+    terms: Iterable[str],
+    pairs: Iterable[tuple[str, str]] = (),
+    known: Statistics | None = None,
+    forms: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> WordScores:
-    """Return how well each row's words answer to the analysed terms, and to pairs of them."""
+    """Return how well each row's words answer to the analysed terms, and to pairs of them.
+
+    Args:
+        index: of the wall.
+        terms: analysed terms.
+        pairs: terms that follow one another.
+        known: of the whole wall, where the index holds only some of it.
+        forms: other terms that count as a term does.
+    """
     alive = index.alive
     alone, paired = (np.zeros(index.rows, np.float32) for _ in range(2))
     around = np.zeros(index.rows + 1, np.float32)  # the last is of the neighbours that are not there
-    found = {term: _living(index.postings(term), alive) for term in dict.fromkeys(terms)}
+    found = {term: _living(_postings(index, term, forms), alive) for term in dict.fromkeys(terms)}
     if known is None:
         known = _statistics(index, {term: len(rows) for term, (rows, _) in found.items()})
     information = {
@@ -78,6 +91,15 @@ def _statistics(index: WallIndex, holders: Mapping[str, int]) -> Statistics:
 def _information(rows: int, holders: int) -> float:
     """Return how much it says that a record holds a term."""
     return float(np.log1p((max(rows, holders) - holders + 0.5) / (holders + 0.5)))
+
+
+def _postings(index: WallIndex, term: str, forms: Mapping[str, Sequence[str]]) -> tuple[Rows, Floats]:
+    """Return the rows that hold a term or one of its forms, each once, and how often."""
+    if term not in forms:
+        return index.postings(term)
+    each = [index.postings(form) for form in (term, *forms[term])]
+    rows, places = np.unique(np.concatenate([rows for rows, _ in each]), return_inverse=True)
+    return rows, np.bincount(places, np.concatenate([times for _, times in each]), len(rows)).astype(np.float32)
 
 
 def _living(posting: tuple[Rows, Floats], alive: NDArray[np.bool_]) -> tuple[Rows, Floats]:

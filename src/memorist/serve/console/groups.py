@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from memorist.recall.analysis import STOPWORDS
+from memorist.recall.analysis import stop_words
 
 _SAMPLE = 4000
 _MOST_GROUPS = 8
@@ -95,7 +95,7 @@ def names_of(texts: Sequence[str], layout: Layout) -> list[Group]:
     """
     inside = [Counter[str]() for _ in range(layout.groups)]
     for text, group in zip(texts, layout.group, strict=True):
-        inside[group].update(set(_WORD.findall(text.casefold())) - STOPWORDS)
+        inside[group].update(set(_WORD.findall(text.casefold())) - stop_words())
     whole = sum(inside, Counter[str]())
     groups = []
     for number, words in enumerate(inside):
