@@ -42,7 +42,7 @@ def audited(path: Path, mode: Any = "changes") -> Memory:
 
 
 async def said(memory: Memory, *names: str) -> list[tuple[Any, ...]]:
-    return [tuple(entry.said[name] for name in names) for entry in await memory.audit()]
+    return [tuple(entry.said[name] for name in names) for entry in await memory.admin.audit()]
 
 
 async def test_every_change_is_noted_with_its_verb_and_counts(path: Path) -> None:
@@ -74,10 +74,10 @@ async def test_every_change_is_noted_with_its_verb_and_counts(path: Path) -> Non
             ("purge", "python", {"purged": {"note": 2}}),
         ]
         [wall] = {wall for (wall,) in await said(memory, "wall")} - {None}
-        assert await memory.verify_audit() == []
+        assert await memory.admin.verify_audit() == []
         await memory.scoped(user="alice").remember("again")
-        assert await memory.scoped(user="alice").audit() == (await memory.audit())[-1:]
-        assert (await memory.audit())[-1].said["wall"] != wall, "who comes again is another"
+        assert await memory.scoped(user="alice").admin.audit() == (await memory.admin.audit())[-1:]
+        assert (await memory.admin.audit())[-1].said["wall"] != wall, "who comes again is another"
 
 
 async def test_reads_are_noted_only_where_that_is_asked_for(path: Path) -> None:
@@ -100,13 +100,13 @@ async def test_reads_are_noted_only_where_that_is_asked_for(path: Path) -> None:
 async def test_the_mode_is_the_stores_and_off_is_noted_too(path: Path) -> None:
     async with open_memory(path) as memory:
         await memory.remember("before")
-        assert await memory.audit() == [] == await memory.verify_audit()
+        assert await memory.admin.audit() == [] == await memory.admin.verify_audit()
         async with audited(path):
             await memory.remember("another opened the file and asked for the log")
         async with audited(path, "off"):
             await memory.remember("after")
         assert [verb for (verb,) in await said(memory, "verb")] == ["audit changes", "remember", "audit off"]
-        assert await memory.verify_audit() == []
+        assert await memory.admin.verify_audit() == []
 
 
 async def test_who_called_is_noted_by_door_and_token(path: Path) -> None:
@@ -149,10 +149,10 @@ async def test_a_change_of_anything_is_found(path: Path, statement: str) -> None
     async with audited(path) as memory:
         for n in range(4):
             await memory.remember(f"note {n}", kind=["note", "fact"][n % 2])
-        assert await memory.verify_audit() == []
+        assert await memory.admin.verify_audit() == []
         tamper(path, statement)
-        assert await memory.verify_audit() != []
-        assert len(await memory.audit()) >= 4
+        assert await memory.admin.verify_audit() != []
+        assert len(await memory.admin.audit()) >= 4
 
 
 async def test_an_entry_is_shown_whatever_its_number(path: Path) -> None:
@@ -160,30 +160,30 @@ async def test_an_entry_is_shown_whatever_its_number(path: Path) -> None:
         await memory.remember("Tea")
         tamper(path, "INSERT INTO audit SELECT -number, entry, hash FROM audit")
         numbers = [-2, -1, 1, 2]
-        assert [entry.number for entry in await memory.audit()] == numbers
-        assert [entry.number async for entry in memory.audit_entries()] == numbers
-        assert [entry.number for entry in await memory.audit(after=-2, limit=2)] == [-1, 1]
-        assert [fault.split(":")[0] for fault in await memory.verify_audit()] == [
+        assert [entry.number for entry in await memory.admin.audit()] == numbers
+        assert [entry.number async for entry in memory.admin.audit_entries()] == numbers
+        assert [entry.number for entry in await memory.admin.audit(after=-2, limit=2)] == [-1, 1]
+        assert [fault.split(":")[0] for fault in await memory.admin.verify_audit()] == [
             "entry -2 was put in", "entry -1 was put in",
         ]  # fmt: skip
         with pytest.raises(InvalidInputError, match="64 bits"):
-            await memory.audit(after=2**63)
+            await memory.admin.audit(after=2**63)
 
 
 async def test_a_cut_tail_and_a_rewritten_log_are_found_against_a_checkpoint(path: Path) -> None:
     async with audited(path) as memory:
         await memory.remember(["a", "b"])
-        early = await memory.checkpoint()
+        early = await memory.admin.checkpoint()
         await memory.remember("c")
-        late = await memory.checkpoint()
+        late = await memory.admin.checkpoint()
         assert (early["number"], late["number"]) == (2, 3)
-        assert await memory.verify_audit(early, late) == []
+        assert await memory.admin.verify_audit(early, late) == []
         tamper(path, "DELETE FROM audit WHERE number = 3")
-        assert await memory.verify_audit() == [] == await memory.verify_audit(early)
-        [fault] = await memory.verify_audit(early, late)
+        assert await memory.admin.verify_audit() == [] == await memory.admin.verify_audit(early)
+        [fault] = await memory.admin.verify_audit(early, late)
         assert "its tail was cut" in fault
         await memory.remember("another third entry")
-        [fault] = await memory.verify_audit(early, late)
+        [fault] = await memory.admin.verify_audit(early, late)
         assert "the log was rewritten" in fault
 
 
@@ -193,10 +193,10 @@ async def test_a_purge_leaves_the_chain_whole_and_nothing_of_the_user(path: Path
         await victim.remember(MARK, id=f"id-{MARK}", session=MARK, agent=MARK, source=MARK, metadata={MARK: MARK})
         await victim.recall(MARK)
         await memory.scoped(user="anna").remember("Tea")
-        checkpoint = await memory.checkpoint()
+        checkpoint = await memory.admin.checkpoint()
         await victim.purge()
-        assert await memory.verify_audit(checkpoint) == []
-        assert len(await memory.audit()) == 5
+        assert await memory.admin.verify_audit(checkpoint) == []
+        assert len(await memory.admin.audit()) == 5
     assert not any(word.encode() in each.read_bytes() for each in path.parent.iterdir() for word in (NAME, MARK))
 
 
@@ -220,8 +220,8 @@ async def test_processes_that_write_at_once_and_kills_leave_one_unbroken_chain(p
     for process in writers:
         finish(process)
     async with open_memory(path) as memory:
-        assert await memory.verify_audit() == []
-        noted = [entry.said async for entry in memory.audit_entries()]
+        assert await memory.admin.verify_audit() == []
+        noted = [entry.said async for entry in memory.admin.audit_entries()]
         assert sum(said["verb"] == "forget" for said in noted) >= sum("forgotten" in line for line in acknowledged)
         remembered = sum(said["records"].get("remembered", {}).get("note", 0) for said in noted)
         gone = sum(said["records"].get("forgotten", {}).get("note", 0) for said in noted)
@@ -236,7 +236,7 @@ async def test_what_a_store_without_a_log_says(path: Path) -> None:
         core = core_of(memory)
         core.store = Plain(core.store)  # type: ignore[abstract]
         with pytest.raises(InvalidInputError, match="keeps no audit log; SQLite and postgresql://"):
-            await memory.audit()
+            await memory.admin.audit()
         await memory.remember("which it stores")
         assert len((await memory.browse()).records) == 1
 
@@ -245,8 +245,8 @@ async def test_a_user_sees_only_entries_about_itself(path: Path) -> None:
     async with audited(path) as memory:
         await memory.scoped(user="bob").remember("x")
         alice = memory.scoped(user="alice")
-        assert await alice.audit() == []
-        for refused in (alice.checkpoint, alice.verify_audit):
+        assert await alice.admin.audit() == []
+        for refused in (alice.admin.checkpoint, alice.admin.verify_audit):
             with pytest.raises(ScopeError):
                 await refused()
 
@@ -264,9 +264,9 @@ def test_a_mode_that_there_is_not() -> None:
 async def test_a_checkpoint_is_signed_with_a_key_that_only_its_owner_reads(path: Path) -> None:
     key = path.with_name("signing.key")
     async with audited(path) as memory:
-        checkpoint = await memory.checkpoint()
+        checkpoint = await memory.admin.checkpoint()
         check(checkpoint, CHECKPOINT, public_key(key))
-        assert await memory.checkpoint() != checkpoint
+        assert await memory.admin.checkpoint() != checkpoint
     assert key.stat().st_mode & 0o777 == 0o600
     assert [each.name for each in path.parent.iterdir() if "signing" in each.name] == ["signing.key"]
 

@@ -158,7 +158,7 @@ async def test_a_line_names_its_user_or_is_the_scopes(memory: Memory) -> None:
         {"user": "alice", "text": "Hi"}, {"user": "bob", "text": "Hi"}, {"text": "Hi"}, {"user": 7, "text": "Hi"}
     )
     assert (await load_chat(memory, lines)).added == 4
-    assert await memory.users() == {"alice": 1, "bob": 1, "7": 1, None: 1}
+    assert await memory.admin.users() == {"alice": 1, "bob": 1, "7": 1, None: 1}
     report = await load_chat(memory.scoped(user="alice"), lines)
     assert (report.added, report.existing) == (1, 1)  # the line without a user is the second "Hi" of alice here
     assert [line.number for line in report.bad] == [2, 4]
@@ -234,7 +234,7 @@ async def test_a_file_says_itself_what_it_is(memory: Memory, tmp_path: Path) -> 
     )
     async with Memory.open(tmp_path / "other.db", embedder=HashEmbedder()) as other:
         assert (await load_file(other, str(export_file))).added == 2
-        assert await other.users() == await memory.users()
+        assert await other.admin.users() == await memory.admin.users()
 
 
 async def test_progress_is_told_in_bytes_and_lines(memory: Memory, tmp_path: Path) -> None:

@@ -201,7 +201,7 @@ async def test_a_write_to_a_file_that_was_taken_away_is_refused(
 ) -> None:
     async with open_memory(path) as memory:
         kept = [(await memory.remember(f"Tea {n}")).id for n in range(5)]
-        await memory.backup(path.with_name("earlier.db"))
+        await memory.admin.backup(path.with_name("earlier.db"))
         ids = [record.id for record in await memory.remember(["x" * 20_000 for n in range(300)])]
         await memory.remember("This has the log copied into the file")
         how(path.with_name(path.name + end))
@@ -236,7 +236,7 @@ async def test_what_another_process_makes_of_the_file_is_no_fault(path: Path) ->
 async def test_a_log_that_belongs_to_another_file_is_not_copied_into_it(path: Path) -> None:
     async with open_memory(path) as memory:
         await memory.remember("Tea")
-        copy = await memory.backup(path.with_name("copy.db"))
+        copy = await memory.admin.backup(path.with_name("copy.db"))
         await memory.remember("Milk")
         copy.replace(path)
         before = path.read_bytes()
@@ -417,7 +417,7 @@ async def test_the_next_backup_removes_what_a_killed_one_left(path: Path) -> Non
         busy.execute("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; CREATE TABLE t (a); COMMIT").fetchall()
 
         async with open_memory(path) as memory:
-            await memory.backup(path.with_name("next.db"))
+            await memory.admin.backup(path.with_name("next.db"))
 
         hidden = {each.name for each in path.parent.glob(".*part")}
         assert hidden == {others.name, in_use.name}
@@ -427,7 +427,7 @@ async def test_a_backup_to_a_place_that_cannot_be_written(path: Path) -> None:
     async with open_memory(path) as memory:
         for target in (Path("/proc/backup.db"), path.parent / "none" / "backup.db"):
             with pytest.raises(StoreUnavailableError, match="backup"):
-                await memory.backup(target)
+                await memory.admin.backup(target)
 
 
 async def test_a_file_of_a_newer_version_is_refused_and_left_as_it_was(path: Path) -> None:
@@ -452,7 +452,7 @@ async def test_only_the_owner_can_read_what_is_written(path: Path) -> None:
     try:
         async with open_memory(path) as memory:
             await memory.remember("Tea")
-            await memory.backup(path.with_name("backup.db"))
+            await memory.admin.backup(path.with_name("backup.db"))
             command = [sys.executable, "-m", "memorist", "--db", str(path), "--embedder", "hash"]
             for arguments in (
                 ["export", "lines"],

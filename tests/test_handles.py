@@ -99,7 +99,7 @@ def test_every_request_is_tried() -> None:
 @pytest.mark.parametrize("name", ASKED)
 async def test_no_request_ends_the_locks(name: str, memory: Memory, path: Path) -> None:
     await memory.recall("tea")
-    await memory.backup(path.with_name("earlier.db"))  # which a purge searches
+    await memory.admin.backup(path.with_name("earlier.db"))  # which a purge searches
     os.link(path, path.with_name("memory.db.v1.bak"))
     await memory.ask(ASKED[name](path))
     assert locked(path)
@@ -111,7 +111,7 @@ async def test_a_dry_run_that_finds_a_backup_replaced_by_the_store_itself_keeps_
 ) -> None:
     targets = [path.with_name(name) for name in ("hard.db", "soft.db", "index.db")]
     for target in targets:
-        await memory.backup(target)
+        await memory.admin.backup(target)
         target.unlink()
     os.link(path, targets[0])
     targets[1].symlink_to(path)
@@ -207,7 +207,7 @@ async def test_an_open_store_is_refused_by_name(folder: Path, memory: Memory, pa
 
 @plain_only
 async def test_a_memory_is_not_opened_by_the_other_sqlite(memory: Memory, path: Path) -> None:
-    copy = await memory.backup(path.with_name("copy.db"))
+    copy = await memory.admin.backup(path.with_name("copy.db"))
     with pytest.raises(FormatError, match="memorist migrate"), foreign(copy):
         pass
 

@@ -61,7 +61,7 @@ async def test_what_was_exported_and_loaded_is_the_same_to_the_last_field(old: M
         report = await new.load(lines)
         assert (report.added, report.existing, report.bad) == (6, 0, [])
         assert await lines_of(new) == lines
-        assert await new.users() == await old.users()
+        assert await new.admin.users() == await old.admin.users()
         [hit] = await new.scoped(user="bob").recall("who likes tea?")
         assert hit.record.content == "Bob likes tea"
 

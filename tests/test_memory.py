@@ -430,10 +430,10 @@ async def test_purge_is_of_one_user(everyone: Memory, alice: Memory, bob: Memory
     with pytest.raises(ScopeError):
         await alice.scoped(session="s").purge()
     assert (await everyone.purge(user="alice")).purged == 2
-    assert await everyone.users() == {"bob": 2, None: 2}
+    assert await everyone.admin.users() == {"bob": 2, None: 2}
     assert await found(alice, "tea") == []
     assert (await everyone.purge(shared=True)).purged == 2
-    assert await everyone.users() == {"bob": 2}
+    assert await everyone.admin.users() == {"bob": 2}
     assert len(await bob.recall("tea milk")) == 2
 
 
@@ -527,7 +527,7 @@ async def test_tenants_are_walls(reopen: Open) -> None:
         record = await acme.remember("Tea")
         assert await other.get(record.id) is None
         assert await other.count(everyone=True) == 0
-        assert await other.users() == {}
+        assert await other.admin.users() == {}
         assert await found(other, "tea") == []
         assert await other.history(record.id) == []
         assert await other.forget(record.id) == 0
@@ -544,8 +544,8 @@ async def test_before_opening_and_after_closing_nothing_works(tmp_path: Path) ->
         for call in (
             memory.remember("x"), memory.recall("x"), memory.recent(), memory.get("x"), memory.lookup("x"),
             memory.browse(), memory.count(), memory.forget("x"), memory.purge(shared=True), memory.history("x"),
-            memory.revise("x", content="y"), memory.rate("x", 1), memory.users(), memory.backup(tmp_path / "b.db"),
-            memory.reindex(),
+            memory.revise("x", content="y"), memory.rate("x", 1), memory.admin.users(),
+            memory.admin.backup(tmp_path / "b.db"), memory.admin.reindex(),
         ):  # fmt: skip
             with pytest.raises(ClosedError):
                 await call
@@ -703,22 +703,22 @@ async def test_another_embedder_is_refused_until_reindexed(tmp_path: Path, reope
 
 async def test_backup_can_be_opened_and_is_whole(tmp_path: Path, alice: Memory, everyone: Memory) -> None:
     await alice.remember([Draft(content=f"note {n}", metadata={"n": n}) for n in range(20)])
-    target = await everyone.backup(tmp_path / "backup.db")
+    target = await everyone.admin.backup(tmp_path / "backup.db")
 
     async with Memory.open(target, embedder=HashEmbedder(), user="alice") as copy:
         assert await copy.count() == 20
         assert await found(copy, "note 7", limit=1) == ["note 7"]
         assert (await copy.recent(20)) == (await alice.recent(20))
     with pytest.raises(ScopeError):
-        await alice.backup(tmp_path / "other.db")
+        await alice.admin.backup(tmp_path / "other.db")
     with pytest.raises(InvalidInputError, match="exists"):
-        await everyone.backup(target)
+        await everyone.admin.backup(target)
 
 
 async def test_a_memory_of_this_process_alone_can_be_backed_up(tmp_path: Path) -> None:
     async with Memory.open(":memory:", embedder=HashEmbedder()) as memory:
         record = await memory.remember("Tea", kind=Kind.FACT)
-        target = await memory.backup(tmp_path / "backup.db")
+        target = await memory.admin.backup(tmp_path / "backup.db")
     async with Memory.open(target, embedder=HashEmbedder()) as copy:
         assert await copy.get(record.id) == record
 

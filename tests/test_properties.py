@@ -364,7 +364,7 @@ class Agreement(RuleBasedStateMachine):
                 for wall, house in self.houses.items()
                 if wall.tenant == tenant and house.records
             }
-            assert self.run(memory.users()) == counts
+            assert self.run(memory.admin.users()) == counts
 
 
 Agreement.TestCase.settings = settings(max_examples=25, stateful_step_count=30, suppress_health_check=list(HealthCheck))

@@ -157,10 +157,12 @@ async def test_a_purge_takes_the_traces_of_the_user_along(path: Path) -> None:
                 await user.context(life.text(mark, n % 7 + 1), min_confidence=0.0, tokens=200 + 60 * n, shared=True)
             if n % 20 == 7:
                 await victim.forget(kind="note", key_prefix="key-")
-        assert any(MARK in each.text for each in (await anna.traces()).traces), "what is shared is quoted by others"
-        assert (await victim.traces()).traces
+        assert any(MARK in each.text for each in (await anna.admin.traces()).traces), (
+            "what is shared is quoted by others"
+        )
+        assert (await victim.admin.traces()).traces
         await memory.purge(user=VICTIM)
-        assert (await anna.traces()).traces
+        assert (await anna.admin.traces()).traces
         await memory.purge(shared=True)
         assert traces(path, VICTIM, MARK) == {}
     assert traces(path, VICTIM, MARK) == {}

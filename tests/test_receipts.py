@@ -59,7 +59,7 @@ async def test_a_receipt_says_what_is_gone_and_where_it_was_searched_for(memory:
         "audit": (0, 0),
     }
     assert said["copies"] == []
-    last = (await memory.audit())[-1]
+    last = (await memory.admin.audit())[-1]
     assert (said["audit"], last.said["verb"]) == ({"number": last.number, "hash": last.hash}, "purge")
     assert receipt.is_of(NAME) and not receipt.is_of("anna")
     written = json.dumps(said)
@@ -71,7 +71,7 @@ async def test_a_dry_run_says_what_would_go_and_deletes_nothing(memory: Memory, 
     await victim.remember([f"{MARK} {n}" for n in range(2)])
     await victim.facts.add(f"{MARK} is known")
     await Tokens(memory).create("laptop", user=NAME)
-    await memory.backup(path.with_name("copy.db"))
+    await memory.admin.backup(path.with_name("copy.db"))
     told = await victim.purge(dry_run=True)
     assert (told.dry_run, told.purged, told.clean) == (True, 3, False)
     assert told.statement["records"] == {"fact": 1, "note": 2} and told.statement["tokens"] == 1
@@ -81,9 +81,9 @@ async def test_a_dry_run_says_what_would_go_and_deletes_nothing(memory: Memory, 
     assert not path.with_name("key").exists(), "a dry run needs no key"
     with pytest.raises(FormatError):
         check(told.statement, RECEIPT, public_key(path.with_name("key")))
-    before = await memory.audit()
+    before = await memory.admin.audit()
     await victim.purge(dry_run=True)
-    assert await memory.audit() == before
+    assert await memory.admin.audit() == before
     done = await victim.purge()
     names = ("records", "tokens", "traces", "texts", "copies")
     assert [done.statement[name] for name in names] == [told.statement[name] for name in names]
@@ -128,9 +128,9 @@ async def test_backups_are_named_with_what_they_hold(memory: Memory, path: Path)
     await memory.scoped(user=NAME).remember(MARK)
     there, moved = path.with_name("there.db"), path.with_name("moved.db")
     for target in (there, moved):
-        await memory.backup(target)
+        await memory.admin.backup(target)
     moved.rename(path.with_name("elsewhere.db"))
-    await memory.backup(path.with_name("replaced.db"))
+    await memory.admin.backup(path.with_name("replaced.db"))
     path.with_name("replaced.db").unlink()
     path.with_name("replaced.db").mkdir()
     path.with_name("memory.db.v3.bak").write_bytes(there.read_bytes())

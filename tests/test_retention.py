@@ -41,20 +41,20 @@ async def kinds(memory: Memory) -> list[str]:
 
 async def test_what_is_too_old_is_told_first_and_deleted_then(everyone: Memory, clock: MovedClock) -> None:
     await filled(everyone)
-    assert [rule.to_dict() for rule in await everyone.retain(RULES)] == [
+    assert [rule.to_dict() for rule in await everyone.admin.retain(RULES)] == [
         {"kind": "message", "keep": "90d"},
         {"keep": "30d", "where": {"trial": True}},
         {"keep": "forever", "kind": "topic"},
     ]
-    assert (await everyone.retention()).due == {}
+    assert (await everyone.admin.retention()).due == {}
     clock.advance(31 * DAY)
-    assert (await everyone.retention()).due == {"note": 2}
+    assert (await everyone.admin.retention()).due == {"note": 2}
     clock.advance(60 * DAY)
-    report = await everyone.retention()
+    report = await everyone.admin.retention()
     assert (len(report.rules), report.due) == (3, {"message": 2, "note": 2})
-    assert (await everyone.retention([{"keep": "1d"}])).due == {"message": 2, "note": 4, "topic": 2}
+    assert (await everyone.admin.retention([{"keep": "1d"}])).due == {"message": 2, "note": 4, "topic": 2}
     assert len(await kinds(everyone)) == 8, "nothing was deleted by telling"
-    assert await everyone.sweep() == 4
+    assert await everyone.admin.sweep() == 4
     assert await kinds(everyone) == ["note", "note", "topic", "topic"]
 
 
@@ -62,7 +62,7 @@ async def test_every_process_obeys_the_rules_when_it_opens_and_when_it_writes(
     everyone: Memory, reopen: Callable[..., Memory], clock: MovedClock
 ) -> None:
     await filled(everyone)
-    await everyone.retain([{"kind": "message", "keep": "90d"}])
+    await everyone.admin.retain([{"kind": "message", "keep": "90d"}])
     clock.advance(91 * DAY)
     async with reopen():
         pass
@@ -78,11 +78,11 @@ async def test_every_process_obeys_the_rules_when_it_opens_and_when_it_writes(
 async def test_a_record_that_is_changed_meanwhile_is_judged_anew(everyone: Memory, clock: MovedClock) -> None:
     await everyone.remember([Draft(content="kept", id="kept"), Draft(content="gone", id="gone")])
     clock.advance(31 * DAY)
-    await everyone.retain([{"kind": "note", "keep": "30d"}, {"keep": "forever", "where": {"pinned": True}}])
+    await everyone.admin.retain([{"kind": "note", "keep": "30d"}, {"keep": "forever", "where": {"pinned": True}}])
 
     before_next_write(everyone, lambda: everyone.revise("kept", metadata={"pinned": True}))
-    assert await everyone.sweep() == 1
-    assert await everyone.sweep() == 0
+    assert await everyone.admin.sweep() == 1
+    assert await everyone.admin.sweep() == 0
     assert [record.id for record in (await everyone.browse()).records if record.kind == "note"] == ["kept"]
 
 
@@ -92,29 +92,29 @@ async def test_rules_are_of_a_tenant_and_deletions_are_in_the_audit(everyone: Me
     other = everyone.scoped(tenant="other")
     for memory in (everyone, other):
         await memory.remember(Draft(content="said", kind="message", session="s"))
-    await everyone.retain([{"kind": ["message"], "session": "s", "keep": "1h"}])
-    assert (await other.retention()).rules == ()
+    await everyone.admin.retain([{"kind": ["message"], "session": "s", "keep": "1h"}])
+    assert (await other.admin.retention()).rules == ()
     clock.advance(2 * 3600)
     await log.switch("changes", Act("audit changes", "python"))
     await everyone.remember("a write")
     assert (await everyone.count(kind="message"), await other.count(kind="message")) == (0, 1)
-    [entry] = [each for each in await everyone.audit() if each.said["verb"] == "retention"]
+    [entry] = [each for each in await everyone.admin.audit() if each.said["verb"] == "retention"]
     assert (entry.said["records"], entry.said["tenant"]) == ({"expired": {"message": 1}}, "default")
-    assert await everyone.retain([]) == []
-    assert (await everyone.retention()).rules == ()
+    assert await everyone.admin.retain([]) == []
+    assert (await everyone.admin.retention()).rules == ()
 
 
 async def test_a_sweep_is_of_one_tenant_and_counts_nothing_of_another(everyone: Memory, clock: MovedClock) -> None:
     tenants = [everyone.scoped(tenant=name) for name in ("acme", "acme2", "acm")]
     for memory in tenants:
         await memory.scoped(user="alice").remember([Draft(content="brief", expires_at=3 * 3600), Draft(content="old")])
-        await memory.retain([{"keep": "2h"}])
+        await memory.admin.retain([{"keep": "2h"}])
     await everyone.remember("a write, after which none enforces the rules for an hour")
     clock.advance(2 * 3600)
     reader = core_of(everyone).store
     await reader.sweep(clock())
     clock.advance(2 * 3600)
-    gone = [await memory.sweep() for memory in tenants]
+    gone = [await memory.admin.sweep() for memory in tenants]
     assert gone == [2, 2, 2]
 
 
@@ -122,7 +122,7 @@ async def test_a_sweep_that_fails_is_tried_again_and_fails_no_write(
     everyone: Memory, clock: MovedClock, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     await everyone.remember([Draft(content="brief", expires_at=60), Draft(content="old", kind="message")])
-    await everyone.retain([{"kind": "message", "keep": "1h"}])
+    await everyone.admin.retain([{"kind": "message", "keep": "1h"}])
     clock.advance(2 * 3600)
     for kind in ("note", "message"):  # the sweep of what has expired, then that by the rules
         with closing(apsw.Connection(str(tmp_path / "memory.db"))) as beside:
@@ -150,14 +150,14 @@ async def test_a_sweep_that_fails_is_tried_again_and_fails_no_write(
     ],
 )  # fmt: skip
 async def test_wrong_rules_are_refused_and_the_old_ones_stay(everyone: Memory, rules: Any) -> None:
-    await everyone.retain([{"keep": "1d"}])
+    await everyone.admin.retain([{"keep": "1d"}])
     with pytest.raises(InvalidInputError):
-        await everyone.retain(rules)
-    assert (await everyone.retention()).rules == (Rule("1d"),)
+        await everyone.admin.retain(rules)
+    assert (await everyone.admin.retention()).rules == (Rule("1d"),)
 
 
 async def test_behind_a_users_wall_there_are_no_rules(alice: Memory) -> None:
-    for refused in (alice.retain([]), alice.retention(), alice.sweep()):
+    for refused in (alice.admin.retain([]), alice.admin.retention(), alice.admin.sweep()):
         with pytest.raises(ScopeError):
             await refused
 
@@ -165,13 +165,13 @@ async def test_behind_a_users_wall_there_are_no_rules(alice: Memory) -> None:
 async def test_a_server_answers_alike(everyone: Memory, clock: MovedClock) -> None:
     await filled(everyone)
     async with running(create_app(everyone, open=True)) as url, Memory.connect(url) as remote:
-        assert await remote.retain(RULES) == list((await everyone.retention()).rules)
+        assert await remote.admin.retain(RULES) == list((await everyone.admin.retention()).rules)
         with pytest.raises(InvalidInputError, match="keep"):
             await remote.ask(_unchecked("soon"))
         clock.advance(91 * DAY)
-        assert await remote.retention() == await everyone.retention()
-        assert (await remote.retention([Rule("1d")])).due == {"message": 2, "note": 4, "topic": 2}
-        assert await remote.sweep() == 4
+        assert await remote.admin.retention() == await everyone.admin.retention()
+        assert (await remote.admin.retention([Rule("1d")])).due == {"message": 2, "note": 4, "topic": 2}
+        assert await remote.admin.sweep() == 4
 
 
 def _unchecked(keep: str) -> Any:

@@ -16,6 +16,7 @@ import pytest
 
 from memorist import kinds, sync
 from memorist import memory as asynchronous
+from memorist.admin import Admin
 from memorist.errors import (
     ClosedError,
     ConflictError,
@@ -79,9 +80,9 @@ def test_a_twin_has_the_names_signatures_and_texts_of_its_original(twin: type, o
 
 def test_every_view_has_a_twin() -> None:
     views = {each for each in vars(kinds).values() if inspect.isclass(each) and each.__name__ in sync.__all__}
-    assert {original for _, original in PAIRS} == {asynchronous.Memory, *views}
+    assert {original for _, original in PAIRS} == {asynchronous.Memory, Admin, *views}
     properties = {name for name, each in vars(asynchronous.Memory).items() if isinstance(each, property)}
-    assert {view.__name__.lower() for view in views} - {"conversation"} == properties - {"scope"}
+    assert {view.__name__.lower() for view in views} - {"conversation"} == properties - {"scope", "admin"}
 
 
 def test_the_text_of_a_class_is_written_for_blocking_calls() -> None:
@@ -188,7 +189,7 @@ def test_many_threads_may_share_it(memory: Memory) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         assert len(set(pool.map(work, range(60)))) == 60
-    assert memory.users() == {"user 0": 20, "user 1": 20, "user 2": 20}
+    assert memory.admin.users() == {"user 0": 20, "user 1": 20, "user 2": 20}
     assert sum(each.name == "memorist" for each in threading.enumerate()) == 1
 
 

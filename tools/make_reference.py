@@ -23,7 +23,10 @@ WIDTH = 100
 
 # A page, its title, and its modules, each with the names to show; "" for all that the module exports.
 PAGES = {
-    "memory": ("Memory", {"memorist.memory": "Memory", "memorist.requests": "Narrowing Bounds"}),
+    "memory": (
+        "Memory",
+        {"memorist.memory": "Memory", "memorist.admin": "Admin", "memorist.requests": "Narrowing Bounds"},
+    ),
     "requests": ("Requests and engines", {"memorist.requests": "-", "memorist.engine.base": "Engine"}),
     "sync": ("The blocking twin", {"memorist.sync": "-"}),
     "records": (

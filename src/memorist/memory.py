@@ -14,6 +14,7 @@ from memorist.scope import DEFAULT_TENANT, Scope
 from memorist.verbs import Verbs
 
 if TYPE_CHECKING:
+    from memorist.admin import Admin
     from memorist.embedders import EmbedderSpec
     from memorist.engine import Engine
     from memorist.engine.traced import Telemetry, Watch
@@ -42,8 +43,8 @@ class Memory(Verbs):
     Every verb sees exactly one tenant's one user: without a user the tenant's shared records, never
     everyone's. The labels `agent` and `session` narrow further where the scope has them. A verb may be
     called from any thread and event loop. All raise `ClosedError` when the memory is not open and
-    `StoreError` when the store fails. A verb that raises has changed nothing, but for `purge`, `sweep`, `load` and
-    `reindex`, which take several steps: called again, they do those that are left.
+    `StoreError` when the store fails. A verb that raises has changed nothing, but for `purge`, `load` and, of
+    `admin`, `sweep` and `reindex`, which take several steps: called again, they do those that are left.
     """
 
     def __init__(self, engine: "Engine | None" = None, call: Call | None = None, **unknown: Any) -> None:
@@ -79,7 +80,7 @@ class Memory(Verbs):
             index: the URL of a vector database (or an `Index`) that finds candidates in walls too large to be read, as
                 ``qdrant://host`` or ``chroma:folder``; see `memorist.indexes.open_index`. None needs none.
             keep_traces: how long a trace of each `recall` and `context` is kept, as ``"7d"`` or in seconds; by default
-                what MEMORIST_KEEP_TRACES says, else none is kept. `traces` returns them.
+                what MEMORIST_KEEP_TRACES says, else none is kept. `Admin.traces` returns them.
             key_from: where the key is kept that encrypts a SQLite file: ``file:PATH``, ``env:NAME``,
                 ``command:COMMAND`` or ``keyring:SERVICE/NAME``; by default what MEMORIST_KEY_FROM says.
                 Without a key the file is plain.
@@ -177,6 +178,13 @@ class Memory(Verbs):
         names = {label: getattr(self.scope, label) for label in ("tenant", "user", "agent", "session")}
         given = ", ".join(f"{label}={name!r}" for label, name in names.items() if name is not None)
         return f"Memory({given})"  # not the URL, which may hold a password
+
+    @property
+    def admin(self) -> "Admin":
+        """What an operator does in this scope: users, traces, audit, retention, checks and backups."""
+        from memorist.admin import Admin
+
+        return Admin(self)
 
     # --- kinds -------------------------------------------------------------------------------------
 

@@ -538,7 +538,7 @@ class Vectors(Request[dict[str, Any]]):
 
 @_request
 class Traces(Request[results.TracePage]):
-    """Return one page of the traces that are kept; see `Memory.traces`."""
+    """Return one page of the traces that are kept; see `Admin.traces`."""
 
     ids: Annotated[tuple[str, ...], read.handles] = ()
     since: Annotated[TimeLike | None, read.bound] = None
@@ -560,7 +560,7 @@ class Traces(Request[results.TracePage]):
 
 @_request
 class Users(Request[dict[str | None, int]]):
-    """Return the users of the tenant; see `Memory.users`."""
+    """Return the users of the tenant; see `Admin.users`."""
 
 
 # --- upkeep --------------------------------------------------------------------------------------------
@@ -568,7 +568,7 @@ class Users(Request[dict[str | None, int]]):
 
 @_request
 class Backup(Request[Path]):
-    """Copy the whole store; see `Memory.backup`."""
+    """Copy the whole store; see `Admin.backup`."""
 
     target: Path
 
@@ -587,7 +587,7 @@ class Backup(Request[Path]):
 
 @_request
 class Audit(Request[list[AuditEntry]]):
-    """Return entries of the audit log; see `Memory.audit`."""
+    """Return entries of the audit log; see `Admin.audit`."""
 
     after: Annotated[int | None, read.integer] = None
     limit: Annotated[int, read.limit] = 1000
@@ -595,7 +595,7 @@ class Audit(Request[list[AuditEntry]]):
 
 @_request
 class Retain(Request[list[Rule]]):
-    """Set how long records are kept; see `Memory.retain`."""
+    """Set how long records are kept; see `Admin.retain`."""
 
     writes = True
     rules: Annotated[tuple[Rule, ...], parse_rules]
@@ -603,31 +603,31 @@ class Retain(Request[list[Rule]]):
 
 @_request
 class Retention(Request[RetentionReport]):
-    """Return how long records are kept, and how many are too old; see `Memory.retention`."""
+    """Return how long records are kept, and how many are too old; see `Admin.retention`."""
 
     rules: Annotated[tuple[Rule, ...] | None, parse_rules] = None
 
 
 @_request
 class Sweep(Request[int]):
-    """Delete what has expired or is too old; see `Memory.sweep`."""
+    """Delete what has expired or is too old; see `Admin.sweep`."""
 
     writes = True
 
 
 @_request
 class Checkpoint(Request[dict[str, Any]]):
-    """Return where the audit log ends, signed; see `Memory.checkpoint`."""
+    """Return where the audit log ends, signed; see `Admin.checkpoint`."""
 
 
 @_request
 class Check(Request[list[str]]):
-    """Look for damage; see `Memory.check`."""
+    """Look for damage; see `Admin.check`."""
 
 
 @_request
 class Reindex(Request[int]):
-    """Embed every record anew; see `Memory.reindex`."""
+    """Embed every record anew; see `Admin.reindex`."""
 
     writes = True
     progress: Callable[[int, int], None] | None = None

@@ -84,6 +84,11 @@ class Scope:
         """Whether a record of the scope `other`, behind the same wall, has this scope's labels."""
         return self.agent in (None, other.agent) and self.session in (None, other.session)
 
+    def check_everyone(self) -> None:
+        """Raise ScopeError where this scope is behind a user's wall and cannot look at everyone's records."""
+        if self.user is not None:
+            raise ScopeError(f"the memory of user {self.user!r} cannot look at everyone's records")
+
     def reach(self, *, shared: bool = False, everyone: bool = False) -> Reach:
         """Return what a read may look into.
 
@@ -92,8 +97,7 @@ class Scope:
             everyone: all users of the tenant; an administrator's view, refused behind a user's wall.
         """
         if everyone:
-            if self.user is not None:
-                raise ScopeError(f"the memory of user {self.user!r} cannot look at everyone's records")
+            self.check_everyone()
             return Reach(self.tenant, None)
         if shared and self.user is not None:
             return Reach(self.tenant, (self.user, None))

@@ -17,14 +17,17 @@ Type checkers read ``sync.pyi``, which ``tools/make_sync_stub.py`` writes.
 
 # ruff: noqa: D101  # each twin has the text of its original
 
-from memorist import kinds
+from memorist import admin, kinds
 from memorist import memory as asynchronous
 from memorist.twin import Twin
 
-__all__ = ["Conversation", "Episodes", "Experiences", "Facts", "Memory", "Notes", "Tools", "Topics"]
+__all__ = ["Admin", "Conversation", "Episodes", "Experiences", "Facts", "Memory", "Notes", "Tools", "Topics"]
 
 
 class Memory(Twin, of=asynchronous.Memory): ...
+
+
+class Admin(Twin, of=admin.Admin): ...
 
 
 class Conversation(Twin, of=kinds.Conversation): ...

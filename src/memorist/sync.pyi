@@ -30,7 +30,165 @@ from typing import Any, Self, Unpack, overload
 from memorist import memory as asynchronous
 from memorist.twin import Twin
 
-__all__ = ["Conversation", "Episodes", "Experiences", "Facts", "Memory", "Notes", "Tools", "Topics"]
+__all__ = ["Admin", "Conversation", "Episodes", "Experiences", "Facts", "Memory", "Notes", "Tools", "Topics"]
+
+class Admin(Twin):
+    """What an operator does: counting users, traces, audit, retention, checks and copies; `Memory.admin` returns it.
+
+    Args:
+        memory: the memory in whose scope this works.
+    """
+
+    def __init__(self, memory: Memory | asynchronous.Memory) -> None: ...
+
+    def users(self) -> dict[str | None, int]:
+        """Return how many current records each user of the tenant has; None stands for the shared ones.
+
+        Raises:
+            ScopeError: behind a user's wall.
+        """
+
+    def traces(
+        self,
+        ids: Iterable[Id] | Id = ...,
+        *,
+        since: TimeLike | None = None,
+        until: TimeLike | None = None,
+        door: str | None = None,
+        empty: bool | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+        everyone: bool = False,
+    ) -> TracePage:
+        """Return one page of the traces of calls of `recall` and `context`, newest first.
+
+        Traces are kept where the memory was opened with `keep_traces`, and for so long. One that quotes a record goes
+        with it: when the record is forgotten, expires or is purged.
+
+        Args:
+            ids: only those with these ids.
+            since: only of calls at this time or later.
+            until: only of calls earlier than this.
+            door: only of calls through this door: "python", "rest", "mcp", "cli" or an adapter's name.
+            empty: only of calls that gave nothing (True), or only of the others (False).
+            limit: how many on a page.
+            cursor: the `next` of the page before.
+            everyone: of all users of the tenant; only where the scope has no user.
+
+        Raises:
+            ScopeError: `everyone` behind a user's wall.
+        """
+
+    def backup(self, target: str | PathLike[str], *, keep: int | None = None) -> Path:
+        """Copy the whole store, consistently and while in use, and open the copy to verify it.
+
+        Args:
+            target: a new file, or a folder: the copy is then named after the time in UTC, as in
+                ``memorist-20260131T020000Z.db``.
+            keep: with a folder: how many copies with such names to keep in it, the new one included. Older ones are
+                removed after the new one is verified. By default all are kept.
+
+        Returns:
+            The path of the copy.
+
+        Raises:
+            InvalidInputError: the target exists, or `keep` is below 1 or given without a folder.
+            ScopeError: behind a user's wall: a backup holds everyone's records.
+            StoreUnavailableError: the copy cannot be written, or an older one cannot be removed.
+        """
+
+    def audit(self, *, after: int | None = None, limit: int = 1000) -> list[AuditEntry]:
+        """Return entries of the audit log, oldest first: those about this memory's user, or all of the store.
+
+        The log holds no text, no id and no user's name. It is off until `Settings.audit` switches it on.
+
+        Args:
+            after: the number of the entry after which to begin; by default with the first.
+            limit: at most so many entries.
+
+        Raises:
+            InvalidInputError: the store keeps no log.
+        """
+
+    def audit_entries(self) -> Iterator[AuditEntry]:
+        """Yield the entries of `audit`, all of them."""
+
+    def checkpoint(self) -> dict[str, Any]:
+        """Return the number and the hash of the last entry of the audit log, signed with the installation's key.
+
+        Kept elsewhere, it shows later whether the log was changed or cut; see `verify_audit`. Without the extra
+        ``signed``, "signature" is None and "unsigned" says so.
+
+        Raises:
+            ScopeError: behind a user's wall.
+            InvalidInputError: the store keeps no log.
+            SignatureError: the key cannot be read or made.
+        """
+
+    def verify_audit(self, *checkpoints: Mapping[str, Any]) -> list[str]:
+        """Read the whole audit log and return what is wrong with it, in sentences; [] where its chain is unbroken.
+
+        Args:
+            *checkpoints: what `checkpoint` returned earlier. Their signatures are for `memorist.signing.check`.
+
+        Raises:
+            ScopeError: behind a user's wall.
+            InvalidInputError: the store keeps no log.
+        """
+
+    def retain(self, rules: Iterable[RuleLike]) -> list[Rule]:
+        """Set how long the tenant's records are kept, in place of the rules before, and return the rules.
+
+        The rules are kept in the store. Every process that writes deletes what is too old, when it opens the store and
+        then once an hour. A rule with "forever" is not overridden by any other.
+
+        Args:
+            rules: each a `Rule`, or a mapping such as ``{"kind": "message", "keep": "90d"}``; none keep everything.
+
+        Raises:
+            InvalidInputError: a rule is wrong.
+            ScopeError: behind a user's wall.
+        """
+
+    def retention(self, rules: Iterable[RuleLike] | None = None) -> RetentionReport:
+        """Return the tenant's rules and how many records of each kind are too old by them now. Nothing is deleted.
+
+        Args:
+            rules: try these; by default those that are set.
+
+        Raises:
+            InvalidInputError: a rule is wrong.
+            ScopeError: behind a user's wall.
+        """
+
+    def sweep(self) -> int:
+        """Delete at once what of the tenant's has expired or is too old by its rules, and return how many records.
+
+        If it raises, some may be gone already; the others go with the next sweep.
+
+        Raises:
+            ScopeError: behind a user's wall.
+        """
+
+    def check(self) -> list[str]:
+        """Read the whole store and return what is damaged, in sentences; [] where all is sound.
+
+        Raises:
+            ScopeError: behind a user's wall.
+        """
+
+    def reindex(self, progress: Callable[[int, int], None] | None = None) -> int:
+        """Embed every record anew with the embedder this memory was opened with.
+
+        Searches use the old vectors until the last new one is ready. A run that was killed is resumed.
+
+        Args:
+            progress: called with (done, total) after every batch.
+
+        Returns:
+            How many records were embedded by this call.
+        """
+
 
 class Conversation(Twin):
     """The messages of one session, in exactly the order in which they were appended.
@@ -380,8 +538,8 @@ class Memory(Twin):
     Every verb sees exactly one tenant's one user: without a user the tenant's shared records, never
     everyone's. The labels `agent` and `session` narrow further where the scope has them. A verb may be
     called from any thread and event loop. All raise `ClosedError` when the memory is not open and
-    `StoreError` when the store fails. A verb that raises has changed nothing, but for `purge`, `sweep`, `load` and
-    `reindex`, which take several steps: called again, they do those that are left.
+    `StoreError` when the store fails. A verb that raises has changed nothing, but for `purge`, `load` and, of
+    `admin`, `sweep` and `reindex`, which take several steps: called again, they do those that are left.
     """
 
     def __init__(self, memory: asynchronous.Memory) -> None: ...
@@ -414,7 +572,7 @@ class Memory(Twin):
             index: the URL of a vector database (or an `Index`) that finds candidates in walls too large to be read, as
                 ``qdrant://host`` or ``chroma:folder``; see `memorist.indexes.open_index`. None needs none.
             keep_traces: how long a trace of each `recall` and `context` is kept, as ``"7d"`` or in seconds; by default
-                what MEMORIST_KEEP_TRACES says, else none is kept. `traces` returns them.
+                what MEMORIST_KEEP_TRACES says, else none is kept. `Admin.traces` returns them.
             key_from: where the key is kept that encrypts a SQLite file: ``file:PATH``, ``env:NAME``,
                 ``command:COMMAND`` or ``keyring:SERVICE/NAME``; by default what MEMORIST_KEY_FROM says.
                 Without a key the file is plain.
@@ -489,6 +647,10 @@ class Memory(Twin):
         Raises:
             InvalidInputError: `door` is no text that can be stored.
         """
+
+    @property
+    def admin(self) -> Admin:
+        """What an operator does in this scope: users, traces, audit, retention, checks and backups."""
 
     def conversation(self, session: str | None = None) -> Conversation:
         """Return the messages of one session; by default the scope's."""
@@ -868,13 +1030,6 @@ class Memory(Twin):
     ) -> int:
         """Return how many records pass the filter; the arguments are those of `browse`."""
 
-    def users(self) -> dict[str | None, int]:
-        """Return how many current records each user of the tenant has; None stands for the shared ones.
-
-        Raises:
-            ScopeError: behind a user's wall.
-        """
-
     def vectors(self, ids: Iterable[Id] | Id) -> dict[str, Any]:
         """Return the stored embeddings of records by id: unit vectors, float32, of the embedder's dimensions.
 
@@ -885,37 +1040,6 @@ class Memory(Twin):
         """Return every change of a record: what, when, by which source; oldest first.
 
         A forgotten record's texts are gone, its changes are not. [] for one that never was.
-        """
-
-    def traces(
-        self,
-        ids: Iterable[Id] | Id = ...,
-        *,
-        since: TimeLike | None = None,
-        until: TimeLike | None = None,
-        door: str | None = None,
-        empty: bool | None = None,
-        limit: int = 50,
-        cursor: str | None = None,
-        everyone: bool = False,
-    ) -> TracePage:
-        """Return one page of the traces of calls of `recall` and `context`, newest first.
-
-        Traces are kept where the memory was opened with `keep_traces`, and for so long. One that quotes a record goes
-        with it: when the record is forgotten, expires or is purged.
-
-        Args:
-            ids: only those with these ids.
-            since: only of calls at this time or later.
-            until: only of calls earlier than this.
-            door: only of calls through this door: "python", "rest", "mcp", "cli" or an adapter's name.
-            empty: only of calls that gave nothing (True), or only of the others (False).
-            limit: how many on a page.
-            cursor: the `next` of the page before.
-            everyone: of all users of the tenant; only where the scope has no user.
-
-        Raises:
-            ScopeError: `everyone` behind a user's wall.
         """
 
     def why(self, id: Id) -> Provenance:
@@ -952,116 +1076,6 @@ class Memory(Twin):
         Raises:
             FormatError: the first line is not that of an export, or of a newer version.
             ScopeError: a record of another user than this scope's.
-        """
-
-    def backup(self, target: str | PathLike[str], *, keep: int | None = None) -> Path:
-        """Copy the whole store, consistently and while in use, and open the copy to verify it.
-
-        Args:
-            target: a new file, or a folder: the copy is then named after the time in UTC, as in
-                ``memorist-20260131T020000Z.db``.
-            keep: with a folder: how many copies with such names to keep in it, the new one included. Older ones are
-                removed after the new one is verified. By default all are kept.
-
-        Returns:
-            The path of the copy.
-
-        Raises:
-            InvalidInputError: the target exists, or `keep` is below 1 or given without a folder.
-            ScopeError: behind a user's wall: a backup holds everyone's records.
-            StoreUnavailableError: the copy cannot be written, or an older one cannot be removed.
-        """
-
-    def audit(self, *, after: int | None = None, limit: int = 1000) -> list[AuditEntry]:
-        """Return entries of the audit log, oldest first: those about this memory's user, or all of the store.
-
-        The log holds no text, no id and no user's name. It is off until `Settings.audit` switches it on.
-
-        Args:
-            after: the number of the entry after which to begin; by default with the first.
-            limit: at most so many entries.
-
-        Raises:
-            InvalidInputError: the store keeps no log.
-        """
-
-    def checkpoint(self) -> dict[str, Any]:
-        """Return the number and the hash of the last entry of the audit log, signed with the installation's key.
-
-        Kept elsewhere, it shows later whether the log was changed or cut; see `verify_audit`. Without the extra
-        ``signed``, "signature" is None and "unsigned" says so.
-
-        Raises:
-            ScopeError: behind a user's wall.
-            InvalidInputError: the store keeps no log.
-            SignatureError: the key cannot be read or made.
-        """
-
-    def verify_audit(self, *checkpoints: Mapping[str, Any]) -> list[str]:
-        """Read the whole audit log and return what is wrong with it, in sentences; [] where its chain is unbroken.
-
-        Args:
-            *checkpoints: what `checkpoint` returned earlier. Their signatures are for `memorist.signing.check`.
-
-        Raises:
-            ScopeError: behind a user's wall.
-            InvalidInputError: the store keeps no log.
-        """
-
-    def audit_entries(self) -> Iterator[AuditEntry]:
-        """Yield the entries of `audit`, all of them."""
-
-    def retain(self, rules: Iterable[RuleLike]) -> list[Rule]:
-        """Set how long the tenant's records are kept, in place of the rules before, and return the rules.
-
-        The rules are kept in the store. Every process that writes deletes what is too old, when it opens the store and
-        then once an hour. A rule with "forever" is not overridden by any other.
-
-        Args:
-            rules: each a `Rule`, or a mapping such as ``{"kind": "message", "keep": "90d"}``; none keep everything.
-
-        Raises:
-            InvalidInputError: a rule is wrong.
-            ScopeError: behind a user's wall.
-        """
-
-    def retention(self, rules: Iterable[RuleLike] | None = None) -> RetentionReport:
-        """Return the tenant's rules and how many records of each kind are too old by them now. Nothing is deleted.
-
-        Args:
-            rules: try these; by default those that are set.
-
-        Raises:
-            InvalidInputError: a rule is wrong.
-            ScopeError: behind a user's wall.
-        """
-
-    def sweep(self) -> int:
-        """Delete at once what of the tenant's has expired or is too old by its rules, and return how many records.
-
-        If it raises, some may be gone already; the others go with the next sweep.
-
-        Raises:
-            ScopeError: behind a user's wall.
-        """
-
-    def check(self) -> list[str]:
-        """Read the whole store and return what is damaged, in sentences; [] where all is sound.
-
-        Raises:
-            ScopeError: behind a user's wall.
-        """
-
-    def reindex(self, progress: Callable[[int, int], None] | None = None) -> int:
-        """Embed every record anew with the embedder this memory was opened with.
-
-        Searches use the old vectors until the last new one is ready. A run that was killed is resumed.
-
-        Args:
-            progress: called with (done, total) after every batch.
-
-        Returns:
-            How many records were embedded by this call.
         """
 
 

@@ -1,32 +1,27 @@
 """The verbs of a memory: each makes a request of its arguments and hands it to the engine."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, cast, overload
 
 from memorist import requests
 from memorist.arguments import UNSET, Unset, draft_of
 from memorist.aside import aside
-from memorist.audit import AuditEntry, verify
-from memorist.backups import placed, prune
 from memorist.calls import Call
 from memorist.engine.base import Engine
 from memorist.lines import Lines, LoadReport, header, lines_of, load_records
 from memorist.origins import AuthorLike, Door, TrustRules
 from memorist.records import Change, Draft, Fields, Hit, Kind, Order, Page, Record
 from memorist.requests import Id, IfExists, Mode, Narrowing, Request
-from memorist.results import Context, Derived, Provenance, Receipt, TracePage
-from memorist.retention import RetentionReport, Rule, RuleLike
+from memorist.results import Context, Derived, Provenance, Receipt
 from memorist.scope import Scope
 from memorist.times import Clock, TimeLike
 
 if TYPE_CHECKING:
     from memorist.context import CountTokens
 
-__all__ = ["Verbs"]
+__all__ = ["Verbs", "made"]
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Request[Any])
@@ -35,7 +30,7 @@ _LINES = 100
 """Records of an export that become lines at once."""
 
 
-def _made(kind: type[R], given: Mapping[str, Any]) -> R:
+def made(kind: type[R], given: Mapping[str, Any]) -> R:
     """Return the request that a verb's arguments make: its `locals()`, with those of ``**narrowing`` among them."""
     named = {name: value for name, value in given.items() if name not in ("self", "narrowing")}
     return kind.of({**named, **given.get("narrowing", {})})
@@ -203,7 +198,7 @@ class Verbs:
             InvalidInputError: a field is wrong, or none is given.
             ScopeError: the author may not be named through this door.
         """
-        return await self.ask(_made(requests.Revise, locals()))
+        return await self.ask(made(requests.Revise, locals()))
 
     async def rate(self, id: Id, rating: float | None, *, source: str | None = None) -> Record:
         """Give a record feedback from -1 (bad) to 1 (good), or take it back (None).
@@ -214,7 +209,7 @@ class Verbs:
             NotFoundError: there is no such record in this scope.
             InvalidInputError: the rating is out of range.
         """
-        return await self.ask(_made(requests.Rate, locals()))
+        return await self.ask(made(requests.Rate, locals()))
 
     async def forget(
         self, *ids: Id, source: str | None = None, derived: bool = False, **narrowing: Unpack[Narrowing]
@@ -236,7 +231,7 @@ class Verbs:
         Raises:
             InvalidInputError: neither ids nor a filter is given; `purge` deletes a whole scope.
         """
-        return await self.ask(_made(requests.Forget, locals()))
+        return await self.ask(made(requests.Forget, locals()))
 
     async def purge(self, *, user: str | None = None, shared: bool = False, dry_run: bool = False) -> Receipt:
         """Delete everything of a user, history, name and tokens included, and leave no byte of it in the store.
@@ -256,7 +251,7 @@ class Verbs:
             StoreBusyError: the records are gone, but another process kept old pages in use; call again.
             SignatureError: the installation's key cannot be read or made; nothing is gone.
         """
-        return await self.ask(_made(requests.Purge, locals()))
+        return await self.ask(made(requests.Purge, locals()))
 
     async def restore(self, records: Iterable[Record]) -> LoadReport:
         """Store whole records as they are, each under its own user; records whose id is there are left alone.
@@ -267,7 +262,7 @@ class Verbs:
         Raises:
             ScopeError: a record of another user than this scope's.
         """
-        return await self.ask(_made(requests.Restore, locals()))
+        return await self.ask(made(requests.Restore, locals()))
 
     # --- reading -----------------------------------------------------------------------------------
 
@@ -309,7 +304,7 @@ class Verbs:
             InvalidInputError: an argument is wrong.
             EmbedderError: the query could not be embedded.
         """
-        return await self.ask(_made(requests.Recall, locals()))
+        return await self.ask(made(requests.Recall, locals()))
 
     async def context(
         self,
@@ -352,7 +347,7 @@ class Verbs:
             InvalidInputError: an argument is wrong.
             EmbedderError: the query could not be embedded.
         """
-        return await self.ask(_made(requests.Context, locals()))
+        return await self.ask(made(requests.Context, locals()))
 
     async def recent(self, limit: int = 10, *, shared: bool = False, **narrowing: Unpack[Narrowing]) -> list[Record]:
         """Return the newest records by when they happened (or were stored), newest first.
@@ -362,18 +357,18 @@ class Verbs:
             shared: also the tenant's shared records.
             **narrowing: which records; see `Narrowing`.
         """
-        return await self.ask(_made(requests.Recent, locals()))
+        return await self.ask(made(requests.Recent, locals()))
 
     async def lookup(self, key: str, *, kind: Kind | str = Kind.TOPIC, shared: bool = False) -> Record | None:
         """Return the current record with exactly this key, or None. Never guesses.
 
         With `shared`, the user's own record goes before the tenant's shared one.
         """
-        return await self.ask(_made(requests.Lookup, locals()))
+        return await self.ask(made(requests.Lookup, locals()))
 
     async def get(self, id: Id) -> Record | None:
         """Return the record with this id in this scope, superseded or not, or None."""
-        return await self.ask(_made(requests.Get, locals()))
+        return await self.ask(made(requests.Get, locals()))
 
     async def find(self, ids: Iterable[Id] | Id, *, everyone: bool = False) -> list[Record]:
         """Return the records with these ids, superseded or not. Unknown ids are ignored.
@@ -385,7 +380,7 @@ class Verbs:
         Raises:
             ScopeError: `everyone` behind a user's wall.
         """
-        return await self.ask(_made(requests.Find, locals()))
+        return await self.ask(made(requests.Find, locals()))
 
     async def browse(
         self,
@@ -416,7 +411,7 @@ class Verbs:
             InvalidInputError: an argument is wrong, or the cursor is of another order.
             ScopeError: `everyone` behind a user's wall.
         """
-        return await self.ask(_made(requests.Browse, locals()))
+        return await self.ask(made(requests.Browse, locals()))
 
     async def iterate(
         self,
@@ -442,7 +437,7 @@ class Verbs:
         """
         given = locals() | {"limit": page}
         del given["page"]
-        request = _made(requests.Browse, given)
+        request = made(requests.Browse, given)
         while True:
             found = await self.ask(request)
             for record in found.records:
@@ -461,68 +456,28 @@ class Verbs:
         **narrowing: Unpack[Narrowing],
     ) -> int:
         """Return how many records pass the filter; the arguments are those of `browse`."""
-        return await self.ask(_made(requests.Count, locals()))
-
-    async def users(self) -> dict[str | None, int]:
-        """Return how many current records each user of the tenant has; None stands for the shared ones.
-
-        Raises:
-            ScopeError: behind a user's wall.
-        """
-        return await self.ask(requests.Users())
+        return await self.ask(made(requests.Count, locals()))
 
     async def vectors(self, ids: Iterable[Id] | Id) -> dict[str, Any]:
         """Return the stored embeddings of records by id: unit vectors, float32, of the embedder's dimensions.
 
         Ids that do not exist here, and records that have no embedding, are left out.
         """
-        return await self.ask(_made(requests.Vectors, locals()))
+        return await self.ask(made(requests.Vectors, locals()))
 
     async def history(self, id: Id) -> list[Change]:
         """Return every change of a record: what, when, by which source; oldest first.
 
         A forgotten record's texts are gone, its changes are not. [] for one that never was.
         """
-        return await self.ask(_made(requests.History, locals()))
-
-    async def traces(
-        self,
-        ids: Iterable[Id] | Id = (),
-        *,
-        since: TimeLike | None = None,
-        until: TimeLike | None = None,
-        door: str | None = None,
-        empty: bool | None = None,
-        limit: int = 50,
-        cursor: str | None = None,
-        everyone: bool = False,
-    ) -> TracePage:
-        """Return one page of the traces of calls of `recall` and `context`, newest first.
-
-        Traces are kept where the memory was opened with `keep_traces`, and for so long. One that quotes a record goes
-        with it: when the record is forgotten, expires or is purged.
-
-        Args:
-            ids: only those with these ids.
-            since: only of calls at this time or later.
-            until: only of calls earlier than this.
-            door: only of calls through this door: "python", "rest", "mcp", "cli" or an adapter's name.
-            empty: only of calls that gave nothing (True), or only of the others (False).
-            limit: how many on a page.
-            cursor: the `next` of the page before.
-            everyone: of all users of the tenant; only where the scope has no user.
-
-        Raises:
-            ScopeError: `everyone` behind a user's wall.
-        """
-        return await self.ask(_made(requests.Traces, locals()))
+        return await self.ask(made(requests.History, locals()))
 
     async def why(self, id: Id) -> Provenance:
         """Return where a record comes from: itself, what it was derived from, and so on to the first message.
 
         It is empty where there is no such record.
         """
-        return await self.ask(_made(requests.Why, locals()))
+        return await self.ask(made(requests.Why, locals()))
 
     async def derived(self, *ids: Id, **narrowing: Unpack[Narrowing]) -> Derived:
         """Return what was derived from the records named, or from all that pass the filter.
@@ -536,9 +491,9 @@ class Verbs:
         Raises:
             InvalidInputError: neither ids nor a filter is given.
         """
-        return await self.ask(_made(requests.Derived, locals()))
+        return await self.ask(made(requests.Derived, locals()))
 
-    # --- the whole -----------------------------------------------------------------------------------
+    # --- export and load -----------------------------------------------------------------------------------
 
     async def export(self, *, everyone: bool = False) -> AsyncIterator[str]:
         """Yield every record of the scope, superseded ones too, as lines of JSON; the first names the format.
@@ -567,131 +522,3 @@ class Verbs:
             ScopeError: a record of another user than this scope's.
         """
         return await load_records(lines, self.restore)
-
-    async def backup(self, target: str | PathLike[str], *, keep: int | None = None) -> Path:
-        """Copy the whole store, consistently and while in use, and open the copy to verify it.
-
-        Args:
-            target: a new file, or a folder: the copy is then named after the time in UTC, as in
-                ``memorist-20260131T020000Z.db``.
-            keep: with a folder: how many copies with such names to keep in it, the new one included. Older ones are
-                removed after the new one is verified. By default all are kept.
-
-        Returns:
-            The path of the copy.
-
-        Raises:
-            InvalidInputError: the target exists, or `keep` is below 1 or given without a folder.
-            ScopeError: behind a user's wall: a backup holds everyone's records.
-            StoreUnavailableError: the copy cannot be written, or an older one cannot be removed.
-        """
-        copy = await self.ask(requests.Backup(target=placed(target, keep, self.clock())))
-        if keep is not None:
-            prune(copy, keep)
-        return copy
-
-    async def audit(self, *, after: int | None = None, limit: int = 1000) -> list[AuditEntry]:
-        """Return entries of the audit log, oldest first: those about this memory's user, or all of the store.
-
-        The log holds no text, no id and no user's name. It is off until `Settings.audit` switches it on.
-
-        Args:
-            after: the number of the entry after which to begin; by default with the first.
-            limit: at most so many entries.
-
-        Raises:
-            InvalidInputError: the store keeps no log.
-        """
-        return await self.ask(_made(requests.Audit, locals()))
-
-    async def checkpoint(self) -> dict[str, Any]:
-        """Return the number and the hash of the last entry of the audit log, signed with the installation's key.
-
-        Kept elsewhere, it shows later whether the log was changed or cut; see `verify_audit`. Without the extra
-        ``signed``, "signature" is None and "unsigned" says so.
-
-        Raises:
-            ScopeError: behind a user's wall.
-            InvalidInputError: the store keeps no log.
-            SignatureError: the key cannot be read or made.
-        """
-        return await self.ask(requests.Checkpoint())
-
-    async def verify_audit(self, *checkpoints: Mapping[str, Any]) -> list[str]:
-        """Read the whole audit log and return what is wrong with it, in sentences; [] where its chain is unbroken.
-
-        Args:
-            *checkpoints: what `checkpoint` returned earlier. Their signatures are for `memorist.signing.check`.
-
-        Raises:
-            ScopeError: behind a user's wall.
-            InvalidInputError: the store keeps no log.
-        """
-        self.scope.reach(everyone=True)
-        return (await verify(self.audit_entries(), checkpoints))[1]
-
-    async def audit_entries(self) -> AsyncIterator[AuditEntry]:
-        """Yield the entries of `audit`, all of them."""
-        after: int | None = None
-        while page := await self.audit(after=after):
-            for entry in page:
-                yield entry
-            after = page[-1].number
-
-    async def retain(self, rules: Iterable[RuleLike]) -> list[Rule]:
-        """Set how long the tenant's records are kept, in place of the rules before, and return the rules.
-
-        The rules are kept in the store. Every process that writes deletes what is too old, when it opens the store and
-        then once an hour. A rule with "forever" is not overridden by any other.
-
-        Args:
-            rules: each a `Rule`, or a mapping such as ``{"kind": "message", "keep": "90d"}``; none keep everything.
-
-        Raises:
-            InvalidInputError: a rule is wrong.
-            ScopeError: behind a user's wall.
-        """
-        return await self.ask(_made(requests.Retain, locals()))
-
-    async def retention(self, rules: Iterable[RuleLike] | None = None) -> RetentionReport:
-        """Return the tenant's rules and how many records of each kind are too old by them now. Nothing is deleted.
-
-        Args:
-            rules: try these; by default those that are set.
-
-        Raises:
-            InvalidInputError: a rule is wrong.
-            ScopeError: behind a user's wall.
-        """
-        return await self.ask(_made(requests.Retention, locals()))
-
-    async def sweep(self) -> int:
-        """Delete at once what of the tenant's has expired or is too old by its rules, and return how many records.
-
-        If it raises, some may be gone already; the others go with the next sweep.
-
-        Raises:
-            ScopeError: behind a user's wall.
-        """
-        return await self.ask(requests.Sweep())
-
-    async def check(self) -> list[str]:
-        """Read the whole store and return what is damaged, in sentences; [] where all is sound.
-
-        Raises:
-            ScopeError: behind a user's wall.
-        """
-        return await self.ask(requests.Check())
-
-    async def reindex(self, progress: Callable[[int, int], None] | None = None) -> int:
-        """Embed every record anew with the embedder this memory was opened with.
-
-        Searches use the old vectors until the last new one is ready. A run that was killed is resumed.
-
-        Args:
-            progress: called with (done, total) after every batch.
-
-        Returns:
-            How many records were embedded by this call.
-        """
-        return await self.ask(_made(requests.Reindex, locals()))

@@ -108,7 +108,7 @@ async def test_what_is_another_users_is_told_and_the_rest_is_stored(memory: Memo
         assert {each.reason.partition("record ")[2].partition(",")[0] for each in report.bad} <= {
             "of user 'bob'", "that all users share",
         }  # fmt: skip
-    assert await memory.users() == {"alice": 3}
+    assert await memory.admin.users() == {"alice": 3}
 
 
 async def test_a_file_that_cannot_be_loaded_does_not_stop_the_others(memory: Memory, write: Write) -> None:

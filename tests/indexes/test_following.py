@@ -224,15 +224,15 @@ async def test_check_tells_of_an_index_that_differs_and_empties_it(url: str) -> 
         alice = everyone.scoped(user="alice")
         await alice.remember(drafts(60))
         await catch_up(alice)
-        assert await everyone.check() == []
+        assert await everyone.admin.check() == []
         position = index.position(token_of(alice.scope.wall))
         assert position is not None
         index.update(token_of(alice.scope.wall), [], list(range(100)), position)  # it lost some
         index.update("a user that was purged", [Point(1, "x", np.full(64, 0.125, np.float32))], [], position)
-        told = await everyone.check()
+        told = await everyone.admin.check()
         assert len(told) == 2
         assert all("own index held" in each for each in told)
         assert index.walls() == {}
-        assert await everyone.check() == []
+        assert await everyone.admin.check() == []
         await catch_up(alice)
         assert index.walls() == {token_of(alice.scope.wall): 60}

@@ -211,7 +211,7 @@ async def test_the_server_does_not_answer_for_another_embedder(large_url: str) -
         assert len(await alice.recall("tea")) == 5
         settings = replace(Settings(), largest_index=3, reindexing=True)
         async with Memory.open(url, embedder=HashEmbedder(32), settings=settings) as other:
-            assert await other.reindex() == 9
+            assert await other.admin.reindex() == 9
             assert len(await other.scoped(user="alice").recall("tea")) == 5
         with pytest.raises(EmbedderMismatchError, match="memorist reindex"):
             await alice.recall("tea")

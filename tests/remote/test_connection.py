@@ -56,7 +56,7 @@ async def test_a_users_token_makes_the_memory_that_users(guarded: str, stored: M
         with pytest.raises(ScopeError):
             memory.scoped(user="bob")
         with pytest.raises(ScopeError):
-            await memory.users()
+            await memory.admin.users()
     with pytest.raises(ScopeError):
         await Memory.connect(guarded, token=secret, user="bob")
     with pytest.raises(ScopeError):
@@ -148,7 +148,7 @@ async def test_an_answer_of_something_between_is_told_apart(
         await send({"type": "http.response.body", "body": body})
 
     async with running(proxy) as url, Memory.connect(url) as memory:
-        for call in (memory.count, lambda: memory.remember("Tea"), lambda: memory.backup(tmp_path / "copy.db")):
+        for call in (memory.count, lambda: memory.remember("Tea"), lambda: memory.admin.backup(tmp_path / "copy.db")):
             with pytest.raises(StoreUnavailableError, match=f"status {status} is not a Memorist server|no copy of its"):
                 await call()
     assert not [*tmp_path.glob("*copy.db*")]
@@ -293,10 +293,10 @@ async def test_an_export_that_is_left_early_lets_the_connection_go(url: str, sto
 async def test_a_backup_comes_over_the_network(url: str, stored: Memory, tmp_path: Path) -> None:
     await stored.remember("Tea")
     async with Memory.connect(url) as memory:
-        copy = await memory.backup(tmp_path / "copy.db")
+        copy = await memory.admin.backup(tmp_path / "copy.db")
         with pytest.raises(InvalidInputError, match="exists"):
-            await memory.backup(copy)
-        assert await memory.check() == []
+            await memory.admin.backup(copy)
+        assert await memory.admin.check() == []
     async with Memory.open(copy, embedder="hash") as restored:
         assert await restored.count() == 1
 

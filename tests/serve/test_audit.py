@@ -33,7 +33,7 @@ async def test_the_door_and_the_token_are_noted_and_not_its_name(audited: Memory
     http = await client(secret)
     assert (await http.post("/v1/records", json=NOTE)).status_code == 201
     await Browser(await client()).send("/", "/remember", content="Tea")
-    entries = [entry.to_dict() async for entry in audited.audit_entries()]
+    entries = [entry.to_dict() async for entry in audited.admin.audit_entries()]
     assert [(each["door"], each["token"]) for each in entries][-2:] == [("rest", token.id), ("console", None)]
     assert "laptop" not in str(entries)
 
@@ -61,9 +61,9 @@ async def test_a_wrong_place_to_begin_is_refused(http: httpx.AsyncClient) -> Non
 async def test_a_remote_memory_verifies_the_servers_log(audited: Memory) -> None:
     async with running(create_app(audited, open=True)) as url, Memory.connect(url) as remote:
         await remote.remember(["a", "b"])
-        assert await remote.audit() == await audited.audit()
-        checkpoint = await remote.checkpoint()
+        assert await remote.admin.audit() == await audited.admin.audit()
+        checkpoint = await remote.admin.checkpoint()
         check(checkpoint, CHECKPOINT, public_key(key_file()))
-        assert await remote.verify_audit(checkpoint) == []
+        assert await remote.admin.verify_audit(checkpoint) == []
         with pytest.raises(ScopeError):
-            await remote.scoped(user="alice").checkpoint()
+            await remote.scoped(user="alice").admin.checkpoint()

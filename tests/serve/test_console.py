@@ -235,7 +235,7 @@ async def test_the_rules_of_retention_and_what_they_would_delete(
     await page.goto(f"{site}/status?user=alice")
     await expect(panel).to_contain_text("There are no rules")
     kinds = ["message", "fact"]
-    await everyone.retain([{"keep": "90d", "kind": "message", "session": "<s>"}, {"keep": "30d", "kind": kinds}])
+    await everyone.admin.retain([{"keep": "90d", "kind": "message", "session": "<s>"}, {"keep": "30d", "kind": kinds}])
     await page.reload()
     await expect(panel.locator("dt")).to_have_text(["Keep 90d", "Keep 30d", "Too old now"])
     await expect(panel.locator("dd")).to_have_text(["kind message, session <s>", "kind message or fact", "2 messages"])

@@ -33,8 +33,8 @@ async def lived_in(memory: Memory) -> list[str]:
     await alice.context("homestays?", tokens=40, min_confidence=0.0)
     await alice.recall("homestays?", limit=2)
     await alice.recall(" ")
-    traces = (await alice.traces()).traces
-    await memory.retain([{"keep": "30d", "kind": "fact"}, {"keep": "forever", "kind": "topic"}])
+    traces = (await alice.admin.traces()).traces
+    await memory.admin.retain([{"keep": "30d", "kind": "fact"}, {"keep": "forever", "kind": "topic"}])
     await KeptCases(memory, alice.scope).add(traces[1], "stay")
     return [f"/trace?id={each.id}&q=homestays" for each in traces]
 

@@ -84,7 +84,7 @@ async def test_from_a_bad_answer_to_a_case(
     ]
     await made.locator("li", has_text="hotels?").get_by_role("button", name="Remove").click()
     await expect(made.locator("li")).to_have_count(1)
-    assert len((await alice.traces()).traces) == 2, "what the console itself asks is no call of an agent"
+    assert len((await alice.admin.traces()).traces) == 2, "what the console itself asks is no call of an agent"
 
 
 async def test_a_context_is_shown_with_its_lines_linked(page: Page, site: str, alice: Memory) -> None:
@@ -124,7 +124,7 @@ async def test_the_next_page_keeps_the_boxes_that_are_ticked(page: Page, site: s
 async def test_no_page_shows_another_users_call(everyone: Memory, alice: Memory, bob: Memory) -> None:
     await bob.remember("Bob's secret")
     await bob.context("secret?", min_confidence=0.0)
-    [trace] = (await bob.traces()).traces
+    [trace] = (await bob.admin.traces()).traces
     secret, _ = await Tokens(everyone).create("alice", user="alice")
     operator, _ = await Tokens(everyone).create("operator", tenant=None, right="admin")
     transport = httpx.ASGITransport(app=create_app(everyone))

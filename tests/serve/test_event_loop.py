@@ -89,7 +89,7 @@ async def test_a_large_text_is_never_worked_on_where_others_wait(
     await ask("POST", "/context", {"query": "green tea", "tokens": 100_000, "known": [LONG]})
     await ask("POST", "/context", {"query": LONG})
     lines = (await ask("GET", "/export")).content
-    await everyone.backup(tmp_path / "backup.db")
+    await everyone.admin.backup(tmp_path / "backup.db")
     await ask("POST", "/purge")
     loaded = await http.post("/v1/load", params={"user": "alice"}, content=lines)
     assert PARSED(loaded.content)["added"] == 3

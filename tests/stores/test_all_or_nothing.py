@@ -113,7 +113,7 @@ VERBS: dict[str, Verb] = {
     "forget by a filter": lambda memory: of(memory).forget(kind="note"),
     "forget what was derived": lambda memory: of(memory).forget("one", derived=True),
     "restore": restore,
-    "retain": lambda memory: memory.retain([{"keep": "9d"}]),
+    "retain": lambda memory: memory.admin.retain([{"keep": "9d"}]),
 }
 
 
@@ -148,4 +148,4 @@ async def _fill(memory: Memory) -> None:
     for user in ("alice", "zoe", "bob"):
         await memory.scoped(user=user).forget(f"restored {user}")
     await alice.context("which tea does she like?", min_confidence=0)
-    assert (await alice.traces()).traces, "one quotes what is forgotten"
+    assert (await alice.admin.traces()).traces, "one quotes what is forgotten"

@@ -138,7 +138,7 @@ async def test_no_byte_of_a_text_is_on_the_disk(tmp_path: Path) -> None:
     async with Memory.open(path, key_from=source, embedder=HashEmbedder()) as memory:
         await memory.remember([f"{SECRET}, says {n}" for n in range(200)])
         await memory.recall("peanuts")
-        await memory.backup(folder / "copy.db")
+        await memory.admin.backup(folder / "copy.db")
         texts = {each.name: each.read_bytes() for each in folder.iterdir()}
     assert {"memory.db", "memory.db-wal", "copy.db"} <= texts.keys()
     assert not [name for name, content in texts.items() if b"peanut" in content or content.startswith(b"SQLite")]
@@ -170,7 +170,7 @@ async def test_a_page_that_was_changed_is_noticed(path: Path, tmp_path: Path) ->
     path.write_bytes(content)
     with pytest.raises(StoreCorruptError):
         async with Memory.open(path, key_from=source, embedder=HashEmbedder()) as memory:
-            assert await memory.check()
+            assert await memory.admin.check()
             await memory.recent()
             await memory.recall("peanuts")
 
@@ -224,7 +224,7 @@ async def test_a_destroyed_key_is_a_purge_of_every_copy(tmp_path: Path, monkeypa
     for user, copy in backup.items():
         name = f"{recipe['key_of'](user).name}.db"
         async with Memory.open(tmp_path / "memories" / name, key_from=key[user], embedder=HashEmbedder()) as memory:
-            await memory.backup(copy)
+            await memory.admin.backup(copy)
     recipe["destroy"]("alice")
     for source in (key["alice"], key["bob"], kept(tmp_path, "new")):
         with pytest.raises(StoreKeyError):
@@ -273,4 +273,4 @@ async def test_a_kill_during_the_change_leaves_the_old_key_or_the_new(path: Path
     rotate(path, read_key(one), read_key(two))
     async with Memory.open(path, key_from=two, embedder=HashEmbedder()) as memory:
         assert await memory.count() == 2000
-        assert await memory.check() == []
+        assert await memory.admin.check() == []

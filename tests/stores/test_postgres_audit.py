@@ -32,7 +32,7 @@ async def test_servers_that_write_at_once_keep_one_unbroken_chain(server: "Serve
         await two.scoped(user="alice").forget(kind="fact")
         await one.scoped(user="alice").recall("note", limit=3)
         await one.scoped(user="bob").remember("for a moment", expires_at=-1)
-        checkpoint = await one.checkpoint()
+        checkpoint = await one.admin.checkpoint()
         told = await one.scoped(user="bob").purge(dry_run=True)
         assert told.statement["records"] == {"fact": 10, "note": 11}, "what has expired is not swept yet"
         receipt = await one.scoped(user="bob").purge()
@@ -40,8 +40,8 @@ async def test_servers_that_write_at_once_keep_one_unbroken_chain(server: "Serve
             place["where"] for place in receipt.statement["searched"]
         ]
         assert (receipt.purged, receipt.clean) == (21, True)
-        assert await two.verify_audit(checkpoint) == []
-        noted = [entry.said["records"] async for entry in one.audit_entries()]
+        assert await two.admin.verify_audit(checkpoint) == []
+        noted = [entry.said["records"] async for entry in one.admin.audit_entries()]
         assert sum(said.get("remembered", {}).get("fact", 0) for said in noted) == 20
         assert noted[-4:] == [
             {"forgotten": {"fact": 10}},
@@ -49,7 +49,7 @@ async def test_servers_that_write_at_once_keep_one_unbroken_chain(server: "Serve
             {"remembered": {"note": 1}},
             {"purged": {"fact": 10, "note": 11}},
         ]
-        alice = {entry.said["wall"] for entry in await one.scoped(user="alice").audit()}
+        alice = {entry.said["wall"] for entry in await one.scoped(user="alice").admin.audit()}
         assert len(alice) == 1
 
         [first, *_] = receipt.statement["searched"]
@@ -57,17 +57,17 @@ async def test_servers_that_write_at_once_keep_one_unbroken_chain(server: "Serve
         assert receipt.statement["searched"][-1]["elsewhere"] > 0, "alice's notes say the same"
         assert any("write-ahead log" in copy for copy in receipt.statement["copies"])
 
-        copy = await one.backup(tmp_path / "copy.db")
+        copy = await one.admin.backup(tmp_path / "copy.db")
         async with Memory.open(copy, embedder="hash") as restored:
-            assert await restored.verify_audit(checkpoint) == []
+            assert await restored.admin.verify_audit(checkpoint) == []
             await restored.scoped(user="alice").remember("goes on in the copy")
-            assert {entry.said["wall"] for entry in await restored.scoped(user="alice").audit()} == alice
+            assert {entry.said["wall"] for entry in await restored.scoped(user="alice").admin.audit()} == alice
             await restored.scoped(user="bob").remember("who is another now")
-            assert len(await restored.scoped(user="bob").audit()) == 1
+            assert len(await restored.scoped(user="bob").admin.audit()) == 1
 
         with server.connect() as connection:
             connection.execute(f"DELETE FROM {parse_url(url).schema}.audit WHERE number > 40".encode())
-        [fault] = await one.verify_audit(checkpoint)
+        [fault] = await one.admin.verify_audit(checkpoint)
         assert "its tail was cut" in fault
 
 
@@ -76,5 +76,5 @@ async def test_a_write_that_is_refused_has_no_entry(server: "Server") -> None:
     async with Memory.open(settings=Settings(url=url, embedder="hash", audit="changes")) as memory:
         outcomes = await asyncio.gather(*(memory.remember("x", id="same") for _ in range(8)), return_exceptions=True)
         assert sum(isinstance(each, Exception) for each in outcomes) == 7
-        assert [entry.said["verb"] for entry in await memory.audit()] == ["audit changes", "remember"]
-        assert await memory.verify_audit() == []
+        assert [entry.said["verb"] for entry in await memory.admin.audit()] == ["audit changes", "remember"]
+        assert await memory.admin.verify_audit() == []

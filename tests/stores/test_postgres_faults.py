@@ -102,7 +102,7 @@ async def test_a_server_killed_in_mid_write_loses_nothing_acknowledged_and_keeps
 
         assert {await stored(name) for name in acknowledged} == {BATCH}
         assert {await stored(name) for name in refused} <= {0}
-        total = sum((await memory.users()).values())
+        total = sum((await memory.admin.users()).values())
         assert total == BATCH * len(acknowledged)
 
 

@@ -128,7 +128,7 @@ async def test_many_users_at_once_share_the_connections_and_see_their_own(
                 assert await again.count() == 0 and await again.recall("tea") == []
 
         await asyncio.gather(*(live(number) for number in range(12)))
-        assert await one.users() == {f"u{number}": 20 for number in range(0, 12, 2)}
+        assert await one.admin.users() == {f"u{number}": 20 for number in range(0, 12, 2)}
 
 
 @pytest.mark.anyio

@@ -60,15 +60,15 @@ def test_a_mistaken_purge_is_undone_to_the_moment_before_it(
             bob.remember("Coffee")
             alice.forget(alice.remember("A secret").id)
             alice.remember("Honey after the base backup")
-            before = memory.checkpoint()
+            before = memory.admin.checkpoint()
             with server.connect() as connection:
                 connection.execute(block_of("SELECT").encode())
             receipt = memory.purge(user="alice")
             assert (receipt.purged, receipt.clean) == (3, True)
             assert any("archive of the write-ahead log" in copy for copy in receipt.statement["copies"])
             bob.remember("Cake")
-            after = memory.checkpoint()
-            [purge] = [entry for entry in memory.audit() if entry.said["verb"] == "purge"]
+            after = memory.admin.checkpoint()
+            [purge] = [entry for entry in memory.admin.audit() if entry.said["verb"] == "purge"]
         server.stop()
         do(server, "mv ", TIME.replace("2026-01-31 14:03:00.123456+00", purge.said["at"].replace("Z", "+00")))
         server.start()
@@ -82,20 +82,20 @@ def test_a_mistaken_purge_is_undone_to_the_moment_before_it(
             }
             assert [hit.record.content for hit in alice.recall("honey", limit=1)] == ["Honey after the base backup"]
             assert [record.content for record in bob.browse().records] == ["Coffee"]
-            assert memory.audit()[-1].number == purge.number - 1
-            assert memory.verify_audit(before) == []
-            [fault] = memory.verify_audit(after)
+            assert memory.admin.audit()[-1].number == purge.number - 1
+            assert memory.admin.verify_audit(before) == []
+            [fault] = memory.admin.verify_audit(after)
             assert "its tail was cut" in fault
             alice.remember("It goes on")
-            assert memory.verify_audit(before) == []
+            assert memory.admin.verify_audit(before) == []
         server.stop()
         assert NAME in PAGE
         do(server, "mv ", NAME)
         server.start()
 
         with Memory.open(settings=settings) as memory:
-            assert memory.users() == {"alice": 3, "bob": 1}, "as before the purge, and before all that followed"
-            assert memory.verify_audit(before) == []
+            assert memory.admin.users() == {"alice": 3, "bob": 1}, "as before the purge, and before all that followed"
+            assert memory.admin.verify_audit(before) == []
         monkeypatch.setenv("MEMORIST_DB", settings.url)
         monkeypatch.setenv("MEMORIST_EMBEDDER", "hash")
         with pytest.raises(SystemExit) as ended:

@@ -158,14 +158,14 @@ async def test_a_backup_is_a_file_that_opens_anywhere(server: "Server", tmp_path
         await alice.rate(record.id, 0.5)
         await bob.remember("Coffee")
         await bob.forget((await bob.remember("Cocoa", id="cocoa")).id)
-        copy = await memory.backup(tmp_path / "copy.db")
+        copy = await memory.admin.backup(tmp_path / "copy.db")
         async with Memory.open(copy, embedder="hash") as restored:
             theirs, his = restored.scoped(user="alice"), restored.scoped(user="bob")
             assert await theirs.get("tea") == await alice.get("tea")
             assert await theirs.history("tea") == await alice.history("tea")
             assert await his.history("cocoa") == await bob.history("cocoa")
             assert [hit.record.id for hit in await theirs.recall("tea")] == ["tea"]
-            assert await restored.users() == await memory.users()
+            assert await restored.admin.users() == await memory.admin.users()
             await his.remember("Milk")
 
 

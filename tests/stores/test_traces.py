@@ -47,7 +47,7 @@ async def test_by_default_nothing_is_kept(reopen: Open) -> None:
         await memory.remember("Likes tea")
         await memory.recall("tea")
         await memory.context("tea")
-        assert (await memory.traces(everyone=True)).traces == []
+        assert (await memory.admin.traces(everyone=True)).traces == []
         assert await core_of(memory).store.tenants() == ["default"]
 
 
@@ -56,7 +56,7 @@ async def test_a_recall_is_kept_with_what_it_gave_and_what_it_just_missed(reopen
         alice = memory.scoped(user="alice", agent="barista", session="monday")
         await alice.remember(TEAS)
         plain = await alice.recall("mint tea?", limit=2, mode="lexical", min_score=0.01)
-        [trace] = (await alice.traces()).traces
+        [trace] = (await alice.admin.traces()).traces
         assert (trace.verb, trace.door, trace.question) == ("recall", "python", "mint tea?")
         assert trace.asked == {"limit": 2, "mode": "lexical", "min_score": 0.01}
         assert trace.scope == alice.scope
@@ -77,7 +77,7 @@ async def test_a_call_is_answered_as_without_a_trace(reopen: Open, mode: Any, le
         given = await memory.recall("mint tea", limit=2, mode=mode, **least)  # type: ignore[arg-type]
         untraced = memory.through(CONSOLE)
         assert await untraced.recall("mint tea", limit=2, mode=mode, **least) == given  # type: ignore[arg-type]
-        [trace] = (await memory.traces()).traces
+        [trace] = (await memory.admin.traces()).traces
         assert trace.missed, "also of those that do not reach the least score"
 
 
@@ -87,7 +87,7 @@ async def test_a_context_is_kept_with_its_text_and_its_records(reopen: Open) -> 
         await alice.remember([*TEAS, *(f"{tea} with lemon" for tea in TEAS)])
         await memory.remember("The house serves peppermint tea")
         told = await alice.context("mint tea?", tokens=50, shared=True)
-        [trace] = (await alice.traces()).traces
+        [trace] = (await alice.admin.traces()).traces
         assert (trace.verb, trace.text, trace.confidence) == ("context", told.text, told.confidence)
         assert [(hit.id, hit.why) for hit in trace.hits] == [(item.record.id, item.why) for item in told.items]
         assert any(hit.shared for hit in trace.hits)
@@ -102,7 +102,7 @@ async def test_a_call_whose_session_is_no_name_is_refused_and_not_kept(reopen: O
     async with reopen() as memory:
         with pytest.raises(InvalidInputError, match="session"):
             await memory.recall("tea", session="a\nb")
-        assert (await memory.traces()).traces == []
+        assert (await memory.admin.traces()).traces == []
 
 
 async def test_traces_are_paged_and_chosen(reopen: Open, clock: MovedClock) -> None:
@@ -112,17 +112,17 @@ async def test_traces_are_paged_and_chosen(reopen: Open, clock: MovedClock) -> N
         for n in range(5):
             clock.advance(60)
             await alice.through(MCP if n == 3 else REST).recall(f"tea {n}", limit=0 if n == 1 else 1)
-        first = await alice.traces(limit=3)
+        first = await alice.admin.traces(limit=3)
         assert [each.question for each in first.traces] == ["tea 4", "tea 3", "tea 2"]
-        rest = await alice.traces(limit=3, cursor=first.next)
+        rest = await alice.admin.traces(limit=3, cursor=first.next)
         assert [each.question for each in rest.traces] == ["tea 1", "tea 0"]
         assert rest.next is None
-        assert [each.question for each in (await alice.traces(door="mcp")).traces] == ["tea 3"]
-        assert [each.question for each in (await alice.traces(empty=True)).traces] == ["tea 1"]
+        assert [each.question for each in (await alice.admin.traces(door="mcp")).traces] == ["tea 3"]
+        assert [each.question for each in (await alice.admin.traces(empty=True)).traces] == ["tea 1"]
         since = first.traces[1].at
-        assert len((await alice.traces(since=since)).traces) == 2
-        assert len((await alice.traces(until=since)).traces) == 3
-        assert list((await alice.traces(ids=first.traces[0].id)).traces) == [first.traces[0]]
+        assert len((await alice.admin.traces(since=since)).traces) == 2
+        assert len((await alice.admin.traces(until=since)).traces) == 3
+        assert list((await alice.admin.traces(ids=first.traces[0].id)).traces) == [first.traces[0]]
 
 
 async def test_a_trace_is_behind_the_walls_and_labels_of_its_call(reopen: Open) -> None:
@@ -130,14 +130,14 @@ async def test_a_trace_is_behind_the_walls_and_labels_of_its_call(reopen: Open) 
         alice, other = memory.scoped(user="alice"), memory.scoped(tenant="acme", user="alice")
         await alice.remember("secret tea", agent="barista")
         await alice.scoped(agent="barista").context("secret tea")
-        [trace] = (await alice.traces()).traces
+        [trace] = (await alice.admin.traces()).traces
         for stranger in (memory, memory.scoped(user="bob"), other, alice.scoped(agent="cook")):
-            assert (await stranger.traces()).traces == []
-            assert (await stranger.traces(ids=trace.id)).traces == []
-        assert list((await memory.traces(everyone=True)).traces) == [trace]
-        assert (await memory.scoped(tenant="acme").traces(everyone=True)).traces == []
+            assert (await stranger.admin.traces()).traces == []
+            assert (await stranger.admin.traces(ids=trace.id)).traces == []
+        assert list((await memory.admin.traces(everyone=True)).traces) == [trace]
+        assert (await memory.scoped(tenant="acme").admin.traces(everyone=True)).traces == []
         with pytest.raises(ScopeError):
-            await alice.traces(everyone=True)
+            await alice.admin.traces(everyone=True)
 
 
 async def test_traces_are_no_records_of_anyone(reopen: Open) -> None:
@@ -146,14 +146,15 @@ async def test_traces_are_no_records_of_anyone(reopen: Open) -> None:
         await alice.remember("green tea")
         before = [
             await alice.count(),
-            await memory.users(),
+            await memory.admin.users(),
             await alice.browse(),
             [line async for line in alice.export()],
         ]
         await alice.context("green tea")
-        assert (await alice.traces()).traces
+        assert (await alice.admin.traces()).traces
         assert [
-            await alice.count(), await memory.users(), await alice.browse(), [line async for line in alice.export()]
+            await alice.count(), await memory.admin.users(), await alice.browse(),
+            [line async for line in alice.export()],
         ] == before  # fmt: skip
         assert await memory.count(everyone=True) == 1
         assert len(await alice.recall("context green tea", limit=50)) == 1
@@ -164,9 +165,9 @@ async def test_traces_expire_by_the_memorys_clock_and_are_swept(reopen: Open, cl
         await memory.remember("green tea")
         await memory.recall("tea")
         clock.advance(1800)
-        assert (await memory.traces()).traces
+        assert (await memory.admin.traces()).traces
         clock.advance(1800)
-        assert (await memory.traces()).traces == []
+        assert (await memory.admin.traces()).traces == []
         await memory.remember("any write sweeps")
         assert await core_of(memory).store.sweep(clock()) == 0
         assert await core_of(memory).store.tenants() == ["default"]
@@ -177,7 +178,7 @@ async def test_what_quotes_a_record_goes_with_it(reopen: Open, clock: MovedClock
         alice, bob = memory.scoped(user="alice"), memory.scoped(user="bob")
 
         async def told_of(user: Memory, text: str) -> int:
-            return sum(text in each.text for each in (await user.traces()).traces)
+            return sum(text in each.text for each in (await user.admin.traces()).traces)
 
         async def tell() -> None:
             for user in (alice, bob):
@@ -222,10 +223,10 @@ async def test_a_purge_takes_the_traces_along(reopen: Open) -> None:
             await user.remember("likes green tea")
             await user.context("tea?", shared=True)
         assert (await memory.purge(user="alice")).purged == 1
-        assert (await alice.traces()).traces == []
-        assert len((await bob.traces()).traces) == 1
+        assert (await alice.admin.traces()).traces == []
+        assert len((await bob.admin.traces()).traces) == 1
         assert (await memory.purge(shared=True)).purged == 1
-        assert (await bob.traces()).traces == [], "it may quote what was shared"
+        assert (await bob.admin.traces()).traces == [], "it may quote what was shared"
         assert await core_of(memory).store.tenants() == ["default"]
 
 
@@ -244,7 +245,7 @@ async def test_what_is_forgotten_while_a_trace_is_written_is_not_quoted(
 
         monkeypatch.setattr(store, "write", late)
         assert (await memory.context("green tea", min_confidence=0.0)).items
-        assert (await memory.traces()).traces == []
+        assert (await memory.admin.traces()).traces == []
 
 
 async def test_a_trace_that_cannot_be_written_is_logged_and_fails_no_call(
@@ -258,7 +259,7 @@ async def test_a_trace_that_cannot_be_written_is_logged_and_fails_no_call(
 
         monkeypatch.setattr(core_of(memory).store, "write", refuse)
         assert await memory.recall("tea")
-        assert (await memory.traces()).traces == []
+        assert (await memory.admin.traces()).traces == []
         assert "a trace was not kept: the disk is full" in caplog.text
 
 
@@ -272,7 +273,7 @@ async def test_a_call_that_fails_is_kept_with_its_error(reopen: Open, monkeypatc
         monkeypatch.setattr(core_of(memory).embedder, "embed", refuse)
         with pytest.raises(EmbedderError):
             await memory.recall("tea")
-        [trace] = (await memory.traces()).traces
+        [trace] = (await memory.admin.traces()).traces
         assert (trace.error, trace.hits) == ("EmbedderError", ())
 
 
@@ -282,7 +283,7 @@ async def test_a_hostile_question_and_a_blank_one_are_kept(reopen: Open) -> None
         for question in ("", "tea\0\u202e" + "x" * 9000, "\ud800"):
             await memory.recall(question)
             await memory.context(question)
-        kept = [each.question for each in (await memory.traces()).traces]
+        kept = [each.question for each in (await memory.admin.traces()).traces]
         assert len(kept) == 6
         assert kept[2].startswith("tea\0")
         assert len(kept[2]) == 4000
@@ -294,7 +295,7 @@ async def test_closing_waits_for_what_is_written(reopen: Open) -> None:
         for _ in range(10):
             await memory.recall("tea")
     async with reopen(keep_traces=0) as memory:
-        assert len((await memory.traces()).traces) == 10
+        assert len((await memory.admin.traces()).traces) == 10
 
 
 @pytest.mark.parametrize("reopen", ["sqlite"], indirect=True)
@@ -304,7 +305,7 @@ async def test_traces_of_an_older_file_still_go_with_what_they_quote(reopen: Ope
         own, shared = await alice.remember("Likes mint tea"), await memory.remember("The house serves mint tea")
         for question, of_all in (("what does she like?", False), ("mint tea", True)):
             assert (await alice.context(question, shared=of_all, min_confidence=0)).items
-        assert len((await alice.traces()).traces) == 2
+        assert len((await alice.admin.traces()).traces) == 2
     with closing(apsw.Connection(str(tmp_path / "memory.db"))) as connection:
         connection.execute(
             "DROP TABLE quotes; PRAGMA user_version = 6;"
@@ -314,6 +315,6 @@ async def test_traces_of_an_older_file_still_go_with_what_they_quote(reopen: Ope
     async with reopen() as memory:
         alice = memory.scoped(user="alice")
         await memory.forget(shared.id)
-        assert [trace.question for trace in (await alice.traces()).traces] == ["what does she like?"]
+        assert [trace.question for trace in (await alice.admin.traces()).traces] == ["what does she like?"]
         await alice.forget(own.id)
-        assert (await alice.traces()).traces == []
+        assert (await alice.admin.traces()).traces == []

@@ -222,7 +222,7 @@ async def reindex(path: str, dimensions: str) -> None:
 
     settings = Settings(url=path, embedder=HashEmbedder(int(dimensions)), reindexing=True, key_from=KEY_FROM)
     async with Memory.open(settings=settings) as memory:
-        say(await memory.reindex())
+        say(await memory.admin.reindex())
 
 
 async def open_and_store(path: str) -> None:

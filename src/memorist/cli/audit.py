@@ -61,7 +61,7 @@ async def show(context: click.Context, user: User = None, limit: Limit = 20, jso
     """Show the newest entries: all, or those about one user."""
     async with opened(context, user) as memory:
         entries = deque["AuditEntry"](maxlen=limit)
-        async for entry in memory.audit_entries():
+        async for entry in memory.admin.audit_entries():
             entries.append(entry)
     if json:
         print_json([entry.to_dict() for entry in entries])
@@ -107,8 +107,8 @@ async def export(
 
 
 async def _lines(memory: "Memory", *, all: bool) -> AsyncIterator[str]:
-    end = await memory.checkpoint()
-    async for entry in memory.audit_entries():
+    end = await memory.admin.checkpoint()
+    async for entry in memory.admin.audit_entries():
         if not all or entry.number > end["number"]:
             break
         yield json_.dumps(entry.to_dict())
@@ -139,7 +139,7 @@ async def verify(
             faults += [f"{file}: {fault}" for fault in found]
     if not only_files:
         async with opened(context) as memory:
-            number, found = await verify(memory.audit_entries(), checkpoints)
+            number, found = await verify(memory.admin.audit_entries(), checkpoints)
             faults += found
     if json:
         print_json({"entries": number, "faults": faults})

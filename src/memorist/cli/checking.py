@@ -46,7 +46,7 @@ async def stats(context: click.Context, json: AsJson = False) -> None:
 
 
 async def _stats(memory: "Memory") -> dict[str, Any]:
-    users = await memory.users()
+    users = await memory.admin.users()
     most = sorted(users.items(), key=lambda each: -each[1])[:_MOST_USERS]
     kinds = {str(kind): await memory.count(kind=kind, everyone=True) for kind in Kind}
     ends: dict[str, str | None] = {}
@@ -148,7 +148,7 @@ async def _store(context: click.Context) -> list[Finding]:
                 *_cipher(context),
             ]
             with spinner("Reading all of the database"):
-                damage = await memory.check()
+                damage = await memory.admin.check()
             mend = "copy what can be read: memorist export, then load it into a new file; or go back to a backup"
             checks.append(Finding("integrity", not damage, "; ".join(damage) or "nothing damaged", mend))
             return checks

@@ -94,7 +94,7 @@ async def digest(
 async def _scopes(memory: "Memory", everyone: bool) -> list["Memory"]:
     if not everyone:
         return [memory]
-    return [memory if user is None else memory.scoped(user=user) for user in await memory.users()]
+    return [memory if user is None else memory.scoped(user=user) for user in await memory.admin.users()]
 
 
 def _plain(report: "DigestReport") -> dict[str, Any]:

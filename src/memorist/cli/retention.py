@@ -26,7 +26,7 @@ def retention() -> None:
 async def set_(context: click.Context, rules: Rules = (), json: AsJson = False) -> None:
     """Set the tenant's rules, replacing those before; without any, everything is kept."""
     async with opened(context) as memory:
-        found = await memory.retain([_rule(text) for text in rules])
+        found = await memory.admin.retain([_rule(text) for text in rules])
     if json:
         print_json({"rules": [rule.to_dict() for rule in found]})
     else:
@@ -47,7 +47,7 @@ async def dry_run(context: click.Context, rules: Rules = (), json: AsJson = Fals
 
 async def _report(context: click.Context, rules: tuple[str, ...], json: bool) -> None:
     async with opened(context) as memory:
-        report = await memory.retention([_rule(text) for text in rules] or None)
+        report = await memory.admin.retention([_rule(text) for text in rules] or None)
     if json:
         print_json(report.to_dict())
         return
@@ -63,7 +63,7 @@ async def _report(context: click.Context, rules: tuple[str, ...], json: bool) ->
 async def apply(context: click.Context, json: AsJson = False) -> None:
     """Delete now what is too old, and what has expired."""
     async with opened(context) as memory:
-        gone = await memory.sweep()
+        gone = await memory.admin.sweep()
     print_json({"swept": gone}) if json else click.echo(f"Deleted {counted(gone, 'record')}")
 
 

@@ -183,7 +183,7 @@ async def tell_of_others(memory: "Memory") -> None:
         click.echo(f"User {memory.scope.user!r} has no records here", err=True)
         return
     try:
-        users = await memory.users()
+        users = await memory.admin.users()
     except ScopeError:  # the token does not allow reading all users
         return
     named = [user for user, count in users.items() if user is not None and count]

@@ -28,7 +28,7 @@ async def traces(
     """Show the calls that agents made, newest first: what they asked, were given and missed. Traces are kept where
     MEMORIST_KEEP_TRACES, or the option of serve, says for how long."""
     async with opened(context, user) as memory:
-        page = await memory.scoped(session=session).traces(
+        page = await memory.scoped(session=session).admin.traces(
             ids, since=since, until=until, empty=empty or None, limit=limit, cursor=cursor, everyone=everyone
         )
     if json:

@@ -24,7 +24,7 @@ async def backup(
     """Copy the whole database while it is in use, and check the copy."""
     async with opened(context) as memory:
         with spinner("Copying"):
-            copy = await memory.backup(target, keep=keep)
+            copy = await memory.admin.backup(target, keep=keep)
     print_json({"path": str(copy)}) if json else click.echo(f"Copied to {copy}")
 
 
@@ -33,5 +33,5 @@ async def reindex(context: click.Context, json: AsJson = False) -> None:
     """Embed every record again with the embedder that is set now. Running it again resumes an interrupted one."""
     async with opened(context, reindexing=True) as memory:
         with records_bar("Embedding") as progress:
-            number = await memory.reindex(progress)
+            number = await memory.admin.reindex(progress)
     print_json({"reindexed": number}) if json else click.echo(f"Embedded {counted(number, 'record')} anew")

@@ -90,5 +90,5 @@ async def vectors(core: Core, call: Call, request: requests.Vectors) -> dict[str
 
 async def users(core: Core, call: Call, request: requests.Users) -> dict[str | None, int]:
     """Return the number of records of each user of the tenant."""
-    call.scope.reach(everyone=True)
+    call.scope.check_everyone()
     return await core.store.users(call.scope.tenant)

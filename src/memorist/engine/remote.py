@@ -135,7 +135,7 @@ async def _restore(server: Connection, call: Call, request: requests.Restore) ->
 
 async def _backup(server: Connection, call: Call, request: requests.Backup) -> Path:
     """Copy the whole store to a file here; needs an operator's token."""
-    call.scope.reach(everyone=True)
+    call.scope.check_everyone()
     path = request.target
     async with server.sent("GET", "/v1/backup", params=params_of(call.scope)) as answer:
         if answer.status != 200 or (b"content-type", b"application/octet-stream") not in answer.headers:
@@ -159,7 +159,7 @@ def _flush(file: BinaryIO) -> None:
 
 
 async def _reindex(server: Connection, call: Call, request: requests.Reindex) -> int:
-    call.scope.reach(everyone=True)
+    call.scope.check_everyone()
     async with server.sent("POST", "/v1/reindex", params=params_of(call.scope)) as answer:
         if answer.status != 200:
             await answer.aread()
@@ -188,7 +188,7 @@ async def _by_table(server: Connection, call: Call, request: Request[Any]) -> An
     """Return the answer to a request that is sent as the table of operations says."""
     operation, scope, given = OPERATIONS[type(request)], call.scope, request.given()
     if operation.everyone:
-        scope.reach(everyone=True)
+        scope.check_everyone()
     if isinstance(request, Narrowed):
         scope = request.scope(scope)
         given = {name: value for name, value in given.items() if name not in _LABELS}  # they go with the scope

@@ -20,7 +20,7 @@ _KEY = "retention/"
 
 async def retain(core: Core, call: Call, request: requests.Retain) -> list[Rule]:
     """Store the tenant's rules in place of those before."""
-    call.scope.reach(everyone=True)
+    call.scope.check_everyone()
     content = json.dumps([rule.to_dict() for rule in request.rules])
     draft = Draft(content=content, kind=Kind.TOPIC, key=_KEY + call.scope.tenant)
     await remember(core, call.at(Scope(SERVER_TENANT)), requests.Remember(records=(draft,), if_exists="replace"))
@@ -29,7 +29,7 @@ async def retain(core: Core, call: Call, request: requests.Retain) -> list[Rule]
 
 async def retention(core: Core, call: Call, request: requests.Retention) -> RetentionReport:
     """Return the tenant's rules, or those proposed, and how many records are too old by them."""
-    call.scope.reach(everyone=True)
+    call.scope.check_everyone()
     rules = request.rules
     if rules is None:
         rules = (await _rules(core, call.scope.tenant)).get(call.scope.tenant, ())
@@ -43,7 +43,7 @@ async def retention(core: Core, call: Call, request: requests.Retention) -> Rete
 
 async def sweep(core: Core, call: Call, request: requests.Sweep) -> int:
     """Delete what of the tenant's has expired, and what is too old by its rules."""
-    call.scope.reach(everyone=True)
+    call.scope.check_everyone()
     expired = await core.store.sweep(core.clock(), call.scope.tenant, act=call.act)
     return expired + await enforce(core, call, call.scope.tenant)
 

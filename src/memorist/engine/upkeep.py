@@ -19,7 +19,7 @@ _BATCH = 256
 
 async def backup(core: Core, call: Call, request: requests.Backup) -> Path:
     """Copy the store to a new file, and open the copy to verify it."""
-    call.scope.reach(everyone=True)
+    call.scope.check_everyone()
     await note_backup(core, call, request.target)
     await core.store.backup(request.target)
     copy = open_store(replace(core.settings, index=None).with_given(url=request.target))
@@ -32,13 +32,13 @@ async def backup(core: Core, call: Call, request: requests.Backup) -> Path:
 
 async def check(core: Core, call: Call, request: requests.Check) -> list[str]:
     """Return the damage found in the store, in sentences."""
-    call.scope.reach(everyone=True)
+    call.scope.check_everyone()
     return await core.store.check()
 
 
 async def reindex(core: Core, call: Call, request: requests.Reindex) -> int:
     """Embed every record again, in batches; a killed run is resumed."""
-    call.scope.reach(everyone=True)
+    call.scope.check_everyone()
     await core.embedder.ready()
     fingerprint, done, total = core.embedder.fingerprint, 0, 0
     while True:

@@ -168,11 +168,11 @@ class MemoryContract:
         assert (told.dry_run, told.purged, await alice.count()) == (True, 1, 1)
         done = await memory.purge(user="alice")
         assert (done.dry_run, done.statement["records"]) == (False, told.statement["records"])
-        assert await memory.users() == {None: 1}
+        assert await memory.admin.users() == {None: 1}
         await memory.remember("expired, and not swept yet", expires_at="2001-01-01")
         told = await memory.purge(shared=True, dry_run=True)
         assert (told.purged, (await memory.purge(shared=True)).purged) == (2, 2)
-        assert await memory.users() == {}
+        assert await memory.admin.users() == {}
 
     # --- reading -----------------------------------------------------------------------------------
 
@@ -186,7 +186,7 @@ class MemoryContract:
         assert await bob.lookup("stay") is None and await bob.vectors([record.id]) == {}
         assert await bob.history(record.id) == [] and await bob.forget(record.id) == 0
         assert len(await bob.recall("office Oslo", shared=True)) == 1
-        for refused in (bob.users(), bob.count(everyone=True), bob.find("x", everyone=True), bob.check()):
+        for refused in (bob.admin.users(), bob.count(everyone=True), bob.find("x", everyone=True), bob.admin.check()):
             with pytest.raises(ScopeError):
                 await refused
         assert [each.id for each in await memory.find([record.id], everyone=True)] == [record.id]
@@ -308,8 +308,8 @@ class MemoryContract:
     async def test_the_store_can_be_checked_and_reindexed(self, memory: Memory) -> None:
         await memory.remember(["one", "two"])
         steps: list[tuple[int, int]] = []
-        assert await memory.reindex(lambda done, total: steps.append((done, total))) == 2
-        assert steps[-1][0] == 2 and await memory.check() == []
+        assert await memory.admin.reindex(lambda done, total: steps.append((done, total))) == 2
+        assert steps[-1][0] == 2 and await memory.admin.check() == []
 
     @_scenario
     async def test_a_closed_memory_answers_nothing(self, memory: Memory) -> None:

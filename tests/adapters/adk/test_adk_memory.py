@@ -65,7 +65,7 @@ async def test_events_without_a_text_are_left_out(everyone: Memory, service: Mem
         content=Content(parts=[Part(text="They like homestays", thought=True)]),
     )
     await service.add_session_to_memory(session(empty, no_parts, called, thought))
-    assert await everyone.users() == {}
+    assert await everyone.admin.users() == {}
 
 
 async def test_a_session_may_be_added_again_as_it_grows(everyone: Memory, service: MemoristMemoryService) -> None:

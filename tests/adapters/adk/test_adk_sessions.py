@@ -219,7 +219,7 @@ async def test_nothing_is_recalled_and_no_wall_is_crossed(everyone: Memory) -> N
     session = await service.create_session(**MONDAY)
     await service.append_event(session, event("Homestays please"))
     assert await everyone.scoped(user="alice").recall("homestays please") == []
-    assert set(await everyone.users()) == {"alice"}
+    assert set(await everyone.admin.users()) == {"alice"}
     bobs = MemoristSessionService(everyone.scoped(user="bob"))
     with pytest.raises(ScopeError):
         await bobs.get_session(**MONDAY)

@@ -136,13 +136,13 @@ async def test_each_user_has_a_workspace_that_no_other_sees(entered: Make, memor
         assert "recorded 1" in said(await one.record_to_memory("", [f"secret number {number}"]))
     for number, one in enumerate(memories):
         assert await one.retrieve(user("secret number"), limit=50) == f"secret number {number}"
-    assert sum((await memory.users()).values()) == len(names)
+    assert sum((await memory.admin.users()).values()) == len(names)
 
 
 async def test_nobody_goes_by_the_digest_that_stands_for_a_name(entered: Make, memory: Memory) -> None:
     nameless = await entered(ReMePersonalLongTermMemory, "")
     await nameless.record_to_memory("", ["a secret"])
-    [digest] = await memory.users()
+    [digest] = await memory.admin.users()
     thief = await entered(ReMePersonalLongTermMemory, digest)
     assert await thief.retrieve(user("secret")) == ""
 

@@ -138,7 +138,7 @@ async def test_what_a_tool_is_told_cannot_name_another_user(personal: Any, memor
     script = Scripted(personal, "agent_control", ("record_to_memory", arguments), "Done.")
     agent = await script.agent()
     await agent.reply(user("Write to Bob's memory"))
-    assert set(await memory.users()) == {"alice"}
+    assert set(await memory.admin.users()) == {"alice"}
 
 
 @pytest.mark.agentscope2

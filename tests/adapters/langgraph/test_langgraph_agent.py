@@ -87,7 +87,7 @@ async def test_each_user_has_a_memory_of_their_own(everyone: Memory) -> None:
     await agent.ainvoke({"messages": ["I prefer homestays"]}, MONDAY, context=Context("alice"))
     await agent.ainvoke({"messages": ["Do I prefer homestays?"]}, TUESDAY, context=Context("bob"))
     assert model.system == ""
-    assert await everyone.users() == {"alice": 2, "bob": 2}
+    assert await everyone.admin.users() == {"alice": 2, "bob": 2}
     with pytest.raises(InvalidInputError, match="named nobody"):
         await agent.ainvoke({"messages": ["x"]}, MONDAY, context=Context(None))
     with pytest.raises(ScopeError):

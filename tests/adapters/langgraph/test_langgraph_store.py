@@ -23,7 +23,7 @@ async def test_a_user_named_in_the_namespace_is_a_wall(everyone: Memory) -> None
     await store.aput(("memories", "alice"), "k", {"text": "Prefers homestays"})
     await store.aput(("memories", "bob"), "k", {"text": "Prefers hotels"})
     await store.aput(("memories",), "k", {"text": "Breakfast is at eight"})
-    assert await everyone.users() == {"alice": 1, "bob": 1, None: 1}
+    assert await everyone.admin.users() == {"alice": 1, "bob": 1, None: 1}
     assert [hit.record.content for hit in await everyone.scoped(user="alice").recall("prefers")] == [
         "Prefers homestays"
     ]
@@ -119,7 +119,7 @@ async def test_the_tools_of_langmem_run_on_it(everyone: Memory) -> None:
     await manage.ainvoke({"content": "Prefers hotels", "action": "update", "id": found["key"]}, config)
     assert [record.content for record in await everyone.scoped(user="alice").recent()] == ["Prefers hotels"]
     await manage.ainvoke({"action": "delete", "id": found["key"]}, config)
-    assert await everyone.users() == {}
+    assert await everyone.admin.users() == {}
 
 
 async def test_the_files_of_deepagents_live_in_it(alice: Memory) -> None:

@@ -97,7 +97,7 @@ async def test_a_memory_behind_a_wall_stays_there(tmp_path: Path) -> None:
         with pytest.raises(ScopeError):
             await alice.add("x", user_id="bob")
         await alice.reset()
-        assert (await engine.users()) == {"bob": 1}
+        assert (await engine.admin.users()) == {"bob": 1}
         alice.close()
         assert await engine.scoped(user="bob").count() == 1  # what was handed in is not closed
 

@@ -66,7 +66,7 @@ async def test_memories_keep_their_ids_owners_times_and_metadata(
     written: list[dict[str, Any]], everyone: Memory, tmp_path: Path
 ) -> None:
     assert await load(everyone, tmp_path / "qdrant") == (4, 0, [])
-    assert await everyone.users() == {None: 1, "alice": 2, "bob": 1}
+    assert await everyone.admin.users() == {None: 1, "alice": 2, "bob": 1}
     now = AsyncMemory(memory=everyone)
     assert [await now.get(memory["id"]) for memory in written] == written
     [oslo] = (await now.search("Lives in Oslo", user_id="bob"))["results"]

@@ -75,7 +75,7 @@ async def test_each_user_has_a_memory_of_their_own(everyone: Memory) -> None:
     await agent.run("I prefer homestays", deps=Deps("alice"), conversation_id="monday")
     await agent.run("Do I like homes?", deps=Deps("bob"), conversation_id="monday")
     assert "prefer" not in script.told[1]
-    assert await everyone.users() == {"alice": 2, "bob": 2}
+    assert await everyone.admin.users() == {"alice": 2, "bob": 2}
     with pytest.raises(InvalidInputError, match="named nobody"):
         await agent.run("x", deps=Deps(None))
     bound = remembering(everyone.scoped(user="alice"), user=lambda ctx: ctx.deps.user)
@@ -111,7 +111,7 @@ async def test_the_tools_save_and_search_and_say_what_failed(everyone: Memory) -
     assert returned[0].content == {"id": record.id}
     assert returned[1].content[0]["text"] == "Prefers homestays"  # type: ignore[index, unused-ignore]
     assert "none" in str(returned[2].content)
-    assert await everyone.users() == {"alice": 1}
+    assert await everyone.admin.users() == {"alice": 1}
     chosen = remembering(everyone, tools=frozenset({"search_memories"})).get_toolset()
     assert chosen is not None
     assert list(chosen.tools) == ["search_memories"]

@@ -66,7 +66,7 @@ async def test_what_a_model_reads_is_in_the_audit_log(http: httpx2.AsyncClient, 
     await log.switch("reads", Act("audit reads", "python"))
     await everyone.remember("Tea")
     assert (await ask(http)).status_code == 200
-    [entry] = (await everyone.audit())[-1:]
+    [entry] = (await everyone.admin.audit())[-1:]
     assert (entry.said["door"], entry.said["verb"], entry.said["records"]) == ("mcp", "recent", {"read": {"note": 1}})
 
 

@@ -96,9 +96,9 @@ async def test_a_token_without_a_user_takes_the_one_that_the_client_is_configure
     async with by_http(url, authorization=f"Bearer {tokens['operator']}") as client:
         await value(client, "add_memory", content="y")
     async with reopen(tenant="acme") as memory:
-        assert await memory.users() == {"dora": 1}
+        assert await memory.admin.users() == {"dora": 1}
     async with reopen() as memory:
-        assert await memory.users() == {None: 1}
+        assert await memory.admin.users() == {None: 1}
 
 
 async def test_a_reader_changes_nothing(
@@ -152,7 +152,7 @@ async def test_on_this_machine_no_token_is_needed(serve: Any, by_http: Any, valu
         await value(client, "add_memory", content="x")
     assert (await post(url, memorist_user="bob")).status_code == 403
     async with reopen() as memory:
-        assert await memory.users() == {"alice": 1}
+        assert await memory.admin.users() == {"alice": 1}
 
 
 @pytest.mark.parametrize("header", ["x_forwarded_for", "forwarded", "x_real_ip"])
@@ -208,7 +208,7 @@ async def test_many_clients_at_once_lose_nothing_and_see_their_own(
         for number in range(8):
             tasks.start_soon(work, ("alice", "bob")[number % 2], number, ("auto", "legacy")[number // 4])
     async with reopen() as memory:
-        users = await memory.users()
+        users = await memory.admin.users()
     assert (users["alice"], users["bob"]) == (20, 20)
 
 

@@ -39,7 +39,7 @@ async def test_a_local_server_starts_and_remembers_for_its_user(
     async with by_stdio(*options) as client:
         await value(client, "add_memory", content="x")
     async with reopen() as memory:
-        assert await memory.users() == {"alice": 1}
+        assert await memory.admin.users() == {"alice": 1}
 
 
 @pytest.mark.slow
@@ -53,7 +53,7 @@ async def test_a_remote_server_is_reached_with_its_headers(serve: Any, by_http: 
     async with by_http(serve("--require-token"), **headers) as client:
         await value(client, "add_memory", content="x")
     async with reopen() as memory:
-        assert await memory.users() == {"alice": 1}
+        assert await memory.admin.users() == {"alice": 1}
 
 
 def test_every_form_is_shown() -> None:

@@ -105,14 +105,14 @@ async def test_the_command_says_whose_memory_it_is(
     async with reopen() as memory:
         [alice] = await memory.scoped(user="alice").recent()
         [carol] = await memory.scoped(user="carol").recent()
-        assert await memory.users() == {"alice": 1, "carol": 1}
+        assert await memory.admin.users() == {"alice": 1, "carol": 1}
     assert (alice.scope.tenant, alice.scope.agent) == ("default", "coder") and carol.scope.session == "s"
 
     monkeypatch.setenv("MEMORIST_TENANT", "acme")
     async with by_stdio() as client:
         await value(client, "add_memory", content="of another tenant")
     async with reopen(tenant="acme") as memory:
-        assert await memory.users() == {"alice": 1}
+        assert await memory.admin.users() == {"alice": 1}
 
 
 async def test_many_calls_at_once_and_two_clients_of_one_file(by_stdio: Any, db: Path, value: Any) -> None:
@@ -184,7 +184,7 @@ async def test_a_client_that_hangs_up_ends_the_server_and_leaves_a_sound_file(ra
     assert server.process.wait(timeout=60) == 0
     assert b"Traceback" not in server.process.stderr.read()  # from Python 3.13 on it says that a buffer was lost
     async with reopen() as memory:
-        assert await memory.check() == []
+        assert await memory.admin.check() == []
         assert "acknowledged" in [record.content for record in await memory.scoped(user="alice").recent(100)]
 
 

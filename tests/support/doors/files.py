@@ -80,7 +80,7 @@ def written(folder: Path, name: str, text: str) -> Path:
 async def kept(memory: Memory, tenant: str) -> list[Any]:
     """Return what imports and hooks left in a tenant, whoever's it is."""
     found = []
-    for user in await memory.scoped(tenant=tenant).users():
+    for user in await memory.scoped(tenant=tenant).admin.users():
         page = await memory.scoped(tenant=tenant, user=user).browse(limit=1000, superseded=True)
         for record in page.records:
             imported = Author.IMPORT in record.origin.authors

@@ -123,7 +123,7 @@ class McpByStdio(Mcp):
     async def empty(self) -> str:
         """Empty the tenant that all processes serve: to start one takes a second."""
         tenant = self.memory.scoped(tenant=self.tenant)
-        for user in await tenant.users():
+        for user in await tenant.admin.users():
             await tenant.purge(user=user, shared=user is None)
         return self.tenant
 

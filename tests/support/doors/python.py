@@ -54,9 +54,10 @@ def plain(answer: Any) -> Any:
 def asked(memory: Any, call: Call) -> Any:
     """Make a call in Python, async or blocking."""
     arguments = dict(call.arguments)
+    verb = getattr(memory if hasattr(memory, call.verb) else memory.admin, call.verb)
     if call.verb in ("forget", "derived"):
-        return getattr(memory, call.verb)(arguments.pop("id"), **arguments)
-    return getattr(memory, call.verb)(**arguments)
+        return verb(arguments.pop("id"), **arguments)
+    return verb(**arguments)
 
 
 def found(verb: str, answer: Any) -> Any:

@@ -84,6 +84,6 @@ class Finder:
             yield self._of(self._owners[id])
         yield self.memory.unlabelled()
         if self.memory.scope.user is None:
-            for user in await self.memory.users():
+            for user in await self.memory.admin.users():
                 if user is not None:
                     yield self._of(user)

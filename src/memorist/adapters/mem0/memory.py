@@ -229,7 +229,7 @@ class AsyncMemory:
         memory = (await self._opened()).unlabelled()
         await memory.forget(kind=KINDS)
         if memory.scope.user is None:
-            for user in await memory.users():
+            for user in await memory.admin.users():
                 await memory.scoped(user=user).forget(kind=KINDS)
 
     # --- reading -----------------------------------------------------------------------------------

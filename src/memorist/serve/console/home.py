@@ -37,7 +37,7 @@ async def home(visit: Visit) -> Response:
     latest = (await memory.browse(limit=_LATELY, everyone=everyone)).records
     counts = {str(kind): await memory.count(kind=kind, everyone=everyone) for kind in Kind} if latest else {}
     links = {kind: visit.link("/browse", kind=kind, everyone=everyone) for kind in counts}
-    found = await memory.users() if everyone else {}
+    found = await memory.admin.users() if everyone else {}
     people = _people(visit, found, "/")
     return visit.page(
         "home.html",
@@ -91,7 +91,7 @@ async def users(visit: Visit) -> Response:
         tenants = sorted({tenant for tenant in named if tenant is not None})
     rows, more, name = None, None, visit.value("name")
     if visit.may_see_all:
-        found = await memory.users()
+        found = await memory.admin.users()
         wanted = (name or "").casefold()
         people = [row for row in _people(visit, found, back or "/") if wanted in row.name.casefold()]
         start = visit.number("start")

@@ -77,6 +77,6 @@ async def status(visit: Visit) -> Response:
         open=visit.server.open,
         settings=visit.server.settings if visit.may_see_all and visit.grant.tenant is None else {},
         zones=zone_names(),
-        retention=await tenant.retention() if visit.may_see_all else None,
+        retention=await tenant.admin.retention() if visit.may_see_all else None,
         may_purge=visit.grant.right.includes(Right.ADMIN),
     )

@@ -40,7 +40,7 @@ async def traces(visit: Visit) -> Response:
     chosen = {name: visit.value(name) for name in ("since", "until", "session", "door")}
     narrowing: Any = {name: value for name, value in chosen.items() if name != "session"}
     flags = {"empty": visit.flag("empty"), "everyone": visit.everyone}
-    page = await visit.memory.scoped(session=chosen["session"]).traces(
+    page = await visit.memory.scoped(session=chosen["session"]).admin.traces(
         **narrowing, empty=flags["empty"] or None, everyone=flags["everyone"], limit=_PAGE, cursor=visit.value("cursor")
     )
     return visit.page(
@@ -88,7 +88,7 @@ async def traced(visit: Visit) -> Trace:
     """
     if (id := visit.value("id")) is None:
         raise InvalidInputError("name a trace: /trace?id=…")
-    for each in (await visit.memory.traces(id)).traces:
+    for each in (await visit.memory.admin.traces(id)).traces:
         return each
     raise NotFoundError(f"there is no trace {shown(id)} in this scope; it may have expired")
 

@@ -14,8 +14,7 @@ from memorist.serve.rest.access import ADMITTED, Access
 from memorist.serve.rest.bodies import answered, asked, asked_in_query, sent, unquoted
 from memorist.serve.rest.problems import problems
 from memorist.serve.rest.routing import takes
-from memorist.serve.rest.schemas import takes_in_query
-from memorist.verbs import Verbs
+from memorist.serve.rest.schemas import method_of, takes_in_query
 
 ID = "The record's id, percent-encoded whole: a slash in it is %2F."
 _ID: Mapping[str, Any] = {
@@ -39,7 +38,7 @@ def add_plain(router: APIRouter, *kinds: type[requests.Request[Any]]) -> None:
 
 
 def _about(kind: type[requests.Request[Any]], operation: Operation) -> str:
-    told = models.first_paragraph(getattr(Verbs, kind.verb))
+    told = models.first_paragraph(method_of(kind))
     return f"{told} Needs an operator's token." if operation.operator else told
 
 

@@ -1,12 +1,13 @@
 """The OpenAPI schemas of bodies and queries, made from the requests' types."""
 
 import inspect
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, fields
 from typing import Any, Union, get_args
 
 from memorist import arguments as read
 from memorist import requests
+from memorist.admin import Admin
 from memorist.agents.docstrings import read_docstring
 from memorist.agents.parameters import schema_of
 from memorist.codec import plain
@@ -75,8 +76,14 @@ def body_fields(kind: Any) -> dict[str, Any]:
     return {each.name: each.default for each in fields(kind) if each.name not in _ELSEWHERE or kind is Draft}
 
 
+def method_of(kind: type[requests.Request[Any]]) -> Callable[..., Any]:
+    """Return the method that makes a request: its docstring describes the operation and its arguments."""
+    made: Callable[..., Any] = getattr(Admin if hasattr(Admin, kind.verb) else Verbs, kind.verb)
+    return made
+
+
 def _texts_of(kind: type[requests.Request[Any]]) -> dict[str, str]:
-    return _texts(requests.Bounds, requests.Narrowing, Verbs.browse, getattr(Verbs, kind.verb))
+    return _texts(requests.Bounds, requests.Narrowing, Verbs.browse, method_of(kind))
 
 
 def _texts(*described: Any) -> dict[str, str]:

@@ -144,7 +144,7 @@ async def backup(access: Admin) -> FileResponse:
     check_operator(access)
     folder = tempfile.TemporaryDirectory(prefix="memorist-backup-")
     try:
-        copy = await access.memory.backup(Path(folder.name) / "memorist.db")
+        copy = await access.memory.admin.backup(Path(folder.name) / "memorist.db")
     except BaseException:
         folder.cleanup()
         raise
@@ -173,7 +173,7 @@ async def reindex(access: Admin) -> StreamingResponse:
     Answers with lines of JSON: `{"done": 256, "total": 1000}` on the way, `{"embedded": 1000}` at the end.
     """
     check_operator(access)
-    access.memory.scope.reach(everyone=True)
+    access.memory.scope.check_everyone()
     return StreamingResponse(_reindexed(access), media_type=LINES)
 
 
@@ -182,7 +182,9 @@ async def _reindexed(access: Access) -> AsyncIterator[str]:
 
     async def work() -> int:
         try:
-            return await access.memory.reindex(lambda done, total: steps.put_nowait({"done": done, "total": total}))
+            return await access.memory.admin.reindex(
+                lambda done, total: steps.put_nowait({"done": done, "total": total})
+            )
         finally:
             steps.put_nowait(None)
 

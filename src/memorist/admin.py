@@ -1,0 +1,196 @@
+"""Admin: what an operator does with a whole memory, beside the verbs of `memorist.verbs`."""
+
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from memorist import requests
+from memorist.audit import AuditEntry, verify
+from memorist.backups import placed, prune
+from memorist.requests import Id
+from memorist.results import TracePage
+from memorist.retention import RetentionReport, Rule, RuleLike
+from memorist.times import TimeLike
+from memorist.verbs import Verbs, made
+
+__all__ = ["Admin"]
+
+
+class Admin:
+    """What an operator does: counting users, traces, audit, retention, checks and copies; `Memory.admin` returns it.
+
+    Args:
+        memory: the memory in whose scope this works.
+    """
+
+    def __init__(self, memory: Verbs) -> None:
+        self._memory = memory
+
+    async def users(self) -> dict[str | None, int]:
+        """Return how many current records each user of the tenant has; None stands for the shared ones.
+
+        Raises:
+            ScopeError: behind a user's wall.
+        """
+        return await self._memory.ask(requests.Users())
+
+    async def traces(
+        self,
+        ids: Iterable[Id] | Id = (),
+        *,
+        since: TimeLike | None = None,
+        until: TimeLike | None = None,
+        door: str | None = None,
+        empty: bool | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+        everyone: bool = False,
+    ) -> TracePage:
+        """Return one page of the traces of calls of `recall` and `context`, newest first.
+
+        Traces are kept where the memory was opened with `keep_traces`, and for so long. One that quotes a record goes
+        with it: when the record is forgotten, expires or is purged.
+
+        Args:
+            ids: only those with these ids.
+            since: only of calls at this time or later.
+            until: only of calls earlier than this.
+            door: only of calls through this door: "python", "rest", "mcp", "cli" or an adapter's name.
+            empty: only of calls that gave nothing (True), or only of the others (False).
+            limit: how many on a page.
+            cursor: the `next` of the page before.
+            everyone: of all users of the tenant; only where the scope has no user.
+
+        Raises:
+            ScopeError: `everyone` behind a user's wall.
+        """
+        return await self._memory.ask(made(requests.Traces, locals()))
+
+    async def backup(self, target: str | PathLike[str], *, keep: int | None = None) -> Path:
+        """Copy the whole store, consistently and while in use, and open the copy to verify it.
+
+        Args:
+            target: a new file, or a folder: the copy is then named after the time in UTC, as in
+                ``memorist-20260131T020000Z.db``.
+            keep: with a folder: how many copies with such names to keep in it, the new one included. Older ones are
+                removed after the new one is verified. By default all are kept.
+
+        Returns:
+            The path of the copy.
+
+        Raises:
+            InvalidInputError: the target exists, or `keep` is below 1 or given without a folder.
+            ScopeError: behind a user's wall: a backup holds everyone's records.
+            StoreUnavailableError: the copy cannot be written, or an older one cannot be removed.
+        """
+        copy = await self._memory.ask(requests.Backup(target=placed(target, keep, self._memory.clock())))
+        if keep is not None:
+            prune(copy, keep)
+        return copy
+
+    async def audit(self, *, after: int | None = None, limit: int = 1000) -> list[AuditEntry]:
+        """Return entries of the audit log, oldest first: those about this memory's user, or all of the store.
+
+        The log holds no text, no id and no user's name. It is off until `Settings.audit` switches it on.
+
+        Args:
+            after: the number of the entry after which to begin; by default with the first.
+            limit: at most so many entries.
+
+        Raises:
+            InvalidInputError: the store keeps no log.
+        """
+        return await self._memory.ask(made(requests.Audit, locals()))
+
+    async def audit_entries(self) -> AsyncIterator[AuditEntry]:
+        """Yield the entries of `audit`, all of them."""
+        after: int | None = None
+        while page := await self.audit(after=after):
+            for entry in page:
+                yield entry
+            after = page[-1].number
+
+    async def checkpoint(self) -> dict[str, Any]:
+        """Return the number and the hash of the last entry of the audit log, signed with the installation's key.
+
+        Kept elsewhere, it shows later whether the log was changed or cut; see `verify_audit`. Without the extra
+        ``signed``, "signature" is None and "unsigned" says so.
+
+        Raises:
+            ScopeError: behind a user's wall.
+            InvalidInputError: the store keeps no log.
+            SignatureError: the key cannot be read or made.
+        """
+        return await self._memory.ask(requests.Checkpoint())
+
+    async def verify_audit(self, *checkpoints: Mapping[str, Any]) -> list[str]:
+        """Read the whole audit log and return what is wrong with it, in sentences; [] where its chain is unbroken.
+
+        Args:
+            *checkpoints: what `checkpoint` returned earlier. Their signatures are for `memorist.signing.check`.
+
+        Raises:
+            ScopeError: behind a user's wall.
+            InvalidInputError: the store keeps no log.
+        """
+        self._memory.scope.check_everyone()
+        return (await verify(self.audit_entries(), checkpoints))[1]
+
+    async def retain(self, rules: Iterable[RuleLike]) -> list[Rule]:
+        """Set how long the tenant's records are kept, in place of the rules before, and return the rules.
+
+        The rules are kept in the store. Every process that writes deletes what is too old, when it opens the store and
+        then once an hour. A rule with "forever" is not overridden by any other.
+
+        Args:
+            rules: each a `Rule`, or a mapping such as ``{"kind": "message", "keep": "90d"}``; none keep everything.
+
+        Raises:
+            InvalidInputError: a rule is wrong.
+            ScopeError: behind a user's wall.
+        """
+        return await self._memory.ask(made(requests.Retain, locals()))
+
+    async def retention(self, rules: Iterable[RuleLike] | None = None) -> RetentionReport:
+        """Return the tenant's rules and how many records of each kind are too old by them now. Nothing is deleted.
+
+        Args:
+            rules: try these; by default those that are set.
+
+        Raises:
+            InvalidInputError: a rule is wrong.
+            ScopeError: behind a user's wall.
+        """
+        return await self._memory.ask(made(requests.Retention, locals()))
+
+    async def sweep(self) -> int:
+        """Delete at once what of the tenant's has expired or is too old by its rules, and return how many records.
+
+        If it raises, some may be gone already; the others go with the next sweep.
+
+        Raises:
+            ScopeError: behind a user's wall.
+        """
+        return await self._memory.ask(requests.Sweep())
+
+    async def check(self) -> list[str]:
+        """Read the whole store and return what is damaged, in sentences; [] where all is sound.
+
+        Raises:
+            ScopeError: behind a user's wall.
+        """
+        return await self._memory.ask(requests.Check())
+
+    async def reindex(self, progress: Callable[[int, int], None] | None = None) -> int:
+        """Embed every record anew with the embedder this memory was opened with.
+
+        Searches use the old vectors until the last new one is ready. A run that was killed is resumed.
+
+        Args:
+            progress: called with (done, total) after every batch.
+
+        Returns:
+            How many records were embedded by this call.
+        """
+        return await self._memory.ask(made(requests.Reindex, locals()))
