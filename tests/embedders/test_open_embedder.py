@@ -7,15 +7,17 @@ from typing import Any
 
 import pytest
 
-from memorist.embedders import CallableEmbedder, OnnxEmbedder, open_embedder
+from memorist.embedders import BundledEmbedder, CallableEmbedder, OnnxEmbedder, open_embedder
 from memorist.embedders.hub import FastembedEmbedder, SentenceTransformersEmbedder
-from memorist.embedders.onnx import BUNDLED
+from memorist.embedders.onnx import BUNDLED, MULTILINGUAL
 from memorist.errors import EmbedderError, MissingExtraError
 
 
 @pytest.mark.parametrize("spec", [None, "default"])
-def test_the_default_is_the_bundled_model(spec: Any) -> None:
-    assert open_embedder(spec).folder == BUNDLED
+def test_the_default_is_the_bundled_models(spec: Any) -> None:
+    embedder = open_embedder(spec)
+    assert isinstance(embedder, BundledEmbedder)
+    assert (embedder.english.folder, embedder.other.folder) == (BUNDLED, MULTILINGUAL)
 
 
 def test_a_folder_is_opened_by_its_path(tmp_path: Path) -> None:

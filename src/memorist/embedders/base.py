@@ -62,6 +62,19 @@ class Embedder(ABC):
             EmbedderUnavailableError: A service did not answer.
         """
 
+    async def suits(self, fingerprint: str) -> bool:
+        """Embed as vectors with this fingerprint were embedded, and return whether that can be done.
+
+        An embedder that has replaced an earlier one goes on embedding as that did where its vectors are stored, until
+        they are made anew.
+        """
+        await self.ready()
+        return fingerprint == self.fingerprint
+
+    def newest(self) -> Embedder:
+        """Return an embedder like this one that embeds as well as it can, whatever is stored."""
+        return self
+
     @abstractmethod
     async def embed(self, texts: Sequence[str], role: Role = Role.DOCUMENT) -> Vectors:
         """Return a float32 array of shape (len(texts), dimensions), one row for each text, in order.

@@ -50,6 +50,15 @@ class BatchedEmbedder(Embedder):
         await self.inner.ready()
         self.dimensions, self.fingerprint = self.inner.dimensions, self.inner.fingerprint
 
+    async def suits(self, fingerprint: str) -> bool:
+        suits = await self.inner.suits(fingerprint)
+        self.dimensions, self.fingerprint = self.inner.dimensions, self.inner.fingerprint
+        return suits
+
+    def newest(self) -> BatchedEmbedder:
+        inner = self.inner.newest()
+        return self if inner is self.inner else BatchedEmbedder(inner, batch_size=self._batch_size)
+
     async def embed(self, texts: Sequence[str], role: Role = Role.DOCUMENT) -> Vectors:
         await self.ready()
         return await embed_spoken(lambda kept: self._embed(kept, role), texts, self.dimensions)
@@ -71,9 +80,9 @@ class BatchedEmbedder(Embedder):
         found: dict[Key, Vectors] = {}
         waiting: dict[Key, asyncio.Future[Vectors]] = {}
         call = _Call()
-        keys = await aside(
-            lambda: [(role, hashlib.blake2b(text.encode("utf-8"), digest_size=16).digest()) for text in texts], texts
-        )
+        # Of the fingerprint too: an embedder may come to suit other vectors while calls are under way.
+        begun = hashlib.blake2b(self.fingerprint.encode(), digest_size=16)
+        keys = await aside(lambda: [(role, _hashed(begun, text)) for text in texts], texts)
         for key, text in zip(keys, texts, strict=True):
             if key in found or key in waiting:
                 continue
@@ -123,6 +132,12 @@ class BatchedEmbedder(Embedder):
             raise
         except Exception as error:  # an embedder from elsewhere may raise anything
             raise EmbedderError(f"{name} failed: {type(error).__name__}: {error}") from error
+
+
+def _hashed(begun: hashlib.blake2b, text: str) -> bytes:
+    hashed = begun.copy()
+    hashed.update(text.encode("utf-8"))
+    return hashed.digest()
 
 
 class _Call:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from urllib.parse import parse_qsl, urlsplit
 
 from memorist.embedders.base import Embedder
+from memorist.embedders.bundled import BundledEmbedder
 from memorist.embedders.callables import CallableEmbedder, EmbedFunction
 from memorist.embedders.onnx import OnnxEmbedder
 from memorist.errors import EmbedderError
@@ -24,7 +25,7 @@ def open_embedder(spec: EmbedderSpec = None, *, api_key: str | None = None) -> E
 
     | spec | embedder |
     |---|---|
-    | `None`, `"default"` | the bundled model |
+    | `None`, `"default"` | the bundled models: one of English, one of all other languages |
     | a folder's path | its `model.onnx` and `tokenizer.json` |
     | `openai:MODEL` | OpenAI, with `api_key` or OPENAI_API_KEY |
     | `http://HOST/v1#MODEL`, `https://…`; also with `?dimensions=N` | any OpenAI-compatible endpoint |
@@ -42,7 +43,7 @@ def open_embedder(spec: EmbedderSpec = None, *, api_key: str | None = None) -> E
         EmbedderError: The name is unknown or malformed.
     """
     if spec is None or spec == "default":
-        return OnnxEmbedder()
+        return BundledEmbedder()
     if isinstance(spec, Embedder):
         return spec
     if isinstance(spec, Path):
@@ -57,6 +58,8 @@ def open_embedder(spec: EmbedderSpec = None, *, api_key: str | None = None) -> E
 def open_ahead(spec: EmbedderSpec = None, *, brief: bool = False) -> Embedder:
     """Return the embedder that `spec` names; a model in a folder is loaded by a thread while the caller goes on.
 
+    Of the bundled ones that is the model of English.
+
     Args:
         spec: As for `open_embedder`.
         brief: Load it sooner, for a few texts; see `OnnxEmbedder.load_ahead`.
@@ -65,7 +68,7 @@ def open_ahead(spec: EmbedderSpec = None, *, brief: bool = False) -> Embedder:
         EmbedderError: The name is unknown or malformed.
     """
     embedder = open_embedder(spec)
-    if isinstance(embedder, OnnxEmbedder):
+    if isinstance(embedder, OnnxEmbedder | BundledEmbedder):
         embedder.load_ahead(brief=brief)
     return embedder
 

@@ -86,6 +86,7 @@ class Core:
         if not wanted:
             return vectors
         await self.embedder.ready()
+        fingerprint = self.embedder.fingerprint
         brought = [position for position in wanted if given[position] is not None]
         rows = _unit_rows([given[position] for position in brought], self.embedder.dimensions)
         for position, row in zip(brought, rows, strict=True):
@@ -95,7 +96,7 @@ class Core:
             rows = await embedded(self.embedder, [records[position] for position in missing])
             for position, row in zip(missing, rows, strict=True):
                 vectors[position] = row
-        await self.store.bind(self.embedder.fingerprint, self.embedder.dimensions)
+        await self.store.bind(fingerprint, self.embedder.dimensions)
         return vectors
 
     async def embed_ahead(self, records: Sequence[Record]) -> None:

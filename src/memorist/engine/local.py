@@ -11,12 +11,12 @@ from memorist import requests, results
 from memorist.aside import aside
 from memorist.calls import Call
 from memorist.config import Settings
-from memorist.embedders import OnnxEmbedder
+from memorist.embedders import BundledEmbedder, OnnxEmbedder
 from memorist.engine import auditing, deriving, purging, reading, retaining, upkeep, writing
 from memorist.engine.base import Engine
 from memorist.engine.core import Core
 from memorist.engine.traces import Tracer, traces
-from memorist.errors import ClosedError, EmbedderError, MemoristError, embedder_mismatch
+from memorist.errors import ClosedError, EmbedderError, EmbedderMismatchError, MemoristError, embedder_mismatch
 from memorist.origins import TrustRules
 from memorist.requests import Request
 from memorist.scope import Scope
@@ -102,9 +102,9 @@ class LocalEngine(Engine):
         try:
             await core.store.open()
             stored = await core.store.fingerprint()
-            if stored is not None and isinstance(core.embedder.inner, OnnxEmbedder):
+            if stored is not None and isinstance(core.embedder.inner, OnnxEmbedder | BundledEmbedder):
                 with suppress(EmbedderError):  # reads its name only; a broken model is reported when it is used
-                    await core.embedder.ready()
+                    await core.embedder.suits(stored)
             # An embedder that gets its fingerprint from a service is checked at the first vector, not here.
             known = ("", stored)
             if stored is not None and core.embedder.fingerprint not in known and not core.settings.reindexing:
@@ -142,7 +142,13 @@ class LocalEngine(Engine):
                 answer = partial(self._tracer.traced, request=request, answer=answer)
             elif isinstance(request, requests.Traces):
                 await self._tracer.settled()
-        given: T = await answer(call)
+        try:
+            given: T = await answer(call)
+        except EmbedderMismatchError:  # another process has reindexed the store since this one opened it
+            stored = await self._core.store.fingerprint()
+            if stored is None or not await self._core.embedder.suits(stored):
+                raise
+            given = await answer(call)
         if not request.writes:
             await self._reads.note(call, request, given)
         return given

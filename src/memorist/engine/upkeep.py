@@ -39,12 +39,13 @@ async def check(core: Core, call: Call, request: requests.Check) -> list[str]:
 async def reindex(core: Core, call: Call, request: requests.Reindex) -> int:
     """Embed every record again, in batches; a killed run is resumed."""
     call.scope.check_everyone()
-    await core.embedder.ready()
-    fingerprint, done, total = core.embedder.fingerprint, 0, 0
+    embedder = core.embedder.newest()
+    await embedder.ready()
+    fingerprint, done, total = embedder.fingerprint, 0, 0
     while True:
         while rows := await core.store.to_reembed(fingerprint, _BATCH):
             total = total or await core.store.left_to_reembed(fingerprint)
-            vectors = await embedded(core.embedder, [record for _, _, record in rows])
+            vectors = await embedded(embedder, [record for _, _, record in rows])
             staged = [
                 Staged(record.scope.wall, number, version, np.asarray(vector), terms_of(record), marks_of(record))
                 for (number, version, record), vector in zip(rows, vectors, strict=True)
@@ -53,6 +54,7 @@ async def reindex(core: Core, call: Call, request: requests.Reindex) -> int:
             done += len(rows)
             if request.progress is not None:
                 request.progress(done, max(done, total))
-        if await core.store.adopt(fingerprint, core.embedder.dimensions):
+        if await core.store.adopt(fingerprint, embedder.dimensions):
+            await core.embedder.suits(fingerprint)
             return done
         await asyncio.sleep(0)

@@ -302,7 +302,7 @@ class Recaller:
 
     async def _check_fingerprint(self) -> None:
         stored, mine = await self._store.fingerprint(), self._embedder.fingerprint
-        if stored is not None and stored != mine:
+        if stored is not None and stored != mine and not await self._embedder.suits(stored):
             raise embedder_mismatch(stored, mine)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from memorist.embedders import BatchedEmbedder, OnnxEmbedder, Role
+from memorist.embedders import BatchedEmbedder, BundledEmbedder, OnnxEmbedder, Role
 from memorist.embedders.onnx import BUNDLED
 from memorist.recall.index import Floats
 
@@ -77,12 +77,14 @@ _SAME = Scale()
 async def measure(embedder: BatchedEmbedder) -> Scale:
     """Return the scale of an embedder, from some forty short texts that it is asked to embed.
 
-    The bundled model is not asked: the weights were chosen with it, and its means are `_MEANS`.
+    The bundled ones are not asked: the weights were chosen with the English model, in whose space the vectors of all
+    languages are, and its means are `_MEANS`.
 
     Raises:
         EmbedderError: it cannot embed them.
     """
-    if isinstance(embedder.inner, OnnxEmbedder) and embedder.inner.folder == BUNDLED:
+    inner = embedder.inner
+    if isinstance(inner, BundledEmbedder) or (isinstance(inner, OnnxEmbedder) and inner.folder == BUNDLED):
         means = np.frombuffer(b64decode(_MEANS), np.int8).astype(np.float32).reshape(2, -1) / _STEPS
         return Scale(questions=means[0], texts=means[1])
     questions = await embedder.embed(list(QUESTIONS), Role.QUERY)

@@ -1,0 +1,113 @@
+"""The bundled models as one embedder: English texts by one, all others by the other, and their vectors in one space.
+
+The vectors of the multilingual model are moved into the space of the English one, by a map that was fitted to English
+texts embedded by both (tools/fit_spaces.py). So a record has one vector, whatever its language, and any question can
+be compared with it. English vectors are those of the English model, unchanged, and while all is English the other
+model is not loaded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from memorist.embedders.base import Embedder, Role, Vectors, embed_spoken
+from memorist.embedders.english import VERSION, is_english
+from memorist.embedders.onnx import MULTILINGUAL, OnnxEmbedder
+from memorist.errors import EmbedderError
+
+SPACES = Path(__file__).parent / "spaces.npy"
+"""The map: as many rows as a vector has numbers, and one more that is added to each product."""
+
+
+class BundledEmbedder(Embedder):
+    """Embeds a text by the bundled model that knows its language.
+
+    Args:
+        english: The model of English texts; by default the bundled one.
+        other: The model of all others; likewise.
+    """
+
+    def __init__(self, english: OnnxEmbedder | None = None, other: OnnxEmbedder | None = None) -> None:
+        self.english = english or OnnxEmbedder()
+        self.other = other or OnnxEmbedder(MULTILINGUAL)
+        self._alone = False
+
+    def load_ahead(self, *, brief: bool = False) -> None:
+        """Begin to load the model of English in a thread; see `OnnxEmbedder.load_ahead`."""
+        self.english.load_ahead(brief=brief)
+
+    def newest(self) -> BundledEmbedder:
+        return BundledEmbedder(self.english, self.other) if self._alone else self
+
+    async def ready(self) -> None:
+        if self.fingerprint:
+            return
+        await self.english.ready()
+        if not self._alone:
+            if not (self.other.folder / "model.onnx").is_file():
+                raise EmbedderError(
+                    "this installation lacks the bundled model of other languages than English: install the wheel "
+                    "again, or run `pip install -e .` again in a checkout"
+                )
+            await self.other.ready()
+        self._name()
+
+    def _name(self) -> None:
+        self.dimensions = self.english.dimensions
+        self.fingerprint = self.english.fingerprint
+        if not self._alone:
+            parts = (self.english.fingerprint, self.other.fingerprint, _digest(), str(VERSION))
+            self.fingerprint = f"bundled@{hashlib.sha256('|'.join(parts).encode()).hexdigest()[:16]}"
+
+    async def suits(self, fingerprint: str) -> bool:
+        """Embed with the English model alone where an earlier version stored the vectors, and else with both."""
+        await self.ready()
+        if fingerprint != self.fingerprint and self.english.fingerprint in (fingerprint, self.fingerprint):
+            self._alone, self.fingerprint = fingerprint == self.english.fingerprint, ""
+            await self.ready()
+        return fingerprint == self.fingerprint
+
+    async def embed(self, texts: Sequence[str], role: Role = Role.DOCUMENT) -> Vectors:
+        await self.ready()
+        return await embed_spoken(lambda kept: self._embed(kept, role), texts, self.dimensions)
+
+    async def _embed(self, texts: list[str], role: Role) -> Vectors:
+        own = [self._alone or is_english(text) for text in texts]
+        if all(own):
+            return await self.english.embed(texts, role)
+        others = [text for text, here in zip(texts, own, strict=True) if not here]
+        rows = np.empty((len(texts), self.dimensions), np.float32)
+        mask = np.array(own)
+        english = [text for text, here in zip(texts, own, strict=True) if here]
+        known, rest = await asyncio.gather(self.english.embed(english, role), self.other.embed(others, role))
+        rows[mask], rows[~mask] = known, moved(rest)
+        return rows
+
+    async def close(self) -> None:
+        await self.english.close()
+        await self.other.close()
+
+
+def moved(rows: Vectors) -> Vectors:
+    """Return unit vectors of the multilingual model in the space of the English one."""
+    table = _map()
+    mapped = rows @ table[:-1] + table[-1]
+    unit: Vectors = (mapped / np.linalg.norm(mapped, axis=1, keepdims=True)).astype(np.float32)
+    return unit
+
+
+@lru_cache(maxsize=1)
+def _map() -> Vectors:
+    table: Vectors = np.load(SPACES).astype(np.float32)
+    return table
+
+
+@lru_cache(maxsize=1)
+def _digest() -> str:
+    return hashlib.sha256(SPACES.read_bytes()).hexdigest()

@@ -1,0 +1,126 @@
+"""Memories in several languages, and memories that an earlier version stored with the English model alone."""
+
+from pathlib import Path
+
+import pytest
+
+from memorist import Memory
+from memorist.embedders import OnnxEmbedder
+from memorist.errors import EmbedderMismatchError
+
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+
+FAMILY = (
+    "Oma kommt am Samstag mit dem Zug aus Kassel.",
+    "Dad put the spare key under the blue flowerpot.",
+    "Die Heizung wird nächste Woche abgelesen.",
+    "Mia is allergic to walnuts.",
+    "Papa hat den Wocheneinkauf schon bestellt.",
+)
+TOOLS = (
+    '{"tool": "deploy", "status": "failed", "reason": "disk full on node-7"}',
+    "昨日のデプロイはどうなった？",
+    "ディスクがいっぱいで失敗しました。",
+    "pytest: 412 passed, 3 skipped in 61.20s",
+    "来週の月曜日にお客様と打ち合わせがあります。",
+)
+
+
+async def best(memory: Memory, question: str) -> str:
+    hits = await memory.recall(question, limit=1)
+    return hits[0].record.content
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        ("When does grandma arrive?", FAMILY[0]),
+        ("Welche Nüsse verträgt Mia nicht?", FAMILY[3]),
+        ("Has the grocery order been placed?", FAMILY[4]),
+        ("Where is the spare key?", FAMILY[1]),
+        ("Wann kommt jemand wegen der Heizung?", FAMILY[2]),
+    ],
+)
+async def test_a_family_of_two_languages_asks_in_either(question: str, wanted: str) -> None:
+    async with Memory.open(":memory:") as memory:
+        for each in FAMILY:
+            await memory.remember(each)
+        assert await best(memory, question) == wanted
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        ("どのノードのディスクが足りなくなった？", (TOOLS[0], TOOLS[2])),
+        ("When is the meeting with the customer?", (TOOLS[4],)),
+    ],
+)
+async def test_english_output_of_tools_beside_a_chat_in_japanese(question: str, wanted: tuple[str, ...]) -> None:
+    async with Memory.open(":memory:") as memory:
+        for each in TOOLS:
+            await memory.remember(each)
+        assert await best(memory, question) in wanted
+
+
+async def test_an_earlier_memory_opens_as_it_is_and_reindex_brings_it_over(tmp_path: Path) -> None:
+    file = tmp_path / "old.db"
+    async with Memory.open(file, embedder=OnnxEmbedder()) as earlier:
+        for each in (*FAMILY, *TOOLS):
+            await earlier.remember(each)
+        before = [(hit.record.id, hit.score) for hit in await earlier.recall("Where is the spare key?")]
+    async with Memory.open(file) as memory, Memory.open(file) as other:
+        found = [(hit.record.id, hit.score) for hit in await memory.recall("Where is the spare key?")]
+        assert found == before
+        assert await best(other, "Where is the spare key?") == FAMILY[1]
+        await memory.remember("The boiler was serviced in May.")
+        async with Memory.open(file, embedder=OnnxEmbedder()) as earlier:
+            assert await best(earlier, "When was the boiler serviced?") == "The boiler was serviced in May."
+        assert await memory.reindex() == 11
+        assert await best(memory, "When does grandma arrive?") == FAMILY[0]
+        # Another process that had the file open: it writes and asks as the store now is.
+        await other.remember("Der Hund heißt Bruno.")
+        assert await best(other, "What is the name of the dog?") == "Der Hund heißt Bruno."
+        assert await best(memory, "What is the name of the dog?") == "Der Hund heißt Bruno."
+        after = await memory.recall("Where is the spare key?", limit=1)
+        assert after[0].record.content == FAMILY[1]
+        assert after[0].similarity == pytest.approx(dict(await _similarities(memory))[FAMILY[1]], abs=1e-6)
+        with pytest.raises(EmbedderMismatchError, match="bundled@"):
+            async with Memory.open(file, embedder=OnnxEmbedder()):
+                pass
+
+
+async def _similarities(memory: Memory) -> list[tuple[str, float]]:
+    hits = await memory.recall("Where is the spare key?", limit=20, mode="dense")
+    return [(hit.record.content, hit.similarity) for hit in hits]
+
+
+async def test_an_interrupted_reindex_is_resumed_and_found_as_before_meanwhile(tmp_path: Path) -> None:
+    file = tmp_path / "old.db"
+    async with Memory.open(file, embedder=OnnxEmbedder()) as earlier:
+        for each in FAMILY:
+            await earlier.remember(each)
+
+    def stop(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    async with Memory.open(file) as memory:
+        with pytest.raises(KeyboardInterrupt):
+            await memory.reindex(progress=stop)
+        assert await best(memory, "Where is the spare key?") == FAMILY[1]
+    async with Memory.open(file) as memory:
+        await memory.reindex()
+        assert await best(memory, "When does grandma arrive?") == FAMILY[0]
+
+
+async def test_what_is_purged_leaves_no_text_behind_in_any_language(tmp_path: Path) -> None:
+    file = tmp_path / "memory.db"
+    async with Memory.open(file) as memory:
+        alice = memory.scoped(user="alice")
+        await alice.remember("Die Schlüsselkarte liegt im Kühlschrank.")
+        await alice.remember("鍵は冷蔵庫の中にある。")
+        await alice.purge()
+        assert await alice.recall("Where is the key?") == []
+    for path in tmp_path.iterdir():
+        raw = path.read_bytes()
+        assert "Kühlschrank".encode() not in raw
+        assert "冷蔵庫".encode() not in raw
