@@ -17,6 +17,7 @@ from children import open_memory
 from memorist.errors import ConflictError, InvalidInputError, NotFoundError, ScopeError
 from memorist.memory import Memory
 from memorist.records import Draft, Kind, Record
+from memorist.requests import UNSET
 from memorist.scope import Scope, Wall
 
 pytestmark = pytest.mark.slow
@@ -214,7 +215,7 @@ class Agreement(RuleBasedStateMachine):
     @rule(scope=SCOPES, id=IDS, content=st.none() | CONTENTS, fields=FIELDS)
     def revise(self, scope: Scope, id: str, content: str | None, fields: dict[str, int]) -> None:
         old = self.house(scope).records.get(id)
-        call = self.memory(scope).revise(id, content=content, metadata=fields)
+        call = self.memory(scope).revise(id, content=UNSET if content is None else content, metadata=fields)
         if old is None or scope.session not in (None, old.session):
             self.expect(NotFoundError, call)
         else:
