@@ -23,15 +23,21 @@ def plain(value: Any) -> Any:
     """Return an argument or an answer as JSON has it. A mapping is JSON already, or is refused where it is written."""
     if type(value) in _AS_IT_IS:
         return value
+    if isinstance(value, datetime):
+        return iso(value)
     if isinstance(value, Enum):
         return getattr(value, "names", value.value)
     if hasattr(value, "to_dict"):
         return value.to_dict()
-    if isinstance(value, datetime):
-        return iso(value)
     if isinstance(value, list | tuple):
         return [plain(each) for each in value]
     return value.tolist() if type(value).__module__ == "numpy" else value
+
+
+@once
+def _laid_out(kind: Any) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the fields of a type, and of an inline one its own fields."""
+    return [(name, tuple(fields_of(hint)) if is_inline(hint) else ()) for name, hint in fields_of(kind).items()]
 
 
 class Plain:
@@ -42,12 +48,15 @@ class Plain:
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values; times are in ISO 8601."""
         told: dict[str, Any] = {}
-        for name in fields_of(type(self)):
+        for name, inner in _laid_out(type(self)):
             value = getattr(self, name)
-            if is_inline(type(value)):
-                told |= {inner: getattr(value, inner) for inner in fields_of(type(value))}
+            if type(value) in _AS_IT_IS:
+                told[name] = value
+            elif inner:
+                for each in inner:
+                    told[each] = getattr(value, each)
             else:
-                told[name] = dict(value) if isinstance(value, Mapping) else plain(value)
+                told[name] = dict(value) if isinstance(value, dict | Mapping) else plain(value)
         return told
 
     @classmethod
