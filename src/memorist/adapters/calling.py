@@ -8,7 +8,7 @@ from memorist.agents import Toolbox
 
 
 async def answer(tools: Toolbox, name: str, arguments: Mapping[str, Any] | str) -> tuple[bool, str]:
-    """Return whether a call succeeded, and the text for the model: what came of it, as JSON, or what went wrong."""
+    """Return whether a call succeeded, and the text for the model: the result as JSON, or the error."""
     result = await tools.call(name, arguments)
     if not result.success:
         return False, f"error: {result.error}"

@@ -23,7 +23,7 @@ def needing(extras: Mapping[str, str]) -> Iterator[None]:
     except ModuleNotFoundError as error:
         missing = f"{error.name}."
         for package, extra in extras.items():
-            if f"{package}.".startswith(missing):  # also where only the namespace it is in is missing
+            if f"{package}.".startswith(missing):  # also if only the parent namespace is missing
                 raise missing_extra(package, extra) from error
             if missing.startswith(f"{package}."):
                 raise MissingExtraError(f"the installed {package} has no {error.name}; install a newer one") from error

@@ -17,7 +17,7 @@ class Lock:
     def __init__(self) -> None:
         self._guard = threading.Lock()
         self._last: Future[None] = Future()
-        """Done when the last one that came has left."""
+        """Done when the last task in the queue has released the lock."""
         self._last.set_result(None)
         self._held = self._last
 
@@ -27,7 +27,7 @@ class Lock:
             before, self._last = self._last, mine
         try:
             await asyncio.shield(asyncio.wrap_future(before))
-        except BaseException:  # cancelled: whoever waits for this one waits for the one before it
+        except BaseException:  # cancelled: the next task in the queue now waits for the task before this one
             before.add_done_callback(lambda _: mine.set_result(None))
             raise
         self._held = mine

@@ -27,7 +27,7 @@ def original(package: str, module: str, name: str) -> Any:
 def caught_by(module: str, error: type[_E]) -> type[_E]:
     """Return `error`, as a subclass also of the class with its name in a module of the original package.
 
-    The package is not imported here: whoever has such an ``except`` clause has imported it.
+    The package is not imported here: a program with such an ``except`` clause has imported it already.
     """
     theirs = getattr(sys.modules.get(module), error.__name__, None)
     if theirs is None or issubclass(error, theirs):

@@ -1,4 +1,4 @@
-"""What adapters around an agent share: the memory of the user of a turn, and storing what was said in it."""
+"""What adapters around an agent share: the memory of a turn's user, and storing the messages of a turn."""
 
 import logging
 from collections.abc import Callable, Iterable

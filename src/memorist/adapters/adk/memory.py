@@ -57,7 +57,7 @@ class MemoristMemoryService(BaseMemoryService):
         session_id: str | None = None,
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
-        """Keep the texts of events: all of them or none. An event once deleted does not come back.
+        """Keep the texts of events: all of them or none. An event that was deleted is not stored again.
 
         Args:
             app_name: the application.
@@ -133,7 +133,7 @@ class MemoristMemoryService(BaseMemoryService):
             await memory.forget(payload={"form": "adk", "id": memory_id}, kind=(Kind.MESSAGE, Kind.NOTE))
 
     def _of(self, user_id: str, app_name: str | None, session_id: str | None = None) -> Memory:
-        """Return the memory of a user, who must be named: without one it would be what all share."""
+        """Return the memory of a user, who must be named: without a user it would be the shared memory."""
         return self._memory.scoped(user=arguments.text("user_id", user_id), agent=app_name, session=session_id)
 
 

@@ -24,7 +24,7 @@ _FORM = "adk"
 
 
 class MemoristSessionService(BaseSessionService):
-    """Keeps sessions, their events and their state; nothing of them is found by recall.
+    """Keeps sessions, their events and their state; recall finds none of this.
 
     A user of ADK is a user of the memory, an application is the label `agent`, a session the label `session`.
     State under ``app:`` is kept among the shared records, under ``user:`` among the user's.
@@ -76,7 +76,7 @@ class MemoristSessionService(BaseSessionService):
         """Return the sessions of a user, or of everyone, without events, the last active one last.
 
         Raises:
-            ScopeError: everyone's, where the memory is one user's.
+            ScopeError: everyone's sessions are asked for, and the memory belongs to one user.
         """
         all_of = user_id is None
         shelf = Shelf(self._memory if user_id is None else self._memory.scoped(user=user_id), _FORM)

@@ -17,7 +17,7 @@ class MemoristContextProvider(ContextProvider):
     agent = Agent(client=client, context_providers=[MemoristContextProvider(memory.scoped(user="alice"))])
     ```
 
-    What is told names the sessions that it comes from. Where the store or the embedder fails, the run goes on
+    The recalled text names the sessions that it comes from. Where the store or the embedder fails, the run goes on
     without, and that is logged.
 
     Args:
@@ -29,7 +29,7 @@ class MemoristContextProvider(ContextProvider):
         keep: whether what was said is stored.
 
     Raises (from a run):
-        InvalidInputError: `user` named nobody.
+        InvalidInputError: `user` returned no user.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class MemoristContextProvider(ContextProvider):
     ) -> None:
         """Add what was recalled for the input, if anything, as a message of the user.
 
-        What the providers before this one have put there, such as the session's history, is not told again.
+        Texts that earlier providers added, such as the session's history, are not repeated.
         """
         told = await before_turn(
             of_user(self._memory, self._user, session),

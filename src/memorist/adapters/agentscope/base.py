@@ -78,7 +78,7 @@ class RecordingMemory(LongTermMemoryBase):
     def _unrecorded(self, messages: list[Msg]) -> list[Msg]:
         """Return the messages that were not recorded yet, each once; all of them if none is new.
 
-        Recording nothing but old messages is taken to be on purpose.
+        A caller that passes only old messages wants them recorded again.
         """
         given = list({each.id: each for each in messages}.values())  # some agents give the question twice
         return [each for each in given if each.id not in self._recorded] or given
@@ -87,11 +87,11 @@ class RecordingMemory(LongTermMemoryBase):
         self._recorded.update(dict.fromkeys(each.id for each in messages))
 
     def _require_started(self) -> None:
-        """Raise RuntimeError where the memory must be entered first and is not."""
+        """Raise RuntimeError if the memory needs ``async with`` and was not entered."""
 
 
 def telling(doing: str) -> Callable[[_Tool], _Tool]:
-    """Make what a tool function raises its answer, ``Error {doing}: …``: it is the edge to the agent."""
+    """Answer an exception of a tool function with the text ``Error {doing}: …``: an agent calls the function."""
 
     def telling_of(function: _Tool) -> _Tool:
         given = inspect.signature(function)

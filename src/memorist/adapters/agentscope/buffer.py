@@ -104,7 +104,7 @@ class Buffer(MemoryBase):
         """Add a message or several, all or none.
 
         Args:
-            memories: the messages; None adds nothing.
+            memories: the messages; with None nothing is added.
             marks: labels for the added messages. A boolean in this place is `allow_duplicates`, as in AgentScope
                 before 1.0.10.
             allow_duplicates: also add a message whose id is there already.
@@ -126,7 +126,7 @@ class Buffer(MemoryBase):
             msg_ids: ids of messages; unknown ids are ignored.
 
         Raises:
-            IndexError: there is no such place; nothing was deleted.
+            IndexError: a position is out of range; nothing was deleted.
         """
         held = await self._held()
         positions = checked_positions(index, msg_ids, [each.message.id for each in held])
@@ -193,7 +193,7 @@ class InMemoryMemory(Buffer):
         self.content, self._marks = [], {}
 
     async def update_compressed_summary(self, summary: str) -> None:
-        """Set the summary of what is no longer among the messages."""
+        """Set the summary of the messages that were removed."""
         self._compressed_summary = summary
 
     def state_dict(self) -> dict[str, Any]:

@@ -75,7 +75,7 @@ class DurableMemory(Buffer):
         await self.update_compressed_summary("")
 
     async def update_compressed_summary(self, summary: str) -> None:
-        """Set the summary of what is no longer among the messages."""
+        """Set the summary of the messages that were removed."""
         if summary:
             held = joined(each.handle.record.origin.authors for each in await self._held())
             author = (held | Author.ASSISTANT) & ~Author.OPERATOR
@@ -178,7 +178,7 @@ class DurableMemory(Buffer):
 
 def _stored(message: Msg, marks: list[str]) -> Message:
     return Message(
-        content=searchable(message),  # the data has all of it
+        content=searchable(message),  # the data holds the whole message
         role=message.role,
         name=message.name if message.name.strip() else None,
         id=message.id,

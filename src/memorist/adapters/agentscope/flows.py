@@ -38,7 +38,7 @@ class FlowRunner:
     | `summary_personal_memory` | `trajectories=[{"messages"}]` | `metadata["memory_list"]`: what is kept |
     | `retrieve_personal_memory` | `query`, `top_k` | the facts, a line for each |
     | `summary_task_memory` | `trajectories=[{"messages", "score"}]` | `metadata["memory_list"]` |
-    | `retrieve_task_memory` | `query`, `top_k` | the experiences, blank lines between |
+    | `retrieve_task_memory` | `query`, `top_k` | the experiences, separated by blank lines |
     | `add_tool_call_result` | `tool_call_results` | `metadata["recorded"]`: how many are fit to record |
     | `summary_tool_memory` | `tool_names` | `metadata["memory_list"]`: the guidelines |
     | `retrieve_tool_memory` | `tool_names="a,b"`, `top_k` | the guidelines |
@@ -112,7 +112,7 @@ class FlowRunner:
             items = _items(messages)
             if items and messages[0] is not items[0]:  # what the agent thinks, which is not what a user says
                 messages[0] = {**messages[0], "role": "assistant"}
-            # What was given to be kept is kept; of mere talk, a model may find that there is nothing to keep.
+            # Texts that the caller asked to keep are always kept. In a conversation the model may find nothing to keep.
             done = await keep_facts(
                 workspace, messages, model=self._model, raw_if_none=bool(items) or self._model is None, **self._labels
             )
@@ -138,7 +138,8 @@ class FlowRunner:
 
     async def _retrieve_task(self, workspace: Memory, arguments: Mapping[str, Any]) -> Result:
         query, limit = _required(arguments, "query"), arguments.get("top_k", _TOP_K)
-        hits = await workspace.experiences.search(query, limit=min(2 * limit, MAX_LIMIT))  # some may say the same
+        # several may have the same text
+        hits = await workspace.experiences.search(query, limit=min(2 * limit, MAX_LIMIT))
         return _result("\n\n".join(_lessons(hits)[: max(limit, 0)]))
 
     # --- tool ------------------------------------------------------------------------------------------
@@ -227,7 +228,7 @@ _ACKNOWLEDGEMENTS = (PERSONAL_ACKNOWLEDGEMENT, TASK_ACKNOWLEDGEMENT)
 def _names(given: Any) -> list[str]:
     """Return the names of tools in a list, or in a text with commas or line breaks between.
 
-    The whole text is one of them: a name may hold a comma itself.
+    The whole text is also one of the names, because a name may contain a comma.
     """
     if not isinstance(given, str):
         return list(dict.fromkeys(name for each in given if (name := str(each).strip())))

@@ -69,7 +69,7 @@ class Mem0LongTermMemory(RecordingMemory):
         await self.close()
 
     async def close(self) -> None:
-        """Close mem0's files, so that another may open them."""
+        """Close mem0's files, so that another process can open them."""
         client = getattr(getattr(self.long_term_working_memory, "vector_store", None), "client", None)
         for each in (client, self.long_term_working_memory):
             if (close := getattr(each, "close", None)) is not None:
@@ -145,7 +145,7 @@ class Mem0LongTermMemory(RecordingMemory):
         Raises:
             TypeError: there is something else than messages.
         """
-        found = asked([msg] if msg is None else msg)  # None is no message here
+        found = asked([msg] if msg is None else msg)  # None does not count as a message here
         return "\n".join(await self._find([text_of(each) for each in found], limit))
 
     # --- calling mem0 ----------------------------------------------------------------------------------
@@ -180,11 +180,11 @@ def _note_loop() -> None:
 
 
 def _is_2(search: Any) -> bool:
-    """Return whether mem0's search is called as that of version 2 is."""
+    """Return whether mem0's search takes the arguments of version 2."""
     names = inspect.signature(search).parameters
     if "top_k" in names or "limit" in names:
         return "top_k" in names
-    return int(version("mem0ai").split(".")[0]) >= 2  # something in its place that takes anything
+    return int(version("mem0ai").split(".")[0]) >= 2  # a stand-in, such as a mock, that takes any arguments
 
 
 def _turn(role: str, text: str, name: str | None = None) -> dict[str, str]:

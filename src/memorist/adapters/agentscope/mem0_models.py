@@ -19,7 +19,7 @@ from memorist.twin import run
 _T = TypeVar("_T")
 
 callers_loop: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("callers_loop", default=None)
-"""The event loop that awaits mem0: there the models run, as a client of theirs may belong to it."""
+"""The event loop that awaits mem0. The models run on this loop, because their clients may belong to it."""
 
 
 class Mem0ChatModel(LLMBase):  # type: ignore[misc]
@@ -64,7 +64,7 @@ class Mem0Embedder(EmbeddingBase):  # type: ignore[misc]
 
 
 def wait_for(work: Coroutine[Any, Any, _T]) -> _T:
-    """Wait for `work` in the event loop that awaits mem0, or else in one of its own."""
+    """Wait for `work` in the event loop that awaits mem0, or else in a new event loop."""
     loop = callers_loop.get()
     if loop is not None and loop.is_running() and _running() is not loop:
         return asyncio.run_coroutine_threadsafe(work, loop).result()

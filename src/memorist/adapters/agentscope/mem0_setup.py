@@ -31,7 +31,7 @@ def mem0_library() -> Any:
     except ImportError as error:
         raise missing_extra("mem0ai", "mem0") from error
     for each in (main, telemetry):
-        each.MEM0_TELEMETRY = asked_for  # read on import, which may have been before
+        each.MEM0_TELEMETRY = asked_for  # mem0 reads the variable on import, which may have happened already
     LlmFactory.provider_to_class[_PROVIDER] = (f"{_MODELS}.Mem0ChatModel", BaseLlmConfig)
     EmbedderFactory.provider_to_class[_PROVIDER] = f"{_MODELS}.Mem0Embedder"
     return mem0
@@ -44,7 +44,7 @@ def configured(given: Any, model: Any, embedder: Any, store: Any, options: Mappi
     from mem0.llms.configs import LlmConfig
 
     parts: dict[str, Any] = {}
-    # Constructed without validation, which knows mem0's own providers alone.
+    # Constructed without validation, because the validation accepts only mem0's own providers.
     if model is not None:
         parts["llm"] = LlmConfig.model_construct(provider=_PROVIDER, config={"model": model})
     if embedder is not None:
@@ -66,7 +66,7 @@ def _default_store(embedder: Any, options: Mapping[str, Any]) -> Any:
 
 
 def one_at_a_time(memory: Any) -> None:
-    """Let a local Qdrant do one thing at a time: mem0 calls it from several threads, and it would mix up vectors."""
+    """Let a local Qdrant do one thing at a time: mem0 calls Qdrant from several threads, which would mix up vectors."""
     local = getattr(getattr(memory.vector_store, "client", None), "_client", None)
     if type(local).__name__ != "QdrantLocal":
         return

@@ -15,7 +15,7 @@ SUMMARY = "_compressed_summary"
 
 
 def checked_messages(given: object) -> list[Msg]:
-    """Return the messages given; None is none.
+    """Return the messages as a list; None is an empty list.
 
     Raises:
         TypeError: it is neither a message nor a list of them.
@@ -31,7 +31,7 @@ def checked_messages(given: object) -> list[Msg]:
 
 
 def checked_marks(given: object) -> list[str]:
-    """Return the marks given; None is none."""
+    """Return the marks as a list; None is an empty list."""
     marks = [] if given is None else [given] if isinstance(given, str) else given
     if not isinstance(marks, list) or not all(isinstance(mark, str) for mark in marks):
         raise TypeError(f"The mark should be a string, a list of strings, or None, but got {type(given)}.")
@@ -43,7 +43,7 @@ def checked_positions(index: Index | None, msg_ids: Iterable[str] | None, ids: S
 
     Raises:
         IndexError: a number is out of range.
-        TypeError: nothing is asked for.
+        TypeError: neither positions nor ids are given.
     """
     if index is None and msg_ids is None:
         raise TypeError("delete needs the index or the msg_ids of the messages to be deleted")
@@ -81,10 +81,10 @@ def summary_message(summary: str) -> Msg:
 
 
 def read_state(state: Mapping[str, Any], strict: bool) -> tuple[list[Msg], dict[str, list[str]], str] | None:
-    """Return messages, marks and summary of a state; None where it has none and need not.
+    """Return messages, marks and summary of a state; None if the state has no content and `strict` is False.
 
     Raises:
-        KeyError: it has no "content", and `strict`.
+        KeyError: the state has no "content", and `strict` is True.
     """
     if "content" not in state:
         if strict:

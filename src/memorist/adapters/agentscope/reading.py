@@ -31,7 +31,7 @@ def recorded(msgs: object) -> list[Msg]:
 
 
 def asked(msg: object) -> list[Msg]:
-    """Return the messages to search for; None is none.
+    """Return the messages to search for; None is an empty list.
 
     Raises:
         TypeError: it is neither a message nor a list of them.

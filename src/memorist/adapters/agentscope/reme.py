@@ -87,7 +87,7 @@ class ReMeLongTermMemoryBase(RecordingMemory):
         """Record what is worth keeping of these messages; those recorded before are left out.
 
         Args:
-            msgs: the messages; None among them is skipped. A failure of the engine is a warning.
+            msgs: the messages; None among them is skipped. A failure of the engine causes a warning.
             **kwargs: further arguments of the flow.
 
         Raises:
@@ -108,7 +108,8 @@ class ReMeLongTermMemoryBase(RecordingMemory):
         """Return what is relevant to this message.
 
         Args:
-            msg: the message; of several, the last. None finds nothing. A failure of the engine is a warning.
+            msg: the message; of several, the last. With None nothing is found. A failure of the engine causes a
+                warning.
             **kwargs: `top_k` or `limit`, the most memories (3; of guidelines, all), and further arguments of the flow.
 
         Raises:
@@ -149,7 +150,7 @@ class ReMeLongTermMemoryBase(RecordingMemory):
         raise NotImplementedError
 
     async def _found(self, query: str, options: dict[str, Any]) -> str:
-        """Return what there is for a query; "" for nothing."""
+        """Return the text found for a query; "" if nothing was found."""
         result = await self._run(f"retrieve_{self._kind}_memory", flow_options(options, _TOP_K), query=query)
         return str(result.get("answer") or "")
 

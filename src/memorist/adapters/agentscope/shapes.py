@@ -105,7 +105,7 @@ class StateModule:
         custom_to_json: Callable[[Any], Any] | None = None,
         custom_from_json: Callable[[Any], Any] | None = None,
     ) -> None:
-        """Make an attribute part of the state, through two functions to and from JSON where it is none itself."""
+        """Make an attribute part of the state; two functions convert a value that is not JSON to JSON and back."""
         getattr(self, attr_name)
         self._registered[attr_name] = (custom_to_json, custom_from_json)
 

@@ -14,7 +14,8 @@ from memorist.adapters.agentscope.types import Msg, ToolResponse, answer
 class ReMeToolLongTermMemory(ReMeLongTermMemoryBase):
     """Keeps tool calls with their results, and for each tool a guideline with exact statistics.
 
-    `record` takes messages whose texts are JSON as `record_to_memory` takes it; a text that is none is a warning.
+    `record` takes messages whose texts are JSON as `record_to_memory` takes it; a text that is not JSON causes a
+    warning.
     `retrieve` takes a message of the tools' exact names, with commas between.
     """
 
@@ -96,7 +97,7 @@ class ReMeToolLongTermMemory(ReMeLongTermMemoryBase):
         if names:
             await self._run("summary_tool_memory", options, tool_names=names)
         metadata = result.get("metadata") if isinstance(result, dict) else None
-        return int((metadata or {}).get("recorded", len(calls)))  # another runner may not say
+        return int((metadata or {}).get("recorded", len(calls)))  # another runner may leave this number out
 
 
 def _calls(items: Iterable[str]) -> list[dict[str, Any]]:

@@ -211,7 +211,7 @@ def _listed(path: str, folder: str, sizes: Mapping[str, int], depth: int = 1) ->
 
 
 def _size(count: int) -> str:
-    """Return a number of bytes in the largest unit that leaves at least one."""
+    """Return a number of bytes in the largest unit in which it is at least 1."""
     unit = min(max(count.bit_length() - 1, 0) // 10, 3)
     size = count / 1024**unit
     return f"{size:.{0 if size.is_integer() else 1}f}{'BKMG'[unit]}"

@@ -32,9 +32,9 @@ class MemoristMemory(CrewMemory):
     crew = Crew(…, memory=MemoristMemory(storage=MemoristStorage(memory.scoped(user="alice"))))
     ```
 
-    No model is asked, neither for a scope, categories and an importance that nobody gave, nor for queries. A score
-    is that of the hit: `recency_weight` and the like do not matter, nor does `depth`. What is saved is on disk
-    when the call returns. With `llm`, `extract_memories` asks it; without, a text is its one memory.
+    No model is asked, neither for a scope, categories and an importance that nobody gave, nor for queries. The score of
+    a result is the score of the hit: `recency_weight`, similar weights and `depth` have no effect. What is saved is on
+    disk when the call returns. With `llm`, `extract_memories` asks it; without, a text is its one memory.
     """
 
     storage: Any = Field(description="A MemoristStorage.")
@@ -130,7 +130,7 @@ class MemoristMemory(CrewMemory):
         metadata: dict[str, Any] | None = None,
         importance: float | None = None,
     ) -> MemoryRecord:
-        """Change the fields given of a record, and return it; unchanged where this memory is read-only.
+        """Change the given fields of a record and return it; a read-only memory returns the record unchanged.
 
         Raises:
             ValueError: there is no such record.

@@ -29,9 +29,9 @@ class MemoryMiddleware(AgentMiddleware[_State, Any, Any]):
     await agent.ainvoke({"messages": [question]}, {"configurable": {"thread_id": "monday"}}, context=Context("alice"))
     ```
 
-    What is told stands at the end of the system message of each model call of the turn, and in no message of
-    the thread. Messages are kept as the conversation of the thread, each once. Where the store or the
-    embedder fails, the turn goes on without, and that is logged.
+    The context is put at the end of the system message of each model call of the turn. It is not added to the messages
+    of the thread. Messages are kept as the conversation of the thread, each once. Where the store or the embedder
+    fails, the turn goes on without, and that is logged.
 
     Args:
         memory: an open memory, asynchronous or blocking. `invoke` and `ainvoke` work with either.
@@ -41,7 +41,7 @@ class MemoryMiddleware(AgentMiddleware[_State, Any, Any]):
         **options: further arguments of `Memory.context`, such as `min_confidence` or `topics`.
 
     Raises (from a turn):
-        InvalidInputError: `user` named nobody, or `keep` is on and there is neither a thread nor a session.
+        InvalidInputError: `user` returned no user, or `keep` is on and there is neither a thread nor a session.
     """
 
     state_schema = _State

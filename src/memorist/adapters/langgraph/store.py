@@ -64,7 +64,7 @@ class MemoristStore(BaseStore):
         ttl: how long items live where `put` does not say, and whether reads renew them. An expired item is
             never returned.
         user_at: the position in a namespace of the user's name. That user's items are behind their wall,
-            and a call whose namespace is too short to name a user sees only items that belong to none. By
+            and a call whose namespace is too short to name a user sees only items without a user. By
             default all items are in the memory's own scope.
 
     Raises (from every call):
@@ -94,8 +94,8 @@ class MemoristStore(BaseStore):
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """Return the results of the operations in their order.
 
-        Reads see what was stored before the batch. Of several puts to one item the last counts. The puts
-        take effect all or none, where they are behind one wall.
+        Reads see what was stored before the batch. Of several puts to one item the last counts. All puts behind one
+        wall take effect together or not at all.
         """
         ops = list(ops)
         for op in ops:

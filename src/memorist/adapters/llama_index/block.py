@@ -36,7 +36,7 @@ class MemoristMemoryBlock(BaseMemoryBlock[str]):
 
     Raises (from LlamaIndex's calls):
         InvalidInputError: an option is wrong, or there is no session.
-        StoreError, EmbedderError: messages could not be kept; LlamaIndex has them still.
+        StoreError, EmbedderError: messages could not be kept; they are still in LlamaIndex.
     """
 
     name: str = "long_term_memory"

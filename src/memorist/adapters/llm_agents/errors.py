@@ -53,5 +53,5 @@ class MaxResultsExceededWarning(MemoryStoreWarning):
 
 
 def known(error: type[_E]) -> type[_E]:
-    """Return one of these classes as the library knows it, where it is in use."""
+    """Return one of these classes, derived from the library's own class if the library is imported."""
     return caught_by("llm_agents_from_scratch.errors", error)

@@ -121,7 +121,7 @@ class MemoryAgent(_Listener):
             await self.feedback.remembered(answer.metadata["query_id"], entry_id)
 
     async def _store_later(self) -> None:
-        """Try until nothing waits. The end of the event loop ends this too, and then what waits is lost."""
+        """Try until nothing waits. This task ends with the event loop; answers that still wait are then lost."""
         try:
             while self._waiting:
                 await asyncio.sleep(_RETRY_SECONDS)

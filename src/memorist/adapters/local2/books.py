@@ -52,7 +52,7 @@ class MemoryBook:
         return self._memory.topics.get(topic)
 
     def add(self, id: str, content: str, metadata: Mapping[str, Any], at: datetime | None) -> None:
-        """Store an episode, unless the id is that of one."""
+        """Store an episode, unless one with this id exists."""
         self._memory.remember(
             content, id=id, kind=Kind.EPISODE, metadata=dict(metadata), happened_at=at, if_exists="ignore"
         )

@@ -91,7 +91,7 @@ class MemoryService:
         """Set a topic's value, and return the topic's id, which stays the same when the value is replaced.
 
         Raises:
-            InvalidInputError: the key starts with none of the prefixes, or the value is blank.
+            InvalidInputError: the key does not start with one of the prefixes, or the value is blank.
         """
         prefixes = self.config.topic_prefixes
         if not isinstance(topic, str) or not any(
@@ -127,7 +127,8 @@ class MemoryService:
         """
         given = plain_json("metadata", {} if metadata is None else metadata)
         at = None
-        with suppress(ValueError, TypeError):  # whatever the caller calls so is kept; it need not be a time
+        # a value that the caller gives under this name is kept, even if it is not a time
+        with suppress(ValueError, TypeError):
             at = None if "timestamp_utc" not in given else parse_time(given["timestamp_utc"])
         id = str(uuid.uuid4() if message_id is None else uuid.uuid5(uuid.NAMESPACE_OID, f"message {message_id}"))
         self._book.add(id, check_text("content", content), {**given, "type": "episodic"}, at)

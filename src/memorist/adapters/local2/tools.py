@@ -31,7 +31,7 @@ class MemoryTool(Participant):
 
     name: ClassVar[str]
     SCHEMA: ClassVar[dict[str, Any]]
-    """What a model is told of it, in the form of OpenAI's "function" tools."""
+    """The description of the tool for a model, in the form of OpenAI's "function" tools."""
 
     def __init_subclass__(cls) -> None:
         cls.SCHEMA = ToolSchema.of(MethodType(cls.use, cls), name=cls.name).openai

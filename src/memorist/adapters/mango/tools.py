@@ -82,7 +82,8 @@ class MemoryTools(Toolbox):
         Args:
             content: the text, in words that can be understood alone.
         """
-        origin: dict[str, Any] = {"source": "llm"} if isinstance(self.memory, LayeredMemory) else {}  # others take none
+        # other memories have no such parameter
+        origin: dict[str, Any] = {"source": "llm"} if isinstance(self.memory, LayeredMemory) else {}
         return {"saved_id": await self.memory.save_text(content, **origin)}
 
     async def delete_last_memory_entry(self) -> ToolResult:

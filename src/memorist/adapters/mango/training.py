@@ -50,7 +50,7 @@ async def _take_in(memory: MemoryService, entry: dict[str, Any]) -> str | None:
     missing = [name for name in needed if name not in entry]
     if missing:
         return f"it lacks {', '.join(missing)}"
-    return None if await memory.import_all([entry]) else "a field of it is wrong"
+    return None if await memory.import_all([entry]) else "one of its fields is wrong"
 
 
 async def export_lines(memory: MemoryService) -> AsyncIterator[str]:

@@ -33,7 +33,7 @@ async def store(memory: Memory, messages: Sequence[Any], pattern: Draft) -> list
         if name := message.get("name"):
             voice["actor_id"] = name
         payload = {**(pattern.payload or {}), **voice}
-        author = _authors_of([message]) or None  # then the door's own
+        author = _authors_of([message]) or None  # then the door names the author
         drafts.append(replace(pattern, content=text, kind=Kind.NOTE, id=fresh_id(), payload=payload, author=author))
     return [
         {
@@ -77,7 +77,7 @@ async def draw(
 
 
 def _row(done: "Reconciled") -> dict[str, Any] | None:
-    """Return mem0's result of a statement; None if it changed nothing."""
+    """Return the result for a statement in mem0's form; None if the statement changed nothing."""
     from memorist.language import Decision
 
     row = {"id": done.record.id, "memory": done.record.content}

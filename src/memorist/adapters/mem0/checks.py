@@ -66,7 +66,7 @@ def require_owner(given: Mapping[str, Any]) -> Owner:
 
 
 def check_memory_type(memory_type: str | None) -> None:
-    """Raise ValidationError for another sort of memory than there is."""
+    """Raise ValidationError if there is no memory type of this name."""
     if memory_type not in (None, PROCEDURAL):
         raise caught_by("mem0.exceptions", ValidationError)(
             f"Invalid 'memory_type'. Please pass {PROCEDURAL} to create procedural memories.",
@@ -97,7 +97,7 @@ def message_list(messages: object) -> list[Any]:
 
 
 def check_search(threshold: Any, top_k: Any) -> None:
-    """Raise InvalidInputError for a threshold outside 0 to 1, or a number of results that is none."""
+    """Raise InvalidInputError for a threshold outside 0 to 1, or an invalid number of results."""
     if threshold is not None:
         if isinstance(threshold, bool) or not isinstance(threshold, int | float):
             raise InvalidInputError("threshold must be a valid number")

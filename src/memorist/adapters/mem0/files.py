@@ -1,4 +1,4 @@
-"""What mem0 has stored, out of its files: Qdrant's local folder, or else the history alone."""
+"""Reads the memories in mem0's files: from Qdrant's local folder, or from the history if there is nothing else."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def _all(parts: list[_Part]) -> _Part:
 
 
 def _any(parts: list[_Part], *, wanted: bool) -> _Part:
-    """Return the condition that one of the parts holds; without `wanted`, that none does."""
+    """Return the condition that one of the parts holds; without `wanted`, the condition that none of them holds."""
     wheres = [part.where for part in parts if part.where is not None]
     one: dict[str, Any] = {"$or": wheres}
     where = None if len(wheres) < len(parts) else one if wanted else {"$not": one}
@@ -113,7 +113,7 @@ def _comparison(name: str, operator: str, operand: Any) -> _Part:
         timed = parse_where({name: {_STORED[operator]: operand}})
         return _Part(lambda memory: holds(timed, {name: _stamp(memory[name])}))
     where: dict[str, Any] = {name: {_STORED[operator]: operand}}
-    if operator in ("ne", "nin"):  # a missing field is not different
+    if operator in ("ne", "nin"):  # a record without the field does not count as different
         where = {"$and": [{name: {"$exists": True}}, where]}
     condition = parse_where(where)
     return _Part(lambda memory: holds(condition, memory), None if name in _OUTSIDE else where)

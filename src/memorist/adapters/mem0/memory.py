@@ -181,7 +181,7 @@ class AsyncMemory:
         """Change a memory's text, some of its metadata, or its expiration date (None removes it).
 
         Raises:
-            MemoryNotFoundError: there is none with this id; also a ValueError.
+            MemoryNotFoundError: there is no memory with this id; also a ValueError.
             InvalidInputError: nothing to change is given; also a ValueError.
         """
         text = data if text is None else text
@@ -356,7 +356,7 @@ class AsyncMemory:
 
 
 class _Nothing:
-    """What can be awaited and is done."""
+    """An awaitable that is done already."""
 
     def __await__(self) -> Generator[Any, None, None]:
         return

@@ -65,7 +65,7 @@ class MemoristSession:
         return await self._entries(wrapper).newest(None if limit is None or limit < 0 else limit)
 
     async def add_items(self, items: list[Item], *, wrapper: Any = None) -> None:
-        """Add items in order: all of them or none. A caller's cancellation waits until that is settled."""
+        """Add items in order: all of them or none. A cancellation of the caller takes effect after the write."""
         entries = [_entry(item) for item in items if not _is_told(item)]
         await settled(self._entries(wrapper).append(entries))
 
@@ -80,8 +80,8 @@ class MemoristSession:
     async def add_context(self, history: list[Item], new: list[Item]) -> list[Item]:
         """Return the items of a turn, with what was recalled from all of the user's memory before the new ones.
 
-        For the runner: ``RunConfig(session_input_callback=session.add_context)``. What is told is a message of
-        the developer for this turn alone; it is not stored. A store that fails leaves the turn without it.
+        For the runner: ``RunConfig(session_input_callback=session.add_context)``. The context becomes a developer
+        message of this turn only; it is not stored. If the store fails, the turn runs without the context.
         """
         memory = self._current.get() or self._of(None)
         told = await before_turn(memory, [each for each in [*history, *new] if "role" in each], **self._options)

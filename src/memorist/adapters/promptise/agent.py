@@ -88,7 +88,8 @@ class MemoryAgent:
         """Run a coroutine on the background loop; return `otherwise` if it fails."""
         try:
             return run(call)
-        except MemoristError:  # the background loop takes no call now; both coroutines let no error of memory out
+        # the background loop refuses calls now; the coroutines themselves raise no error of the memory
+        except MemoristError:
             logger.warning("Memory could not be reached", exc_info=True)
             return otherwise
 
@@ -152,7 +153,7 @@ class MemoryAgent:
             logger.warning("Storing an exchange failed", exc_info=True)
 
     def _let_be(self, task: "asyncio.Future[Any]") -> None:
-        """Keep a reference to a task, which its loop does not, and retrieve its exception."""
+        """Keep a reference to a task, because its loop keeps none, and retrieve its exception."""
         self._unfinished.add(task)
 
         def ended(task: "asyncio.Future[Any]") -> None:

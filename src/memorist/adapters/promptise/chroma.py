@@ -82,7 +82,7 @@ class ChromaProvider(Provider):
                 return False
             await rows.run(lambda: rows.collection.delete(ids=[id]))
             return True
-        except Exception:  # the host's rule: whatever the backend raises is a False
+        except Exception:  # the host's rule: return False for any exception of the backend
             logger.warning("ChromaProvider.delete failed for memory_id=%s", id, exc_info=True)
             return False
 

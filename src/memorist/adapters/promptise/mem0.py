@@ -27,8 +27,8 @@ _UNKNOWN_SCORE = 0.5
 class Mem0Provider(Provider):
     """Keeps texts in mem0, which may rewrite them with the chat model of its configuration.
 
-    A text in which that model finds nothing is stored as it is. A search or a deletion in which mem0 fails finds
-    nothing, with a warning in the log. A purge takes the entries of all agents.
+    A text in which that model finds nothing is stored as it is. If mem0 fails during a search or a deletion, nothing is
+    found, and a warning is logged. A purge takes the entries of all agents.
 
     Args:
         user_id: mem0's user where the scope is SHARED.
@@ -57,7 +57,7 @@ class Mem0Provider(Provider):
     async def _search(self, query: str, limit: int, owner: str | None) -> list[MemoryResult]:
         try:
             return (await self._seen("search", query, owner=owner, limit=limit))[:limit]
-        except Exception:  # the host's rule; mem0 lets through what its clients of models and stores raise
+        except Exception:  # the host's rule; mem0 does not catch the exceptions of the clients that it uses
             logger.warning("Mem0Provider.search failed", exc_info=True)
             return []
 

@@ -14,8 +14,8 @@ class Provider(MemoryProvider):
     """A provider over entries that each have an owner; the owner is None with the scope SHARED.
 
     Args:
-        scope: whether entries belong to users; None is SHARED, of which Promptise's agent warns where it serves several
-            callers, because nobody chose it.
+        scope: whether entries belong to users; None means SHARED. Promptise's agent then warns if it serves several
+            callers, because the scope was not chosen on purpose.
     """
 
     _closed = False

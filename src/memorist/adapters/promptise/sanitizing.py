@@ -75,7 +75,7 @@ def _without_marks(text: str) -> str:
         first, last = positions[start], positions[end - 1]
         gone[first : last + 1] = b"\1" * (last + 1 - first)
         if start and end < len(view) and view[start - 1] == view[end] == " ":
-            end += 1  # white space is one character in the view, also where it has come together just now
+            end += 1  # a run of white space is one character in the view, also if a cut has just created the run
         view = view[:start] + view[end:]
         del positions[start:end]
         position = max(0, start - _REACH)

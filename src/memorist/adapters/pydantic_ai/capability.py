@@ -28,8 +28,8 @@ class MemoristCapability(AbstractCapability[Any]):
     agent = Agent(model, deps_type=Deps, capabilities=[remembering])
     ```
 
-    What is told stands before the run's prompt in each request of the run, in the user's part and not in the
-    instructions, and never in the message history. Messages are kept as the conversation of the run's
+    The context is put before the run's prompt in each request of the run. It is part of the user's message, not of the
+    instructions, and never enters the message history. Messages are kept as the conversation of the run's
     `conversation_id`, each once. Where the store or the embedder fails, the run goes on without, and that is
     logged.
 
@@ -42,7 +42,7 @@ class MemoristCapability(AbstractCapability[Any]):
         options: further arguments of `Memory.context`, such as `min_confidence` or `topics`.
 
     Raises (from a run):
-        InvalidInputError: `user` named nobody, or an argument is wrong.
+        InvalidInputError: `user` returned no user, or an argument is wrong.
     """
 
     memory: Any

@@ -92,7 +92,7 @@ class MemoristConversationStore(ConversationStore):
         """Delete a conversation, and the entries that no other one reaches.
 
         Raises:
-            ConversationConflict: there is another revision, or none.
+            ConversationConflict: the stored revision is another one, or nothing is stored.
         """
         held = await self._held(conversation_id)
         if held is None or _record_of(held).revision != expected_revision:
@@ -115,8 +115,7 @@ class MemoristConversationStore(ConversationStore):
     async def read_entry(self, entry_id: str) -> ConversationEntry:
         """Return the entry with this id.
 
-        Raises:
-            KeyError: there is none.
+        Raises: KeyError: there is no such entry.
         """
         record = await self._memory.get(_ENTRY + entry_id)
         if record is None:
@@ -140,7 +139,7 @@ class MemoristConversationStore(ConversationStore):
         record = await self._memory.get(id)
         if record is None:
             raise KeyError(id.removeprefix(_ENTRY))
-        just_after = record.at + timedelta(microseconds=1)  # those of one batch may have the same time
+        just_after = record.at + timedelta(microseconds=1)  # entries of one batch may have the same time
         page = await self._memory.browse(
             kind=Kind.TOPIC, session=record.scope.session, key_prefix=_ENTRY, until=just_after, limit=_PAGE
         )

@@ -28,7 +28,7 @@ _FILE, _OPERATION = "pydantic_ai.file:", "pydantic_ai.operation:"
 _SEGMENT = re.compile(r"(?!\.$)(?!.*\.\.)[A-Za-z0-9_.-]{1,200}")
 _RECEIPTS_LAST = timedelta(days=30).total_seconds()
 _LEAST_SCORE = 0.5
-"""A file without any of the query's words is found where it is more likely than not to answer."""
+"""The least score at which a file without any of the query's words is found."""
 
 
 class MemoristMemoryStore:

@@ -18,7 +18,7 @@ _T = TypeVar("_T", Session, SessionAgent, SessionMessage)
 
 
 class MemoristSessionRepository(SessionRepository):
-    """Keeps what a session manager of Strands saves; nothing of it is found by recall.
+    """Keeps what a session manager of Strands saves; recall finds none of this.
 
     ```python
     manager = RepositorySessionManager("monday", MemoristSessionRepository(memory.scoped(user="alice")))
@@ -41,7 +41,7 @@ class MemoristSessionRepository(SessionRepository):
         """Keep a new session, and return it.
 
         Raises:
-            SessionException: there is one with this id.
+            SessionException: a session with this id exists.
         """
         shelf = self._shelf(session.session_id)
         try:
@@ -88,7 +88,7 @@ class MemoristSessionRepository(SessionRepository):
     # --- messages ----------------------------------------------------------------------------------
 
     def create_message(self, session_id: str, agent_id: str, session_message: SessionMessage, **kwargs: Any) -> None:
-        """Keep a message under its number; written again, it takes its own place."""
+        """Keep a message under its number; a second write replaces the first."""
         self._put(*_message(session_id, agent_id, session_message.message_id), value=session_message.to_dict())
 
     def read_message(self, session_id: str, agent_id: str, message_id: int, **kwargs: Any) -> SessionMessage | None:
@@ -134,8 +134,7 @@ class MemoristSessionRepository(SessionRepository):
     def update_multi_agent(self, session_id: str, multi_agent: "MultiAgentBase", **kwargs: Any) -> None:
         """Put the state of a graph or a swarm in the place of the one before.
 
-        Raises:
-            SessionException: there is none.
+        Raises: SessionException: there is no stored state.
         """
         if self.read_multi_agent(session_id, multi_agent.id) is None:
             raise SessionException(f"MultiAgent state {multi_agent.id} in session {session_id} does not exist")

@@ -40,7 +40,7 @@ class BaseMemoryStore(ABC):
     async def recall(self, query: str, **kwargs: Any) -> list[Episode]:
         """Return the newest or the relevant episodes, as `recall_mode` says.
 
-        More than `max_results` are all returned, with a `MaxResultsExceededWarning`.
+        If the store returns more than `max_results`, all are returned, with a `MaxResultsExceededWarning`.
 
         Args:
             query: what to look for, such as a task's instruction. Ignored where the newest are recalled.

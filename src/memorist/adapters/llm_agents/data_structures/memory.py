@@ -56,7 +56,7 @@ class Task(BaseModel):
 
 
 class TaskResult(BaseModel):
-    """What came of a task.
+    """The result of a task.
 
     Args:
         task_id: the task's `id_`.
@@ -77,8 +77,8 @@ class Episode(BaseModel):
         id_: made up unless given.
         task: what was to be done.
         rollout: what was done on the way.
-        result: what came of it, or None.
-        error: why nothing came of it. Stored, and so read again, as ``"{Type}: {message}"``.
+        result: the result, or None.
+        error: why there is no result. It is stored, and later read, as ``"{Type}: {message}"``.
         metadata: notes on it, such as ``{"reflection": "..."}``.
         completed_at: when it ended; by default now, in local time without a zone.
     """
@@ -136,7 +136,7 @@ class Episode(BaseModel):
 def own_copy(episode: Any) -> Episode:
     """Return a copy that shares nothing which can be changed with `episode`, an `Episode` or one of the original's.
 
-    An error is not copied: an exception cannot be in general.
+    An error is not copied, because exceptions cannot be copied in general.
     """
     if isinstance(episode, Episode):  # of a subclass, too
         copy = episode.model_copy(update={"error": None}).model_copy(deep=True)
@@ -154,6 +154,6 @@ def in_utc(time: datetime) -> datetime:
 
 
 def _tag(name: str) -> str:
-    """Return a metadata key as the name of a tag: whatever else is in it cannot end or open one."""
+    """Return a metadata key as the name of a tag, without characters that could open or close a tag."""
     tag = re.sub(r"[^\w.-]", "_", name)
     return tag if re.match(r"[^\W\d]", tag) else f"_{tag}"

@@ -51,8 +51,8 @@ def reflective_memory(
 ) -> Memory:
     """Return a `similarity_memory` that adds what a model learns from each episode, as ``metadata["reflection"]``.
 
-    While the model cannot be reached, recording raises `ModelUnavailableError` and stores nothing. An answer that
-    is no reflection is replaced by one line that says how the task ended.
+    While the model cannot be reached, recording raises `ModelUnavailableError` and stores nothing. An unusable answer
+    is replaced by one line that says how the task ended.
 
     Args:
         llm: a chat model in any form that `memorist.language.open_chat_model` takes, or one of the original's,

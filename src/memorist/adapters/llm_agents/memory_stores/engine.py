@@ -35,7 +35,7 @@ _INSTEAD = {
     "where": "a condition on the metadata is `filter`",
     "min_similarity": "the least similarity is `score_threshold`",
 }
-"""What is said in the place of arguments of `Memory.recall` that a search sets by itself."""
+"""The advice in the error for arguments of `Memory.recall` that a search sets itself."""
 _ORDERS: tuple[Order, Order] = ("newest", "oldest")
 _NOT_IN_KEY = frozenset({"id_", "rollout", "completed_at"})
 
@@ -97,7 +97,7 @@ class MemoristMemoryStore(BaseMemoryStore):
             raise self._not_found(episode.id_) from error
 
     async def _stored_id(self, id_: str) -> str:
-        """Return the id of the record of a stored episode; its own id if something else than a store wrote it.
+        """Return the id of the record of a stored episode; the episode's own id if it was not written by a store.
 
         Raises:
             EpisodeNotFoundError: there is no such episode.
@@ -115,7 +115,7 @@ class MemoristMemoryStore(BaseMemoryStore):
         result_of = {} if given.result is None else {"result_task_id": given.result.task_id}
         return {
             "content": parts.text,
-            "cue": self._key_fn(given).replace("\0", " "),  # a result may hold anything, a cue not
+            "cue": self._key_fn(given).replace("\0", " "),  # a result may hold any text, a cue may not
             "metadata": given.metadata,
             "payload": {
                 **parts.parts(),
