@@ -21,6 +21,7 @@ MemoristError
 ├── ModelError                 the chat model failed or refused
 │   └── ModelUnavailableError      it cannot be reached or used now
 ├── BusError                   a message bus cannot be reached, is closed, or refused a message
+├── SignatureError             a signed statement is not genuine, or the key is unusable
 └── MissingExtraError          an optional package is not installed; also an ImportError
 """
 
