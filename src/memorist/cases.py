@@ -15,7 +15,7 @@ from memorist.scope import Scope
 __all__ = ["Case", "KeptCases", "Outcome", "Report", "evaluate", "read_cases", "report_of"]
 
 PLACES = (1, 5, 10)
-MOST = 500
+MOST_CASES = 500
 _KEY = "case:"
 _DEEPEST = 10
 _FIELDS = ("question", "find", "user", "shared")
@@ -162,7 +162,7 @@ class KeptCases:
 
     async def list(self) -> "dict[str, Case]":
         """Return the cases by the id of their trace, the newest first."""
-        found = await self._memory.browse(key_prefix=_KEY, everyone=self._everyone, limit=MOST)
+        found = await self._memory.browse(key_prefix=_KEY, everyone=self._everyone, limit=MOST_CASES)
         return {
             (each.key or "").removeprefix(_KEY): Case(
                 each.content, tuple(each.payload["find"]), each.scope.user, each.payload["shared"]

@@ -20,7 +20,7 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Test:
+class Comparison:
     """One comparison: the value at `path` against `value`. `operator` is eq, gt, gte, lt, lte, in or exists.
 
     A list in the metadata passes if one of its elements does. Numbers compare with numbers, whole ones of
@@ -40,20 +40,20 @@ class Not:
 
 
 @dataclass(frozen=True, slots=True)
-class All:
+class AllOf:
     """True where every condition is; with none of them always."""
 
     conditions: tuple["Condition", ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Any_:
+class AnyOf:
     """True where one condition is at least; with none of them never."""
 
     conditions: tuple["Condition", ...]
 
 
-Condition: TypeAlias = Test | Not | All | Any_
+Condition: TypeAlias = Comparison | Not | AllOf | AnyOf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,12 +191,12 @@ def parse_where(where: Mapping[str, Any], depth: int = 0) -> Condition:
             if not isinstance(value, list | tuple):
                 raise InvalidInputError(f"{name} takes a list of filters")
             inner = tuple(parse_where(each, depth + 1) for each in value)
-            parts.append(All(inner) if name == "$and" else Any_(inner))
+            parts.append(AllOf(inner) if name == "$and" else AnyOf(inner))
         elif name == "$not":
             parts.append(Not(parse_where(value, depth + 1)))
         else:
             parts.extend(_parse_field(name, value))
-    return parts[0] if len(parts) == 1 else All(tuple(parts))
+    return parts[0] if len(parts) == 1 else AllOf(tuple(parts))
 
 
 def parse_condition(where: Mapping[str, Any]) -> Condition:
@@ -210,7 +210,7 @@ def parse_condition(where: Mapping[str, Any]) -> Condition:
 def compares(condition: Condition) -> bool:
     """Return whether a condition looks at any field at all; ``{}`` and ``{"$and": []}`` look at none."""
     match condition:
-        case All(parts) | Any_(parts):
+        case AllOf(parts) | AnyOf(parts):
             return any(map(compares, parts))
         case Not(inner):
             return compares(inner)
@@ -220,7 +220,7 @@ def compares(condition: Condition) -> bool:
 
 def _size(condition: Condition) -> int:
     match condition:
-        case All(parts) | Any_(parts):
+        case AllOf(parts) | AnyOf(parts):
             return 1 + sum(map(_size, parts))
         case Not(inner):
             return _size(inner)
@@ -248,19 +248,19 @@ def _parse_test(path: tuple[str, ...], operator: str, operand: Any) -> Condition
             raise InvalidInputError(f"{operator} takes a list of values")
         for each in operand:
             _check_scalar(operator, each)
-        test: Condition = Test(path, "in", tuple(operand))
+        test: Condition = Comparison(path, "in", tuple(operand))
         return Not(test) if operator == "$nin" else test
     if operator == "$exists":
         if not isinstance(operand, bool):
             raise InvalidInputError("$exists takes true or false")
-        return Test(path, "exists", None) if operand else Not(Test(path, "exists", None))
+        return Comparison(path, "exists", None) if operand else Not(Comparison(path, "exists", None))
     _check_scalar(operator, operand)
     if operator in ("$eq", "$ne"):
-        test = Test(path, "eq", operand)
+        test = Comparison(path, "eq", operand)
         return Not(test) if operator == "$ne" else test
     if operand is None or isinstance(operand, bool):
         raise InvalidInputError(f"{operator} compares with a number or a text, not with {shown(operand)}")
-    return Test(path, operator[1:], operand)
+    return Comparison(path, operator[1:], operand)
 
 
 def _check_scalar(operator: str, value: object) -> None:
@@ -277,13 +277,13 @@ def _check_scalar(operator: str, value: object) -> None:
 def holds(condition: Condition, fields: Mapping[str, Any]) -> bool:
     """Return whether `condition` is true of `fields`: the meaning that every store's own filter must have."""
     match condition:
-        case All(conditions):
+        case AllOf(conditions):
             return all(holds(each, fields) for each in conditions)
-        case Any_(conditions):
+        case AnyOf(conditions):
             return any(holds(each, fields) for each in conditions)
         case Not(inner):
             return not holds(inner, fields)
-        case Test(path, operator, operand):
+        case Comparison(path, operator, operand):
             found: Any = fields
             for name in path:
                 if not isinstance(found, Mapping) or name not in found:

@@ -1,6 +1,4 @@
-"""The contract of a LangGraph store as tests, to run against a store of your own.
-
-    from memorist.testing import LangGraphStoreContract
+"""The contract of a LangGraph store as tests, to run against any store.
 
     class TestMyStore(LangGraphStoreContract):
         @pytest.fixture

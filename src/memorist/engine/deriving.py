@@ -15,7 +15,7 @@ from memorist.records import Action, Record
 from memorist.results import Derived, Provenance, Source
 from memorist.stores.base import Remove, Write
 
-_MOST = 10_000
+_MOST_RECORDS = 10_000
 """The most records of a provenance."""
 
 
@@ -24,7 +24,7 @@ async def why(core: Core, call: Call, request: requests.Why) -> Provenance:
     trust, seen, wanted, sources = core.trust(call.scope), set[str](), [str(request.id)], list[Source]()
     missing: list[str] = []
     depth = 0
-    while wanted and len(seen) < _MOST:
+    while wanted and len(seen) < _MOST_RECORDS:
         seen.update(wanted)
         found = await core.store.get(call.scope.wall, wanted)
         if depth == 0 and not (found and call.scope.sees(found[0].scope)):

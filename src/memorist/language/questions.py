@@ -21,7 +21,7 @@ from memorist.language.steps import (
 )
 
 _FORM = object_of(questions={"type": "array", "items": TEXT})
-_MOST = 4
+_MOST_TEXTS = 4
 """Questions that are kept; a model is asked for three at most."""
 _SAID = 10
 """The last messages that a model is shown."""
@@ -70,7 +70,9 @@ async def rewrite_question(
     asked = await ask(model, "questions", {"question": plain, "conversation": shown(before)}, _FORM, prompts)
     problem, texts = asked.problem, tuple[str, ...]()
     if problem is None:
-        texts = tuple(dict.fromkeys(stripped for each in asked.data["questions"] if (stripped := each.strip())))[:_MOST]
+        texts = tuple(dict.fromkeys(stripped for each in asked.data["questions"] if (stripped := each.strip())))[
+            :_MOST_TEXTS
+        ]
         problem = unusable(texts, [plain, *(message.content for message in before)], prompts)
     if problem is not None:
         return Questions(texts=(plain,), problem=told("Rewriting a question", problem), usage=asked.usage)

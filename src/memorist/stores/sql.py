@@ -5,7 +5,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any, TypeAlias
 
-from memorist.filters import All, Any_, Condition, Filter, Not, Test
+from memorist.filters import AllOf, AnyOf, Comparison, Condition, Filter, Not
 from memorist.times import to_micros
 
 Sql: TypeAlias = tuple[str, list[Any]]
@@ -25,7 +25,7 @@ def alive(mark: str) -> str:
 
 
 def sql_of_filter(
-    filter: Filter, now: datetime, mark: str, own: Iterable[Sql], test: Callable[[str, Test], Sql]
+    filter: Filter, now: datetime, mark: str, own: Iterable[Sql], test: Callable[[str, Comparison], Sql]
 ) -> Sql:
     """Return a filter as a condition on the table `records`.
 
@@ -56,17 +56,17 @@ def sql_of_filter(
     return joined(parts, " AND ", "true")
 
 
-def sql_of_condition(condition: Condition, test: Callable[[Test], Sql]) -> Sql:
+def sql_of_condition(condition: Condition, test: Callable[[Comparison], Sql]) -> Sql:
     """Return a condition as SQL; `test` returns the SQL of one comparison."""
     match condition:
-        case All(parts):
+        case AllOf(parts):
             return joined([sql_of_condition(each, test) for each in parts], " AND ", "true")
-        case Any_(parts):
+        case AnyOf(parts):
             return joined([sql_of_condition(each, test) for each in parts], " OR ", "false")
         case Not(inner):
             sql, values = sql_of_condition(inner, test)
             return f"(NOT {sql})", values
-        case Test():
+        case Comparison():
             return test(condition)
 
 

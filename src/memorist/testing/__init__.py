@@ -1,4 +1,4 @@
-"""Helpers for tests: a deterministic embedder, and the contracts of a store, an index and others as test suites."""
+"""Helpers for tests: a deterministic embedder, and the contracts of a store, an index and a memory as test suites."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -7,14 +7,12 @@ from memorist.testing.embedder import HashEmbedder
 
 if TYPE_CHECKING:
     from memorist.testing.contract import IndexContract, StoreContract
-    from memorist.testing.langgraph import LangGraphStoreContract
     from memorist.testing.memory import MemoryContract
 
-__all__ = ["HashEmbedder", "IndexContract", "LangGraphStoreContract", "MemoryContract", "StoreContract"]
+__all__ = ["HashEmbedder", "IndexContract", "MemoryContract", "StoreContract"]
 
 _CONTRACTS = {
     "IndexContract": "contract",
-    "LangGraphStoreContract": "langgraph",
     "MemoryContract": "memory",
     "StoreContract": "contract",
 }

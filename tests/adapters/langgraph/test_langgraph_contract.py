@@ -12,9 +12,10 @@ pytest.importorskip("langgraph.store.base")
 from langgraph.store.base import BaseStore, Op, Result
 from langgraph.store.memory import InMemoryStore
 
+from langgraph_contract import LangGraphStoreContract
 from memorist import sync
 from memorist.adapters.langgraph import MemoristStore
-from memorist.testing import HashEmbedder, LangGraphStoreContract
+from memorist.testing import HashEmbedder
 
 
 def embed(texts: Sequence[str]) -> list[list[float]]:

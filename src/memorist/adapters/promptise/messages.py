@@ -8,7 +8,7 @@ from memorist.content import text_of as content_text
 
 _ASKED = ("input", "query", "question", "text")
 _ANSWERED = ("output", "answer", "response", "result", "text")
-_MOST = 500
+_MOST_CHARACTERS = 500
 """The most characters of a value in an unknown form."""
 _SYSTEM = ("system", "developer")
 
@@ -26,7 +26,7 @@ def query_of(input: Any) -> str:
         for name in _ASKED:
             if isinstance(input.get(name), str):
                 return str(input[name])
-    return "" if messages is not None else str(input)[:_MOST]
+    return "" if messages is not None else str(input)[:_MOST_CHARACTERS]
 
 
 def messages_of(input: Any) -> list[Any] | None:
@@ -85,7 +85,7 @@ class GraphAnswer:
         """The answer: the last whole message, or else the joined pieces."""
         if text := self._whole or "".join(self._pieces):
             return text
-        return "" if self._unknown is None else str(self._unknown)[:_MOST]
+        return "" if self._unknown is None else str(self._unknown)[:_MOST_CHARACTERS]
 
     def take(self, output: Any) -> "GraphAnswer":
         """Add an output, or a piece of one."""

@@ -27,7 +27,7 @@ from memorist.records import Draft, Hit, Kind
 from memorist.times import iso
 
 _NAMESPACE = uuid.UUID("6d656d6f-7269-5374-8000-737472616e64")
-_MOST = 3
+_MOST_RESULTS = 3
 """The most entries of a search by default, as in Strands' memory manager."""
 
 
@@ -78,7 +78,7 @@ class MemoristStore(MemoryStore):
 
     async def search(self, query: str, options: SearchOptions | None = None) -> list[MemoryEntry]:
         """Return the entries relevant to a query, best first; the metadata names the record and its score."""
-        limit = (options or {}).get("max_search_results") or self.max_search_results or _MOST
+        limit = (options or {}).get("max_search_results") or self.max_search_results or _MOST_RESULTS
         hits = await self._memory.recall(query, limit=limit, min_score=self._min_score)
         return [MemoryEntry(content=hit.record.content, metadata=_metadata(hit)) for hit in hits]
 

@@ -20,7 +20,7 @@ from memorist.places import config_file
 if TYPE_CHECKING:
     from memorist.kinds import Message
 
-_MOST = 400
+_MOST_MESSAGES = 400
 
 
 @contextmanager
@@ -65,7 +65,7 @@ def keep(caller: Caller, event: Event, said: dict[str, Any]) -> None:
     messages = _said(event, said) if event.does == "said" else _transcript(said)
     if caller.session is None or not messages:
         return
-    marked = [replace(each, metadata={"session": caller.session}) for each in messages[-_MOST:]]
+    marked = [replace(each, metadata={"session": caller.session}) for each in messages[-_MOST_MESSAGES:]]
     asyncio.run(_keep(caller, marked))
 
 

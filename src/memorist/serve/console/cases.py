@@ -5,7 +5,7 @@ from typing import Any
 from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
-from memorist.cases import MOST, PLACES, KeptCases, Outcome, Report, evaluate, read_cases
+from memorist.cases import MOST_CASES, PLACES, KeptCases, Outcome, Report, evaluate, read_cases
 from memorist.errors import FormatError, InvalidInputError
 from memorist.serve.console.traces import records_of, traced
 from memorist.serve.console.visits import Visit
@@ -25,8 +25,10 @@ async def run(visit: Visit) -> Response:
         asked = read_cases(await file.read())
     else:
         raise FormatError("choose a file of cases")
-    if len(asked) > MOST:
-        raise InvalidInputError(f"these are {len(asked):,} cases, the most here is {MOST}; use memorist eval FILE")
+    if len(asked) > MOST_CASES:
+        raise InvalidInputError(
+            f"these are {len(asked):,} cases, the most here is {MOST_CASES}; use memorist eval FILE"
+        )
     before = visit.session.evaluated
     report = visit.session.evaluated = await evaluate(visit.memory, asked)
     worse, better = report.changed(before) if before is not None else ([], [])

@@ -18,7 +18,7 @@ from memorist.serve.console.visits import Visit
 from memorist.times import local
 
 WIDTH, HEIGHT = 1000, 480
-_MOST, _MOST_OF_EVERYONE = 50_000, 10_000
+_MOST_OF_USER, _MOST_OF_EVERYONE = 50_000, 10_000
 _READ = 1000
 _MOST_DOTS = 1500
 _WITH_TEXTS = 5000
@@ -88,7 +88,7 @@ async def draw(visit: Visit) -> Response:
 
 async def _read(memory: Memory, *, everyone: bool) -> tuple[list[Mapped], Any]:
     """Return the newest records that have a vector, and their vectors in half precision, which a drawing needs."""
-    most = _MOST_OF_EVERYONE if everyone else _MOST
+    most = _MOST_OF_EVERYONE if everyone else _MOST_OF_USER
     records, rows, batch = list[Mapped](), list[Any](), list[Record]()
     async for record in memory.iterate(order="newest", page=_READ, everyone=everyone):
         batch.append(record)

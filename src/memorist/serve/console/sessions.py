@@ -12,7 +12,7 @@ from memorist.serve.console.jobs import Job
 
 COOKIE = "memorist"
 _IDLE_SECONDS = 12 * 3600
-_MOST = 1000
+_MOST_SESSIONS = 1000
 _UNDO_SECONDS = 120
 
 
@@ -81,7 +81,7 @@ class Sessions:
         """Return a new session that shares nothing with an older one."""
         session = Session(secret=secret)
         self._sessions[session.id] = session
-        while len(self._sessions) > _MOST:
+        while len(self._sessions) > _MOST_SESSIONS:
             self._sessions.popitem(last=False)
         return session
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from memorist.filters import Filter, Test
+from memorist.filters import Comparison, Filter
 from memorist.stores.postgres.rows import escaped
 from memorist.stores.sql import Sql, alive, sql_of_filter
 
@@ -48,7 +48,7 @@ def _own_parts(filter: Filter) -> Iterator[Sql]:
         yield f"derived_from IS NOT NULL AND {among}", [[id for id in filter.derived_from if "\0" not in id]]
 
 
-def _test(column: str, test: Test) -> Sql:
+def _test(column: str, test: Comparison) -> Sql:
     field = column + " -> %s::text" * len(test.path)
     path = [escaped(name) for name in test.path]
     if test.operator == "exists":

@@ -18,7 +18,7 @@ from memorist.stores.postgres.libpq import has_waited, is_lost
 
 _LANES = 2
 """Transactions of a tenant's calls at a time: one is prepared while the other waits for the disk."""
-_MOST = 2000
+_MOST_WRITES = 2000
 """Writes in one transaction; a call of more has one for itself."""
 
 
@@ -90,7 +90,7 @@ class Grouping:
         left: list[Call] = []
         closed, size = set(self._written), 0
         for call in self._waiting[tenant]:
-            if call.wall in closed or (taken and size + len(call.writes) > _MOST):
+            if call.wall in closed or (taken and size + len(call.writes) > _MOST_WRITES):
                 closed.add(call.wall)  # what comes later behind the same wall waits, too
                 left.append(call)
             else:

@@ -21,7 +21,7 @@ SELECTED = COLUMNS.replace(" metadata, payload", " metadata::text, payload::text
 _CONTENT, _METADATA, _PAYLOAD, _VERIFIED = 2, 7, 8, 10
 _LONGEST = 255
 """Bytes of a lexeme; a longer word is indexed by its digest. PostgreSQL takes 2,046."""
-_MOST = 900_000
+_MOST_BYTES = 900_000
 """Bytes of lexemes in one text; the words after these are not indexed. PostgreSQL takes 1,048,575."""
 _OFTEN = "DCBA"
 
@@ -110,7 +110,7 @@ def lexemes_of(wall: Wall, terms: str) -> tuple[str, int]:
     The weight of a lexeme is its frequency in the text: D once, C twice, B three times, A more often.
     """
     words = terms.split()
-    parts, room = [_quoted(token_of(wall))], _MOST
+    parts, room = [_quoted(token_of(wall))], _MOST_BYTES
     for word, times in Counter(map(_short, words)).items():
         room -= len(word.encode()) + 6
         if room < 0:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
-from memorist.filters import Filter, Test
+from memorist.filters import Comparison, Filter
 from memorist.stores.sql import Sql, joined, sql_of_filter
 
 _TRUTH = {True: "true", False: "false"}
@@ -51,7 +51,7 @@ def _listed(values: Iterable[Any]) -> str:
     return json.dumps(list(values), ensure_ascii=False)
 
 
-def _test(column: str, test: Test) -> Sql:
+def _test(column: str, test: Comparison) -> Sql:
     path = "$" + "".join("." + json.dumps(name, ensure_ascii=False) for name in test.path)
     if test.operator == "exists":
         return f"(json_type({column}, ?) IS NOT NULL)", [path]
