@@ -1,4 +1,4 @@
-"""The rules for single arguments of a verb: what each takes, and the form in which it is kept.
+"""The rules for single arguments of a verb: which values each accepts, and the form in which it is stored.
 
 A reader takes the argument's name and a value and returns the value as requests hold it, or raises an
 `InvalidInputError` that names the argument. Every door uses these readers, through `memorist.requests`.
@@ -27,7 +27,7 @@ class Unset(Enum):
 
 
 UNSET = Unset.UNSET
-"""The default of an argument that may be None: it is left out, and None says that there is to be none."""
+"""The default of an argument that may be None: it is left out, and None removes the value."""
 MAX_LIMIT = 10_000
 MAX_TOKENS = 10_000_000
 Reader: TypeAlias = Callable[[str, Any], Any]
@@ -126,7 +126,7 @@ def whole(name: str, value: Any, least: int = 0) -> int:
 
 
 def tokens(name: str, value: Any) -> int:
-    """Return a budget of tokens, up to `MAX_TOKENS`; how few are enough for a context, its frame says."""
+    """Return a budget of tokens, up to `MAX_TOKENS`; the context checks the least budget."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise InvalidInputError(f"{name} must be a whole number, not {shown(value)}")
     if value > MAX_TOKENS:
@@ -185,7 +185,7 @@ def kinds(name: str, value: Any) -> tuple[Kind, ...]:
 
 
 def authors(name: str, value: Any) -> Author:
-    """Return the authors of that name, or of those names."""
+    """Return the authors with this name, or with these names."""
     return parse_authors(value)
 
 
@@ -256,7 +256,7 @@ def unknown_arguments(verb: str, given: Iterable[str], known: Collection[str]) -
     for name in given:
         if name in known:
             continue
-        from difflib import get_close_matches  # here, because most calls have no wrong name
+        from difflib import get_close_matches  # imported here, because most calls have no wrong name
 
         near = [_SYNONYMS[name]] if _SYNONYMS.get(name) in known else get_close_matches(str(name), list(known), 1)
         hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known)}"

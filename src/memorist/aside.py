@@ -1,4 +1,4 @@
-"""Work on large inputs, done on a thread beside the event loop, so that no request waits for another's text."""
+"""Work on large inputs, done on a thread beside the event loop, so that a large text does not delay other requests."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping
@@ -14,25 +14,26 @@ _T = TypeVar("_T")
 LARGE = 16 * 1024
 """Characters and elements from which on work leaves the event loop; less takes a few milliseconds."""
 _THREADS = 2
-"""Large inputs wait for one another, not for the threads that the store reads with."""
+"""Large inputs have threads of their own, so that they do not occupy those with which the store reads."""
 _FIELDS = ("content", "cue", "metadata", "payload")
 
 
 @cache
 def _threads() -> "ThreadPoolExecutor":
-    from concurrent.futures import ThreadPoolExecutor  # here, as asyncio below: small programs never need them
+    # imported here, as asyncio below, because small programs never need them
+    from concurrent.futures import ThreadPoolExecutor
 
     return ThreadPoolExecutor(_THREADS, "memorist-aside")
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_threads.cache_clear)  # a fork has no threads of its parent
+    os.register_at_fork(after_in_child=_threads.cache_clear)  # a forked process has none of its parent's threads
 
 
 async def aside(work: Callable[[], _T], *inputs: Any) -> _T:
     """Return what `work` returns; where its inputs are large it runs on a thread, in this task's context.
 
-    A caller that is cancelled does not wait; the work comes to its end unheard.
+    A caller that is cancelled does not wait; the work is completed and its result is dropped.
 
     Args:
         work: computes, and touches nothing that the event loop touches meanwhile.
@@ -47,7 +48,7 @@ async def aside(work: Callable[[], _T], *inputs: Any) -> _T:
 
 
 def is_large(value: Any) -> bool:
-    """Return whether a value holds `LARGE` characters and elements; a larger one takes no longer to judge."""
+    """Return whether a value holds `LARGE` characters and elements; the check takes no longer for larger values."""
     held, waiting = 0, [value]
     while waiting and held < LARGE:
         each = waiting.pop()

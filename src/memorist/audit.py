@@ -1,7 +1,8 @@
 """The audit log: who changed what, and when, as a chain of hashes. It holds no text, query or id, and no user's name.
 
 Each entry's hash covers the hash of the entry before, so nothing in the middle can be changed, removed or added
-without a trace. A cut tail shows against a checkpoint: the number and hash of the last entry, kept elsewhere.
+without a trace. Removed last entries are found by comparison with a checkpoint: the number and hash of the last entry,
+kept elsewhere.
 """
 
 import hashlib
@@ -24,7 +25,7 @@ Counts: TypeAlias = Counter[tuple[str, str]]
 
 
 class Act(NamedTuple):
-    """What a change of the store is part of: a verb, the door of its caller, and the id of the caller's token."""
+    """The call that a change of the store belongs to: a verb, the caller's door, and the id of the caller's token."""
 
     verb: str
     door: str
@@ -62,7 +63,7 @@ def text_of(act: Act | None, at: datetime, tenant: str, wall: int | None, counts
     """Return the text of a new entry.
 
     Raises:
-        InvalidInputError: who acts is not told, which a log that is kept has to say.
+        InvalidInputError: no caller is given, but an audit log that is switched on must name one.
     """
     if act is None:
         raise InvalidInputError("this store keeps an audit log: name the act of each change, as in act=Act(verb, door)")
@@ -82,7 +83,7 @@ def hash_of(before: str, number: int, text: str) -> str:
 async def verify(
     entries: AsyncIterable[AuditEntry], checkpoints: Iterable[Mapping[str, Any]] = ()
 ) -> tuple[int, list[str]]:
-    """Return the number of entries, and what is wrong with the log, in sentences.
+    """Return the number of entries, and the faults of the log, in sentences.
 
     Args:
         entries: all of them, in order.

@@ -14,14 +14,14 @@ _DATED = re.compile(r"memorist-[0-9]{8}T[0-9]{6}Z\.db")
 
 
 def placed(target: Any, keep: int | None, now: datetime) -> Any:
-    """Return where a backup goes: into a folder under a name of the time, anything else as it is.
+    """Return the target of a backup: for a folder, a file in it named after the time; any other target unchanged.
 
     Raises:
         InvalidInputError: `keep` is no whole number from 1, or given without a folder.
     """
     if keep is not None and (isinstance(keep, bool) or not isinstance(keep, int) or keep < 1):
         raise InvalidInputError(f"keep must be a whole number of 1 or more, not {shown(keep)}")
-    with suppress(TypeError, ValueError, OSError, RuntimeError):  # no path at all, which the request reports
+    with suppress(TypeError, ValueError, OSError, RuntimeError):  # not a path; the request reports the error
         folder = Path(target).expanduser().absolute()
         if folder.is_dir():
             return folder / f"memorist-{now.astimezone(UTC):%Y%m%dT%H%M%SZ}.db"
@@ -33,8 +33,7 @@ def placed(target: Any, keep: int | None, now: datetime) -> Any:
 def prune(newest: Path, keep: int) -> None:
     """Remove the dated backups older than `newest` in its folder, except the `keep` - 1 latest; touch nothing else.
 
-    Raises:
-        StoreUnavailableError: one cannot be removed.
+    Raises: StoreUnavailableError: a backup cannot be removed.
     """
     names = (each.name for each in newest.parent.iterdir() if each.is_file() and not each.is_symlink())
     older = sorted(name for name in names if _DATED.fullmatch(name) and name < newest.name)

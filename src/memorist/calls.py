@@ -1,4 +1,4 @@
-"""A call: who asks for what, through which door, and what is noted of it while it is answered."""
+"""A call: who asks, what is asked, through which door, and the notes taken while the call is answered."""
 
 import time
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ class Notes:
 
 
 def part(notes: Notes | None, name: str) -> AbstractContextManager[None]:
-    """Note how long a part of a call takes, where notes are taken; parts of one name add up."""
+    """Measure how long a part of a call takes, if notes are taken; parts of the same name add up."""
     return _UNTIMED if notes is None else _timed(notes, name)
 
 
@@ -48,14 +48,14 @@ def _timed(notes: Notes, name: str) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Who asks: passed by hand to every step of an answer, so that none can be without a door.
+    """Who asks: passed as an argument to every step of an answer, so that every step knows its door.
 
     Args:
         scope: what is seen, and where records are written.
-        door: where the call came in.
-        token: the id of the token that the caller brought; never its name, which may hold a user's.
-        verb: what is carried out, as the audit log names it; the engine sets it.
-        notes: what is noted while the call is answered; None where nobody takes notes.
+        door: the interface through which the call came in, such as REST.
+        token: the id of the token that the caller brought; never its name, which may contain a user's name.
+        verb: the verb, as the audit log names it; the engine sets it.
+        notes: the notes taken while the call is answered; None if no notes are taken.
     """
 
     scope: Scope
@@ -66,7 +66,7 @@ class Call:
 
     @property
     def act(self) -> Act:
-        """What the audit log notes of the call."""
+        """The caller as the audit log notes it."""
         return Act(self.verb, self.door.name, self.token)
 
     def of(self, verb: str) -> "Call":
@@ -78,5 +78,5 @@ class Call:
         return replace(self, scope=scope)
 
     def through(self, door: Door, token: str | None = None) -> "Call":
-        """Return a call that came in by a door which lies inside this one's."""
+        """Return the same call with a door inside this call's door."""
         return replace(self, door=door.within(self.door), token=self.token if token is None else token)

@@ -40,12 +40,12 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a case.
+    """The outcome of a case.
 
     Attributes:
         question: the case's.
         user: whose memory was asked.
-        place: the place of the first hit that is right, from 1; None if none of the first ten is.
+        place: the place of the first hit that is right, from 1; None if none of the first ten is right.
         told: whether the context holds it.
         tokens: how long the context is.
         confidence: the context's.
@@ -82,7 +82,8 @@ class Report:
     def changed(self, before: "Report") -> tuple[list[tuple[Outcome, Outcome]], list[tuple[Outcome, Outcome]]]:
         """Return the cases that do worse than in a run before, and those that do better, as (before, now).
 
-        A case does worse if its place is lower, or the context lost what it held; of equal places the context decides.
+        A case does worse if its place is lower, or the context lost what it held; where the places are equal, the
+        context decides.
         """
         old = {(each.question, each.user): each for each in before.outcomes}
         pairs = [(old[key], each) for each in self.outcomes if (key := (each.question, each.user)) in old]
@@ -107,7 +108,7 @@ def read_cases(data: bytes) -> list[Case]:
     """Return the cases of JSON lines in UTF-8: `question`, `find` (a text or several), maybe `user` and `shared`.
 
     Raises:
-        FormatError: a line is no case; the error names the line. Or there is none at all.
+        FormatError: a line is not a case, and the error names the line; or there is no case at all.
     """
     try:
         text = data.decode("utf-8-sig")
@@ -141,7 +142,8 @@ def _case(number: int, line: str) -> Case:
 
 
 class KeptCases:
-    """The cases that were made of traces, kept beside them, and longer: until they are removed, or the user purged.
+    """The cases that were made of traces, kept beside them, and kept longer: until they are removed, or the user is
+    purged.
 
     Args:
         memory: any memory of the store that is bound to no tenant or user.
@@ -154,7 +156,7 @@ class KeptCases:
         self._everyone = everyone
 
     async def add(self, trace: Trace, find: str) -> None:
-        """Keep what a trace should have found, in the place of what was said of it before."""
+        """Store what a trace should have found; this replaces an earlier case of the same trace."""
         payload = {"find": [find], "shared": bool(trace.asked.get("shared"))}
         await self._memory.remember(
             trace.question, kind=Kind.TOPIC, key=_KEY + trace.id, payload=payload, if_exists="replace"
@@ -211,8 +213,7 @@ def _is_right(record: Record, case: Case) -> bool:
 def report_of(data: bytes) -> Report:
     """Return the report that was kept as JSON of its `to_dict`.
 
-    Raises:
-        FormatError: it is none.
+    Raises: FormatError: it is not a report.
     """
     try:
         return Report([Outcome(**each) for each in json.loads(data)["outcomes"]])

@@ -28,7 +28,7 @@ MIB = 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Everything that can be set of a memory.
+    """Every setting of a memory.
 
     | field | variable | what it is |
     |---|---|---|
@@ -84,7 +84,7 @@ class Settings:
     def load(
         cls, env: Mapping[str, str] | None = None, file: Path | None = None, *, key_from: str | None = None
     ) -> Settings:
-        """Return the settings that the environment describes, and what it leaves open, a TOML file.
+        """Return the settings from the environment; a TOML file supplies those that the environment does not set.
 
         Args:
             env: the variables; by default those of this process.
@@ -99,7 +99,8 @@ class Settings:
         given = dict(from_file(file)) if file is not None else {}
         said = from_environment(env)
         check_variables(env, key_from=key_from or {**given, **said}.get("key_from"))
-        if "embedder" in said or "model" in said:  # what an outer layer says of the embedder is all that counts
+        # if the environment names an embedder, the file's embedder settings have no effect
+        if "embedder" in said or "model" in said:
             given.pop("embedder", None)
             given.pop("model", None)
         return cls(**_fields({**given, **said}))
@@ -136,7 +137,7 @@ def from_file(path: Path) -> dict[str, Any]:
     """Return what a TOML file sets, by name; nothing where there is no file.
 
     Raises:
-        InvalidInputError: it is no TOML, or sets what is no setting.
+        InvalidInputError: the file is not TOML, or sets an unknown name.
     """
     return {name: NAMES[name](f"{name} in {path}", value) for name, value in _read(path).items() if name in NAMES}
 
@@ -183,7 +184,7 @@ def _expanded(url: str | os.PathLike[str]) -> str:
     if not isinstance(url, os.PathLike) or not isinstance(path := os.fspath(url), str):
         raise InvalidInputError(f"the database must be a path or a URL, not {shown(url)}")
     path = str(expanded(path))
-    # What comes as a path is never a URL, whatever colons are in it.
+    # A `Path` is never a URL, even if it contains colons.
     return f"sqlite:{path}" if ":" in path else path
 
 
@@ -212,7 +213,7 @@ def _seconds(name: str, value: object) -> float:
 
 
 def _duration(name: str, value: object) -> float:
-    """Return a length of time in seconds: a number of them, or a text such as "7d"."""
+    """Return a length of time in seconds: given as a number of seconds, or as a text such as "7d"."""
     worded = isinstance(value, str) and any(map(str.isalpha, value))
     if (seconds := parse_duration(value if worded else _seconds(name, value))) is None:  # type: ignore[arg-type]
         raise InvalidInputError(f"{name} must be a duration such as 7d or 12h, or seconds, not {shown(value)}")

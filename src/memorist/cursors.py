@@ -24,10 +24,10 @@ def make_page(found: list[Record], size: int, order: Order) -> Page:
 
 
 def decode(cursor: str | None, order: str) -> Cursor | None:
-    """Return where the page before ended.
+    """Return the position at which the previous page ended.
 
     Raises:
-        InvalidInputError: the cursor is none of ours, or of another order.
+        InvalidInputError: the cursor was not made by this package, or belongs to another order.
     """
     if cursor is None:
         return None

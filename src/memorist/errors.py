@@ -1,4 +1,4 @@
-"""Every error this package raises on purpose, as one tree, so that a caller catches as much as it means to.
+"""Every error this package raises on purpose, as one tree, so that a caller can catch one error or a whole branch.
 
 MemoristError
 ├── InvalidInputError          an argument is wrong; also a ValueError

@@ -64,10 +64,11 @@ _TAG = re.compile(r"<\s{0,9}(/?)\s{0,9}(memory_context|long_term_memory|memory-[
 
 
 def without_recalled(text: str) -> str:
-    """Return `text` without the blocks that recall put into it, so that none of it is recorded again.
+    """Return `text` without the blocks that recall put into it, so that recalled text is not recorded again.
 
-    Only whole blocks are removed, with the blocks inside them. A tag that is never closed, or never opened, stays.
-    A text with a block in it is stripped of surrounding white space; any other is returned unchanged.
+    Only whole blocks are removed, with the blocks inside them. An opening tag without a closing one stays, and so does
+    a closing tag without an opening one. A text with a block in it is stripped of surrounding white space; any other is
+    returned unchanged.
     """
     opened: list[tuple[str, int]] = []
     waiting: Counter[str] = Counter()

@@ -1,8 +1,8 @@
-"""Handles of files: a database that is open in this process is opened by SQLite alone, any other file by `open_file`.
+"""Handles of files: only SQLite opens a database that is open in this process; `open_file` opens any other file.
 
 A process that closes any handle of a file loses all of its POSIX locks on that file. SQLite knows that, and keeps such
 handles until its own locks are released; other code does not. Without the locks, the next process that closes the
-database takes itself for the last one and deletes the log, and what this one commits after that is lost.
+database believes that it is the last user and deletes the log. Everything that this process commits afterwards is lost.
 """
 
 import errno
@@ -126,7 +126,7 @@ def _close(handle: int) -> None:
 
 
 def _is_held(found: os.stat_result) -> bool:
-    """Return whether a file is an open database, or lies beside one as a part of it."""
+    """Return whether a file is an open database, or one of the files that belong to an open database."""
     wanted = _inode(found)
     for inode, path in list(_holds):
         if inode == wanted:

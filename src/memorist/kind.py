@@ -19,5 +19,5 @@ class Kind(StrEnum):
 
     @property
     def recallable(self) -> bool:
-        """Whether `recall` finds it. Topics and guidelines are found by their exact key alone."""
+        """Whether `recall` finds records of this kind. Topics and guidelines are found by their exact key alone."""
         return self not in (Kind.TOPIC, Kind.TOOL_GUIDELINE)

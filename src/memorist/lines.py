@@ -170,7 +170,8 @@ async def store_each(
 
     Raises:
         EmbedderError: none of them could be embedded.
-        MemoristError: an error that no single item caused. Where some are stored by then, it is that of the others.
+        MemoristError: an error that was not caused by a single item. If some items are stored by then, the error
+            concerns the others.
     """
     refused, of_all = (
         (InvalidInputError, ConflictError, EmbedderError),

@@ -1,7 +1,7 @@
 """The control tokens of chat models, by family, as the templates that vendors publish with their models spell them.
 
 ``{n}`` stands for a number. Tags that are also everyday XML, such as Granite's ``<documents>`` or Command R's
-``<results>``, are not here: a text about XML would lose its brackets, and a frame keeps them from doing harm.
+``<results>``, are not here: a text about XML would lose its brackets, and inside a frame such tags do no harm.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,8 @@
 """Where records come from, and how far they may be believed.
 
 Every record names its authors: all who had a hand in its text, those of the records that it was derived from
-included. Authors are only ever added. So what an operator's rules make of them, the trust in the least trusted
-author, only ever falls.
+included. Authors are only ever added. The trust in a record is the trust in its least trusted author, by the operator's
+rules. So this trust can only fall.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,7 +26,7 @@ class Author(Flag):
 
     USER is the user behind whose wall the record is, OPERATOR who runs the store, AGENT another agent than the
     assistant that the user talks to, TOOL the result of a tool, WEB a web page, IMPORT another program's data.
-    PEER marks what is shared by users and was not written by an operator: to each of them it is another user's.
+    PEER marks a record that users share and that an operator did not write: for each reader, another user wrote it.
     """
 
     USER = 1
@@ -63,8 +63,7 @@ _BY_ROLE = {
 def parse_authors(value: AuthorLike) -> Author:
     """Return the authors that a name, several names, or an `Author` stand for.
 
-    Raises:
-        InvalidInputError: a name is unknown, or there is none.
+    Raises: InvalidInputError: a name is unknown, or no name is given.
     """
     if isinstance(value, Author):
         authors = value
@@ -93,14 +92,14 @@ def author_of_role(role: object) -> Author:
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """Where a request came in: set by what lets it in, never by the request's own arguments.
+    """Where a request came in: set by the code that accepts the request, never by the request's arguments.
 
     Args:
         name: as records show it: ``rest``, ``mcp``, a framework's name.
-        author: who writes there where nobody is named.
-        claims: the authors that may be named there. Where not all may be, `author` had a hand in everything.
+        author: the author of a record if the caller names none.
+        claims: the authors that may be named there. If not every author may be named, `author` is added to all records.
         traced: whether traces are kept of what comes through it.
-        always: the authors of everything that comes through, whoever is named.
+        always: authors that are added to every record, whoever is named.
     """
 
     name: str
@@ -115,7 +114,7 @@ class Door:
         return self.claims == ~NOBODY
 
     def within(self, outer: "Door") -> "Door":
-        """Return this door inside another: what may be named at both."""
+        """Return this door inside another: only authors that both doors allow may be named."""
         claims = self.claims & outer.claims
         author = self.author if self.author in claims else outer.author
         return Door(self.name, author, claims, self.traced and outer.traced, self.always | outer.always)
@@ -133,7 +132,7 @@ class Door:
         return authors | self.always
 
     def admitted(self, authors: Author) -> Author:
-        """Return authors that follow from a role or a stored record, with its own for those not named here."""
+        """Return authors from a role or a stored record; the door's own author replaces those not allowed here."""
         return self.always | (authors if authors in self.claims else authors & self.claims | self.author)
 
 
@@ -155,7 +154,7 @@ class Origin:
         authors: all who had a hand in it.
         door: where it was written, as ``rest``; None for what was stored before doors were noted.
         derived_from: the ids of the records that it was drawn from, behind the same wall.
-        lost: how many more it was drawn from that have been forgotten since.
+        lost: the number of further source records that have been forgotten since.
     """
 
     authors: Author
@@ -243,16 +242,15 @@ class TrustRules:
         return cls({name: level for name, level in levels.items() if name in _BY_NAME and level in LEVELS})
 
     def to_dict(self) -> dict[str, Trust]:
-        """Return the level of each author, those by default included."""
+        """Return the level of each author, including the default levels."""
         return {name: LEVELS[self._of[author]] for name, author in _BY_NAME.items()}
 
     def of(self, authors: Author, reader: str | None) -> Trust:
-        """Return the trust in a record: that in its least trusted author.
+        """Return the trust in a record: the trust in its least trusted author.
 
         Args:
             authors: the record's.
-            reader: the user who reads. Without one, the reader is the one whom shared records are for, and no author
-                is a peer.
+            reader: the user who reads. Without a user, no author counts as a peer.
         """
         counted = [self._of[each] for each in authors if reader is not None or each is not Author.PEER]
         return LEVELS[min(counted, default=0)]

@@ -27,7 +27,8 @@ def expanded(path: str | os.PathLike[str]) -> Path:
 
 def folder(kind: str) -> Path:
     """Return the folder where this system keeps a program's files of a kind: "cache", "config" or "data"."""
-    if sys.platform == "linux":  # by hand: to load the library takes a tenth of a command that asks a server
+    # written by hand: loading a library for this takes a tenth of the time of a command that asks a server
+    if sys.platform == "linux":
         given = Path(os.environ.get(f"XDG_{kind.upper()}_HOME", ""))
         return (given if given.is_absolute() else expanded(Path("~", _LINUX[kind]))) / "memorist"
     import platformdirs
@@ -53,10 +54,10 @@ def config_file(env: Mapping[str, str] | None = None) -> Path:
 
 
 def existing(path: str, said_by: str) -> Path:
-    """Return the file of settings at a path that was named.
+    """Return the file of settings at a path that the user named.
 
     Raises:
-        InvalidInputError: there is no such file; the text tells what named it.
+        InvalidInputError: there is no such file; the text says which option or variable named the path.
     """
     file = expanded(path)
     if not file.is_file():

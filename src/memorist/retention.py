@@ -27,7 +27,7 @@ class Rule:
         where: only with such metadata.
 
     Raises:
-        InvalidInputError: an argument is wrong, or `keep` is not longer than nothing.
+        InvalidInputError: an argument is wrong, or `keep` is not longer than zero.
     """
 
     keep: str

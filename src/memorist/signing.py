@@ -25,7 +25,8 @@ _UNSIGNED = "the extra memorist[signed] is not installed where this was made"
 
 
 def key_file(given: Path | None = None) -> Path:
-    """Return the file of the installation's key, there or not: `given`, else ``signing.key`` beside the settings."""
+    """Return the path of the installation's key, which may not exist yet: `given`, else ``signing.key`` beside
+    the settings."""
     return config_file().with_name("signing.key") if given is None else given
 
 
@@ -56,7 +57,7 @@ def check(document: Any, kind: str, key: str) -> None:
     """Check that a document is a statement of this kind, unchanged, signed with the key whose public part is given.
 
     Raises:
-        FormatError: it is something else.
+        FormatError: the document is not a statement of this kind.
         SignatureError: it is not signed, was signed with another key, or was changed afterwards.
         MissingExtraError: the package cryptography is not installed.
     """
@@ -104,7 +105,7 @@ def _private_key(file: Path) -> "Ed25519PrivateKey":
 
 def _make(file: Path) -> None:
     """Make a key that only its owner can read; of several processes, the first one's stays."""
-    import tempfile  # which takes 3 ms, and only a new key needs it
+    import tempfile  # imported here, because it takes 3 ms and only a new key needs it
 
     from cryptography.hazmat.primitives import serialization as form
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

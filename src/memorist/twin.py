@@ -57,12 +57,12 @@ if hasattr(os, "register_at_fork"):
 
 
 def run(call: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
-    """Run the coroutine that `call` makes on the background loop, and return or raise what comes of it.
+    """Run the coroutine that `call` makes on the background loop, and return its result or raise its error.
 
     The coroutine runs with the caller's context variables. Ctrl-C while waiting cancels it.
 
     Raises:
-        MemoristError: the caller is on the background loop, which would wait for itself for ever.
+        MemoristError: the caller is on the background loop, which would wait for itself forever.
     """
     if _background.is_here():
         raise MemoristError(
@@ -83,7 +83,7 @@ def run(call: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
 
 
 def _iterate(items: AsyncIterator[_T]) -> Iterator[_T]:
-    """Yield what `items` does, fetched little by little; it is closed when this ends or is let go."""
+    """Yield what `items` does, fetched in small groups; `items` is closed when this generator ends or is collected."""
     ahead, ended, error = 1, False, None
     try:
         while not ended:
@@ -104,7 +104,7 @@ async def _fetch(items: AsyncIterator[_T], count: int) -> tuple[list[_T], bool, 
             some.append(await anext(items))
     except StopAsyncIteration:
         return some, True, None
-    except Exception as error:  # not lost: raised once the items before it are out
+    except Exception as error:  # the error is not lost: it is raised after the items before it were yielded
         return some, True, error
     return some, False, None
 
@@ -119,7 +119,7 @@ def _close(items: Any) -> None:
 
 
 async def _pull(items: Iterator[_T]) -> AsyncIterator[_T]:
-    """Yield what a plain iterator does, which may block, and may itself be of a twin."""
+    """Yield the items of a plain iterator, which may block and may come from a twin."""
     while some := await asyncio.to_thread(lambda: list(islice(items, _AHEAD))):
         for each in some:
             yield each
@@ -129,7 +129,7 @@ async def _pull(items: Iterator[_T]) -> AsyncIterator[_T]:
 
 
 class Twin:
-    """Base of the blocking classes; ``class Memory(Twin, of=asynchronous.Memory)`` is a whole one.
+    """Base of the blocking classes; ``class Memory(Twin, of=asynchronous.Memory)`` is a complete twin.
 
     Args:
         *args: an object of the asynchronous class, or the arguments to make one.
@@ -139,7 +139,7 @@ class Twin:
     _twins: ClassVar[dict[type, type["Twin"]]] = {}
 
     def __init_subclass__(cls, of: type | None = None) -> None:
-        if of is None:  # a user's own, derived from a twin
+        if of is None:  # a user's class that is derived from a twin
             return
         cls._of = of
         cls._twins[of] = cls
@@ -178,7 +178,7 @@ def blocking(function: Callable[_P, Coroutine[Any, Any, _T]]) -> Callable[_P, _T
 
 
 def blocking_in_memory(function: Callable[..., Coroutine[Any, Any, _T]]) -> Callable[..., _T]:
-    """Return the blocking twin of an async function of a memory; no type can express that its memory blocks."""
+    """Return the blocking twin of an async function of a memory; no type can say that its memory blocks."""
     return blocking(function)
 
 
@@ -190,7 +190,7 @@ def blocking_method(
 
 
 def blocking_name(name: str) -> str | None:
-    """Return what a member is called in the twin; None for one that is not of its interface."""
+    """Return what a member is called in the twin; None for a member that is not part of the interface."""
     return _DUNDERS.get(name) or (None if name.startswith("_") else name)
 
 
@@ -231,7 +231,7 @@ def _blocking_method(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def method(self: Twin, /, *args: Any, **kwargs: Any) -> Any:
-        if lazy:  # only then, since it takes a tenth of the time of a short call
+        if lazy:  # only in this case, because the check takes a tenth of the time of a short call
             bound = signature.bind(self._async, *args, **kwargs)
             for name in lazy & bound.arguments.keys():
                 bound.arguments[name] = _asynchronous(bound.arguments[name])

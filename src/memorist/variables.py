@@ -1,6 +1,6 @@
 """The environment variables that Memorist reads, and the refusal of any other whose name begins alike.
 
-This module imports little, because a command that asks a server has no time to read settings.
+This module imports little, because a command that asks a server must start quickly.
 """
 
 import os
@@ -34,11 +34,11 @@ _SERVICE = re.compile(
     r"|\w+_PORT_\d+_(?:TCP|UDP|SCTP)_(?:PROTO|PORT|ADDR)=.*",
     re.DOTALL,
 )
-"""What Kubernetes sets in every container for a service whose name begins with ``memorist``."""
+"""Variables that Kubernetes sets in every container for a service whose name begins with ``memorist``."""
 
 
 def check_variables(env: Mapping[str, str] | None = None, *, key_from: str | None = None) -> None:
-    """Raise if a variable is set that begins with ``MEMORIST_`` and is none of `VARIABLES`.
+    """Raise if a variable is set that begins with ``MEMORIST_`` and is not one of `VARIABLES`.
 
     A blank variable counts as not set. A mistyped name would otherwise leave a default in force, in silence: a memory
     without encryption, say.
@@ -48,14 +48,14 @@ def check_variables(env: Mapping[str, str] | None = None, *, key_from: str | Non
         key_from: where a key is kept; ``env:NAME`` allows that name.
 
     Raises:
-        InvalidInputError: there is such a variable; the text names it, and the nearest one that there is.
+        InvalidInputError: there is such a variable; the text names it, and the nearest known name.
     """
     for name, value in (os.environ if env is None else env).items():
         if not name.startswith(PREFIX) or name in _KNOWN or not value.strip():
             continue
         if _SERVICE.fullmatch(f"{name}={value}") or key_from == f"env:{name}":
             continue
-        from difflib import get_close_matches  # here: hardly ever needed
+        from difflib import get_close_matches  # imported here, because it is hardly ever needed
 
         usual = [each for names in list(VARIABLES.values())[:3] for each in names]
         [nearest] = get_close_matches(name.removeprefix(PREFIX), usual, 1, 0)

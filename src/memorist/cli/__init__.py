@@ -14,13 +14,14 @@ def main() -> None:
     """Run the command line."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
-        if stream is None:  # it was closed before the command began
+        if stream is None:  # the stream was closed before the command began
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))
-        elif mode == "w" and isinstance(stream, io.TextIOWrapper):  # a letter that it cannot show is no reason to fail
+        # a character that the terminal cannot show is no reason to fail
+        elif mode == "w" and isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
-    gc.set_threshold(100_000)  # to look for garbage in what is imported takes a tenth of a short command
+    gc.set_threshold(100_000)  # garbage collection during the imports takes a tenth of the time of a short command
     if sys.argv[1:2] == ["hook"] and not {"-h", "--help"} & {*sys.argv}:
-        from memorist.cli.hooks.run import run  # an agent waits for it: no library is loaded for it here
+        from memorist.cli.hooks.run import run  # an agent waits for the hook, so no library is loaded here
 
         run(sys.argv[2:])
     if sys.argv[1:] == ["--version"]:
@@ -33,4 +34,4 @@ def main() -> None:
     except KeyboardInterrupt:  # while the libraries are loaded; commands handle Ctrl-C themselves
         raise SystemExit(130) from None
     finally:
-        gc.freeze()  # else the interpreter looks through all that was loaded once more before it ends
+        gc.freeze()  # else the interpreter collects garbage among all modules once more before it ends

@@ -33,7 +33,7 @@ class Root(click.Group):
         return name, found and self.commands[name], rest
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the subcommand; tell where an option belongs that was given behind it."""
+        """Run the subcommand; for an option that was given after the subcommand, say where it belongs."""
         try:
             return super().invoke(ctx)
         except click.NoSuchOption as error:

@@ -162,8 +162,7 @@ async def key_(context: click.Context) -> None:
 def trusted_key(options: Options) -> str:
     """Return the public key of this installation, which must have one: a new key has signed nothing.
 
-    Raises:
-        SignatureError: it has none, or it cannot be read.
+    Raises: SignatureError: the installation has no key, or the key cannot be read.
     """
     from memorist.signing import key_file, public_key
 

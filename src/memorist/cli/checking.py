@@ -161,7 +161,8 @@ def _cipher(context: click.Context) -> Iterator[Finding]:
     from memorist.stores import file_of
 
     settings = context.obj.settings()
-    if file_of(settings.url) is not None:  # a key opens no plain file, and no encrypted one opens without
+    # a key does not open a plain file, and an encrypted file does not open without its key
+    if file_of(settings.url) is not None:
         told = "the file is not encrypted; memorist key rotate encrypts it"
         yield Finding("encryption", True, told if settings.key_from is None else "the file is encrypted")
 

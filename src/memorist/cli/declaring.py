@@ -1,6 +1,6 @@
 """Commands of Click from functions: the annotation of a parameter says how it is given on the command line.
 
-Click alone is imported here: a library that reads annotations by itself takes longer to load than most commands work.
+Click alone is imported here: a library that reads annotations takes longer to load than most commands take to run.
 """
 
 from collections.abc import Awaitable, Callable
@@ -127,7 +127,7 @@ class Command(click.Command):
         del self.params
 
     def __getattr__(self, name: str) -> Any:
-        """Make the parameters when they are first asked for: of a module's commands one is run."""
+        """Make the parameters when they are first needed, since only one command of a module is run."""
         if name != "params":
             raise AttributeError(name)
         self.params = parameters(self._function)

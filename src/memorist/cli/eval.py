@@ -1,4 +1,4 @@
-"""The command that asks a memory the questions of a file, and tells what got worse."""
+"""The command that asks a memory the questions of a file, and reports which answers got worse."""
 
 import json as jsons
 from pathlib import Path

@@ -23,7 +23,7 @@ def key() -> None:
 async def new(
     file: Annotated[Path | None, Argument(help="A new file for it, which only you can read.")] = None,
 ) -> None:
-    """Make a random key: print it, or write it to a file. Keep a copy elsewhere: what it encrypts is lost with it."""
+    """Make a random key: print it, or write it to a file. Keep a copy elsewhere: without the key the data is lost."""
     from memorist.stores.keys import new_key
 
     if file is None:

@@ -42,8 +42,8 @@ async def mcp(
 ) -> None:
     """Serve this memory to MCP clients: over the standard streams, or by HTTP.
 
-    With --http, a token says whose memory it is and what may be done; --user counts where it does not say. Off this
-    machine a token is always needed.
+    With --http, a token says whose memory it is and what may be done; --user applies if the token is not bound to a
+    user. Off this machine a token is always needed.
     """
     options: Options = context.obj
     if project is not None:

@@ -78,7 +78,7 @@ def _store(context: click.Context, url: str) -> "Store":
     from memorist.stores import file_of, open_store
 
     settings = context.obj.settings().with_given(url=url)
-    if file_of(settings.url) is None:  # the key is the file's
+    if file_of(settings.url) is None:  # the key belongs to the file
         settings = replace(settings, key_from=None)
     return open_store(settings)
 

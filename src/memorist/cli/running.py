@@ -152,7 +152,7 @@ def served(
         rest = {name: value for name, value in body.items() if name not in labels}
         try:
             found = ask(url, verb, {"tenant": options.tenant, "user": user, **labels}, rest, seconds=_LONGEST_WAIT)
-        except OSError:  # it has just ended
+        except OSError:  # the server has just ended
             return None
     if not found[filled]:
         run(lambda: _tell_of_others_at(url, options.tenant, user))
@@ -194,7 +194,8 @@ async def tell_of_others(memory: "Memory") -> None:
 
 def run(work: Callable[[], Awaitable[_T]]) -> _T:
     """Run a command to its end; an expected error is one line on stderr, not a traceback."""
-    import asyncio  # which takes as long to import as the rest of a command that only prints its help
+    # imported here, because asyncio takes as long to import as the rest of a command that only prints its help
+    import asyncio
 
     async def main() -> _T:
         return await work()

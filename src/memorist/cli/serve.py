@@ -164,7 +164,7 @@ def _is_default(options: Options) -> bool:
 async def _mcp(
     memory: "Memory", observer: "Observer", quotas: "Quotas", *, tools: Literal["core", "all"], open_here: bool
 ) -> "AsyncIterator[Sequence[BaseRoute]]":
-    """Run the MCP app, and yield its routes: none if the extra is not installed."""
+    """Run the MCP app, and yield its routes; yield no routes if the extra is not installed."""
     try:
         from memorist.serve.mcp import Gate, create_app
     except MissingExtraError:

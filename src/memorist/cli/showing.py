@@ -36,7 +36,8 @@ def console(*, stderr: bool = False) -> "Console":
 
 
 def print_table(titles: Sequence[str], rows: Iterable[Sequence[Cell]], *, right: int = 0) -> None:
-    """Print a table: framed on a terminal, as bare columns into a pipe or a file, or where a frame leaves no room.
+    """Print a table: framed on a terminal, as bare columns into a pipe or a file, or if the terminal is too narrow for
+    a frame.
 
     Args:
         titles: those of the columns.
@@ -87,7 +88,7 @@ def print_json(value: Any) -> None:
 
 
 def print_bad(told: Iterable[str], total: int) -> None:
-    """Print on stderr what could not be read, the first of many."""
+    """Print on stderr the parts that could not be read; of many, only the first ones."""
     for text in islice(told, _MOST_BAD):
         click.echo(clean(text), err=True)
     if total > _MOST_BAD:
@@ -113,7 +114,7 @@ def print_hits(hits: Sequence[Mapping[str, Any]], *, as_json: bool, explain: boo
 
 
 def print_context(told: Mapping[str, Any], *, as_json: bool, explain: bool) -> None:
-    """Print what an agent is told, in JSON, and below it, where asked for, of which records it is made."""
+    """Print what an agent is told, in JSON, and below it, on request, the records that it contains."""
     if as_json:
         print_json(told)
         return

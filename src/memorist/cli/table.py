@@ -57,7 +57,8 @@ class Commands(Mapping[str, click.Command]):
         return len(_MODULE_OF)
 
     def help_of(self, name: str) -> str:
-        """Return the help of a command: its docstring, from the compiled module, which is not run for it. "" under -OO.
+        """Return the help of a command: its docstring, read from the compiled module without running the module. ""
+        under -OO.
 
         Raises:
             KeyError: there is no such command.

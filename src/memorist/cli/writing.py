@@ -81,7 +81,7 @@ async def revise(
     clear: Annotated[tuple[Clearable, ...], Option("--clear", help="Leave it without this. Repeatable.")] = (),
     json: AsJson = False,
 ) -> None:
-    """Change a memory; what it was stays in its history."""
+    """Change a memory; its earlier versions stay in its history."""
     fields = given(
         content=text, cue=cue, metadata=metadata, source=source, happened_at=happened_at, expires_at=expires,
         verified=verified, author=author or None,
@@ -188,7 +188,8 @@ def purge(
     yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
     json: AsJson = False,
 ) -> None:
-    """Delete everything of a user, for good: no byte of it is left in the files. The user's tokens are deleted too."""
+    """Delete everything of a user, for good: no byte is left in the files. The user's tokens are
+    deleted too."""
     if (user is None) != shared:
         raise click.BadParameter("say whose: --user NAME, or --shared", param_hint="--user")
     whose = "what all users share" if user is None else f"{user!r}"
@@ -212,7 +213,7 @@ def purge(
 
 @contextmanager
 def _new_file(name: str | None) -> Iterator[Callable[[str], object]]:
-    """Make a new file and yield what writes to it; it goes again if what is done meanwhile fails."""
+    """Make a new file and yield a function that writes to it; if the block raises, the file is removed."""
     if name is None:
         yield lambda text: None
         return

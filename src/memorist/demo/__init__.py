@@ -22,7 +22,7 @@ _DEPTH = 3
 
 @dataclass(frozen=True, slots=True)
 class DemoQuestion:
-    """What is asked for whom; `expected` is the end of the right message's id, `why` what it shows."""
+    """A question to a user's memory; `expected` is the end of the right message's id, `why` what the question shows."""
 
     text: str
     user: str

@@ -35,7 +35,7 @@ def run(arguments: list[str]) -> None:
         sys.stdout.flush()
     except BaseException as error:  # an agent is never stopped by its memory
         _log(arguments, error)
-    os._exit(0)  # what was acknowledged is on disk; tearing down the libraries would take longer than the work
+    os._exit(0)  # acknowledged writes are on disk; an ordinary exit would take longer than the work
 
 
 def answer(arguments: list[str], stdin: bytes) -> str:
@@ -73,7 +73,7 @@ def _told(caller: Caller, does: str, said: dict[str, Any]) -> str:
     if url := caller.server():
         try:
             return _read(_at_server(url, caller), caller, does, said)
-        except (OSError, MemoristError) as error:  # it has just ended, say: the store is here
+        except (OSError, MemoristError) as error:  # the server may have just ended, but the store is on this machine
             _log([does], error)
     from memorist.cli.hooks.memory import opened
 

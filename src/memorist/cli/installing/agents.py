@@ -56,7 +56,7 @@ class CodingAgent:
         hooks: its file of hooks, likewise.
         folder: what stands for the project's folder in the server's arguments.
         events: the hooks, by event.
-        look: how to see what it has.
+        look: the command that shows what is registered.
     """
 
     name: str

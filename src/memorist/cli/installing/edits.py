@@ -56,7 +56,7 @@ class JsonHooks:
 
 
 def _ours(text: str) -> dict[str, list[Any]]:
-    """Return what calls memorist, by event: hooks, and groups with such a hook."""
+    """Return the hooks that call memorist and the groups that contain such hooks, by event."""
     found: dict[str, list[Any]] = {}
     hooks = parse(text).at(("hooks",))
     for event, entries in ({} if hooks is None else hooks.parts).items():

@@ -61,7 +61,7 @@ def written(change: FileEdit) -> Path | None:
         InvalidInputError: the file has changed since the change was planned.
         OSError: it cannot be written; it is left as it was.
     """
-    file = change.file.resolve()  # where it is a link, what it leads to is replaced
+    file = change.file.resolve()  # if the path is a link, the file that it points to is replaced
     file.parent.mkdir(parents=True, exist_ok=True)
     mode, backup = 0o644, None
     if change.before is not None:

@@ -17,8 +17,7 @@ class Node:
     """A value in a text, or a member of an object with its name.
 
     Args:
-        value: what it says.
-        start: where it begins; of a member, where its name does.
+        value: the parsed value. start: where the value begins; for a member, where its name begins.
         opens: where the value itself begins.
         end: where it ends.
         comma: the position behind the comma that follows, or None.
@@ -33,7 +32,7 @@ class Node:
     parts: dict[Any, "Node"] = field(default_factory=dict)
 
     def at(self, path: Sequence[Any]) -> "Node | None":
-        """Return what is inside at a path of names and positions, or None."""
+        """Return the node at a path of names and positions, or None."""
         node: Node | None = self
         for step in path:
             node = None if node is None else node.parts.get(step)
