@@ -1,11 +1,17 @@
 """The tables of languages: each is complete, and reads the examples of its language."""
 
+import re
+from datetime import UTC, datetime
 from typing import get_args
 
 import pytest
 
 from memorist.errors import InvalidInputError
-from memorist.languages import CODES, Phrases, language, plain, said
+from memorist.languages import CODES, Phrases, language, said
+from memorist.languages.calendar import counted, period
+from memorist.languages.phrases import Phrase
+from memorist.languages.table import words_of
+from memorist.languages.writing import noted
 
 
 @pytest.mark.parametrize("code", CODES)
@@ -14,6 +20,29 @@ def test_a_table_is_complete(code: str) -> None:
     assert table.name and table.stop
     for what in {*get_args(Phrases)} - {"question_end"}:  # most languages write a mark instead
         assert table.pattern(what).pattern != r"(?!)", what
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_a_word_of_the_calendar_means_one_thing(code: str) -> None:
+    calendar = language(code).table["calendar"]
+    for what in ("units", "periods", "seasons", "numbers"):
+        forms = [form for held in calendar[what].values() for form in words_of(held)]
+        assert len(forms) == len(set(forms)), what
+        assert all(form.count("(") == form.count(")") for form in forms), what
+    assert all(
+        words_of(held)[0] == re.sub(r"[][()?|*+\\]", "", words_of(held)[0]) for held in calendar["seasons"].values()
+    )
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_a_table_writes_every_grain(code: str) -> None:
+    said = datetime(2023, 5, 10, tzinfo=UTC)
+    for unit in ("day", "week", "weekend", "month", "year", "season 12"):
+        span = period(said, -1, unit)
+        assert noted(Phrase(0, 0, span, -1, code)).strip(" ()（）")
+    assert noted(Phrase(0, 0, counted(said, -2, "week"), -1, code)) != noted(
+        Phrase(0, 0, period(said, -2, "day"), -1, code)
+    )
 
 
 @pytest.mark.parametrize(
@@ -28,7 +57,7 @@ def test_a_table_is_complete(code: str) -> None:
     ],
 )
 def test_a_text_says_it(what: Phrases, text: str) -> None:
-    assert said(what, plain(text))
+    assert said(what, text)
 
 
 def test_a_language_without_a_table_is_an_error() -> None:

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from memorist.languages.phrases import phrases
-from memorist.languages.writing import meant_by
+from memorist.languages.writing import noted
 from memorist.regex import regex
 
 _BRACKET = regex(r"\s?[(（]")
@@ -32,11 +32,11 @@ def dated(text: str, said: datetime) -> str:
     """
     parts, end, told = [], 0, set[str]()
     for phrase in phrases(text, said, dates=False):
-        grain, shown = phrase.span.grain, meant_by(phrase)
+        grain, shown = phrase.span.grain, noted(phrase)
         if not phrase.step and grain not in _SHOWN_AT_ONCE:
             continue
         if grain != "hour" and shown not in told and not _BRACKET.match(text, phrase.end):
             told.add(shown)
-            parts.append(f"{text[end : phrase.end]} ({shown})")
+            parts.append(f"{text[end : phrase.end]}{shown}")
             end = phrase.end
     return "".join((*parts, text[end:]))

@@ -34,6 +34,9 @@ _SHARED: Mapping[str, tuple[str, ...]] = {
 _WORD = re.compile(r"[^\W\d_]+")
 _LISTED: tuple[Phrases, ...] = ("first_person", "who", "when", "where", "how_many", "timed", "manners", "before", "now")
 """The lists of a table whose words tell its language, beside its stop words and those of its calendar."""
+_NAMED = ("days", "numbers", "units", "periods", "seasons")
+_ENDS = re.compile(r"([^\W\d_]+)\[([^\W\d_]+)\]\??")
+"""A word whose last letter may be one of several."""
 _EVIDENT = 0.3
 """The share of English words of three letters and more in an ASCII text, above which no other language is tried."""
 _WHOLE = 4
@@ -93,6 +96,11 @@ def role_of(speaker: str) -> str | None:
     name = plain(speaker)
     roles = (item for each in tables_of(speaker) for item in each.table["roles"].items())
     return next((role for role, names in roles if name in map(plain, words_of(names))), None)
+
+
+def share_script(one: str, other: str) -> bool:
+    """Return whether two languages are written in one script, so that only their words tell them apart."""
+    return one == other or any(one in codes and other in codes for codes in _SHARED.values())
 
 
 def _scripts(text: str) -> dict[str, int]:
@@ -158,15 +166,13 @@ def _told(of: Language) -> Iterator[str]:
     """Yield the words of a language that tell it from others; of patterns, the longer runs of letters."""
     cldr, calendar = of.table["cldr"], of.table["calendar"]
     lists: list[Any] = [*map(of.table.__getitem__, ("stop", *_LISTED)), *cldr["months"], *cldr["weekdays"]]
-    lists += (
-        *cldr["days"].values(),
-        *calendar["days"].values(),
-        *calendar["numbers"].values(),
-        *of.table["roles"].values(),
-    )
+    for named in (cldr["days"], of.table["roles"], *(calendar[each] for each in _NAMED)):
+        lists += named.values()
     for entry in (each for held in lists for each in words_of(held)):
         if all(letter.isalpha() or letter in " '-’" for letter in entry):
             yield entry
+        elif (ends := _ENDS.fullmatch(entry)) is not None:
+            yield from (ends[1] + letter for letter in ("", *ends[2]))
         elif "[" not in entry and "\\" not in entry:
             yield from (word for word in _WORD.findall(entry) if len(word) >= _WHOLE)
 

@@ -131,10 +131,10 @@ class Grammar:
             yield "counted", sign, "", phrases[name]
         yield "until now", 0, "", phrases["past"]
         for step in _STEPS:
+            yield "period", step, "", [each + end for each in phrases["period"].get(str(step), ())]
             for held in (self._table.get("fixed", {}), self._cldr["periods"]):
                 for unit, texts in held.get(str(step), {}).items():
                     yield "period", step, unit, [each + end for each in _any_of(texts)]
-            yield "period", step, "", [each + end for each in phrases["period"].get(str(step), ())]
         yield "on", 0, "", phrases["on"]
         for step in _STEPS:
             known = (each for each in self._cldr["days"].get(str(step), ()) if each not in left_out)

@@ -12,6 +12,11 @@ def day_of(day: date, code: str = "en") -> str:
     return _filled(code, "day", day)
 
 
+def noted(phrase: Phrase) -> str:
+    """Return the time that a phrase points at in brackets, as it stands behind the phrase."""
+    return str(_calendar(phrase.language)["written"].get("note", " ({})").format(meant_by(phrase)))
+
+
 def meant_by(phrase: Phrase) -> str:
     """Return the time that a phrase points at, in its language and as exactly as the phrase says it."""
     span, code = phrase.span, phrase.language
