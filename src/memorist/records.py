@@ -27,6 +27,7 @@ __all__ = [
     "Order",
     "Page",
     "Record",
+    "Replaced",
     "Sources",
     "make_id",
 ]
@@ -297,12 +298,28 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
+class Replaced(Plain):
+    """What tells another state of the same as a record that was found.
+
+    Attributes:
+        by: the id of the later record.
+        at: when that happened, or else when it was stored.
+        score: how likely it replaces the earlier one, 0 to 1; 1 where a program said so.
+    """
+
+    by: str
+    at: datetime
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
 class Hit(Plain):
     """A record that recall found.
 
     `similarity` is the cosine of query and text, 0 to 1, 0 where there is no vector. `score` is how
     likely it answers, a calibrated probability; hits are ordered by it. `matched` are the query's words
-    found in it. `signals` are the parts of the ranking by name, filled in on request.
+    found in it. `signals` are the parts of the ranking by name, filled in on request. `replaced` is the later record
+    that most likely tells another state of the same; None where there is none, and where no state was asked.
     """
 
     record: Record
@@ -310,6 +327,7 @@ class Hit(Plain):
     score: float
     matched: tuple[str, ...] = ()
     signals: Mapping[str, float] = field(default_factory=dict)
+    replaced: Replaced | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,12 @@ from typing import Any, Literal, TypeAlias
 
 from memorist.codec import Plain
 from memorist.origins import Trust
-from memorist.records import Record
+from memorist.records import Record, Replaced
 from memorist.scope import Scope
 
-Why: TypeAlias = Literal["topic", "pinned", "standing", "recalled", "asked", "earlier"]
+Why: TypeAlias = Literal["topic", "pinned", "standing", "recalled", "asked", "earlier", "later"]
 """Why a record stands in a context: its topic was asked for, it was pinned, it holds in every turn, it was
-recalled, it asks what a recalled message answers, or it held before a recalled fact."""
+recalled, it asks what a recalled message answers, it held before a recalled fact, or it replaces a recalled record."""
 
 
 RECEIPT = "memorist receipt"
@@ -113,12 +113,14 @@ class ContextItem(Plain):
         text: what the context shows of it; `…` stands where something is left out.
         why: what brought it here.
         score: of a recalled record, how likely it answers, 0 to 1; 1 for what always holds.
+        replaced: the later record that most likely tells another state of the same; None where there is none.
     """
 
     record: Record
     text: str
     why: Why
     score: float
+    replaced: Replaced | None = None
 
 
 @dataclass(frozen=True, slots=True)

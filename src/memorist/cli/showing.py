@@ -106,11 +106,18 @@ def print_hits(hits: Sequence[Mapping[str, Any]], *, as_json: bool, explain: boo
     rows = list[Sequence[Cell]]()
     for hit in hits:
         text = _described(hit["record"], hit["matched"], whose=whose)
+        if (later := hit["replaced"]) is not None:
+            text.append((f"\n{changed_by(later)}", "yellow"))
         if explain:
             signals = ", ".join(f"{name} {value:.3g}" for name, value in hit["signals"].items())
             text.append((f"\n{signals}", "cyan"))
         rows.append((f"{hit['score']:.2f}", f"{hit['similarity']:.2f}", _when(hit["record"]), text))
     print_table(("Score", "Similarity", "When", "What"), rows, right=2)
+
+
+def changed_by(later: Mapping[str, Any]) -> str:
+    """Return in words what replaced a record, as JSON has it."""
+    return f"changed by {str(later['at'])[:10]}: see {later['by']} ({later['score']:.2f})"
 
 
 def print_context(told: Mapping[str, Any], *, as_json: bool, explain: bool) -> None:

@@ -1,5 +1,6 @@
-"""Finds what is told beside a recalled record: the question it answers, or the fact that it superseded."""
+"""Finds what is told beside a recalled record: what replaced it, the question it answers, or the fact it superseded."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 from memorist.context.dates import dated
@@ -7,7 +8,7 @@ from memorist.context.lines import Line, line_of
 from memorist.context.reading import Reader
 from memorist.context.sentences import QuestionTerms, shortened
 from memorist.languages.writing import day_of
-from memorist.records import Hit, Kind, Record
+from memorist.records import Hit, Kind, Record, Replaced
 
 _SHORT_ANSWER = 8
 """The most words of a message that may mean little without the one before it."""
@@ -21,10 +22,13 @@ _INSTANT = timedelta(microseconds=1)
 async def beside(reader: Reader, hit: Hit, asked: QuestionTerms) -> Line | None:
     """Return the line that a hit needs beside it, None for most hits."""
     record = hit.record
+    if hit.replaced is not None and (later := await reader.get(hit.replaced.by)) is not None:
+        return line_of(later, dated(shortened(later.content, asked, _QUESTION), later.at), "later", hit.score)
     if record.kind is Kind.FACT and asked.earlier:
         before = await _superseded(reader, record)
         if before is not None:
-            return line_of(before, f"{before.content} (until {day_of(record.at)})", "earlier", hit.score)
+            line = line_of(before, f"{before.content} (until {day_of(record.at)})", "earlier", hit.score)
+            return replace(line, item=replace(line.item, replaced=Replaced(record.id, record.at, 1.0)))
     if record.kind is Kind.MESSAGE and _is_short_answer(record):
         before = await _message_before(reader, record)
         if before is not None and "?" in before.content:

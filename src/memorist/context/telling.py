@@ -1,7 +1,8 @@
 """From a question to a context: what always holds, then the best evidence that fits."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Set
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -118,8 +119,9 @@ def _earning(new: list[Hit], hits: list[Hit], asked: QuestionTerms, tokens: int)
 async def _candidates(reader: Reader, hits: list[Hit], asked: QuestionTerms, tokens: int) -> list[Callable[[], Line]]:
     """Return the lines of hits, made when they are tried."""
     candidates: list[Callable[[], Line]] = []
+    told = {hit.record.id for hit in hits} | {hit.replaced.by for hit in hits[:_WITH_COMPANY] if hit.replaced}
     for position, hit in enumerate(hits):
-        candidates.append(partial(_shown, hit, position, asked, _room(hit, tokens)))
+        candidates.append(partial(_shown, hit, position, asked, _room(hit, tokens), told))
         if position < _WITH_COMPANY and (company := await beside(reader, hit, asked)) is not None:
             candidates.append(partial(_ready, company))
     return candidates
@@ -139,13 +141,19 @@ def _worth(hit: Hit, most: int) -> float:
     return math.log(_share(hit)) - ROOM * math.log(length / _CHARACTERS)
 
 
-def _shown(hit: Hit, position: int, asked: QuestionTerms, most: int) -> Line:
-    """Return what is shown of a hit: at most so many words, and of the later in the order less."""
+def _shown(hit: Hit, position: int, asked: QuestionTerms, most: int, told: Set[str]) -> Line:
+    """Return what is shown of a hit: at most so many words, and of the later in the order less.
+
+    A former state says so, and where the later one is among those that are `told`, it points at its day.
+    """
     record = hit.record
     text = dated(shortened(_told(record), asked, most, tight=position >= TIGHT_FROM), record.at)
     if record.kind is Kind.FACT and record.payload.get("supersedes"):
         text = f"{text} (since {day_of(record.at)})"
-    return line_of(record, text, "recalled", hit.score)
+    if (later := hit.replaced) is not None:
+        text = f"{text} (changed{': see' if later.by in told else ' by'} {day_of(later.at)})"
+    line = line_of(record, text, "recalled", hit.score)
+    return replace(line, item=replace(line.item, replaced=hit.replaced))
 
 
 def _ready(line: Line) -> Line:

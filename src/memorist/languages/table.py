@@ -30,8 +30,16 @@ Phrases: TypeAlias = Literal[
     "used_to",
     "several",
     "question_end",
+    "is",
+    "did",
+    "was",
+    "whether",
+    "changed",
 ]
 """The lists of a table. docs/languages.md says what each holds."""
+OPTIONAL = frozenset(("question_end", "is", "did", "was", "whether", "changed"))
+"""Lists that a table may leave out: a question's end, which most languages write as a mark, and those that tell a
+question for a state, without which only "now" and "before" do."""
 
 _FOLDER = Path(__file__).with_name("tables")
 CODES = tuple("en de fr es pt it nl pl ru uk tr ar fa hi zh ja ko vi th id".split())
@@ -71,7 +79,7 @@ class Language:
     def pattern(self, what: Phrases) -> re.Pattern[str]:
         """Return what finds the phrases of a list in a text that `plain` returned."""
         if what not in self._patterns:
-            phrases = words_of(self.table[what])
+            phrases = words_of(self.table.get(what, ()))
             if what == "timed":  # "may" is mostly no month
                 known = (
                     name for names in ("months", "weekdays") for each in self.table["cldr"][names] for name in each

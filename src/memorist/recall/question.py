@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
+from typing import Literal, TypeAlias
 
 from memorist.languages import Language, languages_of, said, tables_of
 from memorist.languages.calendar import Span
@@ -17,6 +18,9 @@ from memorist.recall.names import named_in
 
 MAX_TEXT = 4000
 """Characters of a question that count: a longer one is a document, and its beginning says what it is about."""
+
+
+State: TypeAlias = Literal["now", "then", "before"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,8 @@ class Question:
     """The languages that it may be in; none where nothing tells."""
     former: Sequence[str] = ()
     """Terms that texts stored by an earlier version may hold in the place of some of `terms`."""
+    state: State | None = None
+    """Which state it asks for: what holds now, at the time that it names, or what held before; None for all else."""
 
 
 UNREAD = Question("", "", {}, (), frozenset(), False, False, ())
@@ -61,15 +67,34 @@ def read_question(text: str, *, speakers: Iterable[str] = (), now: datetime, yea
     spellings = {s for found in named.values() for s in found}
     gone = {t for s in spellings for t in terms(s)}
     asked = [t for t in asked_terms(text) if t not in gone]
+    first_person, pointed = said("first_person", text), tuple(spans(text, now, years))
     return Question(
         text=text,
         embed=_first_person(text, spellings) if spellings else text,
         terms=Counter(asked),
         pairs=tuple(dict.fromkeys(pairwise(asked))),
         speakers=frozenset(named),
-        first_person=said("first_person", text),
+        first_person=first_person,
         when=said("when", text),
-        spans=tuple(spans(text, now, years)),
+        spans=pointed,
         tables=tuple(tables_of(text)) if languages_of(text) else (),
         former=[term for term in former_terms(text) if term not in gone and term not in asked],
+        state=_state(text, first_person=first_person, dated=bool(pointed)),
     )
+
+
+def _state(text: str, *, first_person: bool, dated: bool) -> State | None:
+    """Return which state a question asks for; None for an event, for all there was, and where it is not clear.
+
+    Who asks in the present tense about himself, or says "now", asks for what holds now; "was I …" with a time, for what
+    held then. Of others' lives more is asked than their present state: there only "now" counts. "Which sports do I
+    play?" asks for all of them, of which none replaces another.
+    """
+    if dated:
+        return "then" if first_person and said("was", text) else None
+    if said("before", text):
+        return "before" if first_person else None
+    if said("several", text) and not said("how_many", text):
+        return None
+    asks = said("whether", text) or (said("is", text) and not said("did", text))
+    return "now" if said("now", text) or (first_person and asks) else None

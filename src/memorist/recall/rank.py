@@ -14,6 +14,7 @@ from memorist.recall.forms import forms_of
 from memorist.recall.index import KINDS, Bools, Floats, Rows, WallIndex
 from memorist.recall.marks import ASKS, STANDING, TELLS, TIMED
 from memorist.recall.question import Question
+from memorist.recall.replaced import LEAST, MOST, replacements
 from memorist.recall.scale import Scale
 from memorist.recall.spelling import respelled
 from memorist.recall.temporal import time_fit
@@ -37,8 +38,13 @@ WEIGHTS: Mapping[str, float] = {
     "standing": 1.5,
     "echo": -1.5,
     "conversation": 0.3,
+    "replaced": -4.0,
+    "replaces": 2.0,
+    "not_yet": -3.0,
+    "former": 2.0,
 }
-"""What each signal counts: learned listwise on all data sets together, then rounded; see docs/research/recall.md."""
+"""What each signal counts: learned listwise on all data sets together, then rounded; see docs/research/recall.md. The
+last four, of questions for a state, were chosen on bench/data/now_dev."""
 RATING = 1.0
 """What a rating of 1 counts: as much as 0.08 of similarity, so it decides only among like records."""
 _MOST_BY_WORDS = (WEIGHTS["words"] + WEIGHTS["words_around"]) * (K1 + 1) + WEIGHTS["pairs"]
@@ -77,7 +83,8 @@ class Ranked:
     """Rows of the index and their records' numbers, in no order yet, with what each signal says of them.
 
     `similarities` are cosines; `unsure` tells that they are approximate. `scale` is theirs. `crowd`
-    is what a score compares a record with: all that were ranked, those left out since included.
+    is what a score compares a record with: all that were ranked, those left out since included. `by` are the numbers of
+    the records that replace them, and `likely` how likely the two speak of the same; None where no state was asked.
     """
 
     rows: Rows
@@ -88,6 +95,8 @@ class Ranked:
     unsure: bool = False
     scale: Scale = _AS_IT_IS
     crowd: Crowd = _NOBODY
+    by: NDArray[np.int64] | None = None
+    likely: Floats | None = None
 
     def with_exact(self, vectors: Mapping[int, Floats], vector: Floats) -> "Ranked":
         """Return the same with similarities computed from the whole vectors."""
@@ -97,6 +106,13 @@ class Ranked:
             {**self.signals, "meaning": self.scale.fit(similarities)} if "meaning" in self.signals else self.signals
         )
         return replace(self, similarities=similarities, signals=signals, unsure=False)
+
+    def replacing(self) -> list[int]:
+        """Return the numbers of the records that may replace some of these."""
+        if self.by is None or self.likely is None:
+            return []
+        numbers: list[int] = self.by[(self.by >= 0) & (self.likely >= LEAST)].tolist()
+        return numbers
 
     def scores(self, mode: Mode) -> Floats:
         """Return what the order goes by, 0 to 1."""
@@ -135,6 +151,8 @@ class Ranked:
             similarities=self.similarities[positions],
             signals={name: values[positions] for name, values in self.signals.items()},
             ratings=self.ratings[positions],
+            by=None if self.by is None else self.by[positions],
+            likely=None if self.likely is None else self.likely[positions],
         )
 
 
@@ -165,6 +183,8 @@ def rank(index: WallIndex, asked: Search) -> Ranked:
         signals |= _telling(index, question, rows) | _echo(index, rows, signals["words"])
     signals |= _conversation(index, rows, signals)
     ranked = _ranked(index, rows, cosines, signals, asked.scale)
+    if question.state is not None and asked.vector is not None and len(rows) > 1:
+        ranked = _by_state(index, ranked, question)
     return replace(ranked, crowd=crowd_of(ranked.total(), talk="impersonal" in signals))
 
 
@@ -190,6 +210,32 @@ def _forms(index: WallIndex, question: Question, terms: Sequence[str]) -> Mappin
         tables = [language(code) for code in CODES]
         terms = [term for term in terms if not index.holders(term)]
     return forms_of(terms, index.vocabulary(), tables) if terms else {}
+
+
+def _by_state(index: WallIndex, ranked: Ranked, question: Question) -> Ranked:
+    """Return the same, with what replaces what among the best; and what came after the time that is asked about."""
+    total = ranked.total()
+    best = np.argpartition(total, -MOST)[-MOST:] if len(total) > MOST else np.arange(len(total))
+    end = max((span.end for span in question.spans), default=None)
+    until = None if end is None else end * 1e6
+    found = replacements(index, ranked.rows[best], total[best], ranked.scale, until)
+    count = len(total)
+    replaced = _spread_out(found.replaced, best, count)
+    signals = {"former": replaced}
+    if question.state != "before":
+        signals = {"replaced": replaced, "replaces": _spread_out(found.replaces, best, count)}
+    if until is not None:
+        signals["not_yet"] = (index.column("at")[ranked.rows] > until).astype(np.float32)
+    by = np.full(count, -1, np.int64)
+    by[best] = np.where(found.by >= 0, index.column("number")[found.by], -1)
+    likely = _spread_out(found.likely, best, count)
+    return replace(ranked, signals={**ranked.signals, **signals}, by=by, likely=likely)
+
+
+def _spread_out(values: Floats, positions: Rows, count: int) -> Floats:
+    spread = np.zeros(count, np.float32)
+    spread[positions] = values
+    return spread
 
 
 def _nearest(index: WallIndex, asked: Search, allowed: Bools, cosines: Floats) -> Rows:
@@ -256,9 +302,18 @@ def _who(index: WallIndex, question: Question, rows: Rows) -> dict[str, Floats]:
     asked = [code for name, code in index.speakers.items() if name in question.speakers]
     if 0 < len(asked) < len(index.speakers):
         signals["speaker"] = np.isin(speaker, asked).astype(np.float32)
-    if question.first_person and "user" in index.speakers:
-        signals["first_person"] = (speaker == index.speakers["user"]).astype(np.float32)
+    users = _users(index) if question.first_person else []
+    if users:
+        signals["first_person"] = np.isin(speaker, users).astype(np.float32)
     return signals
+
+
+def _users(index: WallIndex) -> list[int]:
+    """Return the codes of who talks with an assistant: the one named "user", or whoever is none where one speaks."""
+    if "user" in index.speakers:
+        return [index.speakers["user"]]
+    people = [code for name, code in index.speakers.items() if role_of(str(name)) is None]
+    return people if 0 < len(people) < len(index.speakers) else []
 
 
 def _echo(index: WallIndex, rows: Rows, words: Floats) -> dict[str, Floats]:

@@ -21,8 +21,9 @@ from memorist.recall.large import Large, gathered
 from memorist.recall.parts import given_vector
 from memorist.recall.question import MAX_TEXT, UNREAD, Question, read_question
 from memorist.recall.rank import Ranked, Search, rank
+from memorist.recall.replaced import LEAST, score_of
 from memorist.recall.scale import Scale, measure
-from memorist.records import Hit, Record
+from memorist.records import Hit, Record, Replaced
 from memorist.requests import Recall
 from memorist.scope import Wall
 from memorist.stores.base import Store
@@ -173,7 +174,8 @@ class Recaller:
             return []
         best = ranked.best(request, request.limit)
         wider = ranked.best(request, asked.limit, reaching=False) if asked.limit > request.limit else None
-        numbers = {*best.numbers.tolist(), *(() if wider is None else wider.numbers.tolist())}
+        shown = best if wider is None else wider
+        numbers = {*best.numbers.tolist(), *best.replacing(), *shown.numbers.tolist(), *shown.replacing()}
         with part(notes, "fetch"):
             records = await self._store.fetch(wall, list(numbers))
         if notes is not None and wider is not None:
@@ -334,5 +336,14 @@ def _hits(index: WallIndex, best: Ranked, records: Mapping[int, Record], search:
         held = asked.keys() & (index.terms(row).split() or terms(record.text)) if asked else ()
         matched = tuple(dict.fromkeys(word for term, word in asked.items() if term in held)) if held else ()
         told = {name: float(values[position]) for name, values in signals.items()}
-        hits.append(Hit(record, similarities[position], scores[position], matched, told))
+        replaced = _replaced(record, best, position, records)
+        hits.append(Hit(record, similarities[position], scores[position], matched, told, replaced))
     return hits
+
+
+def _replaced(record: Record, best: Ranked, position: int, records: Mapping[int, Record]) -> Replaced | None:
+    """Return what most likely replaced a record."""
+    if best.by is None or best.likely is None or (later := records.get(int(best.by[position]))) is None:
+        return None
+    score = score_of(float(best.likely[position]), record.text, later.text)
+    return Replaced(later.id, later.at, score) if score >= LEAST else None

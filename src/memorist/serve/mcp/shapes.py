@@ -165,6 +165,7 @@ def hits_of(hits: list[Hit]) -> dict[str, Any]:
                 "similarity": round(hit.similarity, 4),
                 "score": round(hit.score, 4),
                 "matched": list(hit.matched),
+                **({"replaced": hit.replaced.to_dict()} if hit.replaced is not None else {}),
             }
             for hit in hits
         ]

@@ -1,0 +1,165 @@
+"""What replaces what, and which state a question asks for: small lives with traps, with the bundled embedder."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memorist import Draft, Hit, Kind
+from memorist.embedders import OnnxEmbedder
+from memorist.recall.question import State, read_question
+from memorist.recall.replaced import score_of
+from memorist.sync import Memory
+from memorist.testing import HashEmbedder
+
+LIFE = [
+    ("2025-01-05", "I live in a small flat in Headingley"),
+    ("2025-01-06", "My sister Kate lives in Leeds"),
+    ("2025-01-08", "I play the violin in the city orchestra"),
+    ("2025-02-01", "I take 40 mg of propranolol for my migraines"),
+    ("2025-06-02", "I moved out of Headingley, I live in Horsforth now"),
+    ("2025-07-01", "I also play the cello in a quartet"),
+    ("2025-08-01", "The doctor doubled my propranolol, I take 80 mg now"),
+    ("2025-08-03", "Kate moved to York"),
+]
+FLAT, SISTER, VIOLIN, FORTY, MOVED, CELLO, EIGHTY, YORK = (text for _, text in LIFE)
+
+
+@pytest.fixture(scope="module")
+def alice() -> Iterator[Memory]:
+    with Memory.open(":memory:", embedder=OnnxEmbedder()) as memory:
+        scoped = memory.scoped(user="alice")
+        scoped.remember([Draft(content=text, happened_at=day) for day, text in LIFE])
+        yield scoped
+
+
+def texts(hits: list[Hit]) -> list[str]:
+    return [hit.record.content for hit in hits]
+
+
+@pytest.mark.parametrize(
+    ("question", "first", "sunk"),
+    [
+        ("Where do I live now?", MOVED, FLAT),
+        ("Where do I live?", MOVED, FLAT),
+        ("How much propranolol do I take at the moment?", EIGHTY, FORTY),
+    ],
+)
+def test_the_state_that_holds_stands_first_and_the_former_says_what_replaced_it(
+    alice: Memory, question: str, first: str, sunk: str
+) -> None:
+    hits = alice.recall(question, limit=8)
+    assert hits[0].record.content == first and hits[0].replaced is None
+    [former] = [hit for hit in hits if hit.record.content == sunk]
+    assert former.replaced is not None and former.replaced.by == hits[0].record.id
+    assert former.replaced.at == hits[0].record.at and former.replaced.score > 0.7
+
+
+def test_who_asks_for_what_was_before_gets_the_former_state_first(alice: Memory) -> None:
+    assert texts(alice.recall("Where did I live before?"))[0] == FLAT
+
+
+def test_what_comes_after_the_time_asked_about_replaces_nothing(alice: Memory) -> None:
+    hits = alice.recall("How much propranolol was I taking in March 2025?", explain=True)
+    assert hits[0].record.content == FORTY and hits[0].replaced is None
+
+
+def test_an_addition_and_what_somebody_else_did_replace_nothing(alice: Memory) -> None:
+    for question in ("Which instruments do I play?", "Do I play the violin?", "Where do I live?"):
+        for hit in alice.recall(question, limit=8):
+            assert hit.replaced is None or hit.record.content in (FLAT, FORTY, SISTER)
+    assert {VIOLIN, CELLO} == set(texts(alice.recall("Which instruments do I play?", limit=2)))
+
+
+def test_a_question_for_an_event_is_ranked_without_it(alice: Memory) -> None:
+    for hit in alice.recall("What did the doctor do?", limit=8, explain=True):
+        assert hit.replaced is None and not {"replaced", "replaces", "former"} & hit.signals.keys()
+
+
+def test_a_context_marks_the_former_state_and_tells_the_later_one(alice: Memory) -> None:
+    told = alice.context("How much propranolol do I take at the moment?", min_confidence=0)
+    assert f"{FORTY} (changed: see 1 Aug 2025)" in told.text and EIGHTY in told.text
+    told = alice.context("Where does my sister live?", min_confidence=0)
+    assert f"{SISTER} (changed: see 3 Aug 2025)" in told.text and YORK in told.text
+    assert [item.why for item in told.items if item.record.content == YORK] == ["later"]
+    [former] = [item for item in told.items if item.record.content == SISTER]
+    assert former.replaced is not None and former.replaced.score > 0.7
+
+
+def test_what_an_assistant_repeats_later_replaces_nothing() -> None:
+    with Memory.open(":memory:", embedder=OnnxEmbedder()) as memory:
+        for day, speaker, text in (
+            ("2025-01-01", "Ann", "I work at the bakery in Mill Lane now"),
+            ("2025-03-01", "Ann", "I quit the bakery in Mill Lane, I work at the library now"),
+            ("2025-05-01", "assistant", "So you work at the bakery in Mill Lane now, lovely"),
+        ):
+            memory.remember(text, kind=Kind.MESSAGE, session=day, happened_at=day, payload={"speaker": speaker})
+        hits = memory.recall("Where do I work now?")
+        assert "library" in hits[0].record.content and hits[0].replaced is None
+
+
+def test_what_a_program_superseded_is_replaced_for_certain() -> None:
+    with Memory.open(":memory:", embedder=HashEmbedder()) as memory:
+        old = memory.facts.add("Ann lives in Oslo")
+        new = memory.facts.add("Ann lives in Bergen", supersedes=old.id)
+        told = memory.context("where did Ann live before Bergen?", min_confidence=0)
+        [item] = [item for item in told.items if item.record.id == old.id]
+        assert item.replaced is not None and (item.replaced.by, item.replaced.score) == (new.id, 1.0)
+
+
+WORDS = st.lists(
+    st.sampled_from(["oslo", "flat", "live", "now", "cello", "dose", "moved", "40"]), min_size=1, max_size=5
+)
+
+
+@given(st.lists(WORDS, min_size=2, max_size=8, unique_by=tuple), st.randoms())
+def test_the_order_of_storing_changes_nothing_and_the_latest_is_never_replaced(
+    said: list[list[str]], random: Random
+) -> None:
+    drafts = [
+        Draft(content=f"I {' '.join(words)}", happened_at=f"2025-01-{day:02}") for day, words in enumerate(said, 1)
+    ]
+    shuffled = drafts[:]
+    random.shuffle(shuffled)
+    found = []
+    for stored in (drafts, shuffled):
+        with Memory.open(":memory:", embedder=HashEmbedder()) as memory:
+            memory.remember(stored)
+            hits = memory.recall("where do I live now?", limit=20)
+            at = {hit.record.id: hit.record.at for hit in hits}
+            latest = max(hits, key=lambda hit: hit.record.at)
+            assert latest.replaced is None
+            assert all(hit.replaced.at > hit.record.at for hit in hits if hit.replaced is not None)
+            by = {hit.record.content: hit.replaced and at[hit.replaced.by] for hit in hits}
+            found.append(({hit.record.content: round(hit.score, 3) for hit in hits}, by))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    ("question", "state"),
+    [
+        ("Where do I work?", "now"),
+        ("Where am I employed at present?", "now"),
+        ("Did I run the race?", "now"),
+        ("What is Ann's current job?", "now"),
+        ("How old am I?", "now"),
+        ("How many days a week must I be in the office?", "now"),
+        ("Where did I work before?", "before"),
+        ("Where was I employed in March 2025?", "then"),
+        ("What did I buy in March 2025?", None),
+        ("What did I buy?", None),
+        ("What does Ann like?", None),
+        ("Which sports do I play?", None),
+    ],
+)
+def test_a_question_asks_for_a_state(question: str, state: State | None) -> None:
+    assert read_question(question, now=datetime(2026, 1, 1, tzinfo=UTC)).state == state
+
+
+def test_without_a_sign_of_change_a_later_text_as_likely_adds() -> None:
+    assert score_of(0.9, "I take 40 mg", "I take 80 mg") == 0.9
+    assert score_of(0.9, "I take 40 mg", "I still take 40 mg") == 0.45
+    assert score_of(0.9, "I work at the bakery", "I no longer work at the bakery") == 0.9
