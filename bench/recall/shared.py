@@ -66,6 +66,14 @@ class CachedEmbedder(Embedder):
         await self.inner.ready()
         self.dimensions, self.fingerprint = self.inner.dimensions, self.inner.fingerprint
 
+    async def suits(self, fingerprint: str) -> bool:
+        suits = await self.inner.suits(fingerprint)
+        self.dimensions, self.fingerprint = self.inner.dimensions, self.inner.fingerprint
+        return suits
+
+    def moves(self, text: str) -> bool:
+        return self.inner.moves(text)
+
     async def embed(self, texts: Sequence[str], role: Role = Role.DOCUMENT) -> Vectors:
         start = time.perf_counter()
         await self.ready()

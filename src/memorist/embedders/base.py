@@ -71,6 +71,10 @@ class Embedder(ABC):
         await self.ready()
         return fingerprint == self.fingerprint
 
+    def moves(self, text: str) -> bool:
+        """Return whether a text's vector is moved here from another model's space."""
+        return False
+
     def newest(self) -> Embedder:
         """Return an embedder like this one that embeds as well as it can, whatever is stored."""
         return self

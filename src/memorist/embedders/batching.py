@@ -55,6 +55,9 @@ class BatchedEmbedder(Embedder):
         self.dimensions, self.fingerprint = self.inner.dimensions, self.inner.fingerprint
         return suits
 
+    def moves(self, text: str) -> bool:
+        return self.inner.moves(text)
+
     def newest(self) -> BatchedEmbedder:
         inner = self.inner.newest()
         return self if inner is self.inner else BatchedEmbedder(inner, batch_size=self._batch_size)

@@ -42,6 +42,9 @@ class BundledEmbedder(Embedder):
         """Begin to load the model of English in a thread; see `OnnxEmbedder.load_ahead`."""
         self.english.load_ahead(brief=brief)
 
+    def moves(self, text: str) -> bool:
+        return not self._alone and not is_english(text)
+
     def newest(self) -> BundledEmbedder:
         return BundledEmbedder(self.english, self.other) if self._alone else self
 
@@ -78,7 +81,7 @@ class BundledEmbedder(Embedder):
         return await embed_spoken(lambda kept: self._embed(kept, role), texts, self.dimensions)
 
     async def _embed(self, texts: list[str], role: Role) -> Vectors:
-        own = [self._alone or is_english(text) for text in texts]
+        own = [not self.moves(text) for text in texts]
         if all(own):
             return await self.english.embed(texts, role)
         others = [text for text, here in zip(texts, own, strict=True) if not here]

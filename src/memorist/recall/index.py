@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from memorist.filters import Filter
 from memorist.recall.forms import Vocabulary
-from memorist.recall.marks import ASKS, STANDING, TELLS, TIMED, days_in
+from memorist.recall.marks import COLUMNS, STANDING, days_in
 from memorist.recall.postings import Postings, Run
 from memorist.recall.segments import Segment
 from memorist.recall.vectors import BLOCK_ROWS, VectorTable
@@ -28,7 +28,7 @@ KINDS = {kind: code for code, kind in enumerate(Kind)}
 _COLUMNS: Mapping[str, str] = {
     "number": "i8", "at": "i8", "expires_at": "i8", "superseded_at": "i8", "rating": "f4", "length": "i4",
     "agent": "i4", "session": "i4", "speaker": "i4", "before": "i4", "after": "i4", "kind": "i1", "authors": "i2",
-    "alive": "?", **dict.fromkeys((ASKS, TELLS, TIMED, STANDING), "?"),
+    "alive": "?", **dict.fromkeys(COLUMNS, "?"),
 }  # fmt: skip
 """The fields of a row, and their types."""
 _SHORT = 60
@@ -244,7 +244,7 @@ class WallIndex:
 
     def _mark(self, rows: slice, entries: Sequence[Entry]) -> None:
         """Take in what the texts show beside their words."""
-        for name in (ASKS, TELLS, TIMED, STANDING):
+        for name in COLUMNS:
             self._columns[name][rows] = [name in entry.marks for entry in entries]
         for row, entry in enumerate(entries, rows.start):
             days = days_in(entry.marks)

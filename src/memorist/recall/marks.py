@@ -4,9 +4,11 @@
     tells       a message in the first person
     timed       a message that says when something is or was
     day:-1      a message that points at a day, here the one before it was said; up to three such marks
+    foreign     a text in another language than English, which another of the bundled models embeds
     standing    an instruction or preference that holds from now on: "always …", "never …", "I prefer …"
 
-Only messages have the first four. `standing` is for every kind that recall finds, but for what an assistant says.
+Only messages have the first four. The others are for every kind that recall finds, `standing` but for what an
+assistant says.
 """
 
 import re
@@ -14,6 +16,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from itertools import pairwise
 
+from memorist.embedders.english import is_english
 from memorist.languages import plain, role_of, said, tables_of
 from memorist.languages.calendar import DAY
 from memorist.languages.phrases import spans
@@ -21,7 +24,9 @@ from memorist.languages.sentences import asks, length_of, sentences_of
 from memorist.records import Kind, Record
 from memorist.regex import regex
 
-ASKS, TELLS, TIMED, STANDING = "asks", "tells", "timed", "standing"
+ASKS, TELLS, TIMED, STANDING, FOREIGN = "asks", "tells", "timed", "standing", "foreign"
+COLUMNS = (ASKS, TELLS, TIMED, STANDING, FOREIGN)
+"""The marks that are a field of a row in an index."""
 _POINTS_AT = "day:"
 
 _CLAUSE = regex(r"[,;:–—]\s*|[、，；：،؛]\s*")
@@ -37,6 +42,8 @@ _MOST_DAYS = 3
 def marks_of(record: Record) -> frozenset[str]:
     """Return the marks of a record."""
     text, marks = record.text, set()
+    if not is_english(text):
+        marks.add(FOREIGN)
     if said("standing", text) and role_of(speaker_of(record)) in (None, "user"):
         marks.add(STANDING)
     if record.kind is Kind.MESSAGE:

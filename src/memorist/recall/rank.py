@@ -12,7 +12,7 @@ from memorist.languages.calendar import DAY
 from memorist.recall.calibration import Crowd, calibrated, crowd_of, shared_out, within_one
 from memorist.recall.forms import forms_of
 from memorist.recall.index import KINDS, Bools, Floats, Rows, WallIndex
-from memorist.recall.marks import ASKS, STANDING, TELLS, TIMED
+from memorist.recall.marks import ASKS, FOREIGN, STANDING, TELLS, TIMED
 from memorist.recall.question import Question
 from memorist.recall.replaced import LEAST, MOST, replacements
 from memorist.recall.scale import Scale
@@ -102,9 +102,9 @@ class Ranked:
         """Return the same with similarities computed from the whole vectors."""
         exact = [float(vectors[number] @ vector) if number in vectors else 0.0 for number in self.numbers.tolist()]
         similarities = np.array(exact, np.float32)
-        signals = (
-            {**self.signals, "meaning": self.scale.fit(similarities)} if "meaning" in self.signals else self.signals
-        )
+        signals = dict(self.signals)
+        if "meaning" in signals:
+            signals["meaning"] = signals["meaning"] + self.scale.fit(similarities) - self.scale.fit(self.similarities)
         return replace(self, similarities=similarities, signals=signals, unsure=False)
 
     def replacing(self) -> list[int]:
@@ -166,13 +166,13 @@ def rank(index: WallIndex, asked: Search) -> Ranked:
     cosines = np.zeros(index.rows, np.float32) if asked.vector is None else index.vectors.scores(asked.vector)
     if asked.request.mode == "dense":
         return _ranked(index, _nearest(index, asked, allowed, cosines), cosines, {})
-    question = asked.question
+    question, near = asked.question, asked.scale.levelled(cosines, index.column(FOREIGN))
     words = _by_words(index, asked) if index.has_postings else _found(index, asked)
-    rows = _candidates(index, allowed, cosines, words)
+    rows = _candidates(index, allowed, near, words)
     signals = {"words": words.alone[rows], "words_around": words.around[rows], "pairs": words.pairs[rows]}
     if asked.vector is not None:
-        signals["meaning"] = asked.scale.fit(cosines[rows])
-        signals["meaning_around"] = asked.scale.fit(_around(index, rows, cosines))
+        signals["meaning"] = asked.scale.fit(near[rows])
+        signals["meaning_around"] = asked.scale.fit(_around(index, rows, near))
     else:
         rows, signals = _matching(rows, signals)
     signals |= _who(index, question, rows)

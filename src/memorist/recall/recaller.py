@@ -186,7 +186,9 @@ class Recaller:
         """Return the index that was ranked, and what came of it; None where it has no rows."""
         request = asked.request
         if request.mode == "hybrid":
-            asked = replace(asked, scale=await self._measured(request))
+            scale = await self._measured(request)
+            moved = request.vector is None and self._embedder.moves(asked.question.embed)
+            asked = replace(asked, scale=replace(scale, moved=moved))
         if isinstance(known, Large):
             index, asked = await gathered(self._store, wall, known, asked)
             if not index.rows:

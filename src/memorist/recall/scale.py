@@ -6,6 +6,7 @@ from base64 import b64decode
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memorist.embedders import BatchedEmbedder, BundledEmbedder, OnnxEmbedder, Role
 from memorist.embedders.onnx import BUNDLED
@@ -14,6 +15,9 @@ from memorist.recall.index import Floats
 FLOOR, SPREAD = 0.3726, 0.0613
 """Mean and standard deviation of the cosines of `QUESTIONS` and `TEXTS` with the bundled model."""
 _LEAST_SPREAD = 0.005
+_ACROSS, _LIFT = 1.2, -0.028
+"""Bring the cosines of a question in another language with English texts to the mean and the spread of those with
+texts in its own."""
 
 QUESTIONS = (
     "When does the night train to the coast leave?", "How do I descale a coffee machine?",
@@ -45,6 +49,7 @@ TEXTS = (
 class Scale:
     """Brings an embedder's cosines to where the bundled model would have put them: factor * cosine + offset.
 
+    `moved` tells that the question's vector comes from another model than those of English texts.
     `questions` and `texts` are the means of the embedded `QUESTIONS` and `TEXTS`, None where they are not known.
     """
 
@@ -52,6 +57,18 @@ class Scale:
     offset: float = 0.0
     questions: Floats | None = field(default=None, compare=False)
     texts: Floats | None = field(default=None, compare=False)
+    moved: bool = field(default=False, compare=False)
+
+    def levelled(self, cosines: Floats, foreign: NDArray[np.bool_]) -> Floats:
+        """Return the cosines of some rows with one question as if all texts were in the question's language.
+
+        A question in another language than English is nearer to what is in its own: vectors of one model have more in
+        common than those of two.
+        """
+        if not self.moved:
+            return cosines
+        levelled: Floats = np.where(foreign, cosines, np.float32(_ACROSS) * cosines + np.float32(_LIFT))
+        return levelled
 
     def fit(self, cosines: Floats) -> Floats:
         """Return the cosines on the scale that the weights were chosen on."""
