@@ -736,3 +736,20 @@ def test_a_memory_is_opened_and_not_made(tmp_path: Path) -> None:
 def test_the_package_lists_every_public_name() -> None:
     line = "import memorist, sys; assert {*memorist.__all__} <= {*dir(memorist)}; assert 'numpy' not in sys.modules"
     subprocess.run([sys.executable, "-c", line], check=True)
+
+
+async def test_state_is_listed_and_counted_only_by_name_and_exported_and_forgotten_with_the_rest(
+    everyone: Memory, reopen: Open, tmp_path: Path
+) -> None:
+    alice = everyone.scoped(user="alice", session="monday")
+    await alice.remember([Draft(content="tea"), Draft(content="[1, 2]", kind=Kind.STATE, key="thread")])
+    assert [record.kind for record in await alice.recent()] == [Kind.NOTE]
+    assert [record.kind async for record in alice.iterate(superseded=True)] == [Kind.NOTE]
+    assert (await alice.count(), await alice.count(kind="state"), await alice.count(kind=tuple(Kind))) == (1, 1, 2)
+    assert await found(alice, "[1, 2]", kind="state") == []
+    assert await alice.lookup("thread") is None
+    assert (await alice.lookup("thread", kind="state")) is not None
+    async with Memory.open(tmp_path / "copy.db", embedder=HashEmbedder(), user="alice") as copy:
+        assert (await copy.load([line async for line in alice.export()])).added == 2
+    assert await alice.forget(session="monday") == 2
+    assert await alice.count(kind="state") == 0

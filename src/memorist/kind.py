@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-__all__ = ["Kind"]
+__all__ = ["MEMORIES", "Kind"]
 
 
 class Kind(StrEnum):
@@ -16,8 +16,13 @@ class Kind(StrEnum):
     EXPERIENCE = "experience"
     TOOL_USE = "tool_use"
     TOOL_GUIDELINE = "tool_guideline"
+    STATE = "state"
 
     @property
     def recallable(self) -> bool:
-        """Whether `recall` finds records of this kind. Topics and guidelines are found by their exact key alone."""
-        return self not in (Kind.TOPIC, Kind.TOOL_GUIDELINE)
+        """Whether `recall` finds records of this kind. The others are found by their exact key alone."""
+        return self not in (Kind.TOPIC, Kind.TOOL_GUIDELINE, Kind.STATE)
+
+
+MEMORIES = tuple(kind for kind in Kind if kind is not Kind.STATE)
+"""The kinds that are listed and counted where none is named: not what a framework keeps for itself."""

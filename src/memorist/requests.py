@@ -35,6 +35,7 @@ from memorist.codec import plain
 from memorist.errors import InvalidInputError, ScopeError, path_taken, shown
 from memorist.filters import Filter, compares, make_filter, parse_condition
 from memorist.hints import fields_of, once, read_hint
+from memorist.kind import MEMORIES
 from memorist.lines import LoadReport
 from memorist.origins import AuthorLike, Trust, TrustRules
 from memorist.records import Change, Draft, Hit, Kind, Order, Page, Record
@@ -242,7 +243,7 @@ class Narrowing(Bounds, total=False):
     """The arguments that narrow which records a verb is about: those of `Bounds`, and these.
 
     Args:
-        kind: only these kinds: one, or several.
+        kind: only these kinds: one, or several. Where none is named, what is listed and counted has no "state".
         payload: a condition on the kind's own fields.
         key: only the record with exactly this key.
         key_prefix: only records whose key begins so.
@@ -294,7 +295,15 @@ class Narrowed(Request[T]):
 
 
 @_request
-class _Timed(Narrowed[T]):
+class _Listed(Narrowed[T]):
+    """A request that lists or counts records: of every kind but state where none is named."""
+
+    def _more(self) -> dict[str, Any]:
+        return {"kind": MEMORIES if self.kind is None else self.kind}
+
+
+@_request
+class _Timed(_Listed[T]):
     """A request that may be about what was known at another time."""
 
     as_of: Annotated[TimeLike | None, read.bound] = None
@@ -303,7 +312,7 @@ class _Timed(Narrowed[T]):
     everyone: Annotated[bool, read.flag] = False
 
     def _more(self) -> dict[str, Any]:
-        return {"as_of": self.as_of, "superseded": self.superseded}
+        return {**super()._more(), "as_of": self.as_of, "superseded": self.superseded}
 
 
 @_request
@@ -465,7 +474,7 @@ class Context(Narrowed[results.Context]):
 
 
 @_request
-class Recent(Narrowed[list[Record]]):
+class Recent(_Listed[list[Record]]):
     """Return the newest records; see `Memory.recent`."""
 
     limit: Annotated[int, read.limit] = 10

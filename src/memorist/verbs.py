@@ -502,7 +502,7 @@ class Verbs:
         """
         yield header()
         some: list[Record] = []
-        async for record in self.iterate(superseded=True, everyone=everyone):
+        async for record in self.iterate(kind=tuple(Kind), superseded=True, everyone=everyone):
             some.append(record)
             if len(some) == _LINES:
                 for line in await aside(partial(lines_of, some), some):

@@ -20,7 +20,7 @@ from memorist.stores.base import Order
 from memorist.times import TimeLike
 
 _T = TypeVar("_T")
-_KINDS = (Kind.MESSAGE, Kind.TOPIC)
+_KINDS = (Kind.MESSAGE, Kind.STATE)
 _PAGE = 500
 _TICK = timedelta(microseconds=1)
 
@@ -84,7 +84,7 @@ class SessionEntries:
 
     def _draft(self, entry: SessionEntry, at: datetime) -> Draft:
         if entry.text is None or not entry.text.strip() or not _is_unicode(_dumped(entry.data)):
-            return Draft(content=_as_json(entry.data), kind=Kind.TOPIC, payload=self._own, happened_at=at)
+            return Draft(content=_as_json(entry.data), kind=Kind.STATE, payload=self._own, happened_at=at)
         payload = {"role": entry.role, **self._own, "data": dict(entry.data)}
         return Draft(content=entry.text, kind=Kind.MESSAGE, payload=payload, happened_at=at)
 
@@ -150,7 +150,7 @@ class Shelf:
         """Return the record that keeps a value under a key, for `Memory.remember`."""
         own = {"form": self._form}
         key = self._key(parts)
-        return Draft(content=_as_json(value), kind=Kind.TOPIC, key=key, payload=own, happened_at=happened_at)
+        return Draft(content=_as_json(value), kind=Kind.STATE, key=key, payload=own, happened_at=happened_at)
 
     async def put(self, *parts: str, value: Any) -> None:
         """Store a value under a key; it replaces the older one, which leaves no trace."""
@@ -172,7 +172,7 @@ class Shelf:
 
     async def record(self, *parts: str) -> Record | None:
         """Return the record under a key, or None."""
-        return await self._memory.lookup(self._key(parts), kind=Kind.TOPIC)
+        return await self._memory.lookup(self._key(parts), kind=Kind.STATE)
 
     async def get(self, *parts: str) -> Any:
         """Return the value under a key, or None."""
@@ -188,15 +188,15 @@ class Shelf:
             **narrowing: more of what `Memory.browse` takes, such as `since` or `everyone`.
         """
         prefix = self._key(parts) + "/"
-        async for record in self._memory.iterate(order=order, kind=Kind.TOPIC, key_prefix=prefix, **narrowing):
+        async for record in self._memory.iterate(order=order, kind=Kind.STATE, key_prefix=prefix, **narrowing):
             rest = (record.key or "").removeprefix(prefix)
             yield ShelfItem(unquote(rest), json.loads(record.content), record.scope.user)
 
     async def delete(self, *parts: str) -> int:
         """Remove the value under a key and all values below it, and return how many there were."""
         key = self._key(parts)
-        gone = await self._memory.forget(kind=Kind.TOPIC, key=key)
-        return gone + await self._memory.forget(kind=Kind.TOPIC, key_prefix=key + "/")
+        gone = await self._memory.forget(kind=Kind.STATE, key=key)
+        return gone + await self._memory.forget(kind=Kind.STATE, key_prefix=key + "/")
 
     def _key(self, parts: Iterable[str]) -> str:
         return "/".join([self._form, *(quote(part, safe=" :@.,+-_") for part in parts)])

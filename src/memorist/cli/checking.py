@@ -52,12 +52,12 @@ async def _stats(memory: "Memory") -> dict[str, Any]:
     ends: dict[str, str | None] = {}
     orders: tuple[Order, ...] = ("oldest", "newest")
     for order in orders:
-        page = await memory.browse(order=order, limit=1, everyone=True)
+        page = await memory.browse(kind=tuple(Kind), order=order, limit=1, everyone=True)
         ends[order] = iso(page.records[0].at) if page.records else None
-    current = await memory.count(everyone=True)
+    current = sum(kinds.values())
     return {
         "records": current,
-        "superseded": await memory.count(everyone=True, superseded=True) - current,
+        "superseded": await memory.count(kind=tuple(Kind), everyone=True, superseded=True) - current,
         "kinds": {kind: number for kind, number in kinds.items() if number},
         "users": sum(user is not None for user in users),
         "most": {"(shared)" if user is None else user: number for user, number in most},
@@ -142,7 +142,7 @@ async def _store(context: click.Context) -> list[Finding]:
     """Open the store, if there is one, and look for damage in it."""
     try:
         async with opened(context) as memory:
-            number = await memory.count(everyone=True)
+            number = await memory.count(kind=tuple(Kind), everyone=True)
             checks = [
                 Finding("database", True, f"opened; {counted(number, 'record')} of this tenant"),
                 *_cipher(context),

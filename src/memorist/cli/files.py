@@ -17,6 +17,7 @@ from memorist.cli.progress import bytes_bar, records_bar
 from memorist.cli.running import EXIT_BAD_LINES, opened
 from memorist.cli.showing import clean, counted, print_bad, print_json
 from memorist.errors import path_taken
+from memorist.kind import Kind
 from memorist.places import expanded
 
 _REFRESH = 100
@@ -68,7 +69,7 @@ async def export(
     async with opened(context, user) as memory:
         lines = memory.export(everyone=user is None)
         with nullcontext() if file == "-" else records_bar(f"Writing {clean(file)}") as bar:
-            total = 0 if bar is None else await memory.count(everyone=user is None, superseded=True)
+            total = 0 if bar is None else await memory.count(kind=tuple(Kind), everyone=user is None, superseded=True)
             written = await write_lines(file, lines, None if bar is None else lambda done: bar(done - 1, total))
     if written is not None:
         click.echo(f"{counted(written - 1, 'record')} written to {file}")  # the first line is the header

@@ -19,6 +19,7 @@ from memorist.errors import (
     ScopeError,
     StoreUnavailableError,
 )
+from memorist.kind import Kind
 from memorist.scope import Scope
 
 if TYPE_CHECKING:
@@ -177,7 +178,7 @@ def check_exists(url: str) -> None:
 
 async def tell_of_others(memory: "Memory") -> None:
     """Report on stderr that a scope is empty, and which users have records, if the caller may list them."""
-    if await memory.count(superseded=True):
+    if await memory.count(kind=tuple(Kind), superseded=True):
         return
     if memory.scope.user is not None:
         click.echo(f"User {memory.scope.user!r} has no records here", err=True)

@@ -164,6 +164,7 @@ async def _tell_before(
     if ids:
         named = await memory.find(ids)
     else:
+        narrowing.setdefault("kind", tuple(Kind))
         named = [each async for each in memory.iterate(superseded=True, **narrowing)]
     if as_json:
         print_json({"named": [each.to_dict() for each in named], **drawn.to_dict()})

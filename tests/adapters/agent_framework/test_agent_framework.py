@@ -13,6 +13,7 @@ from agent_framework_client import ScriptedClient
 from memorist import Memory
 from memorist.adapters.agent_framework import MemoristContextProvider, MemoristHistoryProvider, memory_tools
 from memorist.errors import ClosedError, InvalidInputError, StoreUnavailableError
+from memorist.records import Kind
 
 pytestmark = pytest.mark.anyio
 
@@ -61,7 +62,7 @@ async def test_a_memory_may_be_read_alone(alice: Memory) -> None:
     agent = helper(client, MemoristContextProvider(alice, keep=False, min_confidence=0))
     await agent.run(QUESTION, session=agent.create_session())
     assert "homestays" in str(texts(client.inputs[0]))
-    assert await alice.count() == 1
+    assert await alice.count(kind=tuple(Kind)) == 1
 
 
 async def test_nothing_to_tell_adds_nothing(alice: Memory) -> None:
@@ -185,4 +186,4 @@ async def test_the_provider_is_called_as_the_framework_calls_it(alice: Memory) -
     await provider.before_run(agent=None, session=session, context=context, state={})
     await provider.after_run(agent=None, session=session, context=context, state={})
     assert context.get_messages() == []
-    assert await alice.count() == 0
+    assert await alice.count(kind=tuple(Kind)) == 0

@@ -13,6 +13,7 @@ from claude_agent_sdk.testing import run_session_store_conformance
 
 from memorist import Memory
 from memorist.adapters.claude import MemoristSessionStore
+from memorist.records import Kind
 from memorist.testing import HashEmbedder
 
 pytestmark = pytest.mark.anyio
@@ -63,9 +64,9 @@ async def test_a_transcript_is_behind_a_wall_and_never_recalled(alice: Memory, b
     await store.append(KEY, [said])
     assert await MemoristSessionStore(bob).load(KEY) is None
     assert await alice.recall("homestays") == []
-    assert await alice.count(session="monday") == 2
+    assert await alice.count(kind=tuple(Kind), session="monday") == 2
     await store.delete(KEY)
-    assert await alice.count() == 0
+    assert await alice.count(kind=tuple(Kind)) == 0
 
 
 async def test_the_sdk_lists_it_as_it_lists_its_own(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from langgraph.types import Command, interrupt
 
 from memorist import Memory, sync
 from memorist.adapters.langgraph import MemoristSaver
+from memorist.records import Kind
 from memorist.testing import HashEmbedder
 
 pytestmark = pytest.mark.anyio
@@ -61,7 +62,7 @@ def test_an_interrupted_graph_goes_on_after_a_restart(tmp_path: Path) -> None:
         assert steps == [["start", "first", "last"], ["start", "first"], ["start"], []]
         assert memory.recall("start first last") == []
         graph.checkpointer.delete_thread("monday")
-        assert memory.count() == 0
+        assert memory.count(kind=tuple(Kind)) == 0
 
 
 async def test_one_user_does_not_see_the_threads_of_another(alice: Memory, bob: Memory) -> None:
@@ -69,7 +70,19 @@ async def test_one_user_does_not_see_the_threads_of_another(alice: Memory, bob: 
     await _graph(MemoristSaver(alice)).ainvoke({"words": ["start"]}, config)
     assert (await _graph(MemoristSaver(bob)).aget_state(config)).values == {}
     assert (await _graph(MemoristSaver(alice)).aget_state(config)).values == {"words": ["start", "first"]}
-    assert await alice.count(session="monday") == await alice.count() > 0
+    assert await alice.count(kind=tuple(Kind), session="monday") == await alice.count(kind=tuple(Kind)) > 0
+
+
+async def test_threads_are_in_no_list_that_a_person_reads(alice: Memory) -> None:
+    for thread in range(3):
+        await _graph(MemoristSaver(alice)).ainvoke({"words": ["start"]}, {"configurable": {"thread_id": str(thread)}})
+    await alice.topics.set("language", "Elixir")
+    assert await alice.topics.list() == {"language": "Elixir"}
+    assert [record.key for record in await alice.recent()] == ["language"]
+    assert await alice.count() == 1
+    assert await alice.count(kind="state") > 3
+    assert await alice.forget(session="0") > 0
+    assert await alice.count(kind="state", session="0") == 0
 
 
 async def test_pruning_keeps_what_delta_channels_are_rebuilt_from(alice: Memory) -> None:

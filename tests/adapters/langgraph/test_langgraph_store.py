@@ -46,7 +46,7 @@ async def test_items_are_notes_that_recall_finds_and_topics_where_there_is_nothi
     await store.aput(("a",), "k1", {"text": "Prefers homestays", "price": 3})
     await store.aput(("a",), "k2", {"price": 3})
     assert [record.content for record in await alice.recent(kind=Kind.NOTE)] == ["Prefers homestays"]
-    assert await alice.count(kind=Kind.TOPIC) == 1
+    assert await alice.count(kind=Kind.STATE) == 1
     assert [each.key for each in await store.asearch(("a",), filter={"price": 3})] == ["k2", "k1"]
 
 
@@ -63,7 +63,7 @@ async def test_what_an_item_was_stays_in_its_history_until_it_is_deleted(alice: 
     [record] = await alice.recent()
     assert [change.record and change.record.content for change in await alice.history(record.id)] == ["old", "new"]
     await store.adelete(("a",), "k")
-    assert await alice.count() == 0
+    assert await alice.count(kind=tuple(Kind)) == 0
     assert all(change.record is None for change in await alice.history(record.id))
 
 
@@ -92,7 +92,7 @@ async def test_a_read_renews_an_item_where_it_may(alice: Memory, renew: bool) ->
 async def test_a_value_that_is_no_json_is_refused_whole(alice: Memory, value: dict[str, Any]) -> None:
     with pytest.raises(InvalidInputError):
         await MemoristStore(alice).aput(("a",), "k", value)
-    assert await alice.count() == 0
+    assert await alice.count(kind=tuple(Kind)) == 0
 
 
 async def test_a_graph_has_its_store(alice: Memory) -> None:

@@ -17,6 +17,7 @@ from pydantic_ai.models.test import TestModel
 
 from memorist import Memory
 from memorist.adapters.pydantic_ai import MemoristConversationStore
+from memorist.records import Kind
 
 pytestmark = pytest.mark.anyio
 
@@ -145,7 +146,7 @@ async def test_forgetting_is_real_and_walls_hold(alice: Memory, bob: Memory) -> 
     await talk(store, "monday", "I prefer homestays", "two", "three")
     assert await MemoristConversationStore(bob).load("monday") is None
     assert await alice.recall("homestays") == []
-    assert await alice.count(session="monday") == 7  # one record and six entries
+    assert await alice.count(kind=tuple(Kind), session="monday") == 7  # one record and six entries
     assert await alice.count(superseded=True) == 7
     await store.delete("monday")
     assert await alice.count(superseded=True) == 0

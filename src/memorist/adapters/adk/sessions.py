@@ -94,7 +94,7 @@ class MemoristSessionService(BaseSessionService):
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
         """Delete a session with its events and its state; an unknown one is ignored."""
         memory = self._memory.scoped(user=text("user_id", user_id), agent=app_name, session=session_id.strip())
-        await memory.forget(kind=Kind.TOPIC, payload={"form": _FORM})
+        await memory.forget(kind=Kind.STATE, payload={"form": _FORM})
 
     async def get_user_state(self, *, app_name: str, user_id: str) -> dict[str, Any]:
         """Return the user's state, its keys without ``user:``."""

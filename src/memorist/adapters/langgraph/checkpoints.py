@@ -1,4 +1,4 @@
-"""Converts LangGraph's checkpoints and pending writes to records and back: topics, found by exact keys only."""
+"""Converts LangGraph's checkpoints and pending writes to records and back: state, found by exact keys only."""
 
 from base64 import b64decode, b64encode
 from collections.abc import Iterable
@@ -59,7 +59,7 @@ def _unpack(serde: SerializerProtocol, packed: list[str]) -> Any:
 
 def _draft(key: str, parts: dict[str, Any]) -> Draft:
     content = f"{parts['checkpoint_id']} of {parts['thread_id']}"
-    return Draft(content=content, kind=Kind.TOPIC, id=key, key=key, session=parts["thread_id"], payload={FIELD: parts})
+    return Draft(content=content, kind=Kind.STATE, id=key, key=key, session=parts["thread_id"], payload={FIELD: parts})
 
 
 # --- checkpoints -----------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ def make_id(namespace: Sequence[str], key: str) -> str:
 
 
 def draft_of(op: PutOp, fields: Sequence[str], now: datetime) -> Draft:
-    """Return the draft of an item's record: a note if it has texts to index, else a topic, which is not embedded."""
+    """Return the draft of an item's record: a note if it has texts to index, else state, which is not embedded."""
     value = dict(op.value or {})
     paths = fields if op.index is None else op.index or ()
     text = "\n".join(text for path in paths for text in _texts(value, path) if text.strip())
@@ -33,7 +33,7 @@ def draft_of(op: PutOp, fields: Sequence[str], now: datetime) -> Draft:
     parts = {"namespace": list(op.namespace), "key": op.key, "value": value, "updated_at": iso(now), "ttl": op.ttl}
     return Draft(
         content=text or id,
-        kind=Kind.NOTE if text else Kind.TOPIC,
+        kind=Kind.NOTE if text else Kind.STATE,
         id=id,
         key=id,
         payload={FIELD: parts},

@@ -36,7 +36,7 @@ _PAGE = 100
 
 
 class MemoristSaver(BaseCheckpointSaver[int]):
-    """A LangGraph checkpointer that keeps checkpoints and pending writes as topics of one memory.
+    """A LangGraph checkpointer that keeps checkpoints and pending writes as state in one memory.
 
     ```python
     async with Memory.open("agent.db") as memory:
@@ -84,7 +84,7 @@ class MemoristSaver(BaseCheckpointSaver[int]):
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Delete all checkpoints and writes of a thread, in every namespace."""
-        await self._memory.forget(key_prefix=thread_key(str(thread_id)), kind=Kind.TOPIC)
+        await self._memory.forget(key_prefix=thread_key(str(thread_id)), kind=Kind.STATE)
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Delete the checkpoints that these runs made, with their writes."""
@@ -203,7 +203,7 @@ class MemoristSaver(BaseCheckpointSaver[int]):
         """Yield the records with this key prefix whose payload fits `chosen`, in the order of their keys."""
         if size > 0:
             async for record in self._memory.iterate(
-                kind=Kind.TOPIC, key_prefix=prefix, payload=chosen or None, order="key", page=size
+                kind=Kind.STATE, key_prefix=prefix, payload=chosen or None, order="key", page=size
             ):
                 yield record
 

@@ -38,7 +38,7 @@ from memorist.memory import Memory
 from memorist.records import Hit, Kind, Record
 from memorist.twin import Twin, asynchronous, run
 
-_KINDS = (Kind.NOTE, Kind.TOPIC)
+_KINDS = (Kind.NOTE, Kind.STATE)
 _PAGE = 1000
 _RENEWED_EVERY = 0.01
 """A read renews an item whose expiry would move by this share of its time to live at least: each renewal is a write."""
@@ -54,8 +54,9 @@ class MemoristStore(BaseStore):
         [found] = await store.asearch(("memories", "alice"), query="where does she like to stay?", limit=1)
     ```
 
-    An item with a text to index is a note, which `Memory.recall` finds too; any other is a topic. The record's
-    history keeps an item's earlier values until it is deleted. The labels of the memory's scope have no effect.
+    An item with a text to index is a note, which `Memory.recall` finds too; any other is state, found by its key
+    alone. The record's history keeps an item's earlier values until it is deleted. The labels of the memory's scope
+    have no effect.
 
     Args:
         memory: an open memory, asynchronous or blocking. Both kinds of calls work with either.

@@ -27,7 +27,7 @@ _ENTRIES: TypeAdapter[ConversationEntry] = TypeAdapter(ConversationEntry)
 
 
 class MemoristConversationStore(ConversationStore):
-    """Keeps conversations and their messages as topics of one memory.
+    """Keeps conversations and their messages as state in one memory.
 
     ```python
     store = MemoristConversationStore(memory.scoped(user="alice"))
@@ -141,21 +141,21 @@ class MemoristConversationStore(ConversationStore):
             raise KeyError(id.removeprefix(_ENTRY))
         just_after = record.at + timedelta(microseconds=1)  # entries of one batch may have the same time
         page = await self._memory.browse(
-            kind=Kind.TOPIC, session=record.scope.session, key_prefix=_ENTRY, until=just_after, limit=_PAGE
+            kind=Kind.STATE, session=record.scope.session, key_prefix=_ENTRY, until=just_after, limit=_PAGE
         )
         return {each.id: each for each in (*page.records, record)}
 
     async def _held(self, conversation_id: str) -> Record | None:
-        return await self._memory.lookup(_CONVERSATION + quote(conversation_id, safe=""))
+        return await self._memory.lookup(_CONVERSATION + quote(conversation_id, safe=""), kind=Kind.STATE)
 
     def _records(self, prefix: str, chosen: dict[str, Any]) -> AsyncIterator[Record]:
-        return self._memory.iterate(kind=Kind.TOPIC, key_prefix=prefix, payload=chosen or None, order="key")
+        return self._memory.iterate(kind=Kind.STATE, key_prefix=prefix, payload=chosen or None, order="key")
 
 
 def _record_draft(record: ConversationRecord, held: Record | None) -> Draft:
     return Draft(
         content=f"conversation {record.conversation_id}",
-        kind=Kind.TOPIC,
+        kind=Kind.STATE,
         key=_CONVERSATION + quote(record.conversation_id, safe=""),
         session=record.conversation_id,
         payload={FIELD: {"record": _RECORD.dump_python(record, mode="json")}},
@@ -173,7 +173,7 @@ def _entry_draft(entry: ConversationEntry, conversation_id: str) -> Draft:
         "parent": None if entry.parent_id is None else _ENTRY + entry.parent_id,
         "entry": _ENTRIES.dump_python(entry, mode="json"),
     }
-    return Draft(content=id, kind=Kind.TOPIC, id=id, key=id, session=conversation_id, payload={FIELD: parts})
+    return Draft(content=id, kind=Kind.STATE, id=id, key=id, session=conversation_id, payload={FIELD: parts})
 
 
 def _entry_of(record: Record) -> ConversationEntry:

@@ -170,7 +170,7 @@ class MemoristMemoryStore:
         """
         _check_path(path)
         # It supersedes the last version until all versions are forgotten.
-        grave = Draft(content=path, kind=Kind.TOPIC, id=make_id(), supersedes=expected_version)
+        grave = Draft(content=path, kind=Kind.STATE, id=make_id(), supersedes=expected_version)
         mutation = await self._mutate(path, grave, expected_version, operation, None)
         if not mutation.replayed:
             page = await self._memory.browse(kind=Kind.NOTE, key=_FILE + path, superseded=True, limit=10_000)
@@ -210,7 +210,7 @@ class MemoristMemoryStore:
         Raises:
             MemoryOperationConflictError: its id was used with other arguments.
         """
-        record = await self._memory.lookup(_operation_key(operation))
+        record = await self._memory.lookup(_operation_key(operation), kind=Kind.STATE)
         if record is None:
             return None
         held = record.payload[FIELD]
@@ -230,7 +230,7 @@ def _receipt(operation: MemoryOperation, mutation: MemoryMutation) -> Draft:
         "existed": mutation.existed,
     }
     key = _operation_key(operation)
-    return Draft(content=key, kind=Kind.TOPIC, key=key, payload={FIELD: parts}, expires_at=_RECEIPTS_LAST)
+    return Draft(content=key, kind=Kind.STATE, key=key, payload={FIELD: parts}, expires_at=_RECEIPTS_LAST)
 
 
 def _text_of(record: Record) -> str:

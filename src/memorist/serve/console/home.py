@@ -7,8 +7,9 @@ from itertools import groupby
 
 from starlette.responses import Response
 
+from memorist.kind import MEMORIES
 from memorist.memory import Memory
-from memorist.records import Kind, Record
+from memorist.records import Record
 from memorist.serve.console.charts import Chart, Span, drawn
 from memorist.serve.console.visits import BACK_TO, Visit
 from memorist.serve.console.zones import written_day
@@ -35,7 +36,7 @@ async def home(visit: Visit) -> Response:
     memory = visit.memory
     everyone = visit.may_see_all and memory.scope.user is None
     latest = (await memory.browse(limit=_LATELY, everyone=everyone)).records
-    counts = {str(kind): await memory.count(kind=kind, everyone=everyone) for kind in Kind} if latest else {}
+    counts = {str(kind): await memory.count(kind=kind, everyone=everyone) for kind in MEMORIES} if latest else {}
     links = {kind: visit.link("/browse", kind=kind, everyone=everyone) for kind in counts}
     found = await memory.admin.users() if everyone else {}
     people = _people(visit, found, "/")

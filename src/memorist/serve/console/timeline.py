@@ -8,6 +8,7 @@ from typing import Any
 from starlette.responses import Response
 
 from memorist.errors import InvalidInputError, shown
+from memorist.kind import MEMORIES
 from memorist.memory import Memory
 from memorist.records import Kind, Record
 from memorist.serve.console.charts import Mark, spans_between
@@ -57,7 +58,7 @@ async def timeline(visit: Visit) -> Response:
     lanes = lanes_of(chains[start : start + _LANES], first, last, moment)
     cursor = visit.value("cursor")
     known = await memory.browse(as_of=moment, limit=_KNOWN, cursor=cursor)
-    counts = {str(kind): await memory.count(as_of=moment, kind=kind) for kind in Kind}
+    counts = {str(kind): await memory.count(as_of=moment, kind=kind) for kind in MEMORIES}
     chosen = {"as_of": day.isoformat()}
     values: dict[str, Any] = {
         "lanes": lanes,
