@@ -97,7 +97,8 @@ class Door:
     Args:
         name: as records show it: ``rest``, ``mcp``, a framework's name.
         author: the author of a record if the caller names none.
-        claims: the authors that may be named there. If not every author may be named, `author` is added to all records.
+        claims: the authors that may be named there. If not every author may be named, records that are derived from
+            others also get `author`.
         traced: whether traces are kept of what comes through it.
         always: authors that are added to every record, whoever is named.
     """

@@ -264,7 +264,7 @@ class Conversation(Twin):
         Args:
             count: how many at most.
             tokens: how many tokens at most, all contents together.
-            count_tokens: how many tokens a text has; by default a quarter of its characters, rounded up.
+            count_tokens: returns how many tokens a text has; by default a quarter of its characters, rounded up.
 
         Raises:
             InvalidInputError: a number is not whole or is negative.
@@ -285,7 +285,7 @@ class Conversation(Twin):
     def delete(self, *ids: str) -> int:
         """Delete the messages with these ids, and return how many existed. Unknown ids are ignored.
 
-        An id is the caller's, which takes every message that has it, or a record's, which takes that one.
+        A caller's id deletes every message that has it; a record's id deletes that record.
         """
 
     def clear(self) -> int:
@@ -334,8 +334,8 @@ class Episodes(Twin):
             answer: what was answered.
             task: what was to be done, in place of question and answer.
             rollout: what was done on the way, step by step.
-            result: what came of it.
-            error: why nothing came of it.
+            result: the result.
+            error: why there is no result.
             cue: the text that a search matches; by default all parts but the rollout.
             **fields: what any record can have, as in `Memory.remember`.
 
@@ -369,9 +369,9 @@ class Episodes(Twin):
         metadata: Mapping[str, Any] | Unset | None = ...,
         source: str | Unset | None = ...,
     ) -> Record:
-        """Change the parts given, and return the record; it keeps its id, and what it was is in its history.
+        """Change the parts given, and return the record; it keeps its id, and its history has the old version.
 
-        `metadata` takes the old one's place whole.
+        `metadata` replaces the old metadata whole.
 
         Raises:
             NotFoundError: there is no such episode.
@@ -419,8 +419,8 @@ class Experiences(Twin):
         Args:
             when_to_use: the situation it is for.
             experience: what to do, or not to do, then.
-            score: how much it is worth to whoever judged it, by convention 0 to 1; it does not change the
-                order of a search, `Memory.rate` does.
+            score: the worth that the caller gives it, by convention 0 to 1. It does not change the order of a search;
+                `Memory.rate` does.
             **fields: what any record can have, as in `Memory.remember`.
 
         Raises:
@@ -1162,7 +1162,7 @@ class Tools(Twin):
             seconds: how long it took.
             tokens: how many tokens it cost.
             cost: how much money, in the caller's currency.
-            score: how good the outcome was to whoever judged it.
+            score: how good the outcome was, in the caller's judgement.
             **fields: what any record can have, as in `Memory.remember`; `verified` makes it an example.
 
         Raises:
@@ -1285,7 +1285,7 @@ class Topics(Twin):
     ) -> Record:
         """Set the value of a topic, and return its record.
 
-        A value it had before is replaced: the id stays, and the old value is in `Memory.history`.
+        An old value is replaced: the id stays, and `Memory.history` has the old value.
 
         Args:
             topic: the name.

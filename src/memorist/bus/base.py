@@ -124,5 +124,5 @@ async def deliver(subject: str, data: bytes, handler: Handler) -> None:
     except (Exception, asyncio.CancelledError) as error:  # a handler may raise anything
         task = asyncio.current_task()
         if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
-            raise  # the subscription was cancelled, not something that the handler awaited
+            raise  # the subscription itself was cancelled, not a task that the handler awaited
         log.exception("the handler of %s failed on message %s", subject, envelope.message_id)

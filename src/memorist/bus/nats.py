@@ -74,7 +74,8 @@ class NatsBus(Bus):
         try:
             await asyncio.wait_for(asyncio.shield(connecting), self._connect_timeout)
         except BaseException:
-            while not connecting.done():  # in Python 3.11, what it waits for may end at the same time and win
+            # in Python 3.11, the awaited task may end at the same time, and its result wins over the time-out
+            while not connecting.done():
                 connecting.cancel()
                 await asyncio.sleep(0)
             await asyncio.gather(client.close(), return_exceptions=True)
@@ -89,7 +90,8 @@ class NatsBus(Bus):
         try:
             await client.drain()  # messages that the handlers publish meanwhile are still sent
         except (nats.errors.Error, TimeoutError, OSError):  # a lost connection has nothing to drain
-            # It raises what sending to a lost server does, and cancels what waits for its own reconnecting task.
+            # `close` raises the error of sending to a lost server, and cancels tasks that wait for the client's
+            # reconnecting task.
             await asyncio.gather(client.close(), return_exceptions=True)
 
     async def publish(self, envelope: Envelope) -> None:
@@ -178,7 +180,7 @@ def _servers(url: str) -> list[str]:
     servers = [each.strip() for each in url.split(",") if each.strip()]
     try:
         named = bool(servers) and all(urlsplit(_with_scheme(each)).hostname for each in servers)
-    except ValueError:  # half an address
+    except ValueError:  # only a part of an address
         named = False
     if not named:
         raise InvalidInputError("a NATS server is written as nats://HOST:PORT; several with commas between")

@@ -55,7 +55,7 @@ class Index(ABC):
     """The URL to show in errors and reports, without secrets."""
 
     residue: str = ""
-    """What may be left of purged vectors on its disk, in words; "" if nothing is."""
+    """What may be left of purged vectors on the index's disk, in words; "" if nothing is left."""
 
     @abstractmethod
     def open(self) -> None:

@@ -15,7 +15,7 @@ _PAGE = 500
 
 
 def check_text(name: str, value: object) -> str:
-    """Return `value` if it is a text that says something.
+    """Return `value` if it is a text that is not blank.
 
     Raises:
         InvalidInputError: it is not; the text names the argument.
@@ -33,7 +33,7 @@ async def find(memory: Verbs, kind: Kind, id: str) -> Record | None:
 
 
 async def delete(memory: Verbs, kind: Kind, ids: tuple[str, ...]) -> int:
-    """Forget those of `ids` that are of this kind; return how many there were. No ids forget nothing."""
+    """Forget those of `ids` that are of this kind; return how many there were. Without ids, nothing is forgotten."""
     return sum([await memory.forget(*ids[start : start + _PAGE], kind=kind) for start in range(0, len(ids), _PAGE)])
 
 

@@ -136,7 +136,7 @@ class Conversation:
         Args:
             count: how many at most.
             tokens: how many tokens at most, all contents together.
-            count_tokens: how many tokens a text has; by default a quarter of its characters, rounded up.
+            count_tokens: returns how many tokens a text has; by default a quarter of its characters, rounded up.
 
         Raises:
             InvalidInputError: a number is not whole or is negative.
@@ -182,7 +182,7 @@ class Conversation:
     async def delete(self, *ids: str) -> int:
         """Delete the messages with these ids, and return how many existed. Unknown ids are ignored.
 
-        An id is the caller's, which takes every message that has it, or a record's, which takes that one.
+        A caller's id deletes every message that has it; a record's id deletes that record.
         """
         gone = 0
         for start in range(0, len(ids), _IDS):

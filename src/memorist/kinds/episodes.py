@@ -19,7 +19,7 @@ _PARTS = (*_LABELS, "rollout")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Episode:
-    """The parts of an episode's record; those it was not given are None.
+    """The parts of an episode's record; parts that were not given are None.
 
     `rollout` is what was done on the way to the result, step by step; it is kept, not searched.
     """
@@ -54,7 +54,7 @@ class Episode:
 
     @property
     def text(self) -> str:
-        """The episode to read: a line for each part that says something, but for the rollout."""
+        """The episode to read: one line for each part that is not empty, without the rollout."""
         said = ((label, getattr(self, name)) for name, label in _LABELS.items())
         return "\n".join(f"{label}: {part}" for label, part in said if part and part.strip())
 
@@ -95,8 +95,8 @@ class Episodes(SearchedView):
             answer: what was answered.
             task: what was to be done, in place of question and answer.
             rollout: what was done on the way, step by step.
-            result: what came of it.
-            error: why nothing came of it.
+            result: the result.
+            error: why there is no result.
             cue: the text that a search matches; by default all parts but the rollout.
             **fields: what any record can have, as in `Memory.remember`.
 
@@ -133,9 +133,9 @@ class Episodes(SearchedView):
         metadata: Mapping[str, Any] | Unset | None = UNSET,
         source: str | Unset | None = UNSET,
     ) -> Record:
-        """Change the parts given, and return the record; it keeps its id, and what it was is in its history.
+        """Change the parts given, and return the record; it keeps its id, and its history has the old version.
 
-        `metadata` takes the old one's place whole.
+        `metadata` replaces the old metadata whole.
 
         Raises:
             NotFoundError: there is no such episode.

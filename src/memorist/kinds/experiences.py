@@ -34,8 +34,8 @@ class Experiences(View):
         Args:
             when_to_use: the situation it is for.
             experience: what to do, or not to do, then.
-            score: how much it is worth to whoever judged it, by convention 0 to 1; it does not change the
-                order of a search, `Memory.rate` does.
+            score: the worth that the caller gives it, by convention 0 to 1. It does not change the order of a search;
+                `Memory.rate` does.
             **fields: what any record can have, as in `Memory.remember`.
 
         Raises:

@@ -26,8 +26,8 @@ class Message:
         happened_at: when it was said; a stored message without one has when it was appended.
         metadata: the caller's own fields, JSON.
         data: what else belongs to the message, such as its blocks or tool calls, JSON; kept, not searched.
-        author: who had a hand in it, where its role does not tell; see `memorist.origins.Author`.
-        record: where it is stored; None for one that is not.
+        author: who wrote the message, if its role does not tell; see `memorist.origins.Author`.
+        record: the record that stores the message; None if it is not stored.
     """
 
     content: str

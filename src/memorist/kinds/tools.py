@@ -20,8 +20,8 @@ __all__ = ["ToolStatistics", "ToolUse", "Tools", "mean"]
 class ToolUse:
     """One call of a tool, as the payload of its record holds it.
 
-    `seconds` is how long it took, `tokens` and `cost` what it cost (money, in the caller's currency), and
-    `score` how good it was to whoever judged it; None where nobody said.
+    `seconds` is how long it took, `tokens` and `cost` what it cost (money, in the caller's currency), and `score` the
+    caller's judgement; None where a value was not given.
     """
 
     tool: str
@@ -39,7 +39,7 @@ class ToolUse:
         return cls(**record.payload)
 
     def payload(self) -> dict[str, Any]:
-        """Return the fields to store; measures that nobody took are left out.
+        """Return the fields to store; missing measures are left out.
 
         Raises:
             InvalidInputError: a field is wrong.
@@ -132,7 +132,7 @@ class Tools(View):
             seconds: how long it took.
             tokens: how many tokens it cost.
             cost: how much money, in the caller's currency.
-            score: how good the outcome was to whoever judged it.
+            score: how good the outcome was, in the caller's judgement.
             **fields: what any record can have, as in `Memory.remember`; `verified` makes it an example.
 
         Raises:

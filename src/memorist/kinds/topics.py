@@ -41,7 +41,7 @@ class Topics:
     ) -> Record:
         """Set the value of a topic, and return its record.
 
-        A value it had before is replaced: the id stays, and the old value is in `Memory.history`.
+        An old value is replaced: the id stays, and `Memory.history` has the old value.
 
         Args:
             topic: the name.

@@ -53,8 +53,8 @@ async def write_guidelines(
     Args:
         tool: its name.
         uses: its calls, newest first; the model sees some, the statistics count all.
-        model: without one, the previous guidelines are kept; without these, the text lists which arguments worked and
-            which failed.
+        model: without one, the previous guidelines are kept; if there are none, the text lists which arguments worked
+            and which failed.
         prompts: by default the bundled ones.
         previous: the current guidelines.
     """

@@ -29,7 +29,7 @@ _SAID = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Questions:
-    """What a memory is to be asked, why a model did not say so (None if one did), and the usage."""
+    """The questions for a memory, why no model wrote them (None if one did), and the usage."""
 
     texts: tuple[str, ...]
     problem: Problem | None = None

@@ -25,7 +25,7 @@ Given: TypeAlias = str | Message | Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why a step returned its result for no model.
+    """Why a step returned the result that it has without a model.
 
     `temporary` is true if the model could not be reached or used: the same call may succeed later.
     """
@@ -119,7 +119,7 @@ def wrong_language(answers: Iterable[str], sources: Iterable[str], prompts: Prom
 
 
 def unusable(answers: Sequence[str], sources: Iterable[str], prompts: Prompts | None) -> Problem | None:
-    """Return why texts that a model wrote are of no use: none, a refusal, or in another language than the sources."""
+    """Return why a model's texts are of no use: no texts, a refusal, or another language than the sources'."""
     if not answers or not answers[0]:
         return Problem("the answer is empty")
     if is_refusal(answers[0]):

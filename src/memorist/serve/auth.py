@@ -1,7 +1,7 @@
 """Bearer tokens: the tenant, the user and the right of a caller.
 
-A token is shown once, when it is created; only its SHA-256 is stored, as a topic of a tenant that no token can
-reach. Tokens are in the store itself, so every process that serves it sees a new or revoked token at once.
+A token is shown once, when it is created; only its SHA-256 is stored, as a topic of a tenant that no token can access.
+Tokens are in the store itself, so every process that serves it sees a new or revoked token at once.
 """
 
 import hashlib

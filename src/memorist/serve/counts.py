@@ -13,7 +13,7 @@ from typing import IO
 __all__ = ["Counts", "shared_file"]
 
 _SLOT = struct.Struct("=Qdddd")
-"""The hash of a token, when its buckets were last read, and what each held then; NaN is a full bucket."""
+"""The hash of a token, when its buckets were last read, and what each bucket held then; NaN is a full bucket."""
 _FIELDS, _WAYS, _SETS = 5, 8, 4096
 _SET = struct.Struct("=" + "Qdddd" * _WAYS)
 _SIZE = _SETS * _SET.size
@@ -36,7 +36,7 @@ class Counts:
     slot and begins anew with full buckets.
 
     Args:
-        file: the descriptor of a `shared_file`; None counts for this process alone.
+        file: the descriptor of a `shared_file`; with None, only this process is counted.
     """
 
     def __init__(self, file: int | None = None) -> None:
@@ -49,9 +49,9 @@ class Counts:
         if self._file is None:
             yield self._slot(token)
             return
-        import fcntl  # there are workers on POSIX systems alone
+        import fcntl  # workers exist only on POSIX systems
 
-        fcntl.lockf(self._file, fcntl.LOCK_EX)  # the system gives it up where this process is killed
+        fcntl.lockf(self._file, fcntl.LOCK_EX)  # the system releases the lock if this process is killed
         try:
             yield self._slot(token)
         finally:

@@ -121,7 +121,7 @@ class _Body:
             raise self._too_large()
 
     async def __call__(self) -> Message:
-        if self._ended:  # only a disconnect is awaited
+        if self._ended:  # the app only waits for a disconnect
             return await self._receive()
         if self._is_too_large:  # the app is reading, so it answers, where a browser asks with a page
             raise HTTPException(413, str(self._too_large()))

@@ -1,7 +1,7 @@
 """Limits of each token: how many requests, records and bytes of text it may send in a span of time.
 
-Each is a bucket that holds the amount and is refilled evenly. The workers of a server count together; several servers
-allow that many times as much.
+Each is a bucket that holds the amount and is refilled evenly. The workers of a server count together; with several
+servers, a token may send the limit to each.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ _FORM = re.compile(r"(requests|records|bytes)=([1-9]\d{0,14})(KiB|MiB|GiB)?/(s|m
 _UNITS = {None: 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
 _BUCKETS = ("requests", "records", "bytes")
 _TEXTS = ("content", "cue", "key", "source", "metadata", "payload")
-"""The fields of a record that hold text of the caller's."""
+"""The fields of a record that hold the caller's text."""
 _SPANS = {"s": 1, "min": 60, "h": 3600, "day": 86_400}
 
 
@@ -47,7 +47,7 @@ class _Rate:
 
 
 def parse_limits(given: Iterable[str]) -> dict[str, str]:
-    """Return limits by what they limit, as ``{"requests": "600/min"}`` from ``requests=600/min``.
+    """Return limits by the name of what they limit, as ``{"requests": "600/min"}`` from ``requests=600/min``.
 
     What is limited is requests, records or bytes; the span of time s, min, h or day; bytes may have a unit: ``10MiB``.
 

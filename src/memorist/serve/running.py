@@ -24,7 +24,7 @@ _PAUSE, _PAUSES = 0.01, 50
 _HEAD_SECONDS = 10.0
 """Seconds that a connection may stay open without a complete request head."""
 _STALLED_SECONDS = 60.0
-"""Seconds that a connection may stay open without taking any of an answer."""
+"""Seconds that a connection may stay open while the client reads nothing of an answer."""
 _HEAD_BYTES = 64 * 1024
 """The most bytes of a request's head, as h11 has by itself, or of what follows the last part of its body."""
 
@@ -83,13 +83,13 @@ def check_open(host: str, *, tokens: bool) -> bool:
 
 
 class _Punctual(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # one class or another, as is installed
-    """A connection that is closed if the head of its next request does not arrive in time, or does not end, or if
-    what it is answered is not taken."""
+    """A connection that is closed if a request's head does not arrive in time, or if the client does not read the
+    answer."""
 
     _timer: asyncio.TimerHandle | None = None
     _stalled: asyncio.TimerHandle | None = None
     _held = 0
-    """The bytes received since a head was complete or a part of a body came; httptools would keep any number."""
+    """The bytes received since a head was complete or a part of a body came; httptools itself has no limit."""
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)

@@ -1,4 +1,4 @@
-"""The files that browsers gave to this process: they have no names, and go with whoever they are about."""
+"""The files that browsers gave to this process: they have no names, and are removed with their user."""
 
 import os
 import shutil
@@ -13,7 +13,7 @@ from memorist.memory import Memory
 from memorist.scope import Wall
 
 _BEFORE = "memorist-import-"
-"""How folders of uploads began while they had names."""
+"""The prefix of upload folders, from versions in which uploads had names."""
 _OLD = 3600.0
 
 
@@ -23,19 +23,19 @@ class Upload(Protocol):
     memory: Memory
 
     def discard(self) -> None:
-        """Stop what is under way, and let the files go."""
+        """Stop the running work, and release the files."""
 
 
 _here: weakref.WeakSet[Upload] = weakref.WeakSet()
 
 
 def noted(upload: Upload) -> None:
-    """Remember an upload as long as it is there."""
+    """Keep track of an upload until it is removed."""
     _here.add(upload)
 
 
 def forget(wall: Wall) -> None:
-    """Let go of all uploads that may hold something of a user, who was purged."""
+    """Discard all uploads that may hold data of a purged user."""
     for upload in list(_here):
         scope = upload.memory.scope
         if scope.tenant == wall.tenant and scope.user in (None, wall.user):

@@ -1,7 +1,7 @@
 """Several processes that answer on one socket: started, supervised, and replaced without a failed request.
 
 The parent holds the socket and answers nothing itself. A worker is told the socket's number, says `READY` on its
-standard output when it answers, and ends when its standard input does: so none outlives its parent.
+standard output when it answers, and ends when its standard input does, so that no worker outlives its parent.
 """
 
 import asyncio
@@ -91,7 +91,7 @@ async def _start(command: Sequence[str], files: Sequence[int], workers: list[_Wo
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         pass_fds=files,
-        start_new_session=True,  # Ctrl-C is for the parent, which ends each of them in order
+        start_new_session=True,  # Ctrl-C is for the parent, which ends the workers in order
     )
     worker = _Worker(process)
     workers.append(worker)
@@ -136,7 +136,7 @@ async def _any(*waited: Coroutine[Any, Any, object]) -> None:
 
 
 def end_with_parent() -> None:
-    """End this process as SIGTERM does when its standard input ends, which the parent holds."""
+    """End this process as SIGTERM does when its standard input ends: the parent holds the other end."""
 
     def wait() -> None:
         while os.read(0, 1):

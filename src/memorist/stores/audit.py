@@ -20,7 +20,7 @@ class AuditLog(ABC):
 
     @abstractmethod
     async def switch(self, mode: Mode, act: Act) -> None:
-        """Set what is logged, and note that if it was anything else; the entries stay."""
+        """Set what is logged, and log the change of the mode; old entries stay."""
 
     @abstractmethod
     async def note(self, wall: Wall, counts: Counts, act: Act) -> None:

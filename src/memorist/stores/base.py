@@ -51,8 +51,8 @@ class Put:
     both are None if recall must not find it. `marks` are words without spaces for other features of the text;
     they are not terms. `keep_index` leaves the stored vector, terms and marks unchanged.
     `source` is who makes the change, by default the record's own source. `derived_from` holds ids that must still be
-    behind the wall. `quotes` are the walls and ids of the records whose text a new record holds; they must be there. It
-    is removed in the transaction in which the first of them is removed, or revised to expire.
+    behind the wall. `quotes` are the walls and ids of the records whose text a new record holds; they must be there.
+    The quoting record is removed in the transaction in which the first quoted record is removed, or revised to expire.
     """
 
     record: Record
@@ -68,7 +68,7 @@ class Put:
 
     @property
     def expires(self) -> bool:
-        """Whether it sets a time at which a stored record is gone, as do those that quote it."""
+        """Whether this write sets an expiry, after which the record and those that quote it are gone."""
         return self.action is Action.REVISED and self.record.expires_at is not None
 
 
@@ -76,8 +76,8 @@ class Put:
 class Remove:
     """Remove the record `id`, with every text of its history; a missing one is ignored.
 
-    So is one that no longer has the `version`, if that is given. `alone` refuses the writes if a record that was drawn
-    from it is not among them.
+    If `version` is given, a record with another version is ignored too. With `alone`, the writes are refused if they
+    leave out a record that was derived from this one.
     """
 
     id: str
@@ -197,7 +197,7 @@ class Store(ABC):
 
     - `write` is atomic and durable: when it returns, its changes survive a power cut; when it raises,
       it has changed nothing.
-    - A record goes with what it quotes: whichever call removes that removes it, in one transaction.
+    - A record is removed together with any record that it quotes, in one transaction.
     - Every method sees only records behind the given wall, or within the given reach.
     - No method returns an expired record, unless the filter asks for it; `sweep` deletes it.
     - Every method may be called from any thread and any event loop.
@@ -222,7 +222,7 @@ class Store(ABC):
                 change without it, here and in every other method that takes it.
 
         Raises:
-            InvalidInputError: an audit log is kept, and `act` is None.
+            InvalidInputError: the store keeps an audit log, and `act` is None.
             ConflictError: an id or key is taken, a version is not the one that a `Put` expects, or what it is derived
                 from is gone.
             EmbedderMismatchError: the vectors' fingerprint is no longer that of the store.
@@ -318,7 +318,7 @@ class Store(ABC):
 
     @abstractmethod
     async def sweep(self, now: datetime, tenant: str | None = None, *, act: Act | None = None) -> int:
-        """Delete expired records, with every text of them; return their number.
+        """Delete expired records, with all of their texts; return their number.
 
         Args:
             now: the time by which they have expired.

@@ -20,11 +20,11 @@ _PATIENCE = 60.0
 
 
 class Key:
-    """256 bits that encrypt a file. Its repr shows where it comes from, and not what it is.
+    """256 bits that encrypt a file. Its repr shows where the key comes from, never the key.
 
     Args:
         digits: 64 hexadecimal digits.
-        origin: what an error calls it.
+        origin: the name of the key's source in errors.
     """
 
     __slots__ = ("_digits", "origin")
@@ -52,7 +52,7 @@ def read_key(source: str) -> Key:
     """Return the key kept at `source`, one of `SOURCES`.
 
     Raises:
-        InvalidInputError: `source` is none of them. It is not shown, for it may be the key itself.
+        InvalidInputError: `source` is not one of them. The error does not show it, because it may be the key itself.
         StoreKeyError: nothing is there, or what is there is no key.
         MissingExtraError: the package keyring is not installed.
     """

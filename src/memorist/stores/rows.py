@@ -92,7 +92,7 @@ def load_record(text: str | None, wall: Wall) -> Record | None:
 
 
 def _origin_row(origin: Origin) -> tuple[int, str | None, str | None]:
-    """Return authors, door and sources; a source that is lost is null among them."""
+    """Return authors, door and sources; a lost source is null in the list."""
     sources = [*origin.derived_from, *[None] * origin.lost]
     return origin.authors.value, origin.door, _json(sources) if sources else None
 
@@ -104,7 +104,7 @@ def _origin(authors: int, door: str | None, derived_from: str | None) -> Origin:
     return Origin(authors=Author(authors), door=door, derived_from=kept, lost=len(sources) - len(kept))
 
 
-_scope = lru_cache(maxsize=1024)(Scope)  # its names are checked each time one is made
+_scope = lru_cache(maxsize=1024)(Scope)  # names are checked each time a scope is made
 
 
 def _mapping(text: str) -> dict[str, Any]:
@@ -115,7 +115,8 @@ def _moment(value: int | None) -> datetime | None:
     return None if value is None else from_micros(value)
 
 
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # dumps would make one each time
+# json.dumps would make an encoder each time
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def _json(value: Any) -> str:

@@ -98,15 +98,14 @@ def check_sources(write: Put, there: Iterable[Stored | None], moment: datetime) 
 
 
 def removed_alone(writes: Iterable[Write]) -> frozenset[str]:
-    """Return the ids of the records from which nothing may be drawn that the writes do not change; see `Remove`."""
+    """Return the ids of the removed records whose derived records must all be among the writes; see `Remove`."""
     return frozenset(each.id for each in writes if isinstance(each, Remove) and each.alone)
 
 
 def check_alone(writes: Iterable[Write], drawn: Iterable[str]) -> None:
     """Check that the writes change or remove every record that was drawn from what they remove.
 
-    Raises:
-        ConflictError: they leave one out, which was drawn meanwhile.
+    Raises: ConflictError: the writes leave out a record that was derived in the meantime.
     """
     if left := set(drawn).difference(each.record.id if isinstance(each, Put) else each.id for each in writes):
         raise ConflictError(f"the record {min(left)!r} was meanwhile drawn from what is to be forgotten; try again")
@@ -125,7 +124,7 @@ def check_quotes(write: Put, there: Collection[tuple[Wall, str]]) -> None:
 def check_remove(write: Remove, stored: Stored, moment: datetime) -> Remove | None:
     """Return the removal to carry out, None if the record has another version than the one to remove.
 
-    An expired record counts as gone already: it is removed by another removal than `write`.
+    An expired record counts as gone already: the store removes it separately.
 
     Args:
         write: the requested removal.
@@ -141,7 +140,8 @@ def check_fingerprint(stored: str | None, fingerprint: str | None) -> None:
     """Check that the vectors of a write come from the embedder of the stored vectors.
 
     Raises:
-        EmbedderMismatchError: they do not; another process may have reindexed the store meanwhile.
+        EmbedderMismatchError: the vectors come from another embedder; another process may have reindexed the store
+            meanwhile.
     """
     if stored != fingerprint:
         raise embedder_mismatch(stored, fingerprint)

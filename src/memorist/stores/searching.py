@@ -1,4 +1,4 @@
-"""Looking for what a purge should have left nowhere: texts in files, byte by byte."""
+"""Searches files, byte by byte, for texts that a purge should have removed."""
 
 import os
 from collections.abc import Callable, Collection
@@ -34,12 +34,12 @@ class Search:
 
 
 def found_in(read: Callable[[int, int], bytes], size: int, texts: Collection[str]) -> set[str]:
-    """Return which of the texts are among bytes, as UTF-8.
+    """Return which of the texts occur in the bytes, as UTF-8.
 
     Args:
         read: returns so many of the bytes from an offset on.
         size: how many bytes there are.
-        texts: those to look for.
+        texts: the texts to look for.
     """
     wanted = {text: text.encode() for text in texts}
     overlap = max(map(len, wanted.values()), default=0)
@@ -51,7 +51,7 @@ def found_in(read: Callable[[int, int], bytes], size: int, texts: Collection[str
 
 
 def held_by(copy: Path, texts: Collection[str], *, encrypted: bool) -> str:
-    """Return what a copy holds of the texts, in words."""
+    """Return in words which of the texts a copy holds."""
     if encrypted:
         return "it is encrypted, so it was not searched"
     try:

@@ -33,8 +33,8 @@ class KeptIndex:
     """What is kept of the index of one wall.
 
     The spans hold every record that was there at `epoch`, as it was then or became later, so that all changes since
-    that epoch lead to the present; it is 0 where they cannot be used. `generation` is as in `Entries`, `form` says how
-    the bytes are to be read. `stamp` changes whenever a process begins to write, and by one with each segment.
+    that epoch lead to the present; it is 0 where they cannot be used. `generation` is as in `Entries`, `form` names
+    their format. `stamp` changes whenever a process begins to write, and by one with each segment.
     """
 
     stamp: int
@@ -47,11 +47,11 @@ class KeptIndex:
 class Segments(ABC):
     """Keeps the indexes of walls. Whatever is missing or damaged here is read from the records instead.
 
-    A removed record takes the bytes of its segment along, in the same transaction; a purge and new vectors delete all.
-    Several processes may write; the one that began last continues, and the others are told so.
+    The removal of a record also deletes the bytes of its segment, in the same transaction. A purge and new vectors
+    delete all segments. Several processes may write; the process that began last continues, and the others are refused.
 
     Attributes:
-        folder: where what does not fit in memory may lie in plain; None for nowhere.
+        folder: the folder for unencrypted data that does not fit in memory; None if there is no such folder.
     """
 
     folder: Path | None = None
@@ -92,4 +92,4 @@ class Segments(ABC):
 
     @abstractmethod
     async def end(self, wall: Wall, stamp: int, epoch: int) -> bool:
-        """Say that everything up to `epoch` is written; return whether no other process has begun to write."""
+        """Note that everything up to `epoch` is written; return whether no other process has begun to write."""

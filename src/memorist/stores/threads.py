@@ -19,9 +19,9 @@ async def settled(work: Awaitable[_T]) -> _T:
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError:
-        while not running.done():  # some cancel again and again
+        while not running.done():  # the caller may be cancelled several times
             with suppress(asyncio.CancelledError):
                 await asyncio.wait([running])
         if not running.cancelled():
-            running.exception()  # so that it counts as retrieved
+            running.exception()  # retrieve the exception, so that asyncio does not log it
         raise

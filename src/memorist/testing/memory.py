@@ -35,7 +35,7 @@ _scenario = scenario_in("memory")
 
 
 class MemoryContract:
-    """Derive from it, say how a memory is made, and pytest runs it."""
+    """A suite to derive from: the subclass says how a memory is made, and pytest runs the tests."""
 
     def memory(self) -> AbstractAsyncContextManager[Memory]:
         """Return a context manager that opens a new, empty memory, bound to no tenant, user or label."""

@@ -25,9 +25,9 @@ from memorist.serve.uploads import sweep
 
 _IMPORT = "/import"
 STREAMING = (_IMPORT, "/purge")
-"""Where what is done takes as long as it takes."""
+"""The paths of long-running requests, which have no time limit."""
 LARGE = (_IMPORT,)
-"""Where files of any size are given."""
+"""The paths that accept uploads of any size."""
 
 _STATIC = Path(__file__).parent / "static"
 _LOOKS: Mapping[str, tuple[Handler, Sequence[str]]] = {
@@ -62,7 +62,7 @@ _CHANGES: Mapping[str, tuple[Handler, Sequence[str]]] = {
 
 
 def add_console(app: FastAPI, limits: Limits) -> None:
-    """Add the console's routes to those of REST, and pages for what a browser asks for and is not there."""
+    """Add the console's routes to those of REST, and error pages for paths that do not exist."""
     sweep()
     server, sessions = app.state.server, Sessions()
     app.router.routes.extend(_routes(server, sessions, Importing(limits.load_bytes)))
@@ -138,7 +138,7 @@ def _login_page(target: str, problem: str | None = None, status: int = 200) -> R
 
 
 def _own(path: object) -> str:
-    """Return a path on this site; for anything else, the first page's."""
+    """Return a path on this site; for any other address, the path of the first page."""
     own = isinstance(path, str) and path.startswith("/") and not path.startswith(("//", "/\\"))
     return str(path) if own else "/"
 

@@ -20,7 +20,7 @@ PARAMETERS = ("q", *_NARROWING, "shared", "tokens", "limit", "first", "fragment"
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """A filter that can be chosen (`on` where it is), or taken off with one step."""
+    """A filter that a click sets or removes; `on` tells whether it is set."""
 
     text: str
     link: str
@@ -66,7 +66,7 @@ def linked(told: Context) -> list[tuple[str, ContextItem | None]]:
 
 
 def pieces_of(text: str, placed: Iterable[tuple[tuple[int, int] | None, T]]) -> list[tuple[str, T | None]]:
-    """Return a text in pieces, and with each piece what stands there."""
+    """Return a text in pieces, each with the item at its place."""
     pieces, last = list[tuple[str, T | None]](), 0
     for place, what in placed:
         if place is not None:

@@ -1,4 +1,4 @@
-"""Charts as plain numbers for a template: how much there is in each span of time, and the axes."""
+"""Charts as plain numbers for a template: the number of records in each span of time, and the axes."""
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _MOST_MARKS = 6
 _GAP = 0.18
 """The share of a column that stays empty between it and the next."""
 _HEADROOM = 16
-"""What stays free above the highest tick, for its number."""
+"""The space above the highest tick, for its label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def shares_of(
     Args:
         values: by name.
         titles: the names of the pieces for people.
-        weights: what the shares are of; by default the values.
+        weights: the numbers whose shares are shown; by default the values.
     """
     weighed = values if weights is None else weights
     whole, shares, start = sum(weighed.values()) or 1.0, list[Share](), 0.0
@@ -106,12 +106,12 @@ async def drawn(
     count: Callable[[Span], Awaitable[int]],
     link: Callable[[Span], str],
 ) -> Chart:
-    """Return the chart of what `count` says of each span from `first` to `last`.
+    """Return the chart of the counts that `count` returns for each span from `first` to `last`.
 
     Args:
         first: the time of the oldest record.
         last: the time of the newest.
-        zone: in which days begin.
+        zone: the time zone in which days begin.
         count: returns how many records are in a span.
         link: returns where a column leads to.
     """
@@ -187,7 +187,7 @@ def _month(moment: datetime) -> datetime:
 
 
 def _years(number: int) -> Begin:
-    """Return what says where so many years begin."""
+    """Return a function that tells where each span of so many years begins."""
     return lambda moment: _day(moment).replace(year=max(moment.year // number * number, 1), month=1, day=1)
 
 

@@ -22,7 +22,7 @@ _WORDS = 3
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Alike records: their number, the words of their name, and the middle of where they stand, 0 to 1."""
+    """Alike records: their number, the words of their name, and the middle of their positions, 0 to 1."""
 
     count: int
     words: tuple[str, ...]
@@ -91,7 +91,7 @@ def names_of(texts: Sequence[str], layout: Layout) -> list[Group]:
     """Return the groups, the largest first, each named by the words that set it apart.
 
     A word counts once a text. Its weight is the share of the group's texts that hold it, less the share of all other
-    texts, times the logarithm of how rare it is among all, so that words of every text name none.
+    texts, times the logarithm of how rare it is among all, so that words that occur in every text name no group.
     """
     inside = [Counter[str]() for _ in range(layout.groups)]
     for text, group in zip(texts, layout.group, strict=True):

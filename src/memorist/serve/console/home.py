@@ -1,4 +1,4 @@
-"""The first page, what came in lately, and the page where a user is chosen."""
+"""The first page, with the newest records, and the page where a user is chosen."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _PAGE = 100
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of a tally: how many records of a name, and their share of the largest number in percent."""
+    """A line of a tally: a name, its number of records, and this number as a percentage of the largest one."""
 
     name: str
     count: int
@@ -32,7 +32,7 @@ class Row:
 
 
 async def home(visit: Visit) -> Response:
-    """Show what came in lately, how much of each kind, and whose."""
+    """Show the newest records, and how many there are of each kind and user."""
     memory = visit.memory
     everyone = visit.may_see_all and memory.scope.user is None
     latest = (await memory.browse(limit=_LATELY, everyone=everyone)).records
@@ -81,13 +81,13 @@ def rows_of(counts: Mapping[str, int], links: Mapping[str, str], *, kinds: bool 
 
 
 async def users(visit: Visit) -> Response:
-    """Show the users of a tenant to choose from, to those who may know them."""
+    """Show the users of a tenant to choose from, if the caller may list them."""
     tenant = visit.grant.scope(tenant=visit.value("tenant")).tenant
     memory = visit.server.memory.scoped(tenant=tenant)
     back = visit.value("back")
     back = back if back in BACK_TO else None
     tenants = None
-    if visit.grant.tenant is None:  # those that tokens were made for
+    if visit.grant.tenant is None:  # the tenants that tokens were made for
         named = [each.grant.tenant for each in await visit.server.tokens.list()]
         tenants = sorted({tenant for tenant in named if tenant is not None})
     rows, more, name = None, None, visit.value("name")

@@ -66,7 +66,7 @@ class Importing:
         return visit.redirect("/import")
 
     async def go(self, visit: Visit) -> Response:
-        """Survey again with other options, store what was found, interrupt that, or remove the files."""
+        """Survey again with other options, store what was found, interrupt the import, or remove the files."""
         job, do = visit.session.job, visit.value("do")
         if job is None or job.state == "gone":
             raise NotFoundError("the files are no longer here; give them again")

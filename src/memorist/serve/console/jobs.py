@@ -16,7 +16,7 @@ from memorist.serve.uploads import noted
 State: TypeAlias = Literal["looking", "waiting", "loading", "done", "gone"]
 _IDLE_SECONDS = 900
 _MOMENT = 0.3
-"""Seconds that an answer waits for the work it began, so that its page shows the outcome."""
+"""Seconds that a response waits for the work that it started, so that its page can show the outcome."""
 _LONGEST_NAME = 250
 """In bytes."""
 
@@ -48,7 +48,7 @@ class Job:
         self.name = ""
         self._most_bytes = most_bytes
         self._files: dict[str, Held] = {}
-        self._remove = weakref.finalize(self, _close, self._files)  # at the latest as this ends
+        self._remove = weakref.finalize(self, _close, self._files)  # at the latest when this block ends
         self._task: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         noted(self)
@@ -70,7 +70,7 @@ class Job:
         self._timer = asyncio.get_running_loop().call_later(_IDLE_SECONDS, self._expire)
 
     async def keep(self, files: Sequence[tuple[str, BinaryIO]]) -> None:
-        """Copy uploaded files to files without names: whatever becomes of the server, none is left.
+        """Copy uploaded files to files without names: the system removes them when the process ends, however it ends.
 
         Raises:
             InvalidInputError: a file's name is empty or not printable, or given twice.
@@ -97,7 +97,7 @@ class Job:
         self._begin("loading", self._load)
 
     async def settle(self) -> None:
-        """Wait a moment, in which the work on a small file ends."""
+        """Wait a moment, which is enough for the work on a small file."""
         if self._task is not None:
             await asyncio.wait((self._task,), timeout=_MOMENT)
 

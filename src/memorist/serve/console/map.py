@@ -87,7 +87,7 @@ async def draw(visit: Visit) -> Response:
 
 
 async def _read(memory: Memory, *, everyone: bool) -> tuple[list[Mapped], Any]:
-    """Return the newest records that have a vector, and their vectors in half precision, which a drawing needs."""
+    """Return the newest records that have a vector, and their vectors in half precision: enough for a drawing."""
     most = _MOST_OF_EVERYONE if everyone else _MOST_OF_USER
     records, rows, batch = list[Mapped](), list[Any](), list[Record]()
     async for record in memory.iterate(order="newest", page=_READ, everyone=everyone):

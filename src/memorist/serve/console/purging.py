@@ -12,7 +12,7 @@ from memorist.serve.console.visits import Visit
 from memorist.serve.uploads import forget
 
 _SHARED = "shared"
-"""What is typed in the place of a name to purge what no user has alone."""
+"""The word that is typed in place of a name to purge the shared records."""
 
 
 async def preview(visit: Visit) -> Response:
@@ -21,7 +21,7 @@ async def preview(visit: Visit) -> Response:
 
 
 async def purge(visit: Visit) -> Response:
-    """Purge the user whose name was typed, and show the receipt, which is kept nowhere here.
+    """Purge the user whose name was typed, and show the receipt, which the console does not keep.
 
     Raises:
         InvalidInputError: another name was typed.

@@ -41,7 +41,7 @@ _SIGNALS = {
 
 
 def link(path: str, **query: Any) -> str:
-    """Return a path with the parameters that are not None, False or empty; True is sent as a ticked box is."""
+    """Return a path with the parameters that are not None, False or empty; True is sent like a ticked box."""
     given = {name: "1" if value is True else value for name, value in query.items() if value not in (None, "", False)}
     return f"{path}?{urlencode(given)}" if given else path
 
@@ -83,7 +83,7 @@ def _iso_date(context: Context, moment: datetime) -> str:
 
 
 def _shares(signals: Mapping[str, float]) -> list[Share]:
-    """Return what each signal carried, in one order for all hits."""
+    """Return the contribution of each signal, in the same order for all hits."""
     weighed = {name: max(WEIGHTS.get(name, 0.0) * value, 0.0) for name, value in signals.items()}
     return shares_of(signals, _SIGNALS, weighed)
 

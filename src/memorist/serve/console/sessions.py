@@ -86,7 +86,7 @@ class Sessions:
         return session
 
     def end(self, session: Session) -> None:
-        """Remove a session, and the files that it gave."""
+        """Remove a session, and the files that it uploaded."""
         self._sessions.pop(session.id, None)
         if session.job is not None:
             session.job.discard()

@@ -1,4 +1,4 @@
-"""Conversations: a list of them, and one as a thread, with a message in its place."""
+"""Conversations: a list of them, and one of them as a thread, scrolled to a message."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -90,7 +90,7 @@ async def _facts(memory: Memory) -> AsyncIterator[Record]:
 
 
 def _chains(facts: Iterable[Record]) -> list[list[Record]]:
-    """Return facts with what they superseded, each oldest first; those that changed come before those that did not."""
+    """Return facts with what they superseded, each oldest first; changed facts come before unchanged ones."""
     followed: dict[str, list[Record]] = {}
     own = {each.id: each for each in facts}
     for record in own.values():
@@ -104,7 +104,8 @@ def _chains(facts: Iterable[Record]) -> list[list[Record]]:
 
 
 def lanes_of(chains: Iterable[list[Record]], first: datetime, last: datetime, moment: datetime) -> list[Lane]:
-    """Return the chains as lanes. A bar ends where the next fact begins, or where its place was taken, if earlier.
+    """Return the chains as lanes. A bar ends where the next fact begins, or where its place was taken, whichever is
+    earlier.
 
     `held` is whether a fact was known, and not yet superseded, at `moment`: what `as_of` tells.
     """

@@ -1,4 +1,4 @@
-"""Traces: the calls that agents made, and one of them with what it gave, what it missed, and how long it took."""
+"""Traces: the calls that agents made, and one call with its results, what it just missed, and its duration."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ _PARTS = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A record of a trace as it is now, None where it is gone; `right` if it is the one to be found."""
+    """A record of a trace as it is now, None if it is gone; `right` if it is the record that should be found."""
 
     hit: TracedHit
     record: Record | None
@@ -83,8 +83,7 @@ async def trace(visit: Visit) -> Response:
 async def traced(visit: Visit) -> Trace:
     """Return the trace that is asked for.
 
-    Raises:
-        NotFoundError: there is none, or none any more.
+    Raises: NotFoundError: the trace does not exist, or has expired.
     """
     if (id := visit.value("id")) is None:
         raise InvalidInputError("name a trace: /trace?id=…")

@@ -66,7 +66,7 @@ class Visit:
         """Return whether a box is ticked.
 
         Raises:
-            InvalidInputError: the parameter is none that a box sends.
+            InvalidInputError: the value is not one that a check box sends.
         """
         if (sent := self.value(name)) not in (None, "1"):
             raise InvalidInputError(f"{name} is 1 or left out, not {shown(sent)}")
@@ -76,7 +76,7 @@ class Visit:
         """Return a whole number of 0 or more that was sent.
 
         Raises:
-            InvalidInputError: the parameter is none.
+            InvalidInputError: the parameter is not a number.
         """
         text = self.value(name)
         number = default if text is None else number_of(text)
@@ -252,7 +252,7 @@ async def _values(request: Request, known: Collection[str]) -> dict[str, Any]:
     query = request.scope["query_string"]
     try:
         if not request.headers.get("content-type", "").startswith("multipart/"):
-            if "file" in known:  # only there may a body be larger than what memory should hold
+            if "file" in known:  # only these bodies may be larger than what fits in memory
                 raise FormatError("choose a file")
             return read_query(query + b"&" + await request.body(), known)
         form = await request.form(max_files=_MOST_FILES, max_fields=_MOST_PARTS)

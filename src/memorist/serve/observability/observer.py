@@ -7,7 +7,8 @@ from memorist.serve.observability.metrics import Metrics
 
 
 class Observer:
-    """The spans and metrics of one server; they leave the process only through exporters that the program has set.
+    """The spans and metrics of one server; they leave the process only through exporters that the program has
+    configured.
 
     Args:
         telemetry: OpenTelemetry's tracer and meter; by default the program's own, if its API is installed.

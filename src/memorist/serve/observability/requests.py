@@ -16,9 +16,9 @@ log = logging.getLogger("memorist.serve.requests")
 GRANT = "memorist.grant"
 """The key of the caller's grant in a request's ASGI scope."""
 SCOPE = "memorist.scope"
-"""The key of the memory's scope in it."""
+"""The key of the memory's scope in a request's ASGI scope."""
 ERROR = "memorist.error"
-"""The key of the class of the error in it."""
+"""The key of the error's class in a request's ASGI scope."""
 _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 _HUNG_UP = 499
 _PROBES = frozenset(("/health", "/ready", "/metrics"))

@@ -74,7 +74,7 @@ class PostgresAudit(AuditLog):
             before = await read_meta(connection, schema, "audit") or "off"
             if before == mode:
                 return
-            await append(connection, schema, act, clock, Wall("", None), None)  # where it is switched off
+            await append(connection, schema, act, clock, Wall("", None), None)  # the log is switched off
             await put_meta(connection, schema, "audit", mode)
             if before == "off":
                 await append(connection, schema, act, clock, Wall("", None), None)

@@ -54,8 +54,8 @@ class Held:
 class Batch:
     """The writes of one call, carried out on the rows read, and the rows to send; `counts` are for the audit log.
 
-    Of the records that the writes quote, `quoted` are there. `quoting` is what new records quote, by their number;
-    `dropping` are the ids after whose change what quotes them goes.
+    `quoted` are the quoted records that exist. `quoting` holds the quotes of new records, by their number. `dropping`
+    are the changed ids whose quoting records must be removed.
     """
 
     wall: Wall

@@ -76,7 +76,7 @@ class Grouping:
         task.add_done_callback(self._tasks.discard)
 
     async def _lead(self, tenant: str) -> None:
-        """Run what waits in a tenant until nothing does that may run."""
+        """Run the waiting calls of a tenant until none of them may run."""
         while calls := self._take(tenant):
             await self._together(calls)
         self._lanes[tenant] -= 1
@@ -85,13 +85,13 @@ class Grouping:
                 del each[tenant]
 
     def _take(self, tenant: str) -> list[Call]:
-        """Return the next calls to run, none behind a wall that is being written behind."""
+        """Return the next calls to run, without those behind a wall that is being written behind."""
         taken: list[Call] = []
         left: list[Call] = []
         closed, size = set(self._written), 0
         for call in self._waiting[tenant]:
             if call.wall in closed or (taken and size + len(call.writes) > _MOST_WRITES):
-                closed.add(call.wall)  # what comes later behind the same wall waits, too
+                closed.add(call.wall)  # later calls behind the same wall wait, too
                 left.append(call)
             else:
                 taken.append(call)
@@ -124,5 +124,5 @@ class Grouping:
             of_all = not isinstance(error, Exception) or isinstance(error, MemoristError)
             if len(calls) == 1 or of_all or is_lost(error) or has_waited(error):
                 return [error] * len(calls)
-        # One of them holds what the database does not take; it must not harm the others.
+        # One call holds data that the database refuses; this call must not harm the others.
         return [outcome for call in calls for outcome in await self._outcomes([call])]

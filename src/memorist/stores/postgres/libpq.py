@@ -89,7 +89,7 @@ def check_conninfo(conninfo: str) -> None:
 
 
 def not_a_url(why: str) -> InvalidInputError:
-    """Return the error for a URL that cannot be read; `why` quotes nothing of it, since that may be the password."""
+    """Return the error for a URL that cannot be read; `why` must not quote the URL, which may hold the password."""
     return InvalidInputError(
         f"not a URL of PostgreSQL ({why}); it looks like postgresql://USER:PASSWORD@HOST:5432/DATABASE, with @, /, :, "
         "?, # and % in the password written as %40, %2F, %3A, %3F, %23 and %25"

@@ -66,7 +66,7 @@ _POLICY_OF_QUOTING = (
     .replace("OR tenant =", "OR by_tenant =")
     .replace("user_name", "by_user")
 )
-"""What quotes a record is behind a wall, too; either policy lets a row be seen."""
+"""The quoting record is behind a wall, too. A row is visible if either policy allows it."""
 
 
 def lock_key(schema: str, what: str) -> int:
@@ -129,7 +129,7 @@ async def _outline_walls(connection: Connection, options: PostgresOptions) -> No
         " (SELECT tenant, user_name, count(*) AS entries, sum(length) AS length"
         f" FROM {schema}.words GROUP BY tenant, user_name) AS counted"
         " WHERE w.tenant = counted.tenant AND w.user_name = counted.user_name",
-        # Names of speakers are short; what is not fits no index.
+        # Names of speakers are short; longer ones do not fit into an index.
         f'ALTER TABLE {schema}.records ADD COLUMN speaker text COLLATE "C" GENERATED ALWAYS AS'
         " (left(coalesce(payload ->> 'speaker', payload ->> 'role'), 200)) STORED",
         f"CREATE INDEX records_by_speaker ON {schema}.records (tenant, user_name, speaker) WHERE speaker IS NOT NULL",
@@ -161,8 +161,8 @@ async def _part_marks(connection: Connection, options: PostgresOptions) -> None:
 async def _note_origins(connection: Connection, options: PostgresOptions) -> None:
     """Note where records come from; `authors` are the bits of `memorist.origins.Author`.
 
-    `derived_from` is a JSON list of ids, null for one that is forgotten. What is stored already gets the origin that
-    its kind, its role and its source suggest.
+    `derived_from` is a JSON list of ids, null for one that is forgotten. Stored records get the origin that their kind,
+    role and source suggest.
     """
     schema = options.schema
     await _everywhere(
@@ -213,7 +213,7 @@ async def _guard_words(connection: Connection, options: PostgresOptions) -> None
 
 
 async def _note_quotes(connection: Connection, options: PostgresOptions) -> None:
-    """Note which records a record quotes, with which it goes; so far traces had it in their metadata."""
+    """Note which records a record quotes; it is removed together with them. Traces had this in metadata."""
     schema, quotes = options.schema, f"{options.schema}.quotes"
     texts = ", ".join(
         f'{name} text COLLATE "C" NOT NULL' for name in ("tenant", "user_name", "id", "by_tenant", "by_user")

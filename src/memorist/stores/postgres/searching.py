@@ -1,4 +1,4 @@
-"""The search for what a purge should have left nowhere: in the tables; and who holds copies of the server's pages."""
+"""Searches the tables for texts that a purge should have removed, and names the copies of the server's pages."""
 
 from collections.abc import Sequence
 

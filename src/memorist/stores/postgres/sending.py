@@ -54,7 +54,8 @@ async def send(connection: Connection, schema: str, batches: Sequence[Batch]) ->
     for some in _chunks(changes):
         await cursor.execute(*_bulk(schema, "changes", _CHANGES, tenant, some, update=False))
     indexed = [(batch.wall, number, write) for batch in batches for number, write in batch.indexed.items()]
-    await cursor.execute(*_outlines(schema, tenant, batches))  # before the index, which overwrites what it counts off
+    # before the index is written, which overwrites what this statement subtracts
+    await cursor.execute(*_outlines(schema, tenant, batches))
     if gone := [(name[wall], number) for wall, number, write in indexed if write is None]:
         for table in ("indexed", "words", "staged"):
             await cursor.execute(*_removal(schema, table, tenant, gone))

@@ -54,7 +54,7 @@ class PostgresStore(Store):
 
     Args:
         options: how to reach and use the database; see `parse_url`.
-        clock: returns the present; what expires is gone by it.
+        clock: returns the present; records expire by this time.
     """
 
     def __init__(self, options: PostgresOptions, *, clock: Clock = now) -> None:
@@ -147,7 +147,7 @@ class PostgresStore(Store):
         return sum([await self._remove(Wall(name, user or None), over, note, act) for name, user in walls])
 
     async def purge(self, wall: Wall, *more: Wall, act: Act | None = None) -> Counter[str]:
-        for each in more:  # first, so that purging the wall again goes on where this was cut off
+        for each in more:  # first, so that a repeated purge continues an interrupted one
             await self._purge(each, act, named=False)
         count = await self._purge(wall, act, named=True)
         if self.options.purge != "delete":
@@ -361,5 +361,5 @@ class PostgresStore(Store):
 
 async def _rewrite(connection: Connection, *, table: str, key: str) -> None:
     """Write a table anew without its deleted rows, in the order of its key."""
-    # VACUUM FULL runs in no transaction, so that no time-out would end its wait, and all others', for an open one.
+    # VACUUM FULL runs outside of transactions, so no time-out would end its wait for an open one, nor that of others.
     await connection.execute(f"CLUSTER {table} USING {key}".encode())

@@ -34,7 +34,7 @@ from memorist.times import Clock, to_micros
 
 _AT_ONCE = 1000
 _MOST_EPOCHS = 3
-"""The most changes of one write: its own, and the removal of expired records with its id or its key."""
+"""The most changes of one write: the write itself, and the removal of expired records with the same id or key."""
 
 
 async def carry_out(
@@ -172,7 +172,7 @@ async def _locked(
 
 
 async def _drawn(connection: Connection, schema: str, call: Call, moment: datetime) -> Sequence[str]:
-    """Return the records that were drawn from those that a call removes together with all that was."""
+    """Return the records that were derived from those that a call removes together with their derived records."""
     if not (ids := rules.removed_alone(call.writes)):
         return ()
     condition, values = sql_of(Filter(derived_from=ids, superseded=True), moment)
@@ -183,7 +183,7 @@ async def _drawn(connection: Connection, schema: str, call: Call, moment: dateti
 async def _quoted(
     connection: Connection, schema: str, calls: Sequence[Call], moment: datetime
 ) -> Collection[tuple[Wall, str]]:
-    """Return which of the records that calls quote are there, and keep them there until the commit.
+    """Return which of the quoted records exist, and keep them until the commit.
 
     Their walls are locked, for all who only quote together, before the calls' own: whoever removes a record locks its
     wall first and those of what quotes it last, so there is no deadlock.
@@ -242,7 +242,7 @@ async def _draw(connection: Connection, schema: str, count: int) -> Cursor:
 
 
 def _stored(schema: str, last: tuple[Wall, ChangeRow] | None) -> Settled:
-    """Return what finds out whether a transaction took effect, once it has ended: by the last change it sent."""
+    """Return a function that tells whether an ended transaction took effect, by the last change that it sent."""
 
     async def stored(connection: Connection) -> bool:
         if last is None:
@@ -262,7 +262,7 @@ async def remove_passing(
 ) -> tuple[int, Settled]:
     """Remove every record behind a wall that meets a condition, in chunks; return their number.
 
-    `note` is what the history says of each.
+    `note` is the history entry of each.
     """
     found, last, floor, counts = 0, None, -1, Counts()
     quoting: Rows = []
@@ -294,7 +294,7 @@ async def purge(
 ) -> tuple[Counter[str], Settled]:
     """Remove everything behind a wall, its history and its name; return how many records of each kind it had.
 
-    That of a wall that was `named` is in the audit log even where nothing was there.
+    With `named`, the purge is in the audit log even if the wall was empty.
     """
     purged = await lock_wall(connection, schema, wall)
     quotes = f"DELETE FROM {schema}.quotes WHERE by_tenant = %s AND by_user = %s"

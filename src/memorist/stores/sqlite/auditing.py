@@ -49,7 +49,7 @@ class SQLiteAudit(AuditLog):
         def work(connection: apsw.Connection) -> None:
             if connection.execute(_MODE).get == mode:
                 return
-            append(connection, act, self._clock, "", None, None)  # where it is switched off
+            append(connection, act, self._clock, "", None, None)  # the log is switched off
             noted = connection.execute(_MODE).get != "off"
             connection.execute("INSERT OR REPLACE INTO meta VALUES ('audit', ?)", (mode,))
             if not noted:

@@ -68,7 +68,7 @@ class TooLong(Exception):
 
 
 class _Undone(Exception):
-    """A job raised after it had changed something, and has no savepoint to go back to."""
+    """A job raised an error after a change, and there is no savepoint to roll back to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ class Connections:
         return connection
 
     def _another(self) -> apsw.Connection:
-        """Connect again to the same file; what has taken its place meanwhile is left alone."""
+        """Connect again to the same file; a file that has replaced it is left alone."""
         if self._presence is not None:
             self._presence.check(None)
         connection = self._connect()
@@ -170,7 +170,7 @@ class Connections:
         return connection
 
     def _check_files(self) -> None:
-        """Raise StoreUnavailableError where a commit would be lost, because its file is not there any more."""
+        """Raise StoreUnavailableError if a commit would be lost because the file no longer exists."""
         if self._presence is not None:
             self._presence.check(self._writing)
 
@@ -253,7 +253,8 @@ class Connections:
             self._disconnect()
 
     def _disconnect(self) -> None:
-        if self._presence is not None and not self._presence.may_merge():  # the log does not belong to what is there
+        # the log does not belong to the file that is there now
+        if self._presence is not None and not self._presence.may_merge():
             for connection in (*self._idle, self._writing):
                 connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         self._drop_idle()

@@ -1,4 +1,4 @@
-"""An encrypted file: opening it with its key, and giving it another.
+"""An encrypted file: opening it with its key, and changing the key.
 
 The cipher is that of SQLite3 Multiple Ciphers, built into the package apsw-sqlite3mc, which takes apsw's place. It
 encrypts and authenticates each page (ChaCha20-Poly1305) of the file, its log and its journals. Indexes, history and
@@ -67,7 +67,7 @@ def connect(path: Path | None, key: Key | None, *, flags: int = _OPEN, immutable
 
 def _make(path: Path) -> None:
     """Make a file that only its owner can read, if there is none; SQLite gives its companions the same rights."""
-    with _making, suppress(OSError):  # in turn: another thread must not lock the file before it is closed here
+    with _making, suppress(OSError):  # one at a time: another thread must not lock the file before it is closed here
         if not path.exists():
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 

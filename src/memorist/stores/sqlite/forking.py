@@ -1,7 +1,7 @@
 """What a fork does to open databases: the child inherits SQLite's notes of the locks, but not the locks.
 
 If the child opened the same file with these notes, it would not lock it. So it first closes what it inherited. That
-needs the mutexes of SQLite: a fork waits until no thread is at work in SQLite, and lets none begin.
+needs the mutexes of SQLite: a fork waits until no thread works in SQLite, and blocks new work until it is done.
 """
 
 import os

@@ -41,10 +41,11 @@ class Presence:
         """Check that nobody has taken the files away, in some microseconds.
 
         Args:
-            connection: through which the file's header is read if the file was written; without one it is not.
+            connection: through which the file's header is read if the file was written; without a connection the header
+                is not read.
 
         Raises:
-            StoreUnavailableError: what is written to the connection would be lost.
+            StoreUnavailableError: writes to the connection would be lost.
         """
         for name, inode in self._inodes.items():
             try:
@@ -60,7 +61,7 @@ class Presence:
     def may_merge(self) -> bool:
         """Return whether SQLite may copy the log into the file when the last connection closes.
 
-        It may where all files are there, and where the log was deleted and the file is as it was.
+        This is allowed if all files exist, or if the log was deleted and the file is unchanged.
         """
         for name, inode in self._inodes.items():
             try:
@@ -75,7 +76,7 @@ class Presence:
         return there or _State(found.st_size, found.st_mtime_ns) == self._state
 
     def _judge(self, connection: apsw.Connection, state: _State) -> None:
-        """Accept what a checkpoint makes of the file, and nothing else."""
+        """Accept the changes that a checkpoint makes to the file, and no others."""
         whole, header = connection.read("main", 0, 0, _HEADER)
         changes, pages = int.from_bytes(header[24:28]), int.from_bytes(header[28:32])
         page = int.from_bytes(header[16:18])
@@ -97,7 +98,7 @@ class Frozen:
     """A file that can only be read, in a folder where SQLite can make neither a log nor an index: it is read alone.
 
     Raises:
-        StoreUnavailableError: a log lies beside it, with what is not in the file yet.
+        StoreUnavailableError: a log lies beside the file, with changes that are not in the file yet.
     """
 
     def __init__(self, path: Path) -> None:

@@ -129,8 +129,8 @@ def _keep_indexes(connection: apsw.Connection) -> None:
 def _note_origins(connection: apsw.Connection) -> None:
     """Note where records come from; `authors` are the bits of `memorist.origins.Author`.
 
-    `derived_from` is a JSON list of ids, null for one that is forgotten. What is stored already gets the origin that
-    its kind, its role and its source suggest.
+    `derived_from` is a JSON list of ids, null for one that is forgotten. Stored records get the origin that their kind,
+    role and source suggest.
     """
     connection.execute(
         """
@@ -157,7 +157,7 @@ def _log_audit(connection: apsw.Connection) -> None:
 
 
 def _note_quotes(connection: apsw.Connection) -> None:
-    """Note which records a record quotes, with which it goes; so far traces had it in their metadata."""
+    """Note which records a record quotes; it is removed together with them. Traces had this in metadata."""
     connection.execute(
         """
         CREATE TABLE quotes (
@@ -197,7 +197,7 @@ def configure(connection: apsw.Connection) -> None:
     connection.execute(
         "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
         "PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY; PRAGMA journal_size_limit = 67108864;"
-    ).fetchall()  # apsw goes no further than the first row that nobody fetches
+    ).fetchall()  # apsw stops at the first row that is not fetched
 
 
 def migrate(

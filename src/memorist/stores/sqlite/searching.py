@@ -1,4 +1,4 @@
-"""The search for what a purge should have left nowhere: in the files, and in the tables."""
+"""Searches the files and the tables for texts that a purge should have removed."""
 
 from collections.abc import Collection
 from glob import escape
@@ -19,8 +19,8 @@ def search(
 ) -> Search:
     """Search the file, its log and its tables for texts; in the bytes of an encrypted file no text shows.
 
-    The bytes are read through SQLite's own handles; see `memorist.handles`. Of "-shm", which holds the numbers of pages
-    and no content, there is none, and it is not searched.
+    The bytes are read through SQLite's own handles; see `memorist.handles`. SQLite gives no such handle for "-shm",
+    which holds page numbers and no content; it is not searched.
     """
     done = Search()
     files = [] if path is None or encrypted else [path, path.with_name(f"{path.name}-wal")]

@@ -1,4 +1,4 @@
-"""Waiting for another process's lock: for so many seconds, and after one of them not in silence."""
+"""Waiting for another process's lock: for a number of seconds; after a while the log says what is waited for."""
 
 import logging
 import os
@@ -36,7 +36,7 @@ class Patience:
         self._told = False
 
     def __call__(self, turn: int) -> bool:
-        """Wait a moment; return False if that was too long. `turn` is how often it was called for the same lock."""
+        """Wait a moment; return False if the time is over. `turn` counts the calls for the same lock."""
         present = time.monotonic()
         if turn == 0:
             self._began, self._told = present, False

@@ -46,7 +46,7 @@ def check_fingerprint(connection: apsw.Connection, fingerprint: str | None) -> N
 
 
 class Dropped(dict[int, Counter[str]]):
-    """How many records of each kind went because they quoted what went, by the number of their wall."""
+    """How many records of each kind were removed because they quoted a removed record, by the number of their wall."""
 
 
 def put(connection: apsw.Connection, wall_id: int | None, write: Put, moment: datetime, dropped: Dropped) -> None:
@@ -91,7 +91,7 @@ def put(connection: apsw.Connection, wall_id: int | None, write: Put, moment: da
 
 
 def check_alone(connection: apsw.Connection, wall_id: int | None, writes: Sequence[Write], moment: datetime) -> None:
-    """Check that no record stays that was drawn from one that is to be removed with all that was."""
+    """Check that no record stays that was derived from one that is to be removed together with its derived records."""
     if ids := rules.removed_alone(writes):
         condition, bindings = sql_of(Filter(derived_from=ids, superseded=True), moment)
         query = f"SELECT id FROM records WHERE wall = ? AND {condition}"
@@ -145,7 +145,7 @@ def remove(
 
 
 def _remove(connection: apsw.Connection, wall_id: int | None, number: int, write: Remove, dropped: Dropped) -> bool:
-    """Remove a record and what quotes it; return False for one that is gone already, with what it quotes."""
+    """Remove a record and those that quote it; return False if it was already removed with a record that it quotes."""
     connection.execute("DELETE FROM records WHERE wall = ? AND number = ?", (wall_id, number))
     if not connection.changes():
         return False
@@ -173,7 +173,8 @@ def remove_passing(
     removed: Counter[str] = Counter()
     for number in numbers:
         query = "SELECT id, kind FROM records WHERE wall = ? AND number = ?"
-        for id, kind in query_all(connection, query, (wall_id, number)):  # none if it went with what it quotes
+        # None if it was removed with a record that it quotes
+        for id, kind in query_all(connection, query, (wall_id, number)):
             _remove(connection, wall_id, number, Remove(id, Action.FORGOTTEN, at, source), dropped)
             removed[kind] += 1
     return removed

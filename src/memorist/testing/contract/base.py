@@ -115,7 +115,7 @@ def vector_of(text: str, dimensions: int = DIMENSIONS) -> Vector:
 
 
 async def everything(store: Store, wall: Wall) -> dict[str, Entry]:
-    """Return all entries behind a wall, by id, as a reader that starts from nothing gets them."""
+    """Return all entries behind a wall, by id, as a reader without earlier entries gets them."""
     found: dict[int, Entry] = {}
     generation, epoch, more = None, 0, True
     while more:

@@ -26,7 +26,7 @@ class IndexContract:
         raise NotImplementedError("say how to make an index")
 
     def another(self, index: Index) -> Index | None:
-        """Return a second index in the same place, to be opened after `index` is closed; None if there is none."""
+        """Return a second index in the same place, to be opened after `index` is closed; None if that is impossible."""
         return None
 
     @contextmanager
