@@ -83,8 +83,7 @@ def check_open(host: str, *, tokens: bool) -> bool:
 
 
 class _Punctual(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # one class or another, as is installed
-    """A connection that is closed if a request's head does not arrive in time, or if the client does not read the
-    answer."""
+    """A connection that is closed if a request's head or the client's reading of the answer takes too long."""
 
     _timer: asyncio.TimerHandle | None = None
     _stalled: asyncio.TimerHandle | None = None
