@@ -11,12 +11,18 @@ of a token become parentheses: ``<|im_start|>`` becomes ``(im_start)``.
 import html
 import re
 import unicodedata
+from collections.abc import Iterator
 from functools import cache
+from typing import TypeAlias
 
 from memorist.model_families import FAMILIES
 from memorist.regex import regex
 
-__all__ = ["LOOK_ALIKES", "neutralise"]
+__all__ = ["LOOK_ALIKES", "neutralise", "spans", "view_of"]
+
+Span: TypeAlias = tuple[int, int]
+Change: TypeAlias = tuple[int, int, str]
+"""A start, an end, and the text that takes the place of what is between."""
 
 
 def neutralise(text: str) -> str:
@@ -30,7 +36,12 @@ def neutralise(text: str) -> str:
         if _SUSPECT.search(text) is None or (broken := _broken(text)) == text:
             return text
         text = broken
-    return _replaced(text, [(*each.span(), "(" if each["open"] else ")") for each in _BRACKET.finditer(_view(text))])
+    return _replaced(text, [(*each.span(), "(" if each["open"] else ")") for each in _BRACKET.finditer(view_of(text))])
+
+
+def spans(text: str) -> list[Span]:
+    """Return the position of each control token in `text`, as its start and its end."""
+    return [span for span, _ in _tokens(text, view_of(text))]
 
 
 # --- what is removed ---------------------------------------------------------------------------------
@@ -103,7 +114,8 @@ _ESCAPE = regex(
 _BYTE = regex(r"%(?:25)*([0-9a-f]{2})", re.IGNORECASE)
 
 
-def _view(text: str) -> str:
+def view_of(text: str) -> str:
+    """Return what `text` looks like, in as many characters: folded to ASCII, a zero-width space for what is unseen."""
     if "&" in text or "\\" in text or "%" in text:
         text = _ESCAPE.sub(_decoded, text)
     return text.translate(_FOLD)
@@ -177,37 +189,41 @@ _MINIMAX = regex(  # ]~b]  ]~!b[  ]!p~[  ]<]minimax[>[  [e~[
 
 
 def _broken(text: str) -> str:
-    view = _view(text)
-    changes = _by_grammar(text, view)
-    if not changes:  # what the grammar breaks it breaks as a whole, with its attributes
+    return _replaced(text, [change for _, changes in _tokens(text, view_of(text)) for change in changes])
+
+
+def _tokens(text: str, view: str) -> list[tuple[Span, list[Change]]]:
+    """Return the position of each token, and the changes that break it."""
+    tokens = [*_by_grammar(text, view)]
+    if not tokens:  # what the grammar breaks it breaks as a whole, with its attributes
         for found in _spelled_out().finditer(view):
             inner = _INNER.search(found[0])
             first, last = inner.span() if inner else (0, 0)
             begin, end = found.span()
-            changes += [(begin, begin + first, "("), (begin + last, end, ")")]
-    return _replaced(text, changes)
+            tokens.append(((begin, end), [(begin, begin + first, "("), (begin + last, end, ")")]))
+    return tokens
 
 
-def _by_grammar(text: str, view: str) -> list[tuple[int, int, str]]:
-    changes: list[tuple[int, int, str]] = []
+def _by_grammar(text: str, view: str) -> Iterator[tuple[Span, list[Change]]]:
     for found in _TOKEN.finditer(view):
         if _is_token(found, view, text):
-            changes += [(found.start(), found.start("name"), "("), (*found.span("close"), ")")]
+            yield found.span(), [(found.start(), found.start("name"), "("), (*found.span("close"), ")")]
     for found in _TAG.finditer(view):
         if _is_tag(found, text):
-            changes.append((*found.span("open"), "("))
-            if found["close"]:
-                changes.append((*found.span("close"), ")"))
-    changes += [(*found.span("open"), "") for found in _HEADING.finditer(view) if _HEADINGS.match(_key(found["name"]))]
-    changes += [(*found.span(), f"({found[found.lastgroup or 0]})") for found in _MINIMAX.finditer(view)]
-    return changes
+            changes = [(*found.span("open"), "(")] + ([(*found.span("close"), ")")] if found["close"] else [])
+            yield (found.start(), found.end() if found["close"] else found.end("name")), changes
+    for found in _HEADING.finditer(view):
+        if _HEADINGS.match(_key(found["name"])):
+            yield found.span(), [(*found.span("open"), "")]
+    for found in _MINIMAX.finditer(view):
+        yield found.span(), [(*found.span(), f"({found[found.lastgroup or 0]})")]
 
 
 @cache
 def _spelled_out() -> re.Pattern[str]:
     """Return what finds the tokens of `FAMILIES` that the grammar does not know, in a view."""
-    tokens = {_view(each) for tokens in FAMILIES.values() for each in tokens}
-    alone = sorted((each for each in tokens if not _by_grammar(each, each)), key=len, reverse=True)
+    tokens = {view_of(each) for tokens in FAMILIES.values() for each in tokens}
+    alone = sorted((each for each in tokens if not any(_by_grammar(each, each))), key=len, reverse=True)
     return re.compile(rf"(?=[<\[\]>✿`])(?:{'|'.join(map(_letters, alone))}){_GAP}*")
 
 
@@ -216,7 +232,7 @@ def _letters(token: str) -> str:
     return rf"[\s{_GAP}\\]{{0,20}}+".join(parts)
 
 
-def _replaced(text: str, changes: list[tuple[int, int, str]]) -> str:
+def _replaced(text: str, changes: list[Change]) -> str:
     parts: list[str] = []
     position = 0
     for start, end, new in sorted(changes, key=lambda change: (change[0], -change[1])):
