@@ -10,7 +10,7 @@ CountTokens: TypeAlias = Callable[[str], int]
 """Returns how many tokens a text takes."""
 
 LEAST_TOKENS = 32
-"""What the frame and one short line take."""
+"""The tokens that the frame and one short line take."""
 _CHARACTERS_A_TOKEN = 4
 
 
@@ -36,7 +36,8 @@ class Budget:
         """Return how many tokens `text` takes.
 
         Raises:
-            InvalidInputError: the counter answers no whole number from 0. What it raises itself comes through.
+            InvalidInputError: the counter does not return a whole number of 0 or more. Its own exceptions are passed
+                on.
         """
         if self.counter is None:
             return -(-len(text) // _CHARACTERS_A_TOKEN)

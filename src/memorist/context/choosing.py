@@ -13,7 +13,7 @@ _WORD = re.compile(r"[^\W_]+")
 _SAME = 0.9
 """The least share of a line's words that another line must hold to say the same."""
 _MISSES = 8
-"""Lines in a row that do not fit, after which nothing is tried any more."""
+"""The number of lines in a row that do not fit, after which no more lines are tried."""
 
 
 class Chosen:
@@ -22,7 +22,7 @@ class Chosen:
     Args:
         budget: of the whole text, its frame included.
         now: as in `header_of`.
-        known: ids and texts of records that are told only where they are asked for.
+        known: ids and texts of records that are told only if they are asked for.
         judge: returns a line as it may be told, or None.
     """
 
@@ -83,7 +83,7 @@ class Chosen:
                 return
 
     def _cost(self, line: Line) -> str:
-        """Return the text that a line adds, or a longer one."""
+        """Return the text that a line adds, or a longer text as an upper bound."""
         if line.standing:
             return f"{LINE}- {line.shown}"
         at = line.record.at

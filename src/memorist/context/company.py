@@ -20,7 +20,7 @@ _INSTANT = timedelta(microseconds=1)
 
 
 async def beside(reader: Reader, hit: Hit, asked: QuestionTerms) -> Line | None:
-    """Return the line that a hit needs beside it, None for most hits."""
+    """Return the line that explains a hit, None for most hits."""
     record = hit.record
     if hit.replaced is not None and (later := await reader.get(hit.replaced.by)) is not None:
         return line_of(later, dated(shortened(later.content, asked, _QUESTION), later.at), "later", hit.score)

@@ -14,12 +14,12 @@ WEIGHTS: Mapping[str, float] = {
     "unknown": -2.112,
     "constant": 1.385,
 }
-"""Fitted by bench/context/fit.py on questions that a memory can answer and on such that it cannot, in memories of 1 to
-5,000 records; see docs/research/context.md."""
+"""Fitted by bench/context/fit.py on questions that a memory can answer and on others that it cannot, in memories of 1
+to 5,000 records; see docs/research/context.md."""
 MIN_CONFIDENCE = 0.1
-"""Below it, a context tells nothing but what always holds."""
+"""Below this confidence, a context tells only what always holds."""
 _READ = 20
-"""Hits that are looked at."""
+"""The number of hits that are considered."""
 _BEST = 5
 _LONG = 200
 """Characters from which on a text counts as long: longer messages are embedded in parts of about this size."""
@@ -35,7 +35,7 @@ def confidence_of(hits: Sequence[Hit], named: Named) -> float:
 
 
 def features(hits: Sequence[Hit], named: Named) -> Mapping[str, float]:
-    """Return what confidence goes by, by name.
+    """Return the numbers that confidence depends on, by name.
 
     Args:
         hits: those of the question, explained, best first; at least one.
@@ -48,7 +48,7 @@ def features(hits: Sequence[Hit], named: Named) -> Mapping[str, float]:
         - `person`: 1 where the question names somebody who speaks here, else 0.
         - `size`: the logarithm of the mean length of the best: a text of several sentences fits many a question by
           chance.
-        - `unknown`: the share of the names in the question that the memory never heard of.
+        - `unknown`: the share of the question's names that no record has.
         - `constant`: 1.
     """
     read = hits[:_READ]

@@ -8,7 +8,7 @@ from memorist.regex import regex
 
 _BRACKET = regex(r"\s?[(（]")
 _SHOWN_AT_ONCE = ("weekend", "month")
-"""What is told of the present one: on which days it is, the day it was said does not show."""
+"""Phrases about the present period, whose days do not depend on the day on which they were said."""
 
 
 def since(then: datetime, now: datetime) -> str:

@@ -12,20 +12,20 @@ from memorist.results import ContextItem, Why
 
 _NOTE = "recalled data"
 OVERHEAD = f"<memory-000000> {_NOTE}\n</memory-000000>"
-"""What the frame takes, whatever is in it."""
+"""An empty frame, whose tokens always count."""
 LINE = "| \n"
-"""What the frame takes for a line."""
+"""The text that the frame adds to a line."""
 _BREAK = "--"
 """Stands between two conversations of one day."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What is shown of one record.
+    """The part of one record that is shown.
 
     Attributes:
-        item: the record, and what brought it here.
-        speaker: who says so, of a message.
+        item: the record, and why it was chosen.
+        speaker: the speaker of a message.
         shown: the text as it stands in the context, on one line.
     """
 
@@ -40,7 +40,7 @@ class Line:
 
     @property
     def standing(self) -> bool:
-        """Whether it holds whatever is asked."""
+        """Whether the line holds for every question."""
         return self.item.why in ("topic", "pinned", "standing")
 
 
@@ -60,7 +60,7 @@ def _on_one_line(text: str) -> str:
 
 
 def ordered(lines: Iterable[Line]) -> list[Line]:
-    """Return what always holds in the order given, and then the rest in the order of time."""
+    """Return standing lines in the order given, and then the rest in the order of time."""
     held = list(lines)
     told = sorted((line for line in held if not line.standing), key=_when)
     return [line for line in held if line.standing] + told

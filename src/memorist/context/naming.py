@@ -1,4 +1,4 @@
-"""Finds names in a question: whether one of them speaks in this memory, and how many are unknown to it."""
+"""Finds names in a question: whether one of these people speaks in this memory, and how many names are unknown."""
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -14,12 +14,12 @@ Recall: TypeAlias = Callable[..., Awaitable[list[Hit]]]
 _NAME = re.compile(r"(?<![.!?:;\s\"'“(\[])\s+[\"'“(\[]?([^\W\d_][^\W_]+)")
 """A word that begins no sentence and no quotation."""
 _MOST = 4
-"""Names that are looked up."""
+"""The most names that are looked up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """Whom a question names.
+    """The people that a question names.
 
     Attributes:
         speaker: whether one of them speaks in the memory.
@@ -35,9 +35,9 @@ async def named_among(recall: Recall, question: str, hits: Sequence[Hit], narrow
 
     Args:
         recall: searches the memory, as `Memory.recall` does.
-        question: its words with a capital are names, but at the beginning of a sentence, months and weekdays. None are
-            where every noun has a capital.
-        hits: what the question recalled; what they hold is not looked up.
+        question: its capitalised words are names, except at the beginning of a sentence, and except months and
+            weekdays. None are where every noun has a capital.
+        hits: what the question recalled; names that occur in them are not looked up.
         narrowing: which records count, as arguments of `recall`.
     """
     names = _names_in(question)

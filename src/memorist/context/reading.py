@@ -11,9 +11,9 @@ from memorist.requests import Request
 Answerer: TypeAlias = Callable[[Request[Any]], Awaitable[Any]]
 """Answers a request in one scope."""
 Standing: TypeAlias = Callable[..., Awaitable[list[Record] | None]]
-"""Returns records marked as standing; None where it cannot tell."""
+"""Returns records marked as standing; None if the marks cannot be read."""
 _BY_WORDS = 16
-"""Records read where only their words tell that they are standing."""
+"""The number of records read if standing records can be found only by their words."""
 
 
 class Reader:
@@ -21,7 +21,7 @@ class Reader:
 
     Args:
         answer: the engine's, in that scope.
-        standing: returns records marked as standing; by default, and where it returns None, their words find them.
+        standing: returns records marked as standing; by default, and if it returns None, they are found by their words.
     """
 
     def __init__(self, answer: Answerer, standing: Standing | None = None) -> None:

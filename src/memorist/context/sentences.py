@@ -1,4 +1,4 @@
-"""Shortens a text to what matters for a question: no greetings and asides, and of a long one the best sentences."""
+"""Shortens a text for a question: drops greetings and asides, and cuts a long text to its best sentences."""
 
 import re
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _END = regex(r"[.!?؟।][\"'”’)*]*\s+(?=[^\sa-z])|[。！？][」』”’�
 _AFTER_STOP = regex(r"(?<=[。！？」』]) ")
 _BULLET = regex(r"[-*•#]+\s+|\d+[.)]\s+")
 _LONGEST_FILLER = 9
-"""Words of a sentence that may be nothing but manners."""
+"""The most words of a sentence that may be a mere polite phrase."""
 _KEPT = 0.5
 """The share of a short text's words that always stays."""
 
@@ -24,9 +24,9 @@ class QuestionTerms:
     """What a question asks.
 
     Attributes:
-        terms: what it is about, as index terms.
+        terms: the index terms of its subject.
         how_long_ago: whether it asks for a stretch of time up to now.
-        earlier: whether it asks for what held before.
+        earlier: whether it asks for an earlier state.
         several: whether it asks for several things: "how many", "all", "which books".
     """
 
@@ -70,7 +70,7 @@ def shortened(text: str, asked: QuestionTerms, most: int, *, tight: bool = False
 
 
 def _sentences(text: str) -> list[str]:
-    """Return the sentences of a text, each on one line; a line of it, less its bullet, ends one too."""
+    """Return the sentences of a text, each on one line; a line's end also ends a sentence; bullets are removed."""
     found: list[str] = []
     for line in text.split("\n"):
         bullet = _BULLET.match(line.strip())
@@ -112,11 +112,11 @@ def _without_manners(
 
 
 _TIGHT = 0.65
-"""The share of the words that stays of a text that hardly counts."""
+"""The share of the words that stays of a text of low rank."""
 
 
 def _tightened(kept: list[int], lengths: list[int], shares: list[int]) -> list[int]:
-    """Return the positions without the last of the sentences that share nothing, as long as enough words stay."""
+    """Return the positions without the last sentences that share no word with the question; enough words stay."""
     left = sum(lengths[position] for position in kept)
     dropped = set[int]()
     for position in reversed(kept):

@@ -13,7 +13,7 @@ from memorist.results import Why
 
 _LONGEST = 400
 _LOOKED_AT = 16
-"""Records read where those for some questions only are left out; else twice as many as are shown."""
+"""The number of records read if those for some questions only are left out; otherwise twice as many as are shown."""
 _MOST = 3
 
 
@@ -39,9 +39,9 @@ async def asked_for(reader: Reader, topics: Collection[str], pinned: Collection[
 
 
 async def standing_among(reader: Reader, asked: QuestionTerms, *, conditional: bool, shared: bool) -> list[Line]:
-    """Return standing instructions and preferences: first what shares words with the question, then the newest.
+    """Return standing instructions and preferences: first those that share words with the question, then the newest.
 
-    Without `conditional`, only those that hold whatever is asked: "Always answer in French", but neither "Always name
+    Without `conditional`, only those that hold for every question: "Always answer in French", but neither "Always name
     your sources when I ask about history" nor "I prefer window seats".
     """
     read = await reader.standing(asked.terms, 2 * _MOST if conditional else _LOOKED_AT, shared=shared)

@@ -29,11 +29,11 @@ from memorist.results import Context
 from memorist.times import Clock, parse_time
 
 STANDING_SHARE = 1 / 3
-"""How much of the budget what always holds may take."""
+"""The share of the budget that standing content (topics, pinned records, instructions) may take."""
 ONE_SHARE = 0.2
-"""How much of the budget one record may take, unless it is short or likely to answer."""
+"""The share of the budget that one record may take, unless it is short or likely to answer."""
 MOST_SHARE = 0.6
-"""How much of the budget one record may take in any case."""
+"""The largest share of the budget that any record may take."""
 ROOM = 0.7
 """How much the length of a text counts against it: at 1 twice the length needs twice the odds."""
 PRICE = 0.01
@@ -48,12 +48,12 @@ _SHORT = 80
 """The most words of a record that is not cut, unless it comes late or the budget is small."""
 _CHARACTERS_A_WORD, _CHARACTERS_A_LINE = 6, 20
 _CHARACTERS, _AT = 100, 600
-"""The length and the budget that the price is for."""
+"""The length of text and the budget to which the price refers."""
 _LEAST = 1e-6
 _WITH_COMPANY = 3
 """The best hits, which are told with what belongs beside them."""
 _THEN = "→"
-"""Stands between a cue and what it leads to."""
+"""Separates a cue from the content."""
 _TOKENS_A_WORD = 1.4
 _TOKENS_A_HIT = 12
 _FEWEST, _MOST = 20, 150
@@ -98,16 +98,16 @@ async def tell(reader: Reader, request: requests.Context, clock: Clock, trust: C
 
 
 def _room(hit: Hit, tokens: int) -> int:
-    """Return how many words of a hit may be shown: its score is also the share of the budget that is its."""
+    """Return how many words of a hit may be shown: a hit's score is also its share of the budget."""
     words = tokens / _TOKENS_A_WORD
     return int(min(max(_SHORT, words * max(ONE_SHARE, hit.score)), words * MOST_SHARE))
 
 
 def _earning(new: list[Hit], hits: list[Hit], asked: QuestionTerms, tokens: int) -> list[Hit]:
-    """Return the new ones of the hits that are worth their room, what is worth most for it first.
+    """Return the hits that are new and worth their length, those with the best ratio of worth to length first.
 
-    What is known takes no share from what is not: of a question that the prompt holds with its answer, the rest is
-    told as if the two were not there. The best is told in any case.
+    Known records take no share of the probability from new ones: if the prompt already holds the answer, the rest is
+    chosen as if that record did not exist. The best hit is always told.
     """
     price = PRICE * min(1.0, _AT / tokens) ** THRIFT / (SEVERAL if asked.several else 1.0)
     left = max(1 - sum(map(_share, hits)), 0.0) + sum(map(_share, new))
@@ -130,7 +130,7 @@ async def _candidates(reader: Reader, hits: list[Hit], asked: QuestionTerms, tok
 def _share(hit: Hit) -> float:
     """Return a hit's share of the probability.
 
-    Not its score, which is nearly 0 for all where a question meets nothing that fits well: there many lines may answer.
+    The score is not used, because it is nearly 0 for all hits if none fits well; in that case many lines may answer.
     """
     return max(hit.signals.get("share", hit.score), _LEAST)
 
@@ -142,7 +142,7 @@ def _worth(hit: Hit, most: int) -> float:
 
 
 def _shown(hit: Hit, position: int, asked: QuestionTerms, most: int, told: Set[str]) -> Line:
-    """Return what is shown of a hit: at most so many words, and of the later in the order less.
+    """Return what is shown of a hit: at most `most` words, and fewer for hits later in the order.
 
     A former state says so, and where the later one is among those that are `told`, it points at its day.
     """
@@ -161,12 +161,12 @@ def _ready(line: Line) -> Line:
 
 
 def _told(record: Record) -> str:
-    """Return what a record says: after its cue, where it has one."""
+    """Return the content of a record, after its cue if it has one."""
     return record.content if record.cue is None else f"{record.cue} {_THEN} {record.content}"
 
 
 def _context(lines: list[Line], confidence: float, budget: Budget, now: datetime | None) -> Context:
-    """Return the context of lines in the order of their worth, without the last ones where they do not fit."""
+    """Return the context of lines in the order of their worth, without the last lines if they do not fit."""
     while lines:
         shown = ordered(lines)
         text = laid_out(shown, now)

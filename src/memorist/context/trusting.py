@@ -1,4 +1,4 @@
-"""Marks lines that are not fully trusted with their origin, and keeps them from what always holds."""
+"""Marks lines that are not fully trusted with their origin, and keeps them out of the standing content."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from memorist.records import Record
 _SHOWN = {Author.IMPORT: "an import", Author.WEB: "a web page", Author.PEER: "another user", Author.AGENT: "an agent"}
 _TRUSTED = Author.USER | Author.OPERATOR
 _NEEDED: Mapping[str, Trust] = {"standing": "high", "topic": "medium", "pinned": "medium"}
-"""The least trust of what always holds, by why it is told."""
+"""The least trust of standing content, by the reason why it is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Judge:
 
     Attributes:
         trust: returns the trust in a record.
-        least: the least that a record told may have.
+        least: the least trust of a record that may be told.
     """
 
     trust: Callable[[Record], Trust]
@@ -33,11 +33,13 @@ class Judge:
         trust = self.trust(line.record)
         origin, notes = line.record.origin, []
         needed = _NEEDED.get(line.item.why, "low")
-        if line.standing and Author.IMPORT in origin.authors:  # a file says what was so, not what is to be done
+        # imported files may report facts, but not give instructions
+        if line.standing and Author.IMPORT in origin.authors:
             needed = "high"
         if LEVELS.index(trust) < max(LEVELS.index(self.least), LEVELS.index(needed)):
             return None
-        if trust == "low" or (trust == "medium" and line.speaker is None):  # else the speaker says enough
+        # otherwise the name of the speaker is enough
+        if trust == "low" or (trust == "medium" and line.speaker is None):
             authors = origin.authors & ~_TRUSTED or origin.authors
             notes.append(f"from {' and '.join(_SHOWN.get(each, f'the {str(each.name).lower()}') for each in authors)}")
         if origin.lost:

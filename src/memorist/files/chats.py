@@ -48,7 +48,7 @@ async def load_file(memory: Memory, path: str | os.PathLike[str], *, progress: P
 
     Raises:
         InvalidInputError: the file cannot be read.
-        FormatError: it is an export of a newer version, or no text in UTF-8 at all.
+        FormatError: the file is an export of a newer version, or not UTF-8 text.
         ScopeError: it is an export that holds another user's records.
     """
     with _opened(path) as stream:
@@ -172,7 +172,7 @@ class _Reader:
             payload=voice if given is None else {**voice, "id": given},
             metadata=_metadata(fields),
         )
-        # Made here, so that a bad line is known before any of its batch is stored.
+        # Made here, so that a bad line is found before any line of its batch is stored.
         draft.to_record(memory.scope, memory.clock(), memory.door)
         return _Line(number, memory, draft)
 
@@ -226,7 +226,7 @@ def _hash(*parts: object) -> str:
 
 
 def _name(fields: Mapping[str, Any], field: str, *, blank: bool = False) -> str | None:
-    """Return a field that names something; whole numbers are names too. Blank is none, unless `blank`."""
+    """Return a name from a field; whole numbers are names too. A blank one counts as missing, unless `blank`."""
     value = fields.get(field)
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
@@ -252,7 +252,7 @@ def _parsed(text: str) -> datetime:
 
 
 def _metadata(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the line's metadata, with the fields that mean nothing to us beside it."""
+    """Return the line's metadata, together with the line's unknown fields."""
     given = fields.get("metadata")
     if given is not None and not isinstance(given, dict):
         raise InvalidInputError(f"metadata must be an object, not {json.dumps(given)[:40]}")

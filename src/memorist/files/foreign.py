@@ -1,4 +1,4 @@
-"""Files that others made: SQLite files are read, and nothing in them is run."""
+"""Reads SQLite files of other programs without running any code in them."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -10,14 +10,14 @@ from memorist.errors import FormatError
 from memorist.files.regular import opened
 
 MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-"""What a reader meets where a file is not of the form that its format has."""
+"""The exceptions of a reader if a file does not have the form of its format."""
 _LONGEST = 64_000_000
-"""Most bytes of one value: what a file may make of a few bytes by a generated column ends there."""
+"""The most bytes of one value. A generated column could make a huge value from a few bytes."""
 _SQLITE = b"SQLite format 3\0"
 _MEMORY = b"MEMO"
-"""What stands at byte 68 of a memory's file."""
+"""The bytes at position 68 of a memory's file."""
 _FUNCTIONS = ("coalesce", "nullif")
-"""Those that our own queries call."""
+"""The SQL functions that our own queries call."""
 _PRAGMAS = ("table_info",)
 
 
@@ -32,8 +32,8 @@ def foreign(file: Path | bytes) -> Iterator[sqlite3.Connection]:
     moment, and to close the file here would end the locks of the store.
 
     Raises:
-        FormatError: it is damaged, no SQLite file, a memory's, or open in this process; or a query touches what is no
-            plain table.
+        FormatError: it is damaged, no SQLite file, a memory's, or open in this process; or a query touches anything but
+            a plain table.
     """
     _check(file)
     try:
@@ -80,7 +80,7 @@ def _confine(connection: sqlite3.Connection, tables: frozenset[str]) -> None:
     known = {name.lower() for name in (*tables, "sqlite_master")}
 
     def allowed(action: int, what: str | None, more: str | None, _: str | None, inner: str | None) -> bool:
-        if inner is not None:  # the view or trigger that asks
+        if inner is not None:  # the view or trigger that makes the access
             return False
         if action == sqlite3.SQLITE_READ:
             return (what or "").lower() in known

@@ -26,7 +26,7 @@ _SAME = 1e-5
 
 @dataclass(slots=True)
 class MigrationReport:
-    """What came of a migration: how many records were copied, were there before, and differ at the end.
+    """The result of a migration: how many records were copied, were there before, and differ at the end.
 
     `walls` counts the users, shared records included, over all tenants. `differing` names the walls whose
     records are not the same in both stores: somebody wrote meanwhile, or the target had others before.
@@ -53,8 +53,8 @@ async def survey(source: Store) -> dict[Wall, int]:
 async def migrate(source: Store, target: Store, progress: Progress | None = None) -> MigrationReport:
     """Copy every record of an open store into another, and compare both afterwards.
 
-    A record that is there already is left alone, so an interrupted migration is repeated to go on. The records
-    are copied as they are, superseded ones too, with their vectors; the log of their changes begins anew.
+    Records that the target already has are left alone, so an interrupted migration continues when it is repeated. The
+    records are copied as they are, superseded ones too, with their vectors; the log of their changes begins anew.
 
     Args:
         progress: called with (done, total) after every batch, copying and comparing each counted once.
@@ -62,7 +62,7 @@ async def migrate(source: Store, target: Store, progress: Progress | None = None
     Raises:
         EmbedderMismatchError: the target holds vectors of another embedder.
         InvalidInputError: a record of the same id and another content is in the target already.
-        ConflictError: another record of the target holds the key of one.
+        ConflictError: another record of the target has the same key.
     """
     fingerprint = await _agree(source, target)
     sizes = await survey(source)
@@ -119,7 +119,7 @@ async def _batches(store: Store, wall: Wall) -> AsyncIterator[list[_Found]]:
 
 
 async def _copy(target: Store, wall: Wall, found: Sequence[_Found]) -> int:
-    """Store those of the records that are not there; return how many."""
+    """Store the records that the target does not have; return how many."""
     new = await _missing(target, wall, found)
     while new:
         try:
@@ -152,7 +152,7 @@ def _put(record: Record, vector: Vector | None) -> Put:
 
 @dataclass(slots=True)
 class _Checksum:
-    """What a wall holds, whatever the order: how many records and vectors, and sums over them.
+    """A checksum of a wall's content, independent of the order: how many records and vectors, and sums over them.
 
     `signature` adds up the vectors, each with a sign of its record's hash, so that a vector that is changed,
     lost or at the wrong record shows, and rounding does not.

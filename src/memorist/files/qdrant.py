@@ -1,8 +1,8 @@
-"""The points of Qdrant's local client, out of the folder in which it keeps them.
+"""Reads the points in the folder of Qdrant's local client.
 
-The client pickles its points. To unpickle is to run what the file says, so the client is not asked: the pickles are
-read here by a machine that builds numbers, texts, lists and objects, knows the client's few classes by name alone, and
-can call nothing.
+The client pickles its points. Unpickling runs code that the file names, so the client is not used: the pickles are read
+here by a machine that builds numbers, texts, lists and objects, knows the client's few classes by name alone, and can
+call nothing.
 """
 
 import json
@@ -22,9 +22,9 @@ _META = 10_000_000
 _AT_ONCE = 200
 _DEEPEST = 100
 _LARGEST = 16_000_000
-"""What a payload may take: parts of a pickle may be shared, and so be far larger than the file."""
+"""The most that a payload may take. Parts of a pickle may be shared, so its content may be far larger than the file."""
 _EACH = 200
-"""What each value of a payload takes, beside the characters of a text."""
+"""The size that each value of a payload counts, in addition to the characters of a text."""
 _ROWS = "SELECT rowid, id, point FROM points WHERE rowid > ? ORDER BY rowid LIMIT ?"
 
 
@@ -85,7 +85,7 @@ def unpickled(data: bytes) -> dict[str, Any]:
     """Return the fields of a pickled point.
 
     Raises:
-        FormatError: it holds something else than a point has: above all, whatever would be called.
+        FormatError: the pickle holds something that a point does not have, such as a function to call.
         ValueError, IndexError, KeyError, TypeError: it is no pickle, or damaged.
     """
     machine = _Machine()

@@ -1,4 +1,4 @@
-"""Files that others name: only regular ones are opened, and no line is read beyond a bound."""
+"""Opens files that a user names: only regular files, and reads no line beyond a limit."""
 
 import os
 import stat
@@ -19,7 +19,7 @@ def opened(path: str | os.PathLike[str]) -> BinaryIO:
         InvalidInputError: it is a device, a pipe, a socket or a folder.
         OSError: it cannot be read.
     """
-    stream = open_file(path, getattr(os, "O_NONBLOCK", 0))  # a pipe without a writer would wait for one, for ever
+    stream = open_file(path, getattr(os, "O_NONBLOCK", 0))  # opening a pipe without a writer would wait forever
     try:
         check_regular(path, os.fstat(stream.fileno()))
     except BaseException:

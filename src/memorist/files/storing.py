@@ -29,7 +29,7 @@ async def store_new(memory: Memory, drafts: Sequence[Draft | Record]) -> list[tu
         StoreError: none of them was stored.
     """
     ids = [str(draft.id) for draft in drafts]
-    # Asked first, so that what is there costs no embedding.
+    # Looked up first, so that existing records are not embedded again.
     there = {record.id: record for record in await memory.unlabelled().find(ids)} if ids else {}
     new: dict[str, Draft | Record] = {}
     for id, draft in zip(ids, drafts, strict=True):
@@ -60,12 +60,13 @@ async def store_in_turn(
     parts_of: Callable[[_Batch], Iterable[tuple[Memory, Sequence[Draft | Record]]]],
     store: Callable[[_Batch], Awaitable[bool]],
 ) -> None:
-    """Store batches in their order; while one is stored, the next is read, and embedded if nothing was there so far.
+    """Store batches in their order; while one is stored, the next is read, and embedded if no record of the earlier
+    batches existed already.
 
     Args:
         read: returns the next batch, or None after the last.
         parts_of: returns the records of a batch, by the memory that each part goes to.
-        store: stores a batch, and returns whether nothing of it was there.
+        store: stores a batch, and returns whether none of its records existed.
     """
     before, all_new = None, False
     embedding: asyncio.Task[None] | None = None
@@ -91,12 +92,12 @@ async def store_in_turn(
 async def _prepare(parts: Iterable[tuple[Memory, Sequence[Draft | Record]]]) -> None:
     for memory, drafts in parts:
         new = tuple(draft for draft in drafts if isinstance(draft, Draft))
-        with suppress(MemoristError):  # `store` comes upon it, too
+        with suppress(MemoristError):  # `store` raises the same error
             await memory.prepare(requests.Remember(records=new))
 
 
 def scoped_to(memory: Memory, user: str | None) -> Memory:
-    """Return the memory of the user that a file names; the memory itself where it names none.
+    """Return the memory of the user that a file names; the memory itself if the file names no user.
 
     Raises:
         ScopeError: it is another user's memory.

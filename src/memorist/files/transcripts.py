@@ -1,4 +1,4 @@
-"""What was said in a session, read from the file that a coding agent keeps of it: Claude Code's or Codex's."""
+"""Reads what was said in a session from the transcript file of a coding agent: Claude Code or Codex."""
 
 import json
 from datetime import datetime
@@ -10,7 +10,7 @@ from memorist.kinds import Message
 from memorist.times import parse_time
 
 _TAIL = 4_000_000
-"""Bytes at the end of a transcript that are read: what came before was kept after earlier turns."""
+"""The bytes at the end of a transcript that are read: the text before was kept after earlier turns."""
 _VOICES_OF_CODEX = {
     "user_message": "user",
     "agent_message": "assistant",
@@ -21,9 +21,9 @@ _OF_THE_PROGRAM = ("<command-", "<local-command-", "<bash-", "<system-reminder>"
 
 
 def read_transcript(file: Path) -> list[Message]:
-    """Return what the user and the agent said, in order: no tool calls, no thinking, nothing of the program's own.
+    """Return what the user and the agent said, in order: no tool calls, no thinking, no text of the program itself.
 
-    Lines of another form are passed over: programs change what they write.
+    Lines of another form are passed over: programs change their formats.
 
     Raises:
         OSError: the file cannot be read.

@@ -1,8 +1,8 @@
 """From a sum of signals to a score from 0 to 1, in the same order: the probability that a hit answers.
 
 It is the probability that a record fits, by its own sum, times its share among all records behind the wall: of many
-alike, one answers. The three constants of the former were fitted by `bench/recall/calibrate.py`; the steepness of the
-share was chosen there among 0.3, 0.55, 0.8 and 1.1.
+similar records, one answers. The three constants of the former were fitted by `bench/recall/calibrate.py`; the
+steepness of the share was chosen there among 0.3, 0.55, 0.8 and 1.1.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class Crowd:
 
 
 def crowd_of(total: Floats, *, talk: bool) -> Crowd:
-    """Return what records are together, from the sums of their signals."""
+    """Return the `Crowd` of records, from the sums of their signals."""
     if not len(total):
         return Crowd()
     most = float(total.max())

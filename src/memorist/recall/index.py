@@ -36,7 +36,7 @@ _SHORT = 60
 _MICROSECONDS_A_DAY = 86_400_000_000
 _BYTES_A_TEXT = 250
 _BYTES_A_ROW = 110
-"""Of what finds a row by its number, where the numbers are not in order."""
+"""The bytes of a mapping entry from a record's number to its row."""
 _LINKED = ("before", "after", "alive")
 """The fields that a segment does not hold."""
 SIGNATURE = " ".join(sorted(_COLUMNS.keys() - _LINKED))
@@ -92,7 +92,7 @@ class WallIndex:
     def of_some(
         cls, dimensions: int, entries: Sequence[Entry], speakers: Iterable[str], dialogues: Iterable[str]
     ) -> "WallIndex":
-        """Return the index of some entries of a wall, which shows only in part who speaks behind it, and where."""
+        """Return the index of some entries of a wall; it knows only a part of the wall's speakers and conversations."""
         index = cls(dimensions)
         for name in speakers:
             index.speakers.of(name)
@@ -154,7 +154,7 @@ class WallIndex:
         return self.rows > 1024 and self._living < self.rows / 2
 
     def _revise(self, row: int, entry: Entry) -> None:
-        """Take in what became of a record that is here."""
+        """Apply a change to a record that is in the index."""
         if self._terms is not None and self._terms[row] != entry.terms:
             self._kill(row)
             self._add([entry])
@@ -172,7 +172,7 @@ class WallIndex:
         return tuple(self._columns[name][row] for name in ("at", "kind", "session", "speaker"))
 
     def _add(self, entries: Sequence[Entry]) -> None:
-        """Take in records that are not here, all at once: by the thousand when a wall is read."""
+        """Add new records all at once: by the thousand when a wall is read."""
         if not entries:
             return
         first, self.rows = self.rows, self.rows + len(entries)
@@ -243,7 +243,7 @@ class WallIndex:
         self._may_expire |= any(each is not None for each in expires_at)
 
     def _mark(self, rows: slice, entries: Sequence[Entry]) -> None:
-        """Take in what the texts show beside their words."""
+        """Add the marks of texts."""
         for name in COLUMNS:
             self._columns[name][rows] = [name in entry.marks for entry in entries]
         for row, entry in enumerate(entries, rows.start):
@@ -279,9 +279,9 @@ class WallIndex:
         self._in_order, self._years = False, None
 
     def _follow(self, row: int, entry: Entry) -> None:
-        """Link a message to the one before it in its conversation, if it is the newest there.
+        """Link a message to the one before it in its conversation, if it is the newest message there.
 
-        What one voice says alone is no conversation: there the neighbours tell little of a message.
+        Messages of a single speaker are no conversation: there the neighbours say little about a message.
         """
         session, voice = self.sessions.of(entry.session), self.speakers.of(entry.speaker)
         if session not in self._dialogues:
@@ -334,7 +334,7 @@ class WallIndex:
         """Return the length of each row's vector with half of its neighbours' added."""
         before, after = self.neighbours()
         stale = rows[np.isnan(self._blend[rows])]
-        for start in range(0, len(stale), 256):  # as many as stay in the core's cache
+        for start in range(0, len(stale), 256):  # as many rows as fit in the core's cache
             some = stale[start : start + 256]
             mixed = self.vectors.take(some)
             for beside in (before[some], after[some]):
@@ -344,7 +344,7 @@ class WallIndex:
 
     def terms(self, row: int) -> str:
         """Return a row's analysed terms; "" where they are left to the store."""
-        terms = self._terms  # which another thread may give up meanwhile
+        terms = self._terms  # another thread may drop the postings meanwhile
         return "" if terms is None else terms[row]
 
     def postings(self, term: str) -> tuple[Rows, Floats]:
@@ -365,7 +365,7 @@ class WallIndex:
         return np.array([row for row in self._find(list(numbers)) if row >= 0], np.intp)
 
     def allowed(self, filter: Filter, now: int) -> Bools:
-        """Return which rows pass the parts of a filter that the rows themselves can tell; now in microseconds."""
+        """Return which rows pass the parts of a filter that depend only on the rows; `now` is in microseconds."""
         column = self.column
         mask: Bools = self.alive.copy()
         if self._may_expire:
@@ -390,7 +390,8 @@ class WallIndex:
         return mask
 
     def standing(self, filter: Filter, now: int, wanted: Set[str], limit: int) -> list[int]:
-        """Return the numbers of short records with the mark `standing` that the user or nobody says; of no facts.
+        """Return the numbers of short records with the mark `standing` that the user or nobody says; facts are left
+        out.
 
         Those that hold most of the `wanted` terms come first, then the newest.
         """
@@ -465,7 +466,7 @@ class WallIndex:
 
 
 def _lengthened(column: NDArray[Any], room: int) -> NDArray[Any]:
-    """Return a longer copy; what is not used of it takes no memory yet."""
+    """Return a longer copy; its unused part takes no memory yet."""
     longer = np.zeros(room, column.dtype)
     longer[: len(column)] = column
     return longer

@@ -1,8 +1,9 @@
-"""Indexes of walls from the store, and into it: so that a new process reads what an earlier one has built.
+"""Reads the indexes of walls from the store and writes them to it, so that a new process can use an earlier one's
+index.
 
-A segment is written anew when one of its records has changed, and the last one until it is full. Whatever cannot be
-used is read from the records: a segment that is damaged or went with a record that was removed, all of them where the
-program keeps other columns, or where the vectors are another embedder's.
+A segment is written anew when one of its records has changed, and the last one until it is full. Unusable segments are
+rebuilt from the records: a single segment if it is damaged or was deleted with a removed record; all segments if the
+program keeps other columns, or if the vectors come from another embedder.
 """
 
 import asyncio
@@ -24,9 +25,9 @@ from memorist.stores.base import Entries
 from memorist.stores.segments import Segments, SegmentSpan
 
 KEPT_FROM = 1000
-"""An index is kept once so many records were read or changed since it last was: it takes some 10 ms to read them."""
+"""The number of records read or changed after which an index is written again: reading that many takes some 10 ms."""
 SEGMENT_ROWS = 4096
-"""The most rows in a segment: all that is written when one of them changes, at most 6 MB of 384 dimensions."""
+"""The most rows in a segment: one changed row rewrites a whole segment, at most 6 MB with 384 dimensions."""
 _AHEAD = 3
 """Segments that are read at once."""
 _VERSION = 1
@@ -34,8 +35,8 @@ _VERSION = 1
 
 @dataclass(slots=True)
 class _State:
-    """What is known of what is kept of one index. `stamp` is None before anything is; `idle` is false while it is
-    written, and for good once that did not succeed."""
+    """The state of one stored index. `stamp` is None before anything is stored. `idle` is false while the index is
+    being written, and stays false after a failed write."""
 
     stamp: int | None = None
     spans: list[SegmentSpan] = field(default_factory=list)
@@ -54,7 +55,7 @@ class _Job:
 
 
 class Keeper:
-    """Reads and writes the indexes that a store keeps. No failure of it is one of recall.
+    """Reads and writes the indexes that a store keeps. A failure here never makes a recall fail.
 
     Args:
         segments: where they are kept.
@@ -91,7 +92,8 @@ class Keeper:
                     index.update(Entries("", 0, await self._segments.entries(wall, span), []))
                 if segment is None or (segment.scales is None and not index.vectors.exact):
                     state.stale.add(span)
-        if index.rows <= BLOCK_ROWS and not index.vectors.exact:  # there were more once, and one-byte codes for them
+        # the wall had more records once, and therefore one-byte codes
+        if index.rows <= BLOCK_ROWS and not index.vectors.exact:
             return self._empty(_State(kept.stamp))
         index.generation, index.epoch = kept.generation, kept.epoch
         # A process that was killed has written segments beyond the epoch: their records count as kept too.
@@ -106,7 +108,7 @@ class Keeper:
     async def _read(
         self, spans: Sequence[SegmentSpan]
     ) -> AsyncGenerator[tuple[SegmentSpan, NDArray[np.uint8] | None], None]:
-        """Yield the spans with the bytes of each, None where there are none; the next ones are read meanwhile."""
+        """Yield each span with its bytes, None if they are missing; the next spans are read meanwhile."""
         reading: deque[asyncio.Task[NDArray[np.uint8] | None]] = deque()
         try:
             for place, span in enumerate(spans):
@@ -118,7 +120,7 @@ class Keeper:
                 task.cancel()
 
     def keep(self, wall: Wall, index: WallIndex) -> None:
-        """Write what came since the index was last kept, if that is much, while the caller goes on."""
+        """Write the changes since the last write in the background, if there are many."""
         state = self._states.get(index)
         if state is not None and state.idle and index.unkept >= KEPT_FROM:
             state.idle, index.unkept = False, 0
@@ -158,7 +160,7 @@ class Keeper:
 
 
 def _jobs(rows: Rows, numbers: NDArray[np.int64], state: _State, changed: Collection[int]) -> list[_Job]:
-    """Return what is to be written: the segments with a change, and what comes after the last full one.
+    """Return the segments to write: those with a change, and those after the last full one.
 
     A record between two spans, which recall did not find before, is written with the later one.
     """
@@ -183,7 +185,7 @@ def _new_jobs(rows: Rows, numbers: NDArray[np.int64], replaced: list[SegmentSpan
 
 
 def _restore(index: WallIndex, data: NDArray[np.uint8]) -> Segment | None:
-    """Add the rows of a segment to an index, and return it; None if the bytes are not those of one."""
+    """Add the rows of a segment to an index, and return it; None if the bytes are not a segment."""
     try:
         segment = unpack(data)
     except StoreCorruptError:

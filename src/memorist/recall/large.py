@@ -1,7 +1,7 @@
 """A wall too large to be read whole: its store finds the candidates, and only those are ranked here.
 
-They are ranked as all the others are: their words against the statistics of the whole wall, their neighbours in the
-conversation beside them. So what is found is the same, as long as it is among the candidates.
+The ranking is the same as for other walls: it uses the word statistics of the whole wall, and the candidates'
+neighbours in the conversation. So the results are the same for all records among the candidates.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,14 +16,14 @@ from memorist.scope import Wall
 from memorist.stores.base import Outline, Store, Wanted
 
 CANDIDATES = 200
-"""As many are taken of the nearest, and of the best by words; more where more hits are asked for."""
+"""The number of candidates by vector, and by words; more if more hits are asked for."""
 MOST = 5000
-"""The most hits that such a wall gives: with their neighbours they are still ranked in a moment."""
+"""The most hits of such a wall: so many can still be ranked quickly together with their neighbours."""
 
 
 @dataclass(frozen=True, slots=True)
 class Large:
-    """What is known of such a wall before it is asked."""
+    """The statistics of such a wall, known before a question."""
 
     outline: Outline
     dimensions: int
@@ -44,7 +44,7 @@ class Large:
 
 
 async def gathered(store: Store, wall: Wall, known: Large, asked: Search) -> tuple[WallIndex, Search]:
-    """Return an index of the candidates alone, and what `rank` is asked of it."""
+    """Return an index of the candidates alone, and the `Search` for `rank`."""
     terms = [] if asked.request.mode == "dense" else list(asked.question.terms)
     limit = min(max(asked.limit, CANDIDATES), MOST)
     found = await store.candidates(wall, Wanted(known.outline, asked.vector, terms, asked.filter, limit))

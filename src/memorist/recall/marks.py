@@ -1,4 +1,4 @@
-"""What a text shows beside its words, found once when it is stored and kept with it as a set of marks.
+"""Marks: features of a text beside its words, found when the text is stored and kept with it.
 
     asks        a message that does nothing but ask
     tells       a message in the first person
@@ -35,7 +35,7 @@ _ONLY = 0.8
 _READ = 1000
 """Characters in which days are looked for."""
 _LONGEST = 40 * DAY
-"""A longer stretch of time says too little of a day."""
+"""The longest stretch of time, in days, that counts as pointing at a day."""
 _MOST_DAYS = 3
 
 
@@ -60,7 +60,7 @@ def days_in(marks: Iterable[str]) -> list[int]:
 
 
 def speaker_of(record: Record) -> str:
-    """Return who says a record, in lower case; "" for nobody."""
+    """Return the speaker of a record, in lower case; "" if there is none."""
     return str(record.payload.get("speaker") or record.payload.get("role") or "").lower()
 
 

@@ -1,4 +1,4 @@
-"""Which of the speakers a question names: whatever the case, by a short form, or with a slip of the pen."""
+"""Finds the speakers that a question names: in any case, by a short form, or with a typing error."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ _SHORT_FORM = 3
 
 
 def named_in(text: str, speakers: Iterable[str]) -> dict[str, list[str]]:
-    """Return the speakers that a text names, each with the spellings in the text that name it."""
+    """Return the speakers that a text names, each with its spellings in the text."""
     names = {speaker: _forms(speaker) for speaker in speakers if role_of(speaker) is None}
     found = {speaker: spellings for speaker, forms in names.items() if (spellings := _mentions(text, forms))}
     known = {fold(spelling) for spellings in found.values() for spelling in spellings}

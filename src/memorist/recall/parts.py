@@ -1,4 +1,4 @@
-"""Texts embedded in parts: one vector of everything at once says little of what was mentioned by the way."""
+"""Texts embedded in parts: a single vector of a long text says little about details in it."""
 
 import re
 from collections.abc import Sequence
@@ -19,9 +19,9 @@ SHORT = 50
 PART = 40
 """The most words in a part."""
 MOST = 12
-"""The most parts that are embedded: a longer message is known by its beginning, as models know it too."""
+"""The most parts that are embedded: a longer message is represented by its beginning, as in the models themselves."""
 NAME = 0.2
-"""The share of its name in the vector of a function."""
+"""The weight of a function's name in its vector."""
 _SENTENCE = re.compile(r"(?<=[.!?;:؟।])\s+|(?<=[。！？；])\s*|\n+")
 _NAME = re.compile(r"[^\W\d](?:\w|[.](?=\w))*(?=[:(\s]|$)")
 
@@ -29,9 +29,9 @@ _NAME = re.compile(r"[^\W\d](?:\w|[.](?=\w))*(?=[:(\s]|$)")
 async def embedded(embedder: BatchedEmbedder, records: Sequence[Record]) -> Vectors:
     """Return a vector for each record, at most of unit length; shape (len(records), dimensions).
 
-    A long message of an assistant is the mean of its parts. That is shorter the less they have in common, and its
-    product with a question is the mean of their cosines, so an answer about everything is near to nothing. A long
-    message of a person, who mentions things by the way, is their mean direction, of unit length. The text of a
+    A long message of an assistant is the mean of its parts. The mean is shorter the less the parts have in common, and
+    its product with a question is the mean of their cosines. So an answer about many subjects is near to no question. A
+    long message of a person, who mentions things by the way, is their mean direction, of unit length. The text of a
     function is mixed with its name in words.
 
     Raises:
@@ -54,7 +54,8 @@ async def embedded(embedder: BatchedEmbedder, records: Sequence[Record]) -> Vect
 
 
 def parts_of(record: Record) -> list[str]:
-    """Return what of a record is embedded: a long message in parts; of a function its text, and its name in words."""
+    """Return the texts of a record that are embedded: a long message's parts; a function's text and its name in
+    words."""
     if record.kind is Kind.MESSAGE:
         return _passages(record.text)
     name = _NAME.match(record.text)
@@ -67,7 +68,7 @@ def _by_a_person(record: Record) -> bool:
 
 
 def _passages(text: str) -> list[str]:
-    """Return a text in parts of whole sentences, as far as a part can hold them."""
+    """Return a text in parts of whole sentences; a sentence that is too long for a part is split."""
     if len(text.split()) <= SHORT:
         return [text]
     parts: list[list[str]] = [[]]
@@ -86,7 +87,7 @@ def given_vector(vector: Any, dimensions: int) -> Vectors:
     """Return the embedding that a caller brings along as a unit row; shape (1, dimensions).
 
     Raises:
-        InvalidInputError: it is no vector of that size, or a zero one.
+        InvalidInputError: the embedding is not a vector of that size, or is zero.
     """
     try:
         return unit_rows([vector], 1, dimensions, "the vector given")

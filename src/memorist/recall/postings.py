@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from memorist.recall.forms import Vocabulary
 
 _RUN = 256
-"""So many rows that come at once become a run; fewer are added one by one."""
+"""The least number of rows added together that become a run; fewer rows are added one by one."""
 _BYTES_A_TERM = 250
 _BYTES_A_POSTING = 8
 
@@ -47,7 +47,7 @@ class Run:
 
 
 class Postings:
-    """The postings of all rows of a wall, in the order in which the rows came: of many at once, and of a few."""
+    """The postings of all rows of a wall, in the order in which the rows came: runs of many rows, and single rows."""
 
     def __init__(self) -> None:
         self.rows = 0
@@ -103,7 +103,7 @@ class Postings:
         """Return how many rows hold a term."""
         count = len(self._few[term][0]) if term in self._few else 0
         for _, run in self._runs:
-            if term in run.numbers:  # of the hundreds of spellings that are tried of a word, hardly any is
+            if term in run.numbers:  # recall tries hundreds of spellings of a word, and hardly any of them occurs
                 here = run.find(term)
                 count += here.stop - here.start
         return count

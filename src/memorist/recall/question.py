@@ -17,7 +17,7 @@ from memorist.recall.analysis import asked_terms, former_terms, terms
 from memorist.recall.names import named_in
 
 MAX_TEXT = 4000
-"""Characters of a question that count: a longer one is a document, and its beginning says what it is about."""
+"""The most characters of a question that are read: a longer one is a document, whose beginning says its subject."""
 
 
 State: TypeAlias = Literal["now", "then", "before"]
@@ -49,7 +49,7 @@ class Question:
 
 
 UNREAD = Question("", "", {}, (), frozenset(), False, False, ())
-"""A question that only its vector tells."""
+"""A question of which only the vector is known."""
 
 
 def _first_person(text: str, names: Iterable[str]) -> str:

@@ -51,14 +51,15 @@ _MOST_BY_WORDS = (WEIGHTS["words"] + WEIGHTS["words_around"]) * (K1 + 1) + WEIGH
 _AS_IT_IS = Scale()
 _NOBODY = Crowd()
 _GROUP = 256
-"""Rows whose maximum stands for them where the last of the nearest is sought: a tenth of the work of sorting all."""
+"""The rows in a group, of which only the maximum is compared to find the cosine of the last of the nearest: a tenth of
+the work of sorting all."""
 CANDIDATES = 1000
-"""Rows ranked behind a wall too large to rank whole: the nearest by vector, and those that hold the words."""
+"""Rows ranked behind a wall too large to rank whole: the nearest by vector, and those that contain the words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What `rank` is asked.
+    """The input of `rank`.
 
     `limit` is how many are sought, which may be more than the request asks for; `now` is in microseconds since 1970.
     `scale` is that of the embedder's cosines. `chosen` are the numbers that pass a filter only the store can tell,
@@ -115,7 +116,7 @@ class Ranked:
         return numbers
 
     def scores(self, mode: Mode) -> Floats:
-        """Return what the order goes by, 0 to 1."""
+        """Return the scores by which hits are ordered, 0 to 1."""
         if mode == "dense":
             return shared_out(WEIGHTS["meaning"] * self.similarities + RATING * self.ratings, WEIGHTS["meaning"])
         total = self.total()
@@ -254,7 +255,8 @@ def _nearest(index: WallIndex, asked: Search, allowed: Bools, cosines: Floats) -
 
 def _reach(cosines: Floats, wanted: int, off: float) -> np.float32:
     """Return the cosine below which no row is among the best `wanted`, where each may be off, or rated up, by `off`."""
-    if (groups := len(cosines) // _GROUP) > 16 * wanted:  # the last of so many maxima is hardly below the last of all
+    # the last of these maxima is hardly below the last of all values
+    if (groups := len(cosines) // _GROUP) > 16 * wanted:
         cosines = cosines[: groups * _GROUP].reshape(_GROUP, groups).max(axis=0)
     last: np.float32 = np.partition(cosines, -wanted)[-wanted]
     return last - np.float32(2 * off)
@@ -280,7 +282,7 @@ def _found(index: WallIndex, asked: Search) -> WordScores:
 
 
 def _matching(rows: Rows, signals: dict[str, Floats]) -> tuple[Rows, dict[str, Floats]]:
-    """Leave only the rows that hold a word asked for: all there is to go by without a vector."""
+    """Keep only the rows that contain a word of the question: without a vector there is no other evidence."""
     held = signals["words"] > 0
     return rows[held], {name: values[held] for name, values in signals.items()}
 
@@ -317,7 +319,7 @@ def _users(index: WallIndex) -> list[int]:
 
 
 def _echo(index: WallIndex, rows: Rows, words: Floats) -> dict[str, Floats]:
-    """Return the words of what an assistant says: it repeats those of what it was asked."""
+    """Return the words of what an assistant says: an answer repeats the question's words."""
     codes = [code for name, code in index.speakers.items() if role_of(str(name)) == "assistant"]
     return {"echo": words * np.isin(index.column("speaker")[rows], codes)} if codes else {}
 
@@ -333,7 +335,7 @@ def _told_time(index: WallIndex, question: Question, rows: Rows) -> dict[str, Fl
 
 
 def _telling(index: WallIndex, question: Question, rows: Rows) -> dict[str, Floats]:
-    """Return how messages tell, whatever they are about."""
+    """Return the signals of what a message does (tells, asks, names a time), whatever its subject."""
     message = index.column("kind")[rows] == KINDS[Kind.MESSAGE]
     signals: dict[str, Bools] = {}
     if message.any():

@@ -31,12 +31,12 @@ from memorist.times import Clock, now, to_micros
 
 _T = TypeVar("_T")
 _INLINE_ROWS = 4096
-"""Up to so many rows are ranked on the caller's thread: quicker than to wake another."""
+"""The most rows that are ranked on the caller's thread, which is quicker than waking another thread."""
 _INLINE_TERMS = 64
-"""Up to so many terms of a question."""
+"""The most terms of a question for ranking on the caller's thread."""
 _WORD_CANDIDATES = 400
 _PAUSE = 0.002
-"""Seconds between two looks whether another caller has read a wall's index."""
+"""Seconds between two checks whether another caller has read a wall's index."""
 _RESCORED = 100
 """Hits beyond the limit whose similarity is computed from whole vectors where the scan was approximate."""
 
@@ -47,12 +47,12 @@ def terms_of(record: Record) -> str:
 
 
 class Recaller:
-    """Ranks over a store, with an index in memory for each wall that was asked lately.
+    """Ranks over a store, with an index in memory for each recently used wall.
 
     Args:
         store: where the records are.
         embedder: for the queries.
-        cache_bytes: the most that all indexes together may hold; the least lately asked go first.
+        cache_bytes: the most that all indexes together may hold; the least recently used are dropped first.
         largest_index: a wall of more records is not read, where the store finds candidates by itself.
         clock: returns the present, by which questions about time are read.
     """
@@ -102,7 +102,7 @@ class Recaller:
             walls: where to look.
             request: what is asked.
             filter: which records the request is about.
-            notes: how long each part takes is noted there and, where it is of this very question, what ranks below the
+            notes: receives the duration of each part and, if it belongs to this question, the records just below the
                 cut.
         """
         if request.limit < 1 or (not request.query.strip() and request.vector is None):
@@ -154,7 +154,7 @@ class Recaller:
     async def _measured(self, request: Recall) -> Scale:
         """Return the scale of the embedder's cosines, measured once.
 
-        Where the caller brought the vector the embedder may be out of reach; then its cosines count as they are.
+        If the caller brought the vector, the embedder may be unavailable; then the cosines are used unchanged.
         """
         if self._scale is None:
             try:
@@ -166,7 +166,7 @@ class Recaller:
         return self._scale
 
     async def _behind(self, wall: Wall, known: WallIndex | Large, asked: Search, notes: Notes | None) -> list[Hit]:
-        """Rank behind one wall, and fetch. Records that went meanwhile are left out."""
+        """Rank behind one wall, and fetch. Records that were deleted meanwhile are left out."""
         request = asked.request
         with part(notes, "signals"):
             index, ranked = await self._ranked(wall, known, asked)
@@ -183,7 +183,7 @@ class Recaller:
         return await aside(lambda: _hits(index, best, records, asked), records)
 
     async def _ranked(self, wall: Wall, known: WallIndex | Large, asked: Search) -> tuple[WallIndex, Ranked | None]:
-        """Return the index that was ranked, and what came of it; None where it has no rows."""
+        """Return the ranked index and the result; None if the index has no rows."""
         request = asked.request
         if request.mode == "hybrid":
             scale = await self._measured(request)
@@ -203,7 +203,7 @@ class Recaller:
         return index, ranked
 
     async def _asked(self, wall: Wall, index: WallIndex, asked: Search) -> Search:
-        """Return what `rank` is asked of a wall that is held whole, with what only the store can tell."""
+        """Return the `Search` for a wall that is held whole, with the parts that only the store knows."""
         chosen = await self._store.matching(wall, asked.filter) if asked.filter.reads_fields else None
         found = None
         if asked.request.mode != "dense" and not index.has_postings:
@@ -219,7 +219,7 @@ class Recaller:
         return locked() if brief and not is_large(index.unposted) else await asyncio.to_thread(locked)
 
     async def _known(self, wall: Wall) -> WallIndex | Large:
-        """Return the wall's index, or where the wall is too large for one, what to ask the store by."""
+        """Return the wall's index or, if the wall is too large for an index, the statistics for asking the store."""
         await self._embedder.ready()
         with self._lock:
             index = self._indexes.get(wall)
@@ -256,7 +256,7 @@ class Recaller:
                     undisturbed = (index.generation, index.epoch) == since
                     if undisturbed:
                         index.update(changed)
-                if not undisturbed:  # another call took in changes meanwhile, though perhaps not all of these
+                if not undisturbed:  # another call has applied changes meanwhile, though perhaps not all of these
                     continue
                 self._bound(wall)
             if not changed.more:
@@ -267,7 +267,7 @@ class Recaller:
                 return index
 
     async def _restored(self, wall: Wall, empty: WallIndex) -> WallIndex:
-        """Return the wall's index as it is kept in the store, or the empty one; of several callers one reads it."""
+        """Return the wall's index from the store, or an empty one; of several concurrent callers only one reads it."""
         segments = self._store.segments
         if segments is None:
             return empty
@@ -296,7 +296,7 @@ class Recaller:
             return index
 
     def _bound(self, wall: Wall) -> None:
-        """Drop the indexes asked least lately, until the rest fit; the one in use stays."""
+        """Drop the least recently used indexes until the rest fit; the index in use stays."""
         with self._lock:
             total = sum(index.nbytes for index in self._indexes.values())
             for other in list(self._indexes):
@@ -311,7 +311,7 @@ class Recaller:
 
 
 def _read(request: Recall, walls: Iterable[WallIndex | Large], moment: datetime) -> Question:
-    """Read the question against who speaks, and when, behind the walls; the plain cosine asks for none of it."""
+    """Read the question with the speakers and years behind the walls; the plain cosine needs neither."""
     if request.mode == "dense":
         return UNREAD
     speakers = {name for wall in walls for name in wall.speakers if name is not None}
@@ -321,7 +321,7 @@ def _read(request: Recall, walls: Iterable[WallIndex | Large], moment: datetime)
 
 
 def _hits(index: WallIndex, best: Ranked, records: Mapping[int, Record], search: Search) -> list[Hit]:
-    """Return the hits, for those whose records are still there."""
+    """Return the hits whose records still exist."""
     request, vector = search.request, search.vector
     asked = {term: word for word in words(request.query[:MAX_TEXT]) for term in terms(word)}
     scores, similarities = best.scores(request.mode).tolist(), within_one(best.similarities).tolist()

@@ -1,4 +1,4 @@
-"""What an embedder's cosines are worth: each spreads unrelated texts differently, and the weights know one."""
+"""The scale of an embedder's cosines: each spreads unrelated texts differently, and the weights fit one."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ TEXTS = (
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Brings an embedder's cosines to where the bundled model would have put them: factor * cosine + offset.
+    """Converts an embedder's cosines to the scale of the bundled model: factor * cosine + offset.
 
     `moved` tells that the question's vector comes from another model than those of English texts.
     `questions` and `texts` are the means of the embedded `QUESTIONS` and `TEXTS`, None where they are not known.
@@ -78,7 +78,7 @@ class Scale:
         return fitted
 
     def background(self, vector: Floats, rows: Floats) -> Floats:
-        """Return for each row the fitted cosine that it would have with a question if neither had to do with the other.
+        """Return for each row the fitted cosine that it would have with an unrelated question.
 
         It lies halfway between the question's mean cosine with `TEXTS` and the row's with `QUESTIONS`: some questions
         are near to every text, and some texts to every question.

@@ -1,4 +1,4 @@
-"""A part of a wall's index as bytes: what ranking reads of consecutive records, in the form in which it reads it."""
+"""A part of a wall's index as bytes: the data of consecutive records in the form in which ranking reads them."""
 
 import json
 import math
@@ -23,8 +23,7 @@ class Segment:
         columns: the fields of each row; of an agent, a session or a speaker its position in `names`, -1 for none.
         names: the agents, sessions and speakers.
         days: rows, counted from the first, with the days since 1970 that their texts point at; shape (2, n).
-        vectors: whole, or as one-byte codes.
-        scales: of codes: each row's scale. None where the vectors are whole.
+        vectors: whole, or as one-byte codes. scales: of codes: each row's scale. None where the vectors are whole.
         residual: of codes: the greatest length of what was rounded off.
         texts: each row's terms; None where words are searched in the store.
         run: their postings; None likewise.

@@ -1,16 +1,16 @@
-"""Slips of the pen: a word asked for that nothing holds, taken for one a slip away that something does."""
+"""Corrects typing errors: replaces a word that no record contains by a similar word that some record contains."""
 
 import string
 from collections.abc import Callable, Iterable, Iterator
 
 SHORTEST = 5
-"""Shorter words are a slip away from too many others."""
+"""The least letters of a word: too many others are similar to a shorter one."""
 LONGEST = 40
-"""Longer runs of letters are no words, and each letter costs some fifty lookups."""
+"""The most letters of a word: longer runs are not words, and each letter costs some fifty lookups."""
 
 
 def respelled(terms: Iterable[str], holders: Callable[[str], int]) -> dict[str, str]:
-    """Return, for each term that nothing holds, the most common one that is a slip away; others are left out.
+    """Return, for each term that no record contains, the most common term one slip away; others are left out.
 
     A slip is one letter left out, put in or changed, or two neighbours swapped (Damerau, 1964), and never the
     first letter. Words with other letters than a to z, short and overlong ones are taken as they are.
@@ -30,7 +30,7 @@ def respelled(terms: Iterable[str], holders: Callable[[str], int]) -> dict[str, 
 
 
 def a_slip_away(word: str) -> Iterator[str]:
-    """Yield what a slip of the pen makes of a word, some several times."""
+    """Yield the words one slip away from a word, some several times."""
     for position in range(1, len(word) + 1):
         before, after = word[:position], word[position:]
         if after:

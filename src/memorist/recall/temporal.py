@@ -9,7 +9,7 @@ from memorist.languages.calendar import DAY, Span
 
 
 def time_fit(happened_at: NDArray[np.float64], asked: Sequence[Span]) -> NDArray[np.float32]:
-    """Return how well each record's time fits, 0 to 1: 1 inside a span, fading outside.
+    """Return how well each record's time fits, 0 to 1: 1 inside a span, decreasing outside.
 
     People tell of things after they happened, so the fade after a span is slower (its own length,
     at least a week) than before it (half of that). Records without a time (NaN) get 0.

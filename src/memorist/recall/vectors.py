@@ -30,11 +30,12 @@ class VectorTable:
     Up to `BLOCK_ROWS` rows are kept as float32, and `scores` is exact. Beyond, each is kept as int8 with a
     scale of its own, a quarter of the size, and `scores` is off by at most `error`: the true score of a row
     lies within `error` of what `scores` says, by the Cauchy-Schwarz inequality, whatever the vectors are.
-    So whoever rescores every row that may still belong to the best has the best, not nearly the best.
+    So rescoring every row that may still belong to the best yields exactly the best rows.
 
     Args:
         dimensions: of the vectors.
-        folder: where codes beyond the first blocks may lie in a file without a name; None keeps all in memory.
+        folder: the folder for a file without a name that holds the codes beyond the first blocks; None keeps all in
+            memory.
     """
 
     def __init__(self, dimensions: int, folder: Path | None = None) -> None:
@@ -76,7 +77,7 @@ class VectorTable:
         self._extend(added)
 
     def reserve(self, rows: int) -> None:
-        """Make room for so many rows, so that those that are added next are not copied once more."""
+        """Make room for so many rows, so that later additions need no copy."""
         if self.exact and (room := min(rows, BLOCK_ROWS)) > len(self._exact):
             grown = np.empty((room, self.dimensions), np.float32)
             grown[: len(self._exact)] = self._exact

@@ -1,4 +1,4 @@
-"""BM25 over one wall's postings: of each record alone, and of it among its neighbours in the conversation."""
+"""BM25 over one wall's postings: for each record alone, and together with its neighbours in the conversation."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ B = 0.4
 """Robertson and Zaragoza (2009) suggest 1.2 and 0.75, for documents of a page. Memories are short: a word's
 second occurrence, and a record's length, say less. Both are flat around these values on every data set."""
 PULLS = np.array((1, 0.5, 0.5, 0.25, 0.25), np.float32)
-"""How much a word counts that stands in the message itself, one message before or after, and two before or after."""
+"""The weight of a word in the message itself, one message before or after, and two before or after."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Of the whole wall, where the index holds only some of it: its records, how many terms they have on average, and
-    how many of them hold each term asked for."""
+    """The word statistics of the whole wall, used if the index holds only a part of the wall: its records, how many
+    terms they have on average, and how many of them hold each term asked for."""
 
     rows: int
     length: float
@@ -58,7 +58,7 @@ def score_words(
     """
     alive = index.alive
     alone, paired = (np.zeros(index.rows, np.float32) for _ in range(2))
-    around = np.zeros(index.rows + 1, np.float32)  # the last is of the neighbours that are not there
+    around = np.zeros(index.rows + 1, np.float32)  # the last row stands for missing neighbours
     found = {term: _living(_postings(index, term, forms), alive) for term in dict.fromkeys(terms)}
     if known is None:
         known = _statistics(index, {term: len(rows) for term, (rows, _) in found.items()})
@@ -89,7 +89,7 @@ def _statistics(index: WallIndex, holders: Mapping[str, int]) -> Statistics:
 
 
 def _information(rows: int, holders: int) -> float:
-    """Return how much it says that a record holds a term."""
+    """Return how much information it is that a record contains a term."""
     return float(np.log1p((max(rows, holders) - holders + 0.5) / (holders + 0.5)))
 
 
