@@ -76,7 +76,7 @@ async def test_an_earlier_memory_opens_as_it_is_and_reindex_brings_it_over(tmp_p
         await memory.remember("The boiler was serviced in May.")
         async with Memory.open(file, embedder=OnnxEmbedder()) as earlier:
             assert await best(earlier, "When was the boiler serviced?") == "The boiler was serviced in May."
-        assert await memory.admin.admin.reindex() == 11
+        assert await memory.admin.reindex() == 11
         assert await best(memory, "When does grandma arrive?") == FAMILY[0]
         # Another process that had the file open: it writes and asks as the store now is.
         await other.remember("Der Hund heißt Bruno.")
@@ -106,10 +106,10 @@ async def test_an_interrupted_reindex_is_resumed_and_found_as_before_meanwhile(t
 
     async with Memory.open(file) as memory:
         with pytest.raises(KeyboardInterrupt):
-            await memory.admin.admin.reindex(progress=stop)
+            await memory.admin.reindex(progress=stop)
         assert await best(memory, "Where is the spare key?") == FAMILY[1]
     async with Memory.open(file) as memory:
-        await memory.admin.admin.reindex()
+        await memory.admin.reindex()
         assert await best(memory, "When does grandma arrive?") == FAMILY[0]
 
 
