@@ -7,7 +7,7 @@ A template is a regular expression in which names in braces stand for words of t
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 from memorist.languages.hints import DIGIT, Hints, hints_in, hints_of
@@ -67,8 +67,6 @@ class Grammar:
 
     Attributes:
         words: those that templates name in braces.
-        dates: all rules, in the order in which they are tried, and their hints.
-        counting: those that count from the day a phrase was said, and their hints.
     """
 
     def __init__(self, of: Language) -> None:
@@ -76,13 +74,21 @@ class Grammar:
         self._table: Mapping[str, Any] = of.table["calendar"]
         self._cldr: Mapping[str, Any] = of.table["cldr"]
         self.words = self._words_named()
-        rules = [
+        self._rules = [
             (Rule(of.compiled([_PLACE.sub(self._put, template)]), kind, step, unit), self._hints_in(template))
             for kind, step, unit, templates in self._templates()
             for template in templates
         ]
-        self.dates = _with_hints(rules)
-        self.counting = _with_hints([each for each in rules if each[0].step is not None])
+
+    @cached_property
+    def dates(self) -> tuple[Sequence[Rule], Hints]:
+        """All rules, in the order in which they are tried, and their hints."""
+        return _with_hints(self._rules)
+
+    @cached_property
+    def counting(self) -> tuple[Sequence[Rule], Hints]:
+        """The rules that count from the day a phrase was said, and their hints."""
+        return _with_hints([each for each in self._rules if each[0].step is not None])
 
     def weekday(self, text: str) -> tuple[int, int, int] | None:
         """Return the day of the week that a plain text names, long or short, and where its name begins and ends."""

@@ -80,6 +80,8 @@ def _choices(template: str) -> list[list[str]]:
 
 def _letters_of(template: str) -> str:
     """Return the longest run of letters that is in every text which a regular expression matches, "" for none."""
+    if template.replace(" ", "").isalpha():
+        return template.strip()
     runs, depth = [""], 0
     for token in _TOKEN.finditer(template):
         letter, after = token[0], template[token.end() : token.end() + 1]
