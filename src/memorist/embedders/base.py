@@ -118,7 +118,7 @@ def unit_rows(rows: ArrayLike, count: int, dimensions: int, name: str) -> Vector
         raise EmbedderError(f"{name} returned vectors of {matrix.shape[1]} dimensions, expected {dimensions or 'some'}")
     squares = np.einsum("ij,ij->i", matrix, matrix)
     if all(abs(square - 1) < _UNIT_TOLERANCE for square in squares.tolist()):  # for one row, quicker than NumPy
-        return np.asarray(matrix, dtype=np.float32)  # to the bit what it was, however often it is checked
+        return np.asarray(matrix, dtype=np.float32)  # a second check must not change a single bit
     finite = np.isfinite(matrix).all(axis=1)
     if not finite.all():
         raise EmbedderError(f"{name} returned NaN or infinity for text {int(np.argmin(finite))} of {count}")

@@ -113,7 +113,7 @@ class OnnxEmbedder(BlockingEmbedder):
         try:
             await asyncio.gather(*(asyncio.wrap_future(self._bulk.submit(work)) for _ in threads))
         finally:
-            left.clear()  # one failed, or nobody waits any more
+            left.clear()  # one text failed, or the caller was cancelled
         return [rows[index] for index in range(len(texts))]
 
     def _encode_one(self, text: str, role: Role) -> Vectors:

@@ -123,4 +123,4 @@ _BUILT_IN: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "fastembed": ("hub:FastembedEmbedder", {}),
     "sentence-transformers": ("hub:SentenceTransformersEmbedder", {}),
 }
-"""The class of each name, imported when it is asked for, and what it is made with beside the model."""
+"""The class of each name, imported when it is asked for, and the arguments that it takes beside the model."""

@@ -1,9 +1,9 @@
 """Opening a model in onnxruntime: from a copy that it has optimised before, where there is one.
 
-To optimise the bundled model takes half of the time of loading it. So the first process that loads a model keeps what
-comes of it in a folder in the user's cache folder, under the fingerprint of the weights and the version of onnxruntime.
-The weights are in a file of their own there, which onnxruntime maps into memory where it would copy them otherwise. Any
-file may be deleted at any time. Where none can be written, each process optimises the model for itself.
+To optimise the bundled model takes half of the time of loading it. So the first process that loads a model stores the
+optimised model in the user's cache folder, under the fingerprint of the weights and the version of onnxruntime. The
+weights are in a file of their own there, which onnxruntime maps into memory instead of copying them. Any
+file may be deleted at any time. If the folder is not writable, each process optimises the model for itself.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _LARGEST = 256 * 1024 * 1024
 
 
 def without_telemetry() -> None:
-    """Keep onnxruntime from sending reports to its maker, which it does by itself from version 1.29 on.
+    """Keep onnxruntime from sending reports to its maker, as versions from 1.29 on do by default.
 
-    It reads the variable once, when it is loaded. A value that the user has set stays.
+    onnxruntime reads the variable once, when it is loaded. A value that the user has set stays.
     """
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
@@ -74,18 +74,18 @@ def _keeping(weights: Path, kept: Path) -> onnxruntime.InferenceSession:
     import tempfile
 
     kept.parent.mkdir(parents=True, exist_ok=True)
-    copies = f"{kept.name.partition('-')[0]}-"  # of this model; a process that was killed leaves one of them
+    copies = f"{kept.name.partition('-')[0]}-"  # old copies of this model; a killed process leaves one behind
     with tempfile.TemporaryDirectory(dir=kept.parent, prefix=copies) as beside:
         made = Path(beside) / kept.name
         made.mkdir()
         session = _session(weights, kept_as=made / _MODEL)
         for each in made.iterdir():
             with each.open("rb+") as file:
-                os.fsync(file.fileno())  # the name must not be on the disk before the bytes
+                os.fsync(file.fileno())  # the bytes must be on the disk before the name
         for old in kept.parent.glob(f"{copies}*"):
             if old not in (kept, made.parent):
                 _remove(old)
-        with suppress(OSError):  # another process has kept it meanwhile
+        with suppress(OSError):  # another process has stored the model meanwhile
             made.rename(kept)
     return session
 
@@ -94,7 +94,7 @@ def _remove(kept: Path) -> None:
     import shutil
 
     shutil.rmtree(kept, ignore_errors=True)
-    with suppress(OSError):  # a copy was one file once
+    with suppress(OSError):  # in older versions, a copy was a single file
         kept.unlink(missing_ok=True)
 
 
@@ -104,7 +104,7 @@ def _session(
     import onnxruntime
 
     if os.environ.get("ORT_DISABLE_TELEMETRY") == "1":
-        onnxruntime.disable_telemetry_events()  # on Windows, where no variable is read
+        onnxruntime.disable_telemetry_events()  # on Windows, onnxruntime does not read the variable
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
@@ -120,6 +120,6 @@ def _session(
         options.add_session_config_entry("session.optimized_model_external_initializers_file_name", _WEIGHTS)
         # Each part in that file is opened and mapped by itself, which takes longer than to copy a small one.
         options.add_session_config_entry("session.optimized_model_external_initializers_min_size_in_bytes", "16384")
-        # Of the highest level, some steps fit this processor alone, and those are of no use to a text encoder.
+        # The highest level adds steps that are specific to this processor and useless for a text encoder.
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
     return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])

@@ -51,7 +51,7 @@ def open_tokenizer(path: Path, most: int) -> Tokenizer:
         if parts == ["WordPiece", "BertNormalizer", "BertPreTokenizer"]:
             return WordPiece(definition, most)
     except (KeyError, TypeError):
-        pass  # not BERT's: the library says what it is
+        pass  # not a BERT tokenizer: the library reads it
     return _Library(path, most)
 
 

@@ -22,20 +22,20 @@ from memorist.regex import regex
 
 HASHES, SCORES, WORDS, POSITIONS = "hashes.npy", "scores.npy", "words.npy", "positions.npy"
 TABLES = (SCORES, WORDS, POSITIONS)
-"""What lies beside the hashes."""
+"""The files beside the hashes."""
 _BEGIN, _END, _UNKNOWN, _FIRST = 0, 1, 2, 3
 """Rows of the table of words; the pieces follow in the order of their hashes."""
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _LONGEST = 16
 """The most letters in a piece."""
 _UNKNOWN_PENALTY = 10.0
-"""An unknown letter costs so much more than the rarest piece, as SentencePiece has it."""
+"""The additional cost of an unknown letter over the rarest piece, as in SentencePiece."""
 _SPACE = "\u2581"
 _WAVE = "\uff5e"
 """The full-width tilde, which has a piece of its own."""
 _NOTHING = np.float32(0)
 _AT_ONCE = 1000
-"""About so many letters are cut at once."""
+"""The approximate number of letters that are cut at once."""
 _BLANK = regex(r"[\t\n\f\r \u1680\u200b-\u200f\u2028\u2029\u2581\ufeff\ufffd]+")
 _CLUSTER = regex(r"\w[^\w\s\u2581]+|[\u1100-\u11ff]+")
 _CONTROL = regex(r"[\x00-\x08\x0b\x0e-\x1f\x7f\x8f\x9f]")

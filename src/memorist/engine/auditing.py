@@ -1,4 +1,4 @@
-"""Handlers of the requests about the audit log, and the noting of reads."""
+"""Handlers of the requests about the audit log, and the logging of reads."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta

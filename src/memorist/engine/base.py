@@ -50,11 +50,11 @@ class Engine(ABC):
         """
 
     async def prepare(self, call: Call, request: Request[Any]) -> None:
-        """Do ahead what the answer to `request` will take, as far as it changes nothing; by default nothing."""
+        """Do work for the answer to `request` in advance, if the work changes nothing; does nothing by default."""
 
 
 class WrappedEngine(Engine):
-    """Does something around the answers of another engine, which a subclass says in `answer`.
+    """Wraps another engine; a subclass overrides `answer`.
 
     Args:
         inner: the engine that answers.

@@ -217,7 +217,7 @@ def _parse(url: str) -> tuple[str, tuple[str, str, int | None, str], str]:
 
 
 def _is_undone(answer: "httpcore.Response") -> bool:
-    """Return whether a server that answers 503 says that it did nothing; one that lost its store does not know."""
+    """Return whether an answer 503 guarantees that nothing was done; a server without its store cannot know."""
     try:
         result_of(answer)
     except StoreUnavailableError:
@@ -228,7 +228,7 @@ def _is_undone(answer: "httpcore.Response") -> bool:
 
 
 class _Result(dict[str, Any]):
-    """The JSON object of an answer; what lacks a field is not a server's."""
+    """The JSON object of an answer; an object that lacks a field does not come from a Memorist server."""
 
     def __missing__(self, name: str) -> NoReturn:
         raise _not_a_server(200)

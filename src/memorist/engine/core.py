@@ -27,7 +27,7 @@ from memorist.stores.base import Put, Vector
 from memorist.times import Clock
 
 Analyses: TypeAlias = Mapping[Any, tuple[str, frozenset[str]]]
-"""Terms and marks by what they follow from."""
+"""Terms and marks, by the data that determines them."""
 _PAGE = 1000
 _MOST_AHEAD = 1000
 
@@ -58,10 +58,9 @@ class Core:
         return [self.sized(draft.to_record(call.scope, self._ticks.next(), call.door), call.door) for draft in drafts]
 
     def sized(self, record: Record, door: Door) -> Record:
-        """Return a record, if it holds no more than may come through a door.
+        """Return a record, if it is not larger than the door allows.
 
-        Raises:
-            InvalidInputError: it holds more.
+        Raises: InvalidInputError: the record is too large.
         """
         most = self.settings.largest_record
         if not door.is_open and (size := size_of(record)) > most:
@@ -72,7 +71,7 @@ class Core:
         return record
 
     def trust(self, scope: Scope) -> Callable[[Record], Trust]:
-        """Return what tells the trust in a record read in `scope`, by the operator's rules."""
+        """Return a function that returns the trust in a record read in `scope`, by the operator's rules."""
         return lambda record: self.settings.trust.of(record.origin.authors, scope.user)
 
     def filter(self, request: Narrowed[Any], scope: Scope) -> Filter:
@@ -123,7 +122,7 @@ class Core:
         derived_from: frozenset[str] = frozenset(),
         quotes: frozenset[tuple[Wall, str]] = frozenset(),
     ) -> Put:
-        """Return the write that replaces the previous version by `record`; `analyses` may hold that of its text."""
+        """Return the write that replaces the previous version by `record`; `analyses` may hold its text's analysis."""
         terms, marks = None, frozenset[str]()
         if record.kind.recallable and not keep_index:
             terms, marks = (analyses or {}).get(_key(record)) or (await self.analysed([record]))[_key(record)]
@@ -158,7 +157,7 @@ class Core:
 
 
 def _key(record: Record) -> tuple[Any, ...]:
-    """Return all that a record's terms and marks follow from."""
+    """Return the data that determines a record's terms and marks."""
     return record.text, record.kind, speaker_of(record), record.at
 
 

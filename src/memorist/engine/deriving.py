@@ -38,14 +38,14 @@ async def why(core: Core, call: Call, request: requests.Why) -> Provenance:
 
 
 async def derived(core: Core, call: Call, request: requests.Derived) -> Derived:
-    """Return what was drawn from the records that pass the filter."""
+    """Return the records that were derived from those that pass the filter."""
     return await _drawn_from(core, call, await _named(core, call, request))
 
 
 async def forgetting(core: Core, call: Call, request: requests.Forget) -> tuple[list[Write], list[str]]:
-    """Return the writes that forget what passes the filter and what was drawn from it alone, and the ids that go.
+    """Return the writes that forget the records that pass and all that was derived from these alone, and their ids.
 
-    The writes are refused if anything else is drawn from it before they are carried out.
+    The store refuses the writes if another record was derived from these records in the meantime.
     """
     named = await _named(core, call, request)
     drawn = await _drawn_from(core, call, named)

@@ -29,7 +29,7 @@ _ENFORCE_EVERY = timedelta(hours=1)
 
 
 async def _context(core: Core, call: Call, request: requests.Context) -> results.Context:
-    from memorist.context import Reader, tell  # here, because a recall needs nothing of it
+    from memorist.context import Reader, tell  # imported here, because a recall does not need it
 
     reader = Reader(partial(_answer, core, call), partial(reading.standing, core, call))
     return await tell(reader, request, core.clock, core.trust(call.scope))
@@ -169,9 +169,9 @@ class LocalEngine(Engine):
             await self._sweep(moment, call)
 
     async def _sweep(self, moment: datetime, call: Call) -> None:
-        """Delete what has expired and, once an hour, what is too old; what fails is logged and tried again later.
+        """Delete expired records and, once an hour, those that are too old; a failed sweep is logged and repeated.
 
-        Nobody asked for it: the write in whose course it is done must not fail by it.
+        The sweep runs during a caller's write, which must not fail because of the sweep.
         """
         before = self._enforced
         try:

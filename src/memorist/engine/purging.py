@@ -25,7 +25,7 @@ _RECORDS = 100
 """The records, newest first, whose texts are searched for after a purge."""
 _PIECE = 40
 _SHORTEST = 5
-"""Bytes of a text that is searched for; a shorter one is found by chance in gigabytes of vectors."""
+"""Bytes of a text that is searched for; a shorter text occurs by chance in gigabytes of vectors."""
 _BACKUPS = "backup/"
 _EVERYTHING = Filter(superseded=True, expired=True)
 _KEPT = 400 * 86_400.0
@@ -35,14 +35,15 @@ _KEPT = 400 * 86_400.0
 async def purge(core: Core, call: Call, request: requests.Purge) -> Receipt:
     """Delete everything behind a wall, and the user's tokens; search for what is left, and return the receipt.
 
-    Of a dry run the receipt says what would be deleted, and where it would be searched for.
+    The receipt of a dry run says what would be deleted, and where it would be searched for.
     """
     wall, file, dry_run = request.wall_of(call.scope).wall, key_file(core.settings.signing_key), request.dry_run
     if not dry_run:
-        signed({}, file)  # what cannot be signed is told before anything is gone
+        signed({}, file)  # raises before anything is deleted if the receipt cannot be signed
     texts = await _texts_of(core, wall)
     tokens = 0 if wall.user is None else await core.store.count(_SERVER.reach(), core.filter(_tokens(wall), _SERVER))
-    quoting = Reach(wall.traces.tenant, None if wall.user is None else (wall.user,))  # any may quote what is shared
+    # any trace may quote shared records
+    quoting = Reach(wall.traces.tenant, None if wall.user is None else (wall.user,))
     traces = await core.store.count(quoting, _EVERYTHING)
     kinds = await (_counted(core, wall) if dry_run else _deleted(core, call, wall))
     found = await core.store.search(wall, texts)
@@ -82,10 +83,10 @@ async def _counted(core: Core, wall: Wall) -> Counter[str]:
 
 async def _deleted(core: Core, call: Call, wall: Wall) -> Counter[str]:
     """Delete everything behind a wall, and return how many records of each kind are gone."""
-    if wall.user is not None:  # tokens first: what the purge erases includes their bytes, which hold the name
+    if wall.user is not None:  # tokens first, because their bytes hold the user's name and must be erased by the purge
         await forget(core, call.at(_SERVER), _tokens(wall))
     traces = {wall.traces}
-    if wall.user is None:  # any user's traces may quote what is shared
+    if wall.user is None:  # any user's traces may quote shared records
         pages = core.pages(Reach(wall.traces.tenant, None), _EVERYTHING)
         traces |= {trace.scope.wall async for page in pages for trace in page}
     kinds = await core.store.purge(wall, *traces, act=call.act)
@@ -125,7 +126,7 @@ async def note_backup(core: Core, call: Call, target: Path) -> None:
 
 
 async def _backups(core: Core, texts: list[str]) -> AsyncIterator[str]:
-    """Yield each backup that was made with this store, and whether it holds any of the texts still."""
+    """Yield each backup that was made with this store, and whether it still holds any of the texts."""
     noted = make_filter(kind=Kind.TOPIC, key_prefix=_BACKUPS)
     for record in await core.store.select(_SERVER.reach(), noted, order="oldest", limit=10_000):
         made = json.loads(record.content)

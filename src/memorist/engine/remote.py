@@ -50,7 +50,7 @@ class RemoteEngine(Engine):
 
     @property
     def trust(self) -> TrustRules:
-        """How far each author is trusted, by the server; by the default rules where it does not tell."""
+        """How far each author is trusted, by the server; by the default rules if the server does not say."""
         return self._trust
 
     async def open(self, call: Call) -> Scope:
@@ -77,8 +77,8 @@ class RemoteEngine(Engine):
         return answer
 
     async def _told_here(self, call: Call, request: requests.Context) -> Context:
-        """Return a context that is put together here, where the caller's counter of tokens runs."""
-        from memorist.context import Reader, tell  # which brings the arithmetic along
+        """Return a context that is assembled here, because the caller's token counter runs here."""
+        from memorist.context import Reader, tell  # imported here, because it takes long to load
 
         reader, user = Reader(partial(_answer, self._connection, call)), call.scope.user
         return await tell(reader, request, now, lambda record: self._trust.of(record.origin.authors, user))
@@ -90,7 +90,7 @@ def _answer(server: Connection, call: Call, request: Request[Any]) -> Awaitable[
 
 
 def _signed(request: Request[T], door: Door) -> Request[T]:
-    """Return a request that names the authors that the door here adds to all: the server's door adds its own alone."""
+    """Return a request that names the authors that the local door adds; the server's door adds only its own."""
     if not door.always:
         return request
     given: Any = request
@@ -191,9 +191,9 @@ async def _by_table(server: Connection, call: Call, request: Request[Any]) -> An
         scope.check_everyone()
     if isinstance(request, Narrowed):
         scope = request.scope(scope)
-        given = {name: value for name, value in given.items() if name not in _LABELS}  # they go with the scope
+        given = {name: value for name, value in given.items() if name not in _LABELS}  # these are sent with the scope
         if isinstance(request, Named) and not given.keys() - {"source", "derived"}:
-            given["kind"] = list(map(str, Kind))  # only labels narrow: without them, the body must
+            given["kind"] = list(map(str, Kind))  # labels alone narrow the request; without labels, the body must
     try:
         path = operation.path.format(id=part_of(given.pop("id", "-")))
         params, body = (given, None) if operation.method == "GET" or not request.arguments() else ({}, given)

@@ -28,7 +28,7 @@ async def retain(core: Core, call: Call, request: requests.Retain) -> list[Rule]
 
 
 async def retention(core: Core, call: Call, request: requests.Retention) -> RetentionReport:
-    """Return the tenant's rules, or those proposed, and how many records are too old by them."""
+    """Return the tenant's rules, or the proposed rules, and how many records are too old by these rules."""
     call.scope.check_everyone()
     rules = request.rules
     if rules is None:
@@ -42,7 +42,7 @@ async def retention(core: Core, call: Call, request: requests.Retention) -> Rete
 
 
 async def sweep(core: Core, call: Call, request: requests.Sweep) -> int:
-    """Delete what of the tenant's has expired, and what is too old by its rules."""
+    """Delete the tenant's records that have expired or are too old by its rules."""
     call.scope.check_everyone()
     expired = await core.store.sweep(core.clock(), call.scope.tenant, act=call.act)
     return expired + await enforce(core, call, call.scope.tenant)

@@ -35,7 +35,7 @@ class Ended:
     """One call of a verb, once it has ended.
 
     `seconds` is its duration, `written` the number of records that it stored or changed, `error` the class of its
-    error, `changes` whether the verb is one that changes the store.
+    error, `changes` whether the verb changes the store.
     """
 
     verb: str

@@ -1,8 +1,8 @@
-"""Traces: what calls were asked and what came of it, kept for a while if the settings say so.
+"""Traces: the questions and the results of calls, kept for a while if the settings say so.
 
 The traces of a wall's user are records behind a wall of their own, `Wall.traces`, whose tenant no request can name. So
-they expire, are swept, backed up and purged as any record is, in every store, and no read of the user's records can
-come upon one. Those that quote a record go with it; see `memorist.stores.base.Put`.
+traces expire, are swept, backed up and purged like other records, in every store, and no read of the user's records
+returns one. A trace that quotes a record is removed together with that record; see `memorist.stores.base.Put`.
 """
 
 import asyncio
@@ -26,11 +26,11 @@ from memorist.times import iso
 T = TypeVar("T")
 log = logging.getLogger("memorist.traces")
 _MOST_PENDING = 256
-"""The most traces that wait to be written; what comes beyond is not kept."""
+"""The most traces that wait to be written; further ones are not kept."""
 _LONGEST = 4000
-"""Characters of a question that are kept: recall reads no more of it."""
+"""The characters of a question that are kept: recall itself reads no more."""
 _UNTOLD = frozenset(("query", "vector", "known", "count_tokens"))
-"""Arguments that are not kept: the question stands by itself, the others may be long, or are none of JSON."""
+"""Arguments that are not kept: the question has a field of its own; the others may be long, or are not JSON."""
 
 
 @dataclass(slots=True)
@@ -99,14 +99,14 @@ class Tracer:
             quoted = ended.given.items if isinstance(ended.given, Context) else ()
             quotes = frozenset((each.record.scope.wall, each.record.id) for each in quoted)
             put = await core.put(trace, Action.REMEMBERED, None, quotes=quotes)
-            with suppress(ConflictError):  # what it quotes was forgotten meanwhile
+            with suppress(ConflictError):  # a quoted record was forgotten meanwhile
                 await core.store.write(scope.wall, [put], act=call.act)
         except Exception as error:  # the call has its answer, and nobody waits for this
             log.warning("a trace was not kept: %s", error)
 
 
 def _draft_of(ended: _Ended, until: datetime) -> Draft:
-    """Return the record of a trace. Of the records that it tells about only what a context quotes of them is in it."""
+    """Return the record of a trace. It contains no text of the records, except what a context quotes."""
     given = ended.given
     shown: Sequence[Hit | ContextItem] = given or () if not isinstance(given, Context) else given.items
     places = given.places() if isinstance(given, Context) else [None] * len(shown)

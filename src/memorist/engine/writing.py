@@ -95,7 +95,7 @@ async def _change(
 
 
 async def _write(core: Core, call: Call, prepare: Callable[[], Awaitable[tuple[list[Write], _T]]], attempts: int) -> _T:
-    """Write what `prepare` returns, and prepare again if another writer has intervened; return its second part."""
+    """Write what `prepare` returns, and prepare again if another writer intervened; return its second value."""
     for turn in range(attempts):
         writes, result = await prepare()
         try:
@@ -132,7 +132,8 @@ async def restore(core: Core, call: Call, request: requests.Restore) -> LoadRepo
         except MemoristError as error:
             if not report.added:
                 raise
-            outcomes = [error] * len(part)  # what is behind another wall is stored, so that is no time to raise
+            # records behind other walls are stored already: report the error instead of raising
+            outcomes = [error] * len(part)
         for (number, _), outcome in zip(part, outcomes, strict=True):
             if isinstance(outcome, MemoristError):
                 report.bad.append(BadLine(number, str(outcome)))
@@ -160,7 +161,8 @@ def _placed(records: Sequence[Record], scope: Scope, through: Door) -> dict[Wall
 async def _restore_behind(core: Core, call: Call, wall: Wall, records: Sequence[Record]) -> list[bool]:
     """Store records, unless their id is there already; return for each whether it was added.
 
-    They are stored as they are, with the authors of what they are derived from, if that is there or stands before them.
+    They are stored as they are, and get the authors of the records that they are derived from, if these are stored or
+    come earlier in the list.
     """
     ids = {id for record in records for id in (record.id, *record.origin.derived_from)}
     authors = {each.id: each.origin.authors for each in await core.store.get(wall, list(ids))}
@@ -194,7 +196,7 @@ def _owner(scope: Scope) -> str:
 
 
 class _Batch:
-    """The writes of one `remember`; each takes the earlier ones into account."""
+    """The writes of one `remember`; each one sees the earlier ones."""
 
     def __init__(self, core: Core, scope: Scope, if_exists: IfExists, analyses: Analyses) -> None:
         self.writes: list[Write] = []
@@ -249,7 +251,7 @@ class _Batch:
         return record
 
     def _derived(self, record: Record, known: Sequence[str]) -> Record:
-        """Return the record with the authors of all that it is derived from, but those known, which may be gone."""
+        """Return the record with its sources' authors; only the sources in `known` may be missing."""
         authors = record.origin.authors
         for id in record.origin.derived_from:
             if (source := self._sources.get(id)) is None:

@@ -1,4 +1,4 @@
-"""Files without a name: gone with the process that holds them, however it ends."""
+"""Files without a name: the system removes them when the process ends, however it ends."""
 
 import io
 import tempfile
@@ -43,11 +43,11 @@ class Held:
         return self.read(0, _LARGEST)
 
     def open(self) -> BinaryIO:
-        """Return a stream of its own place."""
+        """Return a stream with a position of its own."""
         return cast(BinaryIO, io.BufferedReader(_Window(self)))
 
     def close(self) -> None:
-        """Let the file go, and with it what it holds."""
+        """Release the file and its content."""
         self.file.close()
 
 

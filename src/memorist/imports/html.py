@@ -1,4 +1,4 @@
-"""The text of HTML, in one pass: Python's parser looks at the rest again for each tag that does not end."""
+"""The text of HTML, in one pass: Python's parser scans the rest again for each unclosed tag."""
 
 import html
 import re
@@ -6,14 +6,14 @@ import re
 _BLOCKS = frozenset("address blockquote br div dd dl dt h1 h2 h3 h4 h5 h6 hr li ol p pre section table tr ul".split())
 _HIDDEN = frozenset(("head", "script", "style", "title"))
 _RAW = frozenset(("script", "style"))
-"""What is in them is no HTML."""
+"""The tags whose content is not HTML."""
 _BEGUN = re.compile("<[a-zA-Z!?/]")
 _TAG = re.compile(r"/?([a-zA-Z][^\s/>]*+)")
 _ATTRIBUTES = re.compile(r"""(?:[^>"']++|"[^"]*+"|'[^']*+')*+>""")
 
 
 def html_text(text: str) -> str:
-    """Return the text of HTML, a line for each block. A tag or a comment that never ends hides what follows it."""
+    """Return the text of HTML, a line for each block. A tag or a comment that never ends hides all text after it."""
     reader = _Reader(text)
     while reader.step():
         pass
@@ -29,7 +29,7 @@ class _Reader:
         self._at = 0
         self._hidden = 0
         self._quoted = True
-        """Whether quotes are known to end; where one does not, a tag ends at the next bracket."""
+        """Whether all quotes so far were closed; after an unclosed quote, a tag ends at the next bracket."""
 
     def step(self) -> bool:
         """Read up to a tag, and the tag; return whether there may be more."""

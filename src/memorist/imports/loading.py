@@ -41,7 +41,7 @@ _REMEMBERED = 200_000
 
 @dataclass(slots=True)
 class ImportReport:
-    """What came of an import: how many records were added, revised, and there before, and how many parts failed.
+    """The result of an import: how many records were added, revised, and there before, and how many parts failed.
 
     Revised are those whose text changed in the source since it was last imported. `bad` are the first 1,000 parts that
     failed.
@@ -67,7 +67,7 @@ async def load(
     options: Options | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> ImportReport:
-    """Store what a source holds; what is there already is left alone.
+    """Store what a source holds; existing records are left alone.
 
     What is stored is on disk batch by batch, so an interrupted import is repeated to go on. A message that was
     edited in the source since it was imported is revised, and its history keeps the old text. Files are read in a
@@ -77,7 +77,7 @@ async def load(
     none of it is an operator's, whatever a file says. Only `Memory.load` stores authors as a file names them.
 
     Args:
-        memory: where to. A scope with a user takes no other user's.
+        memory: where to. A scope with a user accepts no other user's records.
         path: a file, a folder, a zip, or "-" for the standard input.
         format: the format, where it is not to be recognised; see `readers`.
         options: what the files do not say: who the user is, the zone of times, a table's columns.
@@ -254,7 +254,7 @@ class _Desk:
 
 
 def _author(item: Item) -> Author:
-    """Return the authors of an item: the program that it comes from, and of a message, who said it there."""
+    """Return the authors of an item: the program that it comes from, and for a message, also its speaker."""
     said = author_of_role(item.role) if item.kind is Kind.MESSAGE and item.role is not None else NOBODY
     return Author.IMPORT | said & ~Author.OPERATOR
 
@@ -266,7 +266,7 @@ def _record_id(reader: Reader, item: Item, session: str | None, own: str, agent:
 
 
 def _label(name: str) -> str:
-    """Return a session's name: the one given, or what stands for one that cannot be a name."""
+    """Return a session's name: the one given, or a replacement if it is not a valid name."""
     name = " ".join(name.split())
     try:
         return checked_name("session", name)
@@ -309,7 +309,7 @@ async def _store(batch: Sequence[_Entry], report: ImportReport) -> None:
 
 
 def _is_edited(record: Record, draft: Draft | Record) -> bool:
-    """Whether the source's text is another than at the last import, whatever became of the record since."""
+    """Whether the source's text differs from that of the last import, even if the record has changed since."""
     before, after = record.payload.get("imported"), (draft.payload or {}).get("imported")
     return before is not None and after is not None and before != after
 

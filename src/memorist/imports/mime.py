@@ -16,9 +16,9 @@ from memorist.errors import InvalidInputError
 _DEEPEST = 20
 _MOST_PARTS = 1_000
 _LONGEST_HEADERS = 256_000
-"""In bytes, all of one part's together."""
+"""In bytes, for all headers of one part together."""
 _LONGEST_HEADER = 10_000
-"""Characters of a header that are read: to decode one takes time in proportion to its square."""
+"""Characters of a header that are read: the time to decode a header grows with the square of its length."""
 _LONGEST_PARAMETERS = 2_000
 """Characters of a header that says what a part is."""
 _END = re.compile(rb"\r?\n\r?\n|\A\r?\n")
@@ -66,7 +66,7 @@ def headers(raw: bytes) -> tuple[Message, bytes]:
 
 
 def text_of_header(value: object) -> str:
-    """Return a header's text; one that is wrongly encoded as far as it can be read."""
+    """Return a header's text; if it is wrongly encoded, the readable part."""
     text = " ".join(str(value)[:_LONGEST_HEADER].split())
     try:
         return str(make_header(decode_header(text)))
@@ -75,7 +75,7 @@ def text_of_header(value: object) -> str:
 
 
 def _parts(body: bytes, boundary: bytes) -> Iterator[bytes]:
-    """Yield what lies between the lines of a boundary, up to the last of them."""
+    """Yield the parts between the lines of a boundary, up to the last boundary line."""
     line = re.compile(rb"^--" + re.escape(boundary) + rb"(--)?[ \t]*\r?$\n?", re.MULTILINE)
     begun: int | None = None
     for found in line.finditer(body):

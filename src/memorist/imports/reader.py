@@ -1,4 +1,4 @@
-"""What a reader of a format is, what it is told, and what it yields."""
+"""The interface of a reader of a format: its options, and the items that it yields."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Item:
         user: whose record it is, where the source says so; by default the memory's own user.
         shared_id: take `id` as the record's id, and `conversation` as its session, as they are: for what other
             parts of this package store under the same names.
-        created_at: when the record was made, for what is a record in the source already; it is kept.
-        updated_at: when that was changed last.
+        created_at: when the record was made, for an item that is a record in the source already; it is kept.
+        updated_at: when such a record was last changed.
         payload: the fields of such a record's kind.
     """
 
@@ -86,7 +86,7 @@ _MOST_NAMED = 50
 
 
 class ColumnsError(InvalidInputError):
-    """A table does not say which column is the text, or has none of a name given; `columns` are those it has."""
+    """A table does not say which column is the text, or lacks a named column; `columns` are the existing ones."""
 
     def __init__(self, file: str, reason: str, columns: Sequence[str]) -> None:
         self.columns = list(columns)

@@ -37,8 +37,7 @@ def readers() -> tuple[Reader, ...]:
 def reader_named(name: str) -> Reader:
     """Return the reader of a format.
 
-    Raises:
-        InvalidInputError: there is none; the text names those there are.
+    Raises: InvalidInputError: there is no such format; the text names the known ones.
     """
     for reader in readers():
         if reader.name == name:

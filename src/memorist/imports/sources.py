@@ -66,7 +66,7 @@ class Source:
     ) -> None:
         self.name = os.fspath(path)
         self.asked = False
-        """Whether a format was asked for, instead of looking for any."""
+        """Whether the caller named a format."""
         self._zips: list[zipfile.ZipFile | BinaryIO] = []
         self._copy: Held | None = None
         self._follows = follow_links
@@ -112,7 +112,7 @@ class Source:
         return self._by_name.get(name)
 
     def kept(self, name: object, make: Callable[[], _T]) -> _T:
-        """Return what `make` made when this was first asked for `name`: what several parts of a source share."""
+        """Return the value for `name`, which `make` makes at the first call; several parts of a source share it."""
         if name not in self._kept:
             self._kept[name] = make()
         return cast(_T, self._kept[name])
@@ -123,7 +123,7 @@ class Source:
 
     def _found(self, place: Path) -> list[Part]:
         if place.is_dir():
-            os.scandir(place).close()  # raises where it may not be read
+            os.scandir(place).close()  # raises if the file may not be read
             return [part for file in sorted(self._files(place)) for part in self._inside(_name_in(place, file), file)]
         if _is_zip(place):
             return self._zipped(opened(place), "")
@@ -276,7 +276,7 @@ class Part:
 
     @cached_property
     def beginning(self) -> str:
-        """The first 64 KiB as text, "" for what is none."""
+        """The first 64 KiB as text, "" for a file that is not text."""
         text = "" if b"\0\0\0" in self.head else decode(self.head)
         return "" if len(_NO_TEXT.findall(text)) > len(text) * _MOST_CONTROLS else text
 
@@ -291,7 +291,7 @@ class Part:
         return self.json[1]
 
     def release(self) -> None:
-        """Let go of the beginning of the file, which is read again when it is needed: a source may have many files."""
+        """Release the beginning of the file, which is read again when needed: a source may have many files."""
         for name in ("head", "beginning", "json"):
             self.__dict__.pop(name, None)
 

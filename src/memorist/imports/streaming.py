@@ -17,7 +17,7 @@ _LONGEST = 200_000_000
 _NEAR = 16
 """A word such as ``-Infinity`` that the end of a chunk cuts is an error this near to it."""
 _LONGEST_CUT = len("e+1")
-"""Characters that a number may need behind what is read as a shorter one."""
+"""The characters that may follow and belong to a number that has been read so far."""
 _BLANKS = " \t\r\n"
 
 
@@ -30,7 +30,7 @@ def walk(stream: TextIO, inside: Callable[[JsonPath], bool]) -> Iterator[tuple[J
             with the number of the top value, from 0.
 
     Raises:
-        FormatError: it is no JSON from some place on; the text names the line.
+        FormatError: the text is not JSON from some place on; the error names the line.
     """
     scanner = _Scanner(stream)
     number = 0
@@ -59,7 +59,7 @@ def keys_of(text: str) -> tuple[str, frozenset[str]]:
                 if scanner.peek() == ",":
                     scanner.skip()
     except FormatError:
-        pass  # cut off, or no JSON after all
+        pass  # cut off, or not JSON
     return (form if form in ("[", "{") else ""), frozenset(keys)
 
 
@@ -114,7 +114,7 @@ class _Scanner:
             return value
 
     def _more(self) -> bool:
-        """Read on; what was consumed is let go. A value that needs much is given twice as much each time."""
+        """Read on; what was consumed is let go. For a long value, each call reads twice as much as the last."""
         if self._ended:
             return False
         left = self._text[self._at :]

@@ -1,4 +1,4 @@
-"""What a source holds, told before anything is stored."""
+"""Surveys: what a source holds, before anything is stored."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Survey:
     `titles` names the formats found; things happened from `first` to `last`. `me` is the speaker who seems to be
     the user: the only one in all of several conversations, or in a talk of two the one it is not named after; None
     where nobody stands out, or where the source itself says who the user is. `bad` counts the parts that cannot be
-    read, `first_bad` are the first 20 of them. `unknown` names files of no known format, `links` what leads
-    out of the folder and was not followed.
+    read, `first_bad` are the first 20 of them. `unknown` names files of no known format, `links` the links out of the
+    folder that were not followed.
     """
 
     titles: list[str] = field(default_factory=list)
@@ -77,8 +77,7 @@ def find(source: Source, format: str | None = None) -> Found:
         source: where they are.
         format: the name of the only reader to ask; a single file is its own, whatever it looks like.
 
-    Raises:
-        FormatError: there is none.
+    Raises: FormatError: there is no such file.
         InvalidInputError: there is no such format.
     """
     asked = readers() if format is None else (reader_named(format),)
@@ -137,7 +136,7 @@ def survey(
         path: a file, a folder, a zip, or "-" for the standard input.
         format: the format, where it is not to be recognised.
         options: what the files do not say.
-        progress: called with the number of items read so far; what it raises ends the survey.
+        progress: called with the number of items read so far; an exception that it raises ends the survey.
 
     Raises:
         InvalidInputError: it cannot be read, or there is no such format.
@@ -198,7 +197,7 @@ def read_found(found: Found, options: Options) -> Iterator[tuple[Reader, Part, I
             yield reader, part, Bad("", str(error).partition(": ")[2])
         except FormatError as error:
             yield reader, part, Bad("", str(error))
-        except MALFORMED as error:  # what the reader did not foresee in its format
+        except MALFORMED as error:  # a form that the reader does not know
             yield reader, part, Bad("", f"the rest is not of the form expected: {type(error).__name__}: {error}")
         finally:
             part.release()
@@ -208,7 +207,7 @@ def moment_of(item: Item, zone: tzinfo | None) -> datetime | None:
     """Return when an item happened.
 
     Raises:
-        InvalidInputError: its time is none.
+        InvalidInputError: its time cannot be read.
     """
     given = item.happened_at
     if isinstance(given, datetime) and given.tzinfo is None:
@@ -222,7 +221,7 @@ def moment_of(item: Item, zone: tzinfo | None) -> datetime | None:
 def _recognises(reader: Reader, part: Part) -> bool:
     try:
         return reader.recognise(part)
-    except (FormatError, *MALFORMED):  # it cannot even be opened, or is of no form that the reader foresaw
+    except (FormatError, *MALFORMED):  # the file cannot be opened, or has a form that the reader does not know
         return False
 
 

@@ -189,7 +189,7 @@ class IndexedStore(WrappedStore):
 
     @asynccontextmanager
     async def _alone(self, wall: Wall) -> AsyncIterator[None]:
-        """Keep others of this process from following or purging the wall, on any event loop."""
+        """Keep other tasks of this process, on any event loop, from following or purging the wall."""
         while True:
             with self._gate:
                 if wall not in self._busy:

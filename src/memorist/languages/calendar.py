@@ -17,7 +17,7 @@ _UNITS: dict[Grain, tuple[float, float]] = {
     "month": (30.44, 16),
     "year": (365.25, 183),
 }
-"""The days in each unit, and how many days from its end something may lie that was as many of them ago."""
+"""The days in each unit, and the uncertainty in days of a time that many units ago."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def counted(now: datetime, count: int, unit: Grain) -> Span:
     slack = timedelta(days=_UNITS[unit][1])
     if unit == "hour":
         middle = now + timedelta(hours=count)
-    elif unit == "day":  # a whole day; who counts many of them is off by more
+    elif unit == "day":  # a whole day; a large count of days is less exact
         middle = _midnight(now) + timedelta(days=count) + slack
         slack += timedelta(days=0.1 * abs(count))
     elif unit == "week":

@@ -42,7 +42,7 @@ _EVIDENT = 0.3
 _WHOLE = 4
 """Letters of a word in a pattern; shorter runs are mostly endings."""
 _GLANCE = 200
-"""The characters that show whether a text is evidently English."""
+"""The number of characters from which evident English is recognised."""
 _PART = 0.12
 """The least share of a text's different letters that are of a script, for a text that is also in it."""
 _NEAR = 0.55

@@ -1,4 +1,4 @@
-"""Letters that every phrase of a template holds: quicker to look for than the phrase, and most texts lack them."""
+"""Letters that every phrase of a template contains: quicker to find than the phrase, and missing in most texts."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -19,7 +19,8 @@ class Hints:
     """Tells which of some rules a text can fulfil.
 
     Args:
-        rules: of each the sets of letters; a text that fulfils it holds one of each set. Without sets any text may.
+        rules: of each the sets of letters; a text that fulfils the rule holds one of each set. A rule without sets
+            allows any text.
     """
 
     def __init__(self, rules: Iterable[Sequence[frozenset[str]]]) -> None:
@@ -47,7 +48,7 @@ class Hints:
 
 
 def hints_of(forms: Iterable[str]) -> frozenset[str]:
-    """Return letters of which each text holds some that one of the expressions matches; none where most texts do."""
+    """Return letters of which every text that an expression matches holds some; no letters if most texts hold some."""
     runs = set(map(_letters_of, forms))
     if any(len(run) < _LEAST and run.isascii() for run in runs):
         return frozenset()
@@ -55,7 +56,7 @@ def hints_of(forms: Iterable[str]) -> frozenset[str]:
 
 
 def hints_in(template: str) -> list[frozenset[str]]:
-    """Return the sets of letters that each text holds which a regular expression matches."""
+    """Return the sets of letters that every text holds that a regular expression matches."""
     bare = _AROUND.sub("()", template)
     found = [hints_of(choice) for choice in _choices(bare)]
     return [each for each in (*found, hints_of([bare])) if each]

@@ -1,4 +1,4 @@
-"""A text as the tables are compared with it: lower case, plain digits and letters. No letter changes its place."""
+"""A text as the tables are compared with it: lower case, plain digits and letters. Every letter keeps its position."""
 
 import re
 import unicodedata
@@ -14,7 +14,7 @@ _SAME = (
 
 
 class _Plain(dict[int, int]):
-    """Maps a letter to its plain form, which is looked up in the tables of Unicode when the letter first comes."""
+    """Maps a letter to its plain form, which is looked up in the Unicode tables at the letter's first use."""
 
     def __missing__(self, code: int) -> int:
         letter = chr(code)

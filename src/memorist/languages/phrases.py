@@ -18,11 +18,11 @@ from memorist.languages.grammar import Grammar, Rule, grammar
 from memorist.languages.letters import plain
 
 _GONE = "\0"
-"""Stands for each letter that was read, so that the next rule finds nothing there."""
+"""Stands for each letter that was read, so that later rules find nothing at this place."""
 _BESIDE_WEEKDAY = " ,.()（）、،"
 """What may stand between a date and the day of the week."""
 _BUDDHIST, _BUDDHIST_FROM = 543, 2400
-"""How many years the Buddhist era is ahead, and the first year that is taken for one of it."""
+"""How many years the Buddhist era is ahead, and the first year that counts as a Buddhist one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,8 @@ def spans(text: str, now: datetime, years: Sequence[int] = ()) -> list[Span]:
 
 
 def date_in(text: str) -> datetime | None:
-    """Return the midnight that begins the day which a text names, None if it is not just a date with its year.
+    """Return the midnight that begins the day which a text names, None if the text is anything but a date with its
+    year.
 
     Raises:
         ValueError: no calendar has that day.
@@ -136,7 +137,7 @@ def _meant(of: Grammar, rule: Rule, match: re.Match[str], now: datetime, years: 
         case "season of year":
             month = int(_meaning(of, "season", match))
             yield calendar.months(datetime(now.year + step, month, 1, tzinfo=UTC), 3, "season")
-        case "on":  # may as well be the next one, but more is told of what was
+        case "on":  # it may be the next one as well, but people mostly tell of the past
             yield calendar.period(now, -1, _period(of, match))
         case _:
             yield calendar.period(now, step, rule.unit or _period(of, match))

@@ -54,8 +54,7 @@ async def embedded(embedder: BatchedEmbedder, records: Sequence[Record]) -> Vect
 
 
 def parts_of(record: Record) -> list[str]:
-    """Return the texts of a record that are embedded: a long message's parts; a function's text and its name in
-    words."""
+    """Return the texts to embed of a record: a long message's parts; a function's text and its name in words."""
     if record.kind is Kind.MESSAGE:
         return _passages(record.text)
     name = _NAME.match(record.text)

@@ -48,7 +48,7 @@ def _branch(messages: list[Any], current: str | None) -> list[Any]:
     by_id = {message["uuid"]: message for message in messages}
     parents = {id: message.get("parent_message_uuid") for id, message in by_id.items()}
     if len(set(parents.values())) == len(parents) or not any(parent in by_id for parent in parents.values()):
-        return messages  # no two follow the same
+        return messages  # no two messages follow the same one
     current = current if current in by_id else messages[-1]["uuid"]
     return [by_id[id] for id in branch(parents, current)]
 

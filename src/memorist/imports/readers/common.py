@@ -26,7 +26,7 @@ def attempt(
     try:
         yield from make(where, *args, **kwargs)
     except FormatError:
-        raise  # nothing after it can be read
+        raise  # nothing after this line can be read
     except InvalidInputError as error:
         yield Bad(where, str(error))
     except MALFORMED as error:
@@ -103,7 +103,7 @@ _TEXTS = ("text", "content", "document", "page_content", "memory", "data", "body
 
 
 def text_field(fields: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return the text in an object of some other program, and its other fields; all of it as JSON if it has none."""
+    """Return the text in another program's object and its other fields; without a text, the object as JSON."""
     for name in _TEXTS:
         if isinstance(fields.get(name), str) and fields[name].strip():
             return fields[name], {other: value for other, value in fields.items() if other != name}

@@ -1,6 +1,7 @@
 """Gemini's activity, as Google Takeout exports it: ``MyActivity.json`` or ``MyActivity.html``.
 
-An activity is a prompt with its answer. Takeout names no conversations: those of one day are taken for one.
+An activity is a prompt with its answer. Takeout names no conversations: the activities of one day count as one
+conversation.
 """
 
 import re
@@ -68,7 +69,7 @@ def _turn(
 def _html(part: Part) -> Iterator[Item | Bad]:
     """Yield the turns of a page, which is read in pieces of one cell for each activity."""
     with part.text() as stream:
-        left, number = "", 0  # what stands above the first cell is none
+        left, number = "", 0  # the part above the first cell is not an activity
         while chunk := stream.read(1 << 20):
             *whole, left = (left + chunk).split(_CELL)
             if len(left) > _LONGEST_CELL:

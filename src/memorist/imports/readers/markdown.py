@@ -28,7 +28,7 @@ _COMMENT = re.compile("|".join(_COMMENTS))
 _BLOCK_ID = re.compile(r"\^[\w-]+")
 _FIELD = re.compile(r"\w[\w .-]*")
 _LONGEST_FRONT = 10_000
-"""Lines of front matter, above which it is none."""
+"""The most lines of front matter; a longer block is ordinary text."""
 _DATES = ("date", "created", "created_at", "creation date", "published")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
@@ -115,7 +115,7 @@ def _without_id(line: str) -> str:
 
 
 def _without_comments(text: str) -> str:
-    """Return a text without its comments; what begins one that never ends is text."""
+    """Return a text without its comments; an unclosed comment is text."""
     kept: list[str] = []
     at, endless = 0, set[str]()
     while (mark := _COMMENT.search(text, at)) is not None:
@@ -139,7 +139,7 @@ def _links_and_tags(text: str, about: dict[str, Any]) -> dict[str, list[str]]:
 
 
 def _front_matter(lines: Iterator[tuple[int, str]]) -> tuple[list[tuple[int, str]], dict[str, Any]]:
-    """Return the lines that were read and are none of it, and its fields: texts, and lists of texts."""
+    """Return the lines that are not front matter, and the front matter's fields: texts, and lists of texts."""
     first = next(lines, None)
     if first is None or first[1].rstrip() != "---":
         return ([] if first is None else [first]), {}
@@ -148,7 +148,7 @@ def _front_matter(lines: Iterator[tuple[int, str]]) -> tuple[list[tuple[int, str
         read.append((number, line))
         if line.rstrip() in ("---", "..."):
             return [], _fields([line for _, line in read[1:-1]])
-    return read, {}  # it never ends: a rule, and no front matter
+    return read, {}  # no closing line: the first line is a horizontal rule, not front matter
 
 
 def _fields(lines: list[str]) -> dict[str, Any]:

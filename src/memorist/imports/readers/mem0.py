@@ -1,8 +1,8 @@
 """mem0's memories: what its `get_all` returns, as JSON, or the folder in which it keeps them.
 
-A memory becomes a fact, or a note where somebody said it. It keeps its id, its times and its owner, so that it can be
-used on by `memorist.adapters.mem0`. What a Qdrant store holds is read from it; the history has no owners and no
-metadata, and is read only where it is all there is.
+A memory becomes a fact, or a note where somebody said it. It keeps its id, its times and its owner, so that
+`memorist.adapters.mem0` can go on using it. What a Qdrant store holds is read from it; the history has no owners and no
+metadata, and is read only if there is nothing else.
 """
 
 from collections.abc import Iterator

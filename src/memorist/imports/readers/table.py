@@ -39,7 +39,7 @@ def read(part: Part, options: Options) -> Iterator[Item | Bad]:
     """Yield each row.
 
     Raises:
-        ColumnsError: it is not known which column is the text, or there is none of a name given.
+        ColumnsError: the column of the text is not known, or a named column does not exist.
     """
     with part.text() as stream:
         header, _ = _opened(part, stream)
@@ -110,7 +110,7 @@ def _opened(part: Part, stream: TextIO) -> tuple[list[str], Iterator[tuple[int, 
         begun = reader.line_num + 1
         try:
             for row in reader:
-                if ended:  # a row wants a line beyond the last only for the end of a quote
+                if ended:  # a row that needs a line after the last one has an unclosed quote
                     raise FormatError(f"not a table from line {above + begun} on: a quote opened there never ends")
                 if any(map(str.strip, row)):
                     yield above + reader.line_num, row
@@ -125,7 +125,7 @@ def _dates(part: Part, column: str) -> Iterator[tuple[int, int, int]]:
     with part.text() as stream:
         header, rows = _opened(part, stream)
         place = header.index(column)
-        with suppress(FormatError):  # told when the rows are read
+        with suppress(FormatError):  # reported when the rows are read
             for _, row in rows:
                 if len(row) > place and (numbers := numbers_of(row[place].strip())) is not None:
                     yield numbers

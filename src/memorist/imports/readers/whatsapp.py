@@ -21,7 +21,7 @@ _HEADER = re.compile(
 _MARKS = dict.fromkeys(map(ord, "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"))
 _SPACES = {0xA0: " ", 0x202F: " ", 0x2009: " ", ord("\r"): None}
 _BY_THE_APP = "\u200e"
-"""Stands before what iOS writes into a message itself: "image omitted", "You deleted this message"."""
+"""The mark before texts that iOS itself writes into a message: "image omitted", "You deleted this message"."""
 _AFTERNOON = {"pm", "p", "下午", "晚上", "中午", "午後", "오후", "م", "μμ", "ip", "du", "em", "nachm", "ch", "nm"}
 _MORNING = {"am", "a", "上午", "凌晨", "清晨", "早上", "午前", "오전", "ص", "πμ", "ap", "de", "fm", "vorm", "sa", "vm"}
 _NO_NAME = re.compile('["“„«]')
