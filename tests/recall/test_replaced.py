@@ -163,3 +163,13 @@ def test_without_a_sign_of_change_a_later_text_as_likely_adds() -> None:
     assert score_of(0.9, "I take 40 mg", "I take 80 mg") == 0.9
     assert score_of(0.9, "I take 40 mg", "I still take 40 mg") == 0.45
     assert score_of(0.9, "I work at the bakery", "I no longer work at the bakery") == 0.9
+
+
+def test_records_that_say_the_same_share_one_chance() -> None:
+    scores = []
+    for copies in (1, 4):
+        with Memory.open(":memory:", embedder=OnnxEmbedder()) as memory:
+            memory.remember(["The wifi password is tuba-42"] * copies + ["The bus was late", "Paid the bill"])
+            scores.append([hit.score for hit in memory.recall("what is the wifi password?", limit=copies)])
+    [[alone], several] = scores
+    assert all(abs(score - alone) < 0.05 for score in several) and alone > 0.5

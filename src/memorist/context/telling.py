@@ -110,7 +110,7 @@ def _earning(new: list[Hit], hits: list[Hit], asked: QuestionTerms, tokens: int)
     chosen as if that record did not exist. The best hit is always told.
     """
     price = PRICE * min(1.0, _AT / tokens) ** THRIFT / (SEVERAL if asked.several else 1.0)
-    left = max(1 - sum(map(_share, hits)), 0.0) + sum(map(_share, new))
+    left = min(max(1 - sum(map(_share, hits)), 0.0) + sum(map(_share, new)), 1.0)
     least = math.log(price * max(left, _LEAST))
     worths = sorted(((_worth(hit, _room(hit, tokens)), hit) for hit in new), key=lambda each: each[0], reverse=True)
     return [hit for place, (worth, hit) in enumerate(worths) if not place or worth >= least]

@@ -186,7 +186,7 @@ def rank(index: WallIndex, asked: Search) -> Ranked:
     ranked = _ranked(index, rows, cosines, signals, asked.scale)
     if question.state is not None and asked.vector is not None and len(rows) > 1:
         ranked = _by_state(index, ranked, question)
-    return replace(ranked, crowd=crowd_of(ranked.total(), talk="impersonal" in signals))
+    return replace(ranked, crowd=crowd_of(_once(index, ranked), talk="impersonal" in signals))
 
 
 def _by_words(index: WallIndex, asked: Search) -> WordScores:
@@ -211,6 +211,20 @@ def _forms(index: WallIndex, question: Question, terms: Sequence[str]) -> Mappin
         tables = [language(code) for code in CODES]
         terms = [term for term in terms if not index.holders(term)]
     return forms_of(terms, index.vocabulary(), tables) if terms else {}
+
+
+def _once(index: WallIndex, ranked: Ranked) -> Floats:
+    """Return the sums of the records; those among the best that say the same share one chance, and count once."""
+    total = ranked.total()
+    best = np.argpartition(total, -MOST)[-MOST:] if len(total) > MOST else np.arange(len(total))
+    said: set[str] = set()
+    repeated = []
+    for position in best[np.argsort(-total[best], kind="stable")].tolist():
+        text = index.terms(int(ranked.rows[position]))
+        if text and text in said:
+            repeated.append(position)
+        said.add(text)
+    return np.delete(total, repeated) if repeated else total
 
 
 def _by_state(index: WallIndex, ranked: Ranked, question: Question) -> Ranked:
