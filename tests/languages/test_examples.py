@@ -205,3 +205,31 @@ def test_a_short_text_is_known_by_its_language(code: str, text: str) -> None:
 
 def test_every_table_has_its_examples() -> None:
     assert tuple(TIMES) == tuple(SAYINGS) == CODES
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ("de", "Den Termin haben wir verschoben"),
+        ("fr", "J'ai déménagé à Lyon"),
+        ("es", "Al final vendí el coche"),
+        ("pt", "Troquei de emprego"),
+        ("it", "Ho cambiato lavoro, non fumo più"),
+        ("nl", "Ik ben verhuisd"),
+        ("pl", "Przeprowadziłam się do Gdańska"),
+        ("ru", "Мы переехали"),
+        ("uk", "Ми переїхали"),
+        ("tr", "Toplantı iptal oldu"),
+        ("ar", "بطلت قهوة"),
+        ("fa", "قرار لغو شد"),
+        ("hi", "मैंने नौकरी बदल ली"),
+        ("zh", "我们搬到杭州了"),
+        ("ja", "会社を辞めた"),
+        ("ko", "이사했어"),
+        ("vi", "Tôi đã nghỉ việc"),
+        ("th", "ฉันย้ายบ้านแล้ว"),
+        ("id", "Rapatnya dibatalkan"),
+    ],
+)
+def test_a_text_tells_of_a_change(code: str, text: str) -> None:
+    assert language(code).says("changed", plain(text))

@@ -37,7 +37,7 @@ Phrases: TypeAlias = Literal[
     "changed",
 ]
 """The lists of a table. docs/languages.md says what each holds."""
-OPTIONAL = frozenset(("question_end", "is", "did", "was", "whether", "changed"))
+OPTIONAL = frozenset(("question_end", "is", "did", "was", "whether"))
 """Lists that a table may leave out: a question's end, which most languages write as a mark, and those that tell a
 question for a state, without which only "now" and "before" do."""
 
