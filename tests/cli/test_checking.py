@@ -8,6 +8,8 @@ from typing import Any, TypeAlias
 import pytest
 
 from memorist.cli.checking import extras
+from memorist.embedders import OnnxEmbedder
+from memorist.sync import Memory
 
 Command: TypeAlias = Callable[..., Any]
 
@@ -48,6 +50,18 @@ def test_doctor_finds_a_sound_memory_sound(memorist: Command) -> None:
     assert checks(result)["encryption"]["found"] == "the file is not encrypted; memorist key rotate encrypts it"
     assert "dimensions" in checks(result)["embedder"]["found"]
     assert "openai" in checks(result)["extras"]["found"]
+
+
+def test_doctor_says_when_to_index_anew_what_an_earlier_version_stored(memorist: Command, db: Path) -> None:
+    with Memory.open(db, embedder=OnnxEmbedder()) as earlier:
+        earlier.remember(["Oma kommt am Samstag mit dem Zug.", "昨日は雨だった。", "The key is under the flowerpot."])
+    told = checks(memorist("--embedder", "default", "doctor", "--json"))["languages"]["found"]
+    assert told.startswith("2 of 3 records are in other languages than English (")
+    assert "German" in told and "Japanese" in told and "memorist reindex" in told
+    assert memorist("--embedder", "default", "reindex").code == 0
+    assert (
+        "a model that knows it" in checks(memorist("--embedder", "default", "doctor", "--json"))["languages"]["found"]
+    )
 
 
 def test_doctor_makes_no_file(memorist: Command, db: Path) -> None:

@@ -30,7 +30,7 @@ def test_the_demo_shows_each_user_their_own_answer_and_leaves_nothing(memorist: 
     assert (result.code, result.err) == (0, "")
     assert result.out.count("Do I prefer a hotel") == 2
     assert " Question " in result.out
-    assert "of 6 right" in result.out and "all 61 were there" in result.out
+    assert "of 7 right" in result.out and "all 61 were there" in result.out
     file = Path(re.sub(r"\s", "", result.out).split("Thefilewas")[1].split(";")[0])
     assert not file.exists() and not file.parent.exists()
     assert not db.exists()
@@ -41,7 +41,7 @@ def test_the_demo_fits_the_terminal(memorist: Command, monkeypatch: pytest.Monke
     monkeypatch.setenv("COLUMNS", str(width))
     shown = memorist("demo").out
     table = [line for line in shown.splitlines() if "──" in line]
-    assert len(table) == 8 and {len(line) for line in table} == {min(width, 120)}
+    assert len(table) == 9 and {len(line) for line in table} == {min(width, 120)}
 
 
 def test_a_database_given_is_kept_and_can_be_asked(memorist: Command, tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_a_wrong_answer_is_shown_as_one() -> None:
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_every_answer_is_right_with_the_real_model(tmp_path: Path, anyio_backend: str) -> None:
     outcome = await demo.run(Settings.load().with_given(url=tmp_path / "demo.db"), "default")
-    assert [answer.rank for answer in outcome.answers] == [1] * 6
+    assert [answer.rank for answer in outcome.answers] == [1] * 7
     users = {
         hit.record.scope.user for answer in outcome.answers for hit in answer.hits if answer.question.user == "tom"
     }

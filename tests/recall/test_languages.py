@@ -95,6 +95,25 @@ async def _similarities(memory: Memory) -> list[tuple[str, float]]:
     return [(hit.record.content, hit.similarity) for hit in hits]
 
 
+async def test_the_first_recall_tells_once_what_reindex_would_better(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "old.db"
+    async with Memory.open(file, embedder=OnnxEmbedder()) as earlier:
+        for each in FAMILY:
+            await earlier.remember(each)
+    async with Memory.open(file) as memory:
+        await memory.recall("Where is the spare key?")
+        await memory.recall("Where is the spare key?")
+        [said] = [each.message for each in caplog.records if each.name == "memorist.languages"]
+        assert said.startswith("3 of 5 records are in other languages than English (German)")
+        await memory.admin.reindex()
+    caplog.clear()
+    async with Memory.open(file) as memory:
+        await memory.recall("Where is the spare key?")
+    assert not [each for each in caplog.records if each.name == "memorist.languages"]
+
+
 async def test_an_interrupted_reindex_is_resumed_and_found_as_before_meanwhile(tmp_path: Path) -> None:
     file = tmp_path / "old.db"
     async with Memory.open(file, embedder=OnnxEmbedder()) as earlier:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _NOT_FOR_USERS = frozenset({"agentscope1", "bench", "dev", "docs"})
 _LEAST_FREE = 100 * 1024 * 1024
 _MOST_USERS = 10
+_MOST_READ = 5000
 _TITLES = {"most": "who has most"}
 
 
@@ -96,6 +97,7 @@ async def doctor(context: click.Context, json: AsJson = False) -> None:
             checks.append(Finding("database", True, "not there yet; the first write makes it"))
         else:
             checks += await _store(context)
+            checks += await _languages(settings, context.obj.tenant)
         checks.append(await _embedder(settings))
     checks.append(_extras())
     if json:
@@ -154,6 +156,28 @@ async def _store(context: click.Context) -> list[Finding]:
             return checks
     except (MemoristError, ImportError, OSError) as error:
         return [Finding("database", False, str(error))]
+
+
+async def _languages(settings: "Settings", tenant: str) -> list[Finding]:
+    """Tell whether records are in languages that the version which stored them did not know."""
+    from memorist.embedders import BundledEmbedder, open_embedder
+    from memorist.engine.languages import told_of_languages
+    from memorist.scope import Reach
+    from memorist.stores import open_store
+
+    store = open_store(settings)
+    try:
+        await store.open()
+        try:
+            embedder = open_embedder(settings.embedder)
+            if not isinstance(embedder, BundledEmbedder):
+                return []
+            told = await told_of_languages(store, embedder, Reach(tenant, None), _MOST_READ)
+        finally:
+            await store.close()
+    except (MemoristError, ImportError, OSError):  # told above, and below
+        return []
+    return [Finding("languages", True, told or "each is embedded by a model that knows it")]
 
 
 def _cipher(context: click.Context) -> Iterator[Finding]:

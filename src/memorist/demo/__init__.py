@@ -38,6 +38,7 @@ QUESTIONS = (
     DemoQuestion("When do I see the dentist?", "maya", "m05-11", "a date"),
     DemoQuestion("Which food is dangerous for my daughter?", "tom", "t05-09", "found by meaning alone"),
     DemoQuestion("Which programming language does my team use?", "tom", "t03-11", "of his other talk"),
+    DemoQuestion("Warum brauche ich einen Tierarzt?", "maya", "m05-13", "asked in German"),
 )
 
 
@@ -95,8 +96,9 @@ async def run(settings: Settings, tenant: str) -> Outcome:
         found = sum([await memory.scoped(user=user).count() for user in users])
         if report.bad or found < expected:
             raise MemoristError(f"{expected} messages were stored and {found} are there: please report this")
-        for user in users:  # the model and the vectors are loaded at the first question
+        for user in users:  # a model and the vectors are loaded at the first question
             await memory.scoped(user=user).recall("hello")
+        await memory.scoped(user=users[0]).recall("Wie geht es dir?")
         opening = time.perf_counter() - begun
         answers = [await _ask(memory, question) for question in QUESTIONS]
     return Outcome(found, len(users), storing, opening, answers)

@@ -102,7 +102,7 @@ _OTHERS = frozenset(
         """,
         # Italian
         """
-        gli di che è non sono ho hai abbiamo hanno mio mia suo della dei nel nella alla cosa dove chi perché
+        gli di che è non sono ho hai abbiamo hanno mio suo della dei nel nella alla cosa dove chi perché
         come quale anche più ieri oggi domani
         """,
         # Dutch, Scandinavian

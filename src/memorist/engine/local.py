@@ -15,6 +15,7 @@ from memorist.embedders import BundledEmbedder, OnnxEmbedder
 from memorist.engine import auditing, deriving, purging, reading, retaining, upkeep, writing
 from memorist.engine.base import Engine
 from memorist.engine.core import Core
+from memorist.engine.languages import told_of_languages
 from memorist.engine.traces import Tracer, traces
 from memorist.errors import ClosedError, EmbedderError, EmbedderMismatchError, MemoristError, embedder_mismatch
 from memorist.origins import TrustRules
@@ -26,6 +27,8 @@ T = TypeVar("T")
 log = logging.getLogger("memorist.sweep")
 _SWEEP_EVERY = timedelta(minutes=1)
 _ENFORCE_EVERY = timedelta(hours=1)
+_MOST_READ = 1000
+"""So many records are read to see what languages they are in."""
 
 
 async def _context(core: Core, call: Call, request: requests.Context) -> results.Context:
@@ -84,6 +87,7 @@ class LocalEngine(Engine):
         self._is_open = False
         self._swept = settings.clock()
         self._enforced: datetime | None = None
+        self._told = False
         self._reads = auditing.Reads(self._core)
 
     @property
@@ -149,6 +153,9 @@ class LocalEngine(Engine):
             if stored is None or not await self._core.embedder.suits(stored):
                 raise
             given = await answer(call)
+        if isinstance(request, requests.Recall) and not self._told:
+            self._told = True
+            await self._tell_of_languages(call)
         if not request.writes:
             await self._reads.note(call, request, given)
         return given
@@ -160,6 +167,15 @@ class LocalEngine(Engine):
             moment = self.clock()
             records = await aside(lambda: [each.to_record(call.scope, moment, call.door) for each in drafts], drafts)
             await self._core.embed_ahead(records)
+
+    async def _tell_of_languages(self, call: Call) -> None:
+        """Log, after the first recall, what another version's vectors do not know of the caller's records."""
+        core = self._core
+        if isinstance(core.embedder.inner, BundledEmbedder):
+            with suppress(MemoristError):
+                reach = call.scope.reach()
+                if told := await told_of_languages(core.store, core.embedder.inner, reach, _MOST_READ):
+                    logging.getLogger("memorist.languages").warning("%s", told)
 
     async def _sweep_if_due(self, call: Call) -> None:
         """Delete expired records, unless that was done a short while ago."""

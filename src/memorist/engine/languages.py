@@ -1,0 +1,50 @@
+"""What languages stored records are in, and whether the vectors that are stored know them."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from memorist.embedders import BundledEmbedder
+from memorist.embedders.english import is_english
+from memorist.filters import make_filter
+from memorist.languages import CODES, language, languages_of
+from memorist.records import Record
+from memorist.scope import Reach
+from memorist.stores.base import Store
+
+_MOST_NAMED = 3
+
+
+async def told_of_languages(store: Store, embedder: BundledEmbedder, reach: Reach, most: int) -> str | None:
+    """Return what `memorist reindex` would better where an earlier version stored the vectors, as a sentence.
+
+    Args:
+        store: an open store.
+        embedder: the bundled models.
+        reach: whose records.
+        most: so many of the newest records are looked at.
+
+    Returns:
+        None where all is English, or the vectors are those of both models.
+    """
+    await embedder.ready()
+    if await store.fingerprint() != embedder.english.fingerprint:
+        return None
+    records = await store.select(reach, make_filter(), order="newest", limit=most)
+    found = _languages(records)
+    if not found:
+        return None
+    named = ", ".join(name for name, _ in found.most_common(_MOST_NAMED))
+    return (
+        f"{found.total()} of {len(records)} records are in other languages than English ({named}), which the version "
+        "that stored them did not know: memorist reindex makes them found by their meaning"
+    )
+
+
+def _languages(records: Sequence[Record]) -> Counter[str]:
+    """Return how many records there are of each language but English."""
+    found = Counter[str]()
+    for record in records:
+        if record.kind.recallable and not is_english(record.text):
+            code = next((code for code in languages_of(record.text) if code != "en"), None)
+            found[language(code).name if code in CODES else "others"] += 1
+    return found
