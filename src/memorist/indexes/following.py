@@ -4,22 +4,21 @@ import asyncio
 import logging
 import threading
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
+from weakref import WeakValueDictionary
 
 from memorist.audit import Act
 from memorist.errors import InvalidInputError, StoreError
 from memorist.indexes.base import Index, Point, Position, token_of
+from memorist.locks import Lock
 from memorist.scope import Wall
 from memorist.stores.base import Candidates, Store, Vector, Wanted
 from memorist.stores.searching import Place, Search
 from memorist.stores.wrapped import WrappedStore
 
 _T = TypeVar("_T")
-_PAUSE = 0.005
-"""Seconds between two checks whether a wall is free."""
 _WIDER = (2, 32)
 """The multiple of the limit that is requested from the index, since some of its results do not pass the filter."""
 log = logging.getLogger("memorist.indexes")
@@ -46,7 +45,8 @@ class IndexedStore(WrappedStore):
         super().__init__(store)
         self.index = index
         self._gate = threading.Lock()
-        self._busy: set[Wall] = set()
+        self._locks = WeakValueDictionary[Wall, Lock]()
+        """Those of the walls that are followed or purged now."""
         self._behind: set[asyncio.Task[bool]] = set()
         self._closing = False
 
@@ -65,8 +65,11 @@ class IndexedStore(WrappedStore):
 
     async def close(self) -> None:
         self._closing = True  # a following task stops after its current batch
-        while self._busy:  # noqa: ASYNC110 - an event would belong to one loop
-            await asyncio.sleep(_PAUSE)
+        with self._gate:
+            busy = [*self._locks.values()]
+        for lock in busy:
+            async with lock:
+                pass
         await asyncio.to_thread(self.index.close)
         await self.store.close()
 
@@ -187,17 +190,7 @@ class IndexedStore(WrappedStore):
     async def _ask(self, work: Callable[[], _T]) -> _T:
         return await asyncio.to_thread(work)
 
-    @asynccontextmanager
-    async def _alone(self, wall: Wall) -> AsyncIterator[None]:
-        """Keep other tasks of this process, on any event loop, from following or purging the wall."""
-        while True:
-            with self._gate:
-                if wall not in self._busy:
-                    self._busy.add(wall)
-                    break
-            await asyncio.sleep(_PAUSE)
-        try:
-            yield
-        finally:
-            with self._gate:
-                self._busy.discard(wall)
+    def _alone(self, wall: Wall) -> Lock:
+        """Return the lock that keeps other tasks, on any event loop, from following or purging the wall."""
+        with self._gate:
+            return self._locks.setdefault(wall, Lock())

@@ -7,7 +7,6 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
 from memorist.adapters.entries import enough, first
-from memorist.adapters.locks import Lock
 from memorist.adapters.mem0 import checks
 from memorist.adapters.mem0.adding import draw, model_of, store, summarise
 from memorist.adapters.mem0.asking import selection_of, shown
@@ -18,6 +17,7 @@ from memorist.adapters.mem0.settings import Opening, opening_of
 from memorist.adapters.mem0.shapes import KINDS, deleting_source, history_rows, item, split_metadata
 from memorist.adapters.originals import caught_by
 from memorist.errors import ClosedError, InvalidInputError
+from memorist.locks import Lock
 from memorist.memory import Memory
 from memorist.records import Draft, Hit, Record
 from memorist.times import TimeLike, parse_time

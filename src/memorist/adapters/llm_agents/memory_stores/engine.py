@@ -17,10 +17,10 @@ from memorist.adapters.llm_agents.data_structures.memory import (
     in_utc,
     own_copy,
 )
-from memorist.adapters.locks import Lock
 from memorist.embedders import EmbedderSpec
 from memorist.errors import NotFoundError, UnknownArgumentError
 from memorist.kinds import Episode as Parts
+from memorist.locks import Lock
 from memorist.memory import Memory
 from memorist.records import Kind, Record
 from memorist.stores.base import Order
