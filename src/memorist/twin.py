@@ -9,7 +9,7 @@ import sys
 import threading
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine, Iterable, Iterator
 from itertools import islice
-from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar, cast
+from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar, cast, get_args, get_origin
 
 from memorist.errors import MemoristError
 
@@ -225,7 +225,7 @@ def _blocking_constructor(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _blocking_method(function: Callable[..., Any]) -> Callable[..., Any]:
     signature = inspect.signature(function)
-    lazy = {each.name for each in signature.parameters.values() if "Async" in str(each.annotation)}
+    lazy = {each.name for each in signature.parameters.values() if _is_lazy(each.annotation)}
     asynchronous = inspect.iscoroutinefunction(function)
     generating = inspect.isasyncgenfunction(function)
 
@@ -243,6 +243,11 @@ def _blocking_method(function: Callable[..., Any]) -> Callable[..., Any]:
         return _outward(run(call) if asynchronous else call())
 
     return method
+
+
+def _is_lazy(annotation: Any) -> bool:
+    """Whether a parameter may be given an asynchronous iterator; the twin's caller has a plain one."""
+    return any(get_origin(each) is AsyncIterator for each in (annotation, *get_args(annotation)))
 
 
 def _asynchronous(items: Any) -> Any:

@@ -5,7 +5,7 @@ Click alone is imported here: a library that reads annotations takes longer to l
 
 from collections.abc import Awaitable, Callable
 from enum import Enum
-from functools import wraps
+from functools import cached_property, wraps
 from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, Unpack, get_args, get_origin
@@ -124,14 +124,12 @@ class Command(click.Command):
     def __init__(self, name: str, function: Function, **settings: Any) -> None:
         super().__init__(name, callback=_callback(function), help=function.__doc__, **settings)
         self._function = function
-        del self.params
+        del self.params  # Click's own, which are none
 
-    def __getattr__(self, name: str) -> Any:
-        """Make the parameters when they are first needed, since only one command of a module is run."""
-        if name != "params":
-            raise AttributeError(name)
-        self.params = parameters(self._function)
-        return self.params
+    @cached_property
+    def params(self) -> list[click.Parameter]:  # type: ignore[override]  # it is no property, and can be set
+        """Those of the function, made when they are first needed: only one command of a module is run."""
+        return parameters(self._function)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         arguments = [each for each in self.get_params(ctx) if isinstance(each, _Argument)]
