@@ -11,6 +11,7 @@ from memorist.memory import Memory
 from memorist.scope import SERVER_TENANT
 from memorist.serve.app import create_app
 from memorist.serve.auth import Tokens
+from opening import bytes_beside
 
 pytestmark = pytest.mark.anyio
 
@@ -20,7 +21,7 @@ NOTE = {"records": [{"content": "A note"}]}
 async def test_a_token_is_shown_once_and_only_its_hash_is_kept(tokens: Tokens, tmp_path: Path) -> None:
     secret, token = await tokens.create("laptop", user="alice", right="read")
     assert (await tokens.find(secret)) == token
-    kept = b"".join(path.read_bytes() for path in tmp_path.glob("memory.db*"))
+    kept = b"".join(bytes_beside(tmp_path / "memory.db").values())
     assert secret.encode() not in kept and secret[4:].encode() not in kept
     assert secret not in json.dumps([each.to_dict() for each in await tokens.list()])
 

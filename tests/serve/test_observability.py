@@ -53,7 +53,9 @@ class Told:
         return {metric.name: list(metric.data.data_points) for metric in metrics}
 
     def entries(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.log.getvalue().splitlines()]
+        """Return what was logged, without the line that tells of the store's opening."""
+        found = [json.loads(line) for line in self.log.getvalue().splitlines()]
+        return [each for each in found if each["logger"] != "memorist.stores"]
 
     def all(self) -> str:
         spans = "".join(span.to_json() for span in self.spans.get_finished_spans())
