@@ -17,7 +17,7 @@ def placed(target: Any, keep: int | None, now: datetime) -> Any:
     """Return the target of a backup: for a folder, a file in it named after the time; any other target unchanged.
 
     Raises:
-        InvalidInputError: `keep` is no whole number from 1, or given without a folder.
+        InvalidInputError: `keep` is not a whole number from 1, or given without a folder.
     """
     if keep is not None and (isinstance(keep, bool) or not isinstance(keep, int) or keep < 1):
         raise InvalidInputError(f"keep must be a whole number of 1 or more, not {shown(keep)}")

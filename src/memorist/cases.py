@@ -126,7 +126,7 @@ def _case(number: int, line: str) -> Case:
     except (ValueError, RecursionError) as error:
         raise FormatError(f"line {number} is not JSON") from error
     if not isinstance(plain, dict) or (unknown := set(plain) - set(_FIELDS)):
-        wrong = f"has an unknown field {min(unknown)!r}" if isinstance(plain, dict) else "is no JSON object"
+        wrong = f"has an unknown field {min(unknown)!r}" if isinstance(plain, dict) else "is not a JSON object"
         raise FormatError(f"line {number} {wrong}; a case has question, find and maybe user or shared")
     question, find, user, shared = (plain.get(name) for name in _FIELDS)
     find = [find] if isinstance(find, str) else find
@@ -218,4 +218,4 @@ def report_of(data: bytes) -> Report:
     try:
         return Report([Outcome(**each) for each in json.loads(data)["outcomes"]])
     except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise FormatError("this is no report of an earlier run; delete the file to begin anew") from error
+        raise FormatError("this is not a report of an earlier run; delete the file to begin anew") from error

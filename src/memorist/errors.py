@@ -107,7 +107,7 @@ class StoreFullError(StoreError):
 
 
 class StoreCorruptError(StoreError):
-    """The file is damaged, or is no memory at all."""
+    """The file is damaged, or is not a memory at all."""
 
 
 class StoreKeyError(StoreError):

@@ -169,7 +169,7 @@ class Memory(Verbs):
             token: the id of the token that the caller brought, for the audit log.
 
         Raises:
-            InvalidInputError: `door` is no text that can be stored.
+            InvalidInputError: `door` is not a text that can be stored.
         """
         inner = door if isinstance(door, Door) else Door(text("door", door))
         return Memory(self._engine, self._call.through(inner, token))

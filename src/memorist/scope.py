@@ -136,7 +136,7 @@ def checked_name(label: str, name: object) -> str:
         name: the name.
 
     Raises:
-        InvalidInputError: it is no text that two people would read as the same name: blank, too long, not
+        InvalidInputError: it is not a text that two people would read as the same name: blank, too long, not
             UTF-8, with white space around it, or with a control or invisible character.
     """
     if not isinstance(name, str):

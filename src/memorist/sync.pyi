@@ -645,7 +645,7 @@ class Memory(Twin):
             token: the id of the token that the caller brought, for the audit log.
 
         Raises:
-            InvalidInputError: `door` is no text that can be stored.
+            InvalidInputError: `door` is not a text that can be stored.
         """
 
     @property

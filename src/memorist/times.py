@@ -150,7 +150,7 @@ class _AmbiguousError(ValueError):
 
 
 def _relative(value: TimeLike, start: datetime | None, direction: int) -> datetime | None:
-    """Return the time that a duration names, or None for what is no duration."""
+    """Return the time that a duration names, or None for what is not a duration."""
     if start is None or not isinstance(value, str) or len(value) > MAX_TEXT:
         return None
     found = _DURATION.fullmatch(value.strip())

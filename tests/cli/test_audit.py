@@ -46,9 +46,9 @@ def test_faults_and_wrong_files_are_told(memorist: Command, db: Path, tmp_path: 
     checkpoint = json.loads(lines[1])
     for text, reason in (
         (json.dumps({**checkpoint, "number": 9}), "changed after it was signed"),
-        ("[]", "is no export of an audit log"),
-        ("x", "is no export of an audit log"),
-        ("", "is no export of an audit log"),
+        ("[]", "is not an export of an audit log"),
+        ("x", "is not an export of an audit log"),
+        ("", "is not an export of an audit log"),
         ("{}", "this is no audit checkpoint"),
     ):
         log.write_text(text)

@@ -45,7 +45,7 @@ def test_it_tells_what_got_worse_since_the_last_run(memorist: Any, cases: Path) 
     ("line", "told"),
     [
         ("no json", "line 1 is not JSON"),
-        ("[1]", "line 1 is no JSON object"),
+        ("[1]", "line 1 is not a JSON object"),
         ('{"question": "a", "find": "b", "k": 1}', "unknown field 'k'"),
         ('{"question": " ", "find": "b"}', "line 1 has no question"),
         ('{"question": "a", "find": []}', "nothing to find"),

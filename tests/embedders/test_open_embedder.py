@@ -66,7 +66,7 @@ def test_a_library_without_a_model_is_refused(spec: Any) -> None:
 
 @pytest.mark.parametrize("spec", ["", "word2vec", "word2vec:google"])
 def test_an_unknown_name_is_refused_with_the_known_ones(spec: Any) -> None:
-    with pytest.raises(EmbedderError, match=r"none of default.*ollama, openai"):
+    with pytest.raises(EmbedderError, match=r"one of default.*ollama, openai"):
         open_embedder(spec)
 
 

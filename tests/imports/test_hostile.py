@@ -284,7 +284,7 @@ def test_only_regular_files_are_read(tmp_path: Path, what: str) -> None:
     if what == "pipe":
         os.mkfifo(path)
     for format in (None, "markdown"):
-        with pytest.raises(InvalidInputError, match="no regular file; give what comes from a pipe"):
+        with pytest.raises(InvalidInputError, match="not a regular file; give the output of a pipe"):
             survey(path, format=format)
 
 

@@ -158,7 +158,7 @@ async def test_what_recall_put_into_a_prompt_is_never_extracted(
 
 FAILURES = [
     ("nothing", "", "the answer is empty"),
-    ("garbage", "%%% oh no", "the answer is no JSON"),
+    ("garbage", "%%% oh no", "the answer is not JSON"),
     ("half a JSON", '{"facts": [{"statement": "Alice li', "the answer is cut off"),
     ("an end too early", (200, completion('{"facts": []}', "length")), "the answer is cut off"),
     ("a refusal", "I'm sorry, but I can't assist with that.", "the model refused"),

@@ -209,7 +209,7 @@ class Embedding:
 
         Raises:
             EmbedderError: the embedder failed, or its answer is not one vector.
-            InvalidInputError: the text is no string.
+            InvalidInputError: the text is not a string.
         """
         text = words("text", text)
         if self._embedder is not None:

@@ -35,7 +35,7 @@ def read_messages(messages: AnyMessage | Iterable[AnyMessage]) -> list[Message]:
     the model's provider runs, such as a web search, is a message of the role "tool", mostly without a text.
 
     Raises:
-        InvalidInputError: something is no message of a known form.
+        InvalidInputError: something is not a message of a known form.
     """
     if isinstance(messages, str | Message | Mapping) or not isinstance(messages, Iterable):
         messages = [messages]

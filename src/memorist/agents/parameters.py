@@ -30,7 +30,7 @@ def types_of(function: Callable[..., Any]) -> dict[str, Any]:
     """Return the types of a function's arguments by name.
 
     Raises:
-        InvalidInputError: it is no function, or the name of a type cannot be resolved.
+        InvalidInputError: it is not a function, or the name of a type cannot be resolved.
     """
     try:
         return get_type_hints(function)

@@ -79,7 +79,7 @@ class ToolSchema:
             arguments: a text for each argument, instead of the docstring's.
 
         Raises:
-            InvalidInputError: it is no function, or an argument has no type or no text, is positional only, or
+            InvalidInputError: it is not a function, or an argument has no type or no text, is positional only, or
                 names a user.
         """
         types = types_of(function)

@@ -57,7 +57,7 @@ async def before_turn(
         **options: further arguments of `Memory.context`, such as `count_tokens` or `topics`.
 
     Raises:
-        InvalidInputError: an argument is wrong, or something is no message.
+        InvalidInputError: an argument is wrong, or something is not a message.
         ClosedError: the memory is not open.
         StoreError, EmbedderError: with `raise_errors`.
     """
@@ -122,7 +122,7 @@ async def after_turn(
         The records of the messages that were new, in order.
 
     Raises:
-        InvalidInputError: something is no message, or there is no session.
+        InvalidInputError: something is not a message, or there is no session.
         StoreError, EmbedderError: nothing was stored; the call can be repeated.
     """
     talk = memory.conversation(session)

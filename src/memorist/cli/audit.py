@@ -179,9 +179,9 @@ def _read(file: str) -> list[dict[str, Any]]:
     try:
         lines = [json_.loads(line) for line in read_text(file).splitlines()]
     except (UnicodeDecodeError, ValueError) as error:
-        raise FormatError(f"{file} is no export of an audit log: {error}") from error
+        raise FormatError(f"{file} is not an export of an audit log: {error}") from error
     if not lines or not all(isinstance(line, dict) for line in lines):
-        raise FormatError(f"{file} is no export of an audit log")
+        raise FormatError(f"{file} is not an export of an audit log")
     return lines
 
 

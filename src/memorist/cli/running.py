@@ -242,7 +242,7 @@ def text_or_stdin(text: str) -> str:
 def confirm(question: str) -> None:
     """Ask for confirmation; raise unless the user is at a terminal and confirms."""
     if not sys.stdin.isatty():
-        raise click.BadParameter("the standard input is no terminal to confirm at; give --yes", param_hint="--yes")
+        raise click.BadParameter("the standard input is not a terminal to confirm at; give --yes", param_hint="--yes")
     try:
         sure = click.confirm(question)
     except click.Abort:  # Ctrl-C, or the end of the input

@@ -36,7 +36,7 @@ def is_english(text: str) -> bool:
         if folded in _ENGLISH:
             english += 1
         elif folded in _OTHERS:
-            other += 0 if word.isupper() and len(word) > 1 else 1  # "MIT" is no German
+            other += 0 if word.isupper() and len(word) > 1 else 1  # "MIT" is not German
         elif not folded.isascii():
             other += 0.5 if word[0].isupper() else 1  # a name may stand in an English text
         also = also or folded in _ALSO_ENGLISH or folded.endswith("'s")

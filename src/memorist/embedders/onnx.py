@@ -151,7 +151,7 @@ class _Model:
             if port.name == "inputs_embeds" and self._table is not None:
                 continue
             if port.name not in ("input_ids", "attention_mask", "token_type_ids", "position_ids"):
-                raise EmbedderError(f"{card.weights} is no text encoder: it asks for an input named {port.name!r}")
+                raise EmbedderError(f"{card.weights} is not a text encoder: it asks for an input named {port.name!r}")
             self._inputs[port.name] = kinds.get(port.type, np.int64)
 
     def run(self, text: str) -> Vectors:

@@ -92,7 +92,7 @@ def _named(spec: str, api_key: str | None) -> Embedder:
     if "/" in spec or "\\" in spec:
         return OnnxEmbedder(expanded(spec))
     known = sorted({"default", *_BUILT_IN, *(entry.name for entry in entry_points(group=ENTRY_POINTS))})
-    raise EmbedderError(f"no embedder {spec!r}: it is no folder and none of {', '.join(known)}")
+    raise EmbedderError(f"no embedder {spec!r}: it is neither a folder nor one of {', '.join(known)}")
 
 
 def _endpoint(spec: str, api_key: str | None) -> Embedder:

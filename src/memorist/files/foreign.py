@@ -65,7 +65,7 @@ def _check(file: Path | bytes) -> None:
     except OSError as error:
         raise FormatError(f"it cannot be read: {error.strerror or error}") from error
     if not head.startswith(_SQLITE):
-        raise FormatError("it is no SQLite database")
+        raise FormatError("it is not a SQLite database")
     if head[68:] == _MEMORY:
         raise FormatError("it is a memory of Memorist; move it with: memorist migrate")
 

@@ -70,7 +70,7 @@ def _collections(store: Path) -> list[str]:
 def _point(collection: str, row: int, key: object, data: object) -> Point:
     try:
         if not isinstance(data, bytes):
-            raise FormatError("it is no point")
+            raise FormatError("it is not a point")
         found = unpickled(data)
         payload = found.get("payload")
         return Point(collection, _Copy().of(found["id"]), _Copy().of(payload or {}))
@@ -86,14 +86,14 @@ def unpickled(data: bytes) -> dict[str, Any]:
 
     Raises:
         FormatError: the pickle holds something that a point does not have, such as a function to call.
-        ValueError, IndexError, KeyError, TypeError: it is no pickle, or damaged.
+        ValueError, IndexError, KeyError, TypeError: it is not a pickle, or damaged.
     """
     machine = _Machine()
     for opcode, argument, _ in pickletools.genops(data):
         machine.step(opcode.name, argument)
     [found] = machine.stack
     if not isinstance(found, dict):
-        raise FormatError("it is no point")
+        raise FormatError("it is not a point")
     return found
 
 
@@ -160,7 +160,7 @@ class _Machine:
             case "NEWOBJ":
                 given, made = self.stack.pop(), self.stack.pop()
                 if given != () or not isinstance(made, _Class):
-                    raise FormatError("it makes an object of what is no class of a point")
+                    raise FormatError("it makes an object of a class that points do not have")
                 self.stack.append({})
             case "BUILD":
                 state = _as(dict, self.stack.pop())
@@ -181,7 +181,7 @@ def _known(module: object, name: object) -> _Class:
 
 def _as(kind: type, value: Any) -> Any:
     if type(value) is not kind:
-        raise FormatError("it is no point")
+        raise FormatError("it is not a point")
     return value
 
 
@@ -201,4 +201,4 @@ class _Copy:
             return [self.of(each, depth + 1) for each in value]
         if value is None or isinstance(value, str | int | float):
             return value
-        raise FormatError("its payload is no JSON")
+        raise FormatError("its payload is not JSON")

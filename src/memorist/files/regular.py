@@ -29,10 +29,10 @@ def opened(path: str | os.PathLike[str]) -> BinaryIO:
 
 
 def check_regular(path: str | os.PathLike[str], found: os.stat_result) -> None:
-    """Raise InvalidInputError for what is no regular file."""
+    """Raise InvalidInputError for what is not a regular file."""
     if not stat.S_ISREG(found.st_mode):
         raise InvalidInputError(
-            f"cannot read {os.fspath(path)}: it is no regular file; give what comes from a pipe as the standard input"
+            f"cannot read {os.fspath(path)}: it is not a regular file; give the output of a pipe as the standard input"
         )
 
 

@@ -27,7 +27,7 @@ def read_transcript(file: Path) -> list[Message]:
 
     Raises:
         OSError: the file cannot be read.
-        InvalidInputError: it is no regular file.
+        InvalidInputError: it is not a regular file.
     """
     with opened(file) as stream:
         start = max(0, stream.seek(0, 2) - _TAIL)

@@ -34,7 +34,7 @@ class Item:
         cue: the text that recall matches instead of the content.
         metadata: further fields, JSON.
         agent: the label.
-        session: the label of what is no message; a message's is its conversation.
+        session: the label of what is not a message; a message's is its conversation.
         user: whose record it is, where the source says so; by default the memory's own user.
         shared_id: take `id` as the record's id, and `conversation` as its session, as they are: for what other
             parts of this package store under the same names.

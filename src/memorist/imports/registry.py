@@ -29,7 +29,7 @@ def readers() -> tuple[Reader, ...]:
     for entry in entry_points(group=ENTRY_POINTS):
         reader = entry.load()
         if not isinstance(reader, Reader):
-            raise InvalidInputError(f"the entry point {entry.name!r} in {ENTRY_POINTS} is no Reader: {entry.value}")
+            raise InvalidInputError(f"the entry point {entry.name!r} in {ENTRY_POINTS} is not a Reader: {entry.value}")
         others.append(reader)
     return (*others, *(import_module(f"memorist.imports.readers.{name}").READER for name in _OWN))
 

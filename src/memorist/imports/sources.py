@@ -37,7 +37,7 @@ _MOST_TIMES = 200
 _GIVEN = "upload"
 """The folder of files without names: readers name a conversation by it where nothing else names it."""
 _MOST_CONTROLS = 0.02
-"""The share of control characters above which a file is no text."""
+"""The share of control characters above which a file is not a text."""
 _LONGEST_FIRST = 10_000_000
 """The most characters read of a first line to see whether every line holds one value."""
 
@@ -317,7 +317,7 @@ class Part:
     def records(self) -> Iterator[tuple[str, Any]]:
         """Yield the elements of a JSON array, or the values of a file that has one in each line or several.
 
-        Each comes with its place, such as "line 12" or "record 3". A line that is no JSON is yielded as a FormatError.
+        Each comes with its place, such as "line 12" or "record 3". A line that is not JSON is yielded as a FormatError.
         """
         if self._has_a_value_a_line():
             yield from self._by_line()

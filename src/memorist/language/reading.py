@@ -58,14 +58,14 @@ def read_answer(
     if data is None:
         begin = text.find("{")
         if begin < 0:
-            return None, "the model refused" if is_refusal(text) else "the answer is no JSON"
+            return None, "the model refused" if is_refusal(text) else "the answer is not JSON"
         text = _without_end(text[begin:])
         cut = cut or _ends_open(text)
         data = None if cut else _plain(text + (_closers(text) or "")) or _repaired(text)
     if cut:
         return None, "the answer is cut off"
     if data is None:
-        return None, f"the answer is no JSON; {install_command('llm')} repairs small faults"
+        return None, f"the answer is not JSON; {install_command('llm')} repairs small faults"
     try:
         data = _wrapped(_storable(data), schema)
     except RecursionError:

@@ -37,7 +37,7 @@ _SIGNS: Sequence[Phrases] = ("changed", "no_longer")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _TRUSTED = Author.USER | Author.OPERATOR
 _KINDS = [KINDS[kind] for kind in (Kind.MESSAGE, Kind.NOTE, Kind.FACT, Kind.EPISODE)]
-"""The kinds that tell states. A topic has one value at a time, and a tool is no state."""
+"""The kinds that tell states. A topic has one value at a time, and a tool is not a state."""
 
 
 @dataclass(frozen=True, slots=True)

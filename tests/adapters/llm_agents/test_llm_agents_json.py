@@ -200,7 +200,7 @@ async def test_a_corrupt_line_in_the_middle_is_an_error_that_names_it(tmp_path: 
         await store.write(episode(name))
     first, second, third = store.path.read_bytes().splitlines()
     store.path.write_bytes(b"\n".join([first, b"", bad, second, third, b""]))
-    with pytest.raises(MemoryStoreError, match=re.escape(f"{store.path}, line 3 is no episode")):
+    with pytest.raises(MemoryStoreError, match=re.escape(f"{store.path}, line 3 is not an episode")):
         JSONMemoryStore(tmp_path)
     damaged = store.path.read_bytes()
     with pytest.raises(MemoryStoreError, match="line 3"):

@@ -188,7 +188,7 @@ async def test_a_damaged_store_is_told(everyone: Memory, tmp_path: Path) -> None
             connection.execute("UPDATE points SET point = x'00'")
         for _ in range(2):
             added, _, [reason] = await load(everyone, tmp_path / "q")
-            assert added == 0 and ("memory in row 1" in reason or "it is no SQLite database" in reason)
+            assert added == 0 and ("memory in row 1" in reason or "it is not a SQLite database" in reason)
             storage.write_bytes(b"damaged" * 1000)
 
 

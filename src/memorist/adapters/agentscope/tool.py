@@ -107,7 +107,7 @@ def _calls(items: Iterable[str]) -> list[dict[str, Any]]:
         try:
             call = json.loads(item)
             if not isinstance(call, dict):
-                raise ValueError(f"it is no object but {type(call).__name__}")
+                raise ValueError(f"it is not an object but {type(call).__name__}")
             calls.append(call)
         except (ValueError, TypeError, RecursionError) as error:
             warnings.warn(f"Failed to parse tool call result JSON: {item}. Error: {error}", stacklevel=3)

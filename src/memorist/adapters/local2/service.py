@@ -104,7 +104,7 @@ class MemoryService:
         """Return the topic's value, or None. The key is matched exactly; nothing is embedded or guessed.
 
         Raises:
-            InvalidInputError: the key is no text.
+            InvalidInputError: the key is not a text.
         """
         topic = text("topic", topic)
         return self._book.topic(topic) if topic.strip() else None
@@ -123,7 +123,7 @@ class MemoryService:
                 however many services it is received. Without one, every call stores a new episode.
 
         Raises:
-            InvalidInputError: the content is blank, or the metadata is no JSON object.
+            InvalidInputError: the content is blank, or the metadata is not a JSON object.
         """
         given = plain_json("metadata", {} if metadata is None else metadata)
         at = None
@@ -151,7 +151,7 @@ class MemoryService:
         """Return what `search_episodic` does, with the time of each episode.
 
         Raises:
-            InvalidInputError: the query is no text, or `top_k` no whole number of 1 or more.
+            InvalidInputError: the query is not a text, or `top_k` is not a whole number of 1 or more.
         """
         count = self.config.top_k if top_k is None else top_k
         whole("top_k", count, 1)
@@ -167,7 +167,7 @@ class MemoryService:
 
         Raises:
             NotFoundError: there is no such episode.
-            InvalidInputError: the score is no finite number.
+            InvalidInputError: the score is not a finite number.
         """
         score = number("score", score)
         with self._feedback:  # the metadata that is read must still stand when it is written
@@ -180,7 +180,7 @@ class MemoryService:
         """Return the id of the newest episode with this ``query_id`` in its metadata, or None.
 
         Raises:
-            InvalidInputError: the id is no text or number.
+            InvalidInputError: the id is not a text or number.
         """
         return self._book.find(query_id)
 

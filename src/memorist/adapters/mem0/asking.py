@@ -29,7 +29,7 @@ class Selection:
         """Return the least similarity.
 
         Raises:
-            InvalidInputError: it is no number from 0 to 1.
+            InvalidInputError: it is not a number from 0 to 1.
         """
         check_search(threshold, self.top_k)
         if threshold is None:

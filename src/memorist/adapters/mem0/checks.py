@@ -80,7 +80,7 @@ def message_list(messages: object) -> list[Any]:
     """Return the messages given to `add` as a list.
 
     Raises:
-        ValidationError: it is no text, no message and no list of messages.
+        ValidationError: it is neither a text nor a message nor a list of messages.
     """
     if isinstance(messages, str):
         return [{"role": "user", "content": messages}]
@@ -122,7 +122,7 @@ def day_of(value: object) -> str | None:
     """Return an expiration date as YYYY-MM-DD.
 
     Raises:
-        InvalidInputError: it is no date.
+        InvalidInputError: it is not a date.
     """
     if value is None:
         return None

@@ -33,7 +33,7 @@ def read_mem0(path: Path | bytes) -> Iterator[StoredMemory]:
         path: the folder of mem0's Qdrant store, the file of its history, or what that holds.
 
     Raises:
-        InvalidInputError: the file is no history of mem0's.
+        InvalidInputError: the file is not a history of mem0's.
         FormatError: it is damaged.
     """
     if isinstance(path, bytes) or not path.is_dir():
@@ -57,7 +57,7 @@ def has_history(file: Path | bytes) -> bool:
 def _history(file: Path | bytes) -> Iterator[StoredMemory]:
     """Yield the memories that a history leaves: the last text of each, unless it was deleted."""
     if not has_history(file):
-        raise InvalidInputError("it is no history of mem0's, nor a Qdrant store")
+        raise InvalidInputError("it is neither a history of mem0's nor a Qdrant store")
     last: dict[str, dict[str, Any]] = {}
     with foreign(file) as connection:
         for id, event, *values in connection.execute(_CURRENT):

@@ -62,7 +62,7 @@ def opening_of(config: Any) -> Opening:
     """Return what a mem0 configuration asks for.
 
     Raises:
-        InvalidInputError: it is no configuration, or names an unknown provider; the text says what to give instead.
+        InvalidInputError: it is not a configuration, or names an unknown provider; the text says what to give instead.
     """
     given = config.model_dump(exclude_unset=True, warnings=False) if hasattr(config, "model_dump") else config
     if not isinstance(given, Mapping):

@@ -73,7 +73,7 @@ def split_metadata(
     Ids in the metadata cannot change the owner; they are left out and, unless they equal those in `old`, logged.
 
     Raises:
-        InvalidInputError: it is no mapping.
+        InvalidInputError: it is not a mapping.
     """
     if metadata is not None and not isinstance(metadata, Mapping):
         raise InvalidInputError(f"metadata must be a dict, not {type(metadata).__name__}")
@@ -103,7 +103,7 @@ def text_of(message: object) -> str | None:
     if isinstance(content, str) and not content.strip():
         log.warning("Skipping a message without text")
         return None
-    return content  # type: ignore[no-any-return]  # what is no text is refused where it is stored
+    return content  # type: ignore[no-any-return]  # what is not a text is refused where it is stored
 
 
 def history_rows(memory_id: str, chain: Sequence[Iterable[Change]]) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ _OWNER = "_promptise_user_id"
 class ChromaProvider(Provider):
     """Keeps texts in one Chroma collection, in cosine space; the score is the cosine, 0 to 1.
 
-    Metadata that is no text, number or boolean is stored as text.
+    Metadata that is not a text, number or boolean is stored as text.
 
     Args:
         collection_name: the collection.

@@ -54,7 +54,7 @@ class MemoristMemoryStore:
         """Return the file, or None where there is none.
 
         Raises:
-            ValueError: it is no path, or `max_chars` is not positive.
+            ValueError: it is not a path, or `max_chars` is not positive.
         """
         _check_path(path)
         _check_positive("max_chars", max_chars)
@@ -137,7 +137,7 @@ class MemoristMemoryStore:
         Raises:
             MemoryConflictError: the file has another version.
             MemoryOperationConflictError: the operation's id was used with other arguments.
-            ValueError: it is no path, or a text cannot be stored.
+            ValueError: it is not a path, or a text cannot be stored.
             TypeError: the metadata are not texts.
         """
         _check_path(path)
@@ -166,7 +166,7 @@ class MemoristMemoryStore:
         Raises:
             MemoryConflictError: the file has another version.
             MemoryOperationConflictError: the operation's id was used with other arguments.
-            ValueError: it is no path.
+            ValueError: it is not a path.
         """
         _check_path(path)
         # It supersedes the last version until all versions are forgotten.
@@ -251,7 +251,7 @@ def _snippet(hit: Hit, most_of_file: int, most: int) -> str:
 
 def _check_path(path: str) -> None:
     if not all(_SEGMENT.fullmatch(segment) for segment in path.split("/")):
-        raise ValueError(f"{path!r} is no path of a memory file")
+        raise ValueError(f"{path!r} is not a path of a memory file")
 
 
 def _check_prefix(prefix: str) -> None:

@@ -46,7 +46,7 @@ def answer(arguments: list[str], stdin: bytes) -> str:
         stdin: the agent's JSON object.
 
     Raises:
-        ValueError: there is no such event or option, or the standard input is no JSON object.
+        ValueError: there is no such event or option, or the standard input is not a JSON object.
         Exception: whatever a memory raises.
     """
     name = arguments[0] if arguments else ""

@@ -109,7 +109,7 @@ class TomlServer:
             return text
         servers = rest.get("mcp_servers", {})
         if not isinstance(servers, dict):
-            raise InvalidInputError("its mcp_servers is no table")
+            raise InvalidInputError("its mcp_servers is not a table")
         if SERVER in servers:
             raise InvalidInputError("it has a table mcp_servers.memorist of its own; remove that first")
         gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"

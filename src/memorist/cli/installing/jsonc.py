@@ -43,7 +43,7 @@ def parse(text: str) -> Node:
     """Return the value of a JSON text with the places of its parts; comments and trailing commas are allowed.
 
     Raises:
-        ValueError: it is no JSON.
+        ValueError: it is not JSON.
     """
     node = _value(text, _after_space(text, 0))
     if _after_space(text, node.end) != len(text):

@@ -39,7 +39,7 @@ async def sent(request: Request) -> dict[str, Any]:
 
     Raises:
         NotJsonError: it is not JSON.
-        InvalidInputError: it is no object.
+        InvalidInputError: it is not an object.
     """
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise HTTPException(415, "send the body as application/json")
@@ -93,7 +93,7 @@ def _parsed(body: bytes) -> Any:
             json.dumps(value, ensure_ascii=False).encode("utf-8")
         return value
     except UnicodeEncodeError as error:
-        raise NotJsonError("the body is not JSON: a lone surrogate is no character") from error
+        raise NotJsonError("the body is not JSON: a lone surrogate is not a character") from error
     except UnicodeDecodeError as error:
         raise NotJsonError(f"the body is not JSON: not UTF-8, {error.reason}") from error
     except (ValueError, RecursionError) as error:

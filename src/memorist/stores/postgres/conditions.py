@@ -93,7 +93,7 @@ def _compared(operator: str, value: Any) -> Sql:
     if isinstance(value, str):
         return f"WHEN 'string' THEN {_TEXT} COLLATE \"C\" {sign} %s::text", [escaped(value)]
     exact, near = _exact(value), float(value)
-    # A whole number that is no float is rounded to the next float; if that is on its other side, equality flips.
+    # A whole number that is not a float is rounded to the next float; if that is on its other side, equality flips.
     rounded = _exact(near)
     if rounded > exact and operator in ("gt", "lte"):
         float_sign = {"gt": ">=", "lte": "<"}[operator]

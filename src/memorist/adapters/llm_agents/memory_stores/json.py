@@ -31,7 +31,7 @@ class JSONMemoryStore(BaseMemoryStore):
         recall_mode: must be RECENT: this store has no search.
 
     Raises:
-        MemoryStoreError: a line other than the last is no episode; the text names the line.
+        MemoryStoreError: a line other than the last is not an episode; the text names the line.
     """
 
     def __init__(
@@ -150,7 +150,7 @@ class JSONMemoryStore(BaseMemoryStore):
             except ValueError as error:
                 if position < len(lines.numbered):
                     reason = str(error).splitlines()[0]
-                    raise known(MemoryStoreError)(f"{self.path}, line {number} is no episode: {reason}") from error
+                    raise known(MemoryStoreError)(f"{self.path}, line {number} is not an episode: {reason}") from error
                 torn_at = lines.last_begins
                 warnings.warn(
                     f"{self.path}: the last line, {number}, is cut off and was skipped.",
