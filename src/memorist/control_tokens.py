@@ -18,7 +18,7 @@ from typing import TypeAlias
 from memorist.model_families import FAMILIES
 from memorist.regex import regex
 
-__all__ = ["LOOK_ALIKES", "neutralise", "spans", "view_of"]
+__all__ = ["neutralise", "spans", "view_of"]
 
 Span: TypeAlias = tuple[int, int]
 Change: TypeAlias = tuple[int, int, str]
@@ -66,7 +66,7 @@ def _clean(text: str) -> str:
 _GAP = "\u200b"
 """Stands in the view for what is passed over: invisible characters, and the rest of an escape."""
 
-LOOK_ALIKES = {
+_LOOK_ALIKES = {
     letter: plain
     for plain, letters in {
         "<": "˂ᐸ‹〈⟨〈❮❬⧼≺⋖◁⊲", ">": "˃ᐳ›〉⟩〉❯❭⧽≻⋗▷⊳", "«": "«《≪⟪", "»": "»》≫⟫",
@@ -97,11 +97,11 @@ class _Fold(dict[int, str]):
         for first in (0x1F150, 0x1F170, 0x1F1E6):  # letters in filled circles and squares, and of flags
             if first <= ord(character) < first + 26:
                 return chr(ord("a") + ord(character) - first)
-        if character in LOOK_ALIKES:
-            return LOOK_ALIKES[character]
+        if character in _LOOK_ALIKES:
+            return _LOOK_ALIKES[character]
         plain = [each for each in unicodedata.normalize("NFKD", character) if not unicodedata.combining(each)]
         folded = "".join(plain).casefold()
-        return LOOK_ALIKES.get(folded, folded) if len(folded) == 1 else character
+        return _LOOK_ALIKES.get(folded, folded) if len(folded) == 1 else character
 
 
 _FOLD = _Fold()
