@@ -23,6 +23,20 @@ ZONES = st.timedeltas(min_value=timedelta(hours=-23), max_value=timedelta(hours=
 @pytest.mark.parametrize(
     "value",
     [
+        "8. Mai 2023 13:56", "Montag, 8. Mai 2023, 13:56", "8 mai 2023 13:56", "8 de mayo de 2023, 13:56",
+        "8 мая 2023 г. 13:56",
+        "2023年5月8日 13:56", "2023年5月8日（月）13:56",
+        "2023년 5월 8일 13:56", "٨ مايو ٢٠٢٣ 13:56", "8 พฤษภาคม 2566 13:56",
+        "8 Mayıs 2023 13:56", "8 मई 2023 13:56", "ngày 8 tháng 5 năm 2023 13:56", "۱۸ اردیبهشت ۱۴۰۲ 13:56",
+    ],
+)  # fmt: skip
+def test_a_date_in_any_language_with_a_table(value: str) -> None:
+    assert parse_time(value) == MOMENT
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
         MOMENT, MOMENT.replace(tzinfo=None), MOMENT.astimezone(timezone(timedelta(hours=5))), "2023-05-08T13:56:00Z",
         "2023-05-08T15:56+02:00", "2023-05-08 13:56", " 2023-05-08T13:56:00.000000 ", "1:56 pm on 8 May, 2023",
         "2023/05/08 (Mon) 13:56", "8 May 2023 13:56 UTC", "Mon, 08 May 2023 13:56:00 +0000",

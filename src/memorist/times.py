@@ -56,9 +56,9 @@ def now() -> datetime:
 def parse_time(value: TimeLike) -> datetime:
     """Return the point in time that `value` names, in UTC.
 
-    Reads ISO 8601, RFC 2822, dates with the month's English name or with numbers ("1:56 pm on 8 May, 2023",
-    "2023/04/10 (Mon) 23:07"), and seconds or milliseconds since 1970 (numbers, or digits in a text). Without a
-    zone the time is UTC; without a time of day it is midnight. A dotted date has the day first.
+    Reads ISO 8601, RFC 2822, dates with the month's name, in any language that has a table, or with numbers
+    ("1:56 pm on 8 May, 2023", "2023/04/10 (Mon) 23:07"), and seconds or milliseconds since 1970 (numbers, or digits in
+    a text). Without a zone the time is UTC; without a time of day it is midnight. A dotted date has the day first.
 
     Raises:
         InvalidInputError: the value names no point in time, or more than one: "10/11/2012" (write the month's

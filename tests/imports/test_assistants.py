@@ -204,6 +204,7 @@ def test_geminis_activity_as_a_page(write: Write) -> None:
             cell("Prompted\xa0Where should I stay?<br>Mar 12, 2024, 8:00:00\u202fAM UTC<br><p>In Alfama.</p>"),
             cell("Prompted And in<br>Porto?<br>12 Mar 2024, 09:00:00 CET<br><ul><li>Ribeira</li><li>Foz</li></ul>"),
             cell("Prompted Und hier?<br>12. März 2024, 09:00:00 MEZ<br><p>Hier</p>"),
+            cell("Prompted Entä täällä?<br>12. maaliskuuta 2024 klo 09:00:00 EET<br><p>Täällä</p>"),
             "</body></html>",
         ]
     )
@@ -213,11 +214,14 @@ def test_geminis_activity_as_a_page(write: Write) -> None:
         *SAID,
         ("user", "And in\nPorto?"),
         ("assistant", "- Ribeira\n- Foz"),
+        ("user", "Und hier?"),
+        ("assistant", "Hier"),
     ]
     assert found[0].happened_at == datetime(2024, 3, 12, 8, tzinfo=UTC)
+    assert found[4].happened_at == datetime(2024, 3, 12, 9)
     assert found[2].happened_at == datetime(2024, 3, 12, 9)
     [told] = bad(path)
-    assert told.where == "activity 3" and "JSON" in told.reason
+    assert told.where == "activity 4" and "JSON" in told.reason
 
 
 # --- OpenAI's and ShareGPT's forms -----------------------------------------------------------------------

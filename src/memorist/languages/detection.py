@@ -98,6 +98,12 @@ def role_of(speaker: str) -> str | None:
     return next((role for role, names in roles if name in map(plain, words_of(names))), None)
 
 
+def languages_with(text: str) -> tuple[str, ...]:
+    """Return the languages in Latin letters that have any of a text's words: too many of them for `languages_of`."""
+    vocabulary = _vocabulary("Latin")
+    return tuple(dict.fromkeys(code for word in _WORD.findall(plain(text)) for code in vocabulary.get(word, ())))
+
+
 def share_script(one: str, other: str) -> bool:
     """Return whether two languages are written in one script, so that only their words tell them apart."""
     return one == other or any(one in codes and other in codes for codes in _SHARED.values())

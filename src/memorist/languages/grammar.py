@@ -92,7 +92,8 @@ class Grammar:
 
     def weekday(self, text: str) -> tuple[int, int, int] | None:
         """Return the day of the week that a plain text names, long or short, and where its name begins and ends."""
-        short = self._named("weekdays_short", 0)
+        around = "({})" if self._language.spaced else "[(（]({})[)）]"  # a single letter is mostly no weekday
+        short = {day: map(around.format, forms) for day, forms in self._named("weekdays_short", 0).items()}
         words = Words({day: [*forms, *short[day]] for day, forms in self._named("weekdays", 0).items()})
         found = self._language.compiled([words.pattern]).search(text)
         return None if found is None else (int(words.meaning(found[0])), found.start(), found.end())

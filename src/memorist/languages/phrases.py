@@ -13,7 +13,7 @@ from typing import cast
 
 from memorist.languages import calendar
 from memorist.languages.calendar import Grain, Span
-from memorist.languages.detection import tables_of
+from memorist.languages.detection import languages_with, tables_of
 from memorist.languages.grammar import Grammar, Rule, grammar
 from memorist.languages.letters import plain
 
@@ -96,7 +96,7 @@ def date_in(text: str) -> datetime | None:
 
 def weekday_in(text: str) -> tuple[int | None, str]:
     """Return the day of the week that a text names, 0 for Monday, and the rest of the text; None if it names none."""
-    for code in _codes(text):
+    for code in dict.fromkeys((*(each.code for each in tables_of(text)), "en")):
         if (named := grammar(code).weekday(plain(text))) is not None:
             text = f"{text[: named[1]]} {text[named[2] :]}"
             return named[0], " ".join(text.split()).strip(_BESIDE_WEEKDAY)
@@ -104,8 +104,9 @@ def weekday_in(text: str) -> tuple[int | None, str]:
 
 
 def _codes(text: str) -> dict[str, None]:
-    """Return the languages of a date: those that it may be in, and English, in which programs write them."""
-    return dict.fromkeys((*(each.code for each in tables_of(text)), "en"))
+    """Return the languages of a date: those that it may be in, English, in which programs write them, and others that
+    have its month."""
+    return dict.fromkeys((*(each.code for each in tables_of(text)), "en", *languages_with(text)))
 
 
 def _meant(of: Grammar, rule: Rule, match: re.Match[str], now: datetime, years: Sequence[int]) -> Iterator[Span]:

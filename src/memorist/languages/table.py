@@ -55,6 +55,7 @@ class Language:
 
     Attributes:
         stop: words that only hold sentences together.
+        spaced: whether spaces or other letters part its words.
         days: the names of months and weekdays, long and short.
     """
 
@@ -69,6 +70,7 @@ class Language:
             for names in table["cldr"][what]
             for name in names
         )
+        self.spaced = "bounds" not in table or any(table["bounds"])
         self._left, self._right = table.get("bounds", (r"(?<!\w)", r"(?!\w)"))
         self._patterns: dict[str, re.Pattern[str]] = {}
 
