@@ -62,7 +62,7 @@ def test_what_is_no_case_is_told_by_line(memorist: Any, cases: Path, line: str, 
 def test_another_file_beside_it_is_not_taken_for_a_run(memorist: Any, cases: Path) -> None:
     for text in ("{}", "no json", "[]"):
         Path(f"{cases}.last.json").write_text(text)
-        assert "no report of an earlier run" in memorist("eval", cases).err
+        assert "not a report of an earlier run" in memorist("eval", cases).err
     cases.write_bytes(b"\xff")
     assert "not UTF-8" in memorist("eval", cases).err
     assert memorist("eval", cases.with_name("none.jsonl")).code == 1
