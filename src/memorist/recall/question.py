@@ -88,13 +88,13 @@ def _state(text: str, *, first_person: bool, dated: bool) -> State | None:
 
     Who asks in the present tense about himself, or says "now", asks for what holds now; "was I …" with a time, for what
     held then. Of others' lives more is asked than their present state: there only "now" counts. "Which sports do I
-    play?" asks for all of them, of which none replaces another.
+    play?" and "How many books have I read?" ask for all of them, of which none replaces another.
     """
     if dated:
         return "then" if first_person and said("was", text) else None
     if said("before", text):
         return "before" if first_person else None
-    if said("several", text) and not said("how_many", text):
+    if said("several", text):
         return None
     asks = said("whether", text) or (said("is", text) and not said("did", text))
     return "now" if said("now", text) or (first_person and asks) else None
