@@ -61,6 +61,14 @@ async def test_single_turns_and_a_sliding_window_are_stored_once(memory: Memory)
     assert await contents(memory) == ["one", "two", "three", "four", "five", "six"]
 
 
+async def test_an_answer_in_the_words_of_the_last_one_is_kept(memory: Memory) -> None:
+    await after_turn(memory, talk("Turn the light on.", "Understood."))
+    await after_turn(memory, talk("And the heating.", "Understood."))
+    await after_turn(memory, talk("And the heating.", "Understood."))
+    said = ["Turn the light on.", "Understood.", "And the heating.", "Understood."]
+    assert await contents(memory) == said
+
+
 async def test_a_late_repetition_of_a_turn_is_not_stored_again(memory: Memory) -> None:
     whole = talk("one", "two", "three", "four")
     for turn in (whole[:2], whole[2:], whole[:2]):

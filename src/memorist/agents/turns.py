@@ -106,7 +106,8 @@ async def after_turn(
     Give the whole conversation, its newest part or the last turn alone: each message is stored once, also when
     the call is repeated. A message with an id is known by it. One without is known by its role, its text and its
     place: what overlaps with the stored conversation is left out, in two messages or more anywhere in its last
-    200, or in any number at its end. Give messages ids where the same words may be said again and again.
+    200, or where the first message given is its last. Give messages ids where the same words may be said again and
+    again.
 
     Blocks that recall put into a message, thinking, and messages without a text are not stored.
 
@@ -182,7 +183,7 @@ def _matched(said: Sequence[Message], stored: Sequence[Message]) -> dict[int, Me
     here, there = ([(each.role, each.content) for each in some] for some in (said, stored))
     found: dict[int, Message] = {}
     for start, position, length in SequenceMatcher(None, there, here, autojunk=False).get_matching_blocks():
-        if length > 1 or start + length == len(there) or start == position == 0:
+        if length > 1 or (position == 0 and (start == 0 or start + length == len(there))):
             found |= {position + step: stored[start + step] for step in range(length)}
     return {position: old for position, old in found.items() if not _differ(said[position], old)}
 
