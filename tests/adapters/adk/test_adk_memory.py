@@ -125,7 +125,8 @@ async def test_a_deleted_entry_does_not_come_back(service: MemoristMemoryService
     await service.add_session_to_memory(whole)
     assert await found(service, "homestay homestays") == ["Two homestays"]
     await service.delete_memory(**TRAVEL, memory_id="unknown")
-    await service.delete_memory(**TRAVEL)
+    with pytest.raises(InvalidInputError, match="memory_id"):
+        await service.delete_memory(**TRAVEL)
     await service.delete_memory(app_name=APP, user_id="bob", memory_id="e2")
     assert await found(service, "homestay homestays") == ["Two homestays"]
 

@@ -51,12 +51,13 @@ async def test_half_of_a_character_comes_back_as_it_was_given(session: MemoristS
     assert await session.get_items() == cut
 
 
-async def test_a_limit_counts_the_newest_items(session: MemoristSession) -> None:
+async def test_a_limit_counts_the_newest_items(session: MemoristSession, alice: Memory) -> None:
     await session.add_items(ITEMS)
     assert await session.get_items(2) == [RESULT, ANSWER]
     assert await session.get_items(0) == []
     assert await session.get_items(-1) == ITEMS
-    session.session_settings = SessionSettings(limit=1)
+    session.session_settings = MemoristSession("x", alice, session_settings={"limit": 1}).session_settings
+    assert session.session_settings == SessionSettings(limit=1)
     assert await session.get_items() == [ANSWER]
     assert await session.get_items(3) == [CALL, RESULT, ANSWER]
 

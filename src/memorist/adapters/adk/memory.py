@@ -12,8 +12,10 @@ from google.adk.sessions.session import Session
 from google.genai.types import Content, Part
 
 from memorist import arguments
+from memorist.adapters.turns import behind
 from memorist.memory import Memory
 from memorist.records import Action, Draft, Kind, Record
+from memorist.twin import Twin
 
 _NAMESPACE = uuid.UUID("6d656d6f-7269-5374-8000-00000061646b")
 
@@ -28,16 +30,16 @@ class MemoristMemoryService(BaseMemoryService):
     A user of ADK is a user of the memory, an application is the label `agent`, a session the label `session`.
 
     Args:
-        memory: an open memory without a user; it is not closed here.
+        memory: an open memory, asynchronous or blocking, without a user; it is not closed here.
         max_results: the most entries that a search returns.
         min_score: the least score of an entry, 0 to 1.
         apps_apart: whether a search sees only the application's own entries; otherwise all of the user's.
     """
 
     def __init__(
-        self, memory: Memory, *, max_results: int = 10, min_score: float = 0.0, apps_apart: bool = True
+        self, memory: Memory | Twin, *, max_results: int = 10, min_score: float = 0.0, apps_apart: bool = True
     ) -> None:
-        self._memory = memory.through("adk")
+        self._memory = behind(memory, "adk")
         self._max_results = max_results
         self._min_score = min_score
         self._apps_apart = apps_apart
@@ -126,11 +128,15 @@ class MemoristMemoryService(BaseMemoryService):
         return SearchMemoryResponse(memories=[_entry(hit.record) for hit in hits])
 
     async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
-        """Delete the entry with this id, as a search gives it; an unknown one is ignored."""
-        if memory_id:
-            memory = self._of(user_id, app_name)
-            await memory.forget(memory_id)
-            await memory.forget(payload={"form": "adk", "id": memory_id}, kind=(Kind.MESSAGE, Kind.NOTE))
+        """Delete the entry with this id, as a search gives it; an unknown one is ignored.
+
+        Raises:
+            InvalidInputError: no entry is named.
+        """
+        id = arguments.text("memory_id", memory_id)
+        memory = self._of(user_id, app_name)
+        await memory.forget(id)
+        await memory.forget(payload={"form": "adk", "id": id}, kind=(Kind.MESSAGE, Kind.NOTE))
 
     def _of(self, user_id: str, app_name: str | None, session_id: str | None = None) -> Memory:
         """Return the memory of a user, who must be named: without a user it would be the shared memory."""

@@ -15,10 +15,12 @@ from google.adk.sessions.state import State
 from pydantic_core import to_jsonable_python
 
 from memorist.adapters.entries import Shelf, first
+from memorist.adapters.turns import behind
 from memorist.arguments import text
 from memorist.errors import ConflictError
 from memorist.memory import Memory
 from memorist.records import Kind
+from memorist.twin import Twin
 
 _FORM = "adk"
 
@@ -30,11 +32,11 @@ class MemoristSessionService(BaseSessionService):
     State under ``app:`` is kept among the shared records, under ``user:`` among the user's.
 
     Args:
-        memory: an open memory without a user; it is not closed here.
+        memory: an open memory, asynchronous or blocking, without a user; it is not closed here.
     """
 
-    def __init__(self, memory: Memory) -> None:
-        self._memory = memory.through("adk")
+    def __init__(self, memory: Memory | Twin) -> None:
+        self._memory = behind(memory, "adk")
 
     async def create_session(
         self, *, app_name: str, user_id: str, state: dict[str, Any] | None = None, session_id: str | None = None

@@ -5,9 +5,10 @@ from typing import Any
 
 from agent_framework import AgentSession, ContextProvider, Message, SessionContext
 
-from memorist.adapters.turns import keep_turn, of_user
+from memorist.adapters.turns import behind, keep_turn, of_user
 from memorist.agents import before_turn
 from memorist.memory import Memory
+from memorist.twin import Twin
 
 
 class MemoristContextProvider(ContextProvider):
@@ -21,7 +22,7 @@ class MemoristContextProvider(ContextProvider):
     without, and that is logged.
 
     Args:
-        memory: an open memory; it is not closed here.
+        memory: an open memory, asynchronous or blocking; it is not closed here.
         source_id: names the provider among those of an agent.
         user: returns the user of a session, where the memory is everyone's.
         tokens: the most tokens of the recalled context.
@@ -34,7 +35,7 @@ class MemoristContextProvider(ContextProvider):
 
     def __init__(
         self,
-        memory: Memory,
+        memory: Memory | Twin,
         source_id: str = "memorist",
         *,
         user: Callable[[AgentSession], str | None] | None = None,
@@ -43,7 +44,7 @@ class MemoristContextProvider(ContextProvider):
         keep: bool = True,
     ) -> None:
         super().__init__(source_id)
-        self._memory = memory.through("agent_framework")
+        self._memory = behind(memory, "agent_framework")
         self._user = user
         self._options: dict[str, Any] = {"tokens": tokens, "min_confidence": min_confidence}
         self._keep = keep

@@ -6,8 +6,10 @@ from typing import Any
 from agent_framework import HistoryProvider, Message
 
 from memorist.adapters.entries import SessionEntries, SessionEntry
+from memorist.adapters.turns import behind
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
+from memorist.twin import Twin
 
 
 class MemoristHistoryProvider(HistoryProvider):
@@ -18,17 +20,17 @@ class MemoristHistoryProvider(HistoryProvider):
     ```
 
     Args:
-        memory: an open memory; it is not closed here.
+        memory: an open memory, asynchronous or blocking; it is not closed here.
         source_id: names the provider among those of an agent; each keeps a history of its own.
         limit: the most messages that a run is given, the newest; by default all.
         **options: as in Agent Framework's `HistoryProvider`.
     """
 
     def __init__(
-        self, memory: Memory, source_id: str = "memorist_history", *, limit: int | None = None, **options: Any
+        self, memory: Memory | Twin, source_id: str = "memorist_history", *, limit: int | None = None, **options: Any
     ) -> None:
         super().__init__(source_id, **options)
-        self._memory = memory.through("agent_framework")
+        self._memory = behind(memory, "agent_framework")
         self._limit = limit
 
     async def get_messages(

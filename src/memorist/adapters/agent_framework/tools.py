@@ -7,17 +7,19 @@ from agent_framework import FunctionTool
 
 from memorist import agents
 from memorist.adapters.calling import answer
+from memorist.adapters.turns import behind
 from memorist.memory import Memory
+from memorist.twin import Twin
 
 
-def memory_tools(memory: Memory, *, only: Collection[str] | None = None) -> list[FunctionTool]:
+def memory_tools(memory: Memory | Twin, *, only: Collection[str] | None = None) -> list[FunctionTool]:
     """Return tools with which a model searches and changes the memory; see `memorist.agents.memory_tools`.
 
     Args:
         memory: what they read and write; a model cannot name another scope.
         only: the names of the tools wanted; by default all.
     """
-    box = agents.memory_tools(memory.through("agent_framework"), only=only)
+    box = agents.memory_tools(behind(memory, "agent_framework"), only=only)
 
     def made(schema: agents.ToolSchema) -> FunctionTool:
         async def call(**arguments: Any) -> str:

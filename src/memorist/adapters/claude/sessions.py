@@ -18,10 +18,11 @@ from claude_agent_sdk.types import (
 )
 
 from memorist.adapters.entries import Shelf
+from memorist.adapters.turns import behind
 from memorist.errors import ConflictError
 from memorist.memory import Memory
 from memorist.records import Draft, Record, make_id
-from memorist.twin import Twin, asynchronous
+from memorist.twin import Twin
 
 
 class MemoristSessionStore(SessionStore):
@@ -41,7 +42,7 @@ class MemoristSessionStore(SessionStore):
     """
 
     def __init__(self, memory: Memory | Twin) -> None:
-        self._memory: Memory = asynchronous(memory).unlabelled().through("claude")
+        self._memory: Memory = behind(memory, "claude").unlabelled()
         self._shelf = Shelf(self._memory, "claude_session")
         self._last = 0
 

@@ -16,9 +16,10 @@ from anthropic.types.beta import (
 )
 
 from memorist.adapters.claude.files import MemoryFiles
+from memorist.adapters.turns import behind
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
-from memorist.twin import Twin, asynchronous, blocking_method
+from memorist.twin import Twin, blocking_method
 
 
 class _OnFiles:
@@ -26,7 +27,7 @@ class _OnFiles:
 
     def __init__(self, memory: Memory | Twin, *, cache_control: BetaCacheControlEphemeralParam | None = None) -> None:
         super().__init__(cache_control=cache_control)  # type: ignore[call-arg]  # of Anthropic's class
-        self._files = MemoryFiles(asynchronous(memory).through("claude"))
+        self._files = MemoryFiles(behind(memory, "claude"))
 
 
 async def _told(command: Coroutine[Any, Any, str]) -> str:

@@ -10,11 +10,12 @@ from crewai.memory.types import MemoryRecord, ScopeInfo
 
 from memorist.adapters.crewai.records import FORM, draft_of, has_metadata, narrowed, path_of, plain_metadata, record_of
 from memorist.adapters.entries import enough, first
+from memorist.adapters.turns import behind
 from memorist.embedders import EmbedderSpec, open_embedder
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
 from memorist.records import Hit, Kind, Record
-from memorist.twin import Twin, asynchronous, blocking_method, run
+from memorist.twin import Twin, blocking_method, run
 
 
 class MemoristStorage:
@@ -33,7 +34,7 @@ class MemoristStorage:
     """
 
     def __init__(self, memory: Memory | Twin) -> None:
-        self.memory: Memory = asynchronous(memory).through("crewai")
+        self.memory: Memory = behind(memory, "crewai")
 
     def __deepcopy__(self, memo: object) -> "MemoristStorage":
         return self  # CrewAI copies crews; there is one store

@@ -28,9 +28,10 @@ from memorist.adapters.langgraph.checkpoints import (
     write_draft,
     writes_key,
 )
+from memorist.adapters.turns import behind
 from memorist.memory import Memory
 from memorist.records import Kind, Record
-from memorist.twin import Twin, asynchronous, blocking_method, run
+from memorist.twin import Twin, blocking_method, run
 
 _PAGE = 100
 
@@ -55,7 +56,7 @@ class MemoristSaver(BaseCheckpointSaver[int]):
 
     def __init__(self, memory: Memory | Twin, *, serde: SerializerProtocol | None = None) -> None:
         super().__init__(serde=serde)
-        self._memory: Memory = asynchronous(memory).unlabelled().through("langgraph")
+        self._memory: Memory = behind(memory, "langgraph").unlabelled()
 
     # --- writing ---------------------------------------------------------------------------------------
 

@@ -33,10 +33,11 @@ from memorist.adapters.langgraph.items import (
     path_of,
     search_item_of,
 )
+from memorist.adapters.turns import behind
 from memorist.errors import NotFoundError
 from memorist.memory import Memory
 from memorist.records import Hit, Kind, Record
-from memorist.twin import Twin, asynchronous, run
+from memorist.twin import Twin, run
 
 _KINDS = (Kind.NOTE, Kind.STATE)
 _PAGE = 1000
@@ -83,7 +84,7 @@ class MemoristStore(BaseStore):
         ttl: TTLConfig | None = None,
         user_at: int | None = None,
     ) -> None:
-        self._memory: Memory = asynchronous(memory).unlabelled().through("langgraph")
+        self._memory: Memory = behind(memory, "langgraph").unlabelled()
         self._fields = tuple(fields)
         self._user_at = user_at
         self.ttl_config = ttl

@@ -7,9 +7,10 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 
 from memorist import agents
 from memorist.adapters.calling import answer
+from memorist.adapters.turns import behind
 from memorist.agents import Toolbox, ToolSchema
 from memorist.memory import Memory
-from memorist.twin import Twin, asynchronous, blocking
+from memorist.twin import Twin, blocking
 
 
 def memory_tools(memory: Memory | Twin, *, only: Collection[str] | None = None) -> list[BaseTool]:
@@ -24,7 +25,7 @@ def memory_tools(memory: Memory | Twin, *, only: Collection[str] | None = None) 
     Raises:
         InvalidInputError: there is no tool of a name in `only`.
     """
-    box = agents.memory_tools(asynchronous(memory).through("langgraph"), only=only)
+    box = agents.memory_tools(behind(memory, "langgraph"), only=only)
     return [_tool(box, schema) for schema in box.schemas]
 
 

@@ -1,17 +1,18 @@
 """A session of the OpenAI Agents SDK in a memory."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import Any, TypeAlias
 
 from agents.memory import SessionSettings
 
 from memorist.adapters.entries import SessionEntries, SessionEntry
-from memorist.adapters.turns import of_user
+from memorist.adapters.turns import behind, of_user
 from memorist.agents import before_turn, text_of, without_recalled
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
 from memorist.stores.threads import settled
+from memorist.twin import Twin
 
 Item: TypeAlias = Any
 """One of the SDK's `TResponseInputItem`: a dictionary of the Responses API."""
@@ -28,10 +29,10 @@ class MemoristSession:
 
     Args:
         session_id: the conversation; it becomes the label `session` of the records.
-        memory: an open memory; it is not closed here.
+        memory: an open memory, asynchronous or blocking; it is not closed here.
         user: returns the user for a run's context, where the memory is everyone's. Each call then needs
             the run's `RunContextWrapper`, which the runner passes.
-        session_settings: the SDK's own; `limit` is the most items that a turn is given.
+        session_settings: the SDK's own, or its fields; `limit` is the most items that a turn is given.
         tokens: the most tokens of what `add_context` adds.
         min_confidence: as in `Memory.context`, for `add_context`.
     """
@@ -39,16 +40,18 @@ class MemoristSession:
     def __init__(
         self,
         session_id: str,
-        memory: Memory,
+        memory: Memory | Twin,
         *,
         user: Callable[[Any], str | None] | None = None,
-        session_settings: SessionSettings | None = None,
+        session_settings: SessionSettings | Mapping[str, Any] | None = None,
         tokens: int = 600,
         min_confidence: float | None = None,
     ) -> None:
         self.session_id = session_id
-        self.session_settings: SessionSettings | None = session_settings or SessionSettings()
-        self._memory = memory.through("openai_agents")
+        given = session_settings or {}
+        own = given if isinstance(given, SessionSettings) else SessionSettings(**given)
+        self.session_settings: SessionSettings | None = own
+        self._memory = behind(memory, "openai_agents")
         self._user = user
         self._current: ContextVar[Memory | None] = ContextVar("memorist_session", default=None)
         self._options: dict[str, Any] = {"tokens": tokens, "min_confidence": min_confidence}

@@ -6,14 +6,15 @@ from typing import Any
 from agents import FunctionTool
 
 from memorist.adapters.calling import answer
-from memorist.adapters.turns import of_user
+from memorist.adapters.turns import behind, of_user
 from memorist.agents import ToolSchema
 from memorist.agents import memory_tools as tools_of
 from memorist.memory import Memory
+from memorist.twin import Twin
 
 
 def memory_tools(
-    memory: Memory, *, only: Collection[str] | None = None, user: Callable[[Any], str | None] | None = None
+    memory: Memory | Twin, *, only: Collection[str] | None = None, user: Callable[[Any], str | None] | None = None
 ) -> list[FunctionTool]:
     """Return tools with which a model searches and changes the memory; see `memorist.agents.memory_tools`.
 
@@ -23,7 +24,7 @@ def memory_tools(
         user: returns the user for a run's context, where the memory is everyone's.
     """
 
-    memory = memory.through("openai_agents")
+    memory = behind(memory, "openai_agents")
 
     def made(schema: ToolSchema) -> FunctionTool:
         async def call(context: Any, arguments: str) -> str:

@@ -12,7 +12,7 @@ from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.run import AgentRunResult
 from pydantic_ai.toolsets import FunctionToolset
 
-from memorist.adapters.turns import keep_turn, of_user
+from memorist.adapters.turns import behind, keep_turn, of_user
 from memorist.agents import ToolSchema, before_turn, memory_tools
 from memorist.context import Context
 from memorist.memory import Memory
@@ -99,7 +99,7 @@ class MemoristCapability(AbstractCapability[Any]):
         return Tool.from_schema(call, schema.name, schema.description, dict(schema.parameters), takes_ctx=True)
 
     def _scoped(self, ctx: RunContext[Any]) -> Memory:
-        return of_user(asynchronous(self.memory).through("pydantic_ai"), self.user, ctx)
+        return of_user(behind(self.memory, "pydantic_ai"), self.user, ctx)
 
 
 def _is_prompt(message: ModelMessage) -> bool:

@@ -13,10 +13,11 @@ from pydantic_ai.conversation_store import (
     ConversationStore,
 )
 
+from memorist.adapters.turns import behind
 from memorist.errors import ConflictError, InvalidInputError, NotFoundError
 from memorist.memory import Memory
 from memorist.records import Draft, Kind, Record
-from memorist.twin import Twin, asynchronous
+from memorist.twin import Twin
 
 FIELD = "pydantic_ai"
 """Where the parts are in a record's payload."""
@@ -46,7 +47,7 @@ class MemoristConversationStore(ConversationStore):
     """
 
     def __init__(self, memory: Memory | Twin) -> None:
-        self._memory: Memory = asynchronous(memory).unlabelled().through("pydantic_ai")
+        self._memory: Memory = behind(memory, "pydantic_ai").unlabelled()
 
     async def read_record(self, conversation_id: str) -> ConversationRecord | None:
         """Return a conversation's record, or None."""

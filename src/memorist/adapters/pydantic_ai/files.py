@@ -16,11 +16,12 @@ from pydantic_ai_harness.memory import (
     MemorySearchResult,
 )
 
+from memorist.adapters.turns import behind
 from memorist.errors import ConflictError, InvalidInputError, NotFoundError
 from memorist.memory import Memory
 from memorist.origins import Author
 from memorist.records import Draft, Hit, Kind, Record, make_id
-from memorist.twin import Twin, asynchronous
+from memorist.twin import Twin
 
 FIELD = "pydantic_ai"
 """Where the parts are in a record's payload."""
@@ -48,7 +49,7 @@ class MemoristMemoryStore:
     """
 
     def __init__(self, memory: Memory | Twin) -> None:
-        self._memory: Memory = asynchronous(memory).unlabelled().through("pydantic_ai")
+        self._memory: Memory = behind(memory, "pydantic_ai").unlabelled()
 
     async def read(self, path: str, *, max_chars: int) -> MemoryFile | None:
         """Return the file, or None where there is none.

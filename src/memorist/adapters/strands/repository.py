@@ -7,9 +7,10 @@ from strands.types.exceptions import SessionException
 from strands.types.session import Session, SessionAgent, SessionMessage
 
 from memorist.adapters.entries import Shelf, first
+from memorist.adapters.turns import behind
 from memorist.errors import ConflictError
 from memorist.memory import Memory
-from memorist.twin import Twin, asynchronous, run
+from memorist.twin import Twin, run
 
 if TYPE_CHECKING:
     from strands.multiagent.base import MultiAgentBase
@@ -33,7 +34,7 @@ class MemoristSessionRepository(SessionRepository):
     """
 
     def __init__(self, memory: Memory | Twin) -> None:
-        self._memory: Memory = asynchronous(memory).through("strands")
+        self._memory: Memory = behind(memory, "strands")
 
     # --- sessions ----------------------------------------------------------------------------------
 

@@ -19,12 +19,14 @@ from strands.types.content import Message
 from strands.types.tools import AgentTool, ToolResult, ToolResultContent, ToolSpec, ToolUse
 
 from memorist.adapters.calling import answer
+from memorist.adapters.turns import behind
 from memorist.agents import Toolbox, ToolSchema, frame, memory_tools, text_of, without_recalled
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
 from memorist.origins import Author
 from memorist.records import Draft, Hit, Kind
 from memorist.times import iso
+from memorist.twin import Twin
 
 _NAMESPACE = uuid.UUID("6d656d6f-7269-5374-8000-737472616e64")
 _MOST_RESULTS = 3
@@ -40,7 +42,7 @@ class MemoristStore(MemoryStore):
     ```
 
     Args:
-        memory: an open memory; it is not closed here.
+        memory: an open memory, asynchronous or blocking; it is not closed here.
         name: identifies the store among those of a memory manager.
         description: tells the model what is in it.
         max_search_results: the most entries that a search returns where the caller does not say.
@@ -52,7 +54,7 @@ class MemoristStore(MemoryStore):
 
     def __init__(
         self,
-        memory: Memory,
+        memory: Memory | Twin,
         *,
         name: str = "memorist",
         description: str | None = None,
@@ -67,7 +69,7 @@ class MemoristStore(MemoryStore):
         self.max_search_results = max_search_results
         self.writable = writable
         self.extraction = extraction
-        self._memory = memory.through("strands")
+        self._memory = behind(memory, "strands")
         self._min_score = min_score
         self._tools = tools
         self._run = uuid.uuid4().hex
