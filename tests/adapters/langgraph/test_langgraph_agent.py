@@ -80,6 +80,20 @@ async def test_a_thread_that_goes_on_is_kept_once(alice: Memory) -> None:
     assert [each.content for each in await alice.conversation("monday").window()] == ["first", "a", "second", "b"]
 
 
+async def test_what_is_told_is_in_no_checkpoint_and_in_no_later_turn_once_it_is_forgotten(alice: Memory) -> None:
+    await alice.remember("Mira has asthma and swims on Tuesdays")
+    model, saver = scripted("a", "b"), InMemorySaver()
+    agent: Any = create_agent(model, middleware=[MemoryMiddleware(alice, min_confidence=0)], checkpointer=saver)
+    await agent.ainvoke({"messages": ["When does Mira swim?"]}, MONDAY)
+    assert "asthma" in model.system
+    steps = [(step.values, step.tasks) async for step in agent.aget_state_history(MONDAY)]
+    assert len(steps) > 1
+    assert "asthma" not in repr((steps, saver.storage, saver.writes, saver.blobs))
+    await alice.forget(kind="note", since=0)
+    await agent.ainvoke({"messages": ["When does Mira swim?"]}, MONDAY)
+    assert "asthma" not in model.system
+
+
 async def test_each_user_has_a_memory_of_their_own(everyone: Memory) -> None:
     middleware = MemoryMiddleware(everyone, user=lambda runtime: runtime.context.user_id, min_confidence=0)
     model = scripted("a", "b")

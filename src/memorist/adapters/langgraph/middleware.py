@@ -1,23 +1,24 @@
 """Long-term memory for the agents of LangChain 1.x: recalls before each turn, and stores what was said after it."""
 
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, NotRequired
+from typing import Any, TypeAlias
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
-from langchain.agents.middleware.types import PrivateStateAttr
 from langchain_core.messages import SystemMessage
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
 
-from memorist.adapters.turns import keep_turn, of_user
+from memorist.adapters.turns import behind, keep_turn, of_user
 from memorist.agents import before_turn
+from memorist.context import Context
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
-from memorist.twin import Twin, asynchronous, run
+from memorist.twin import Twin, run
 
-
-class _State(AgentState[Any]):
-    memorist_context: NotRequired[Annotated[str, PrivateStateAttr]]  # type: ignore[valid-type, unused-ignore]
+_State: TypeAlias = AgentState[Any]
+_TURNS = 256
+"""Most turns whose context is kept in this process at a time."""
 
 
 class MemoryMiddleware(AgentMiddleware[_State, Any, Any]):
@@ -29,9 +30,9 @@ class MemoryMiddleware(AgentMiddleware[_State, Any, Any]):
     await agent.ainvoke({"messages": [question]}, {"configurable": {"thread_id": "monday"}}, context=Context("alice"))
     ```
 
-    The context is put at the end of the system message of each model call of the turn. It is not added to the messages
-    of the thread. Messages are kept as the conversation of the thread, each once. Where the store or the embedder
-    fails, the turn goes on without, and that is logged.
+    The context is put at the end of the system message of each model call of the turn. It is added to no message and
+    no state of the thread, so that no checkpoint holds it. Messages are kept as the conversation of the thread, each
+    once. Where the store or the embedder fails, the turn goes on without, and that is logged.
 
     Args:
         memory: an open memory, asynchronous or blocking. `invoke` and `ainvoke` work with either.
@@ -44,8 +45,6 @@ class MemoryMiddleware(AgentMiddleware[_State, Any, Any]):
         InvalidInputError: `user` returned no user, or `keep` is on and there is neither a thread nor a session.
     """
 
-    state_schema = _State
-
     def __init__(
         self,
         memory: Memory | Twin,
@@ -56,51 +55,66 @@ class MemoryMiddleware(AgentMiddleware[_State, Any, Any]):
         **options: Any,
     ) -> None:
         super().__init__()
-        self._memory: Memory = asynchronous(memory).through("langgraph")
+        self._memory: Memory = behind(memory, "langgraph")
         self._user = user
         self._tokens = tokens
         self._keep = keep
         self._options = options
+        self._told: OrderedDict[tuple[Any, ...], Context] = OrderedDict()
 
     # --- before a turn ---------------------------------------------------------------------------------
 
-    async def abefore_agent(self, state: _State, runtime: Runtime[Any]) -> dict[str, Any]:
+    async def abefore_agent(self, state: _State, runtime: Runtime[Any]) -> None:
         """Find the context of the turn."""
-        return await self._told(state, self._scoped(runtime))
+        await self._tell(self._scoped(runtime), self._session(), state)
 
-    def before_agent(self, state: _State, runtime: Runtime[Any]) -> dict[str, Any]:
+    def before_agent(self, state: _State, runtime: Runtime[Any]) -> None:
         """Find the context of the turn, blocking."""
-        memory = self._scoped(runtime)
-        return run(lambda: self._told(state, memory))
+        memory, session = self._scoped(runtime), self._session()
+        run(lambda: self._tell(memory, session, state))
 
-    async def _told(self, state: _State, memory: Memory) -> dict[str, Any]:
+    async def _tell(self, memory: Memory, session: str | None, state: _State) -> Context:
+        """Return the context of a turn, found anew, and keep it in this process until the turn ends."""
         told = await before_turn(memory, state["messages"], tokens=self._tokens, **self._options)
-        return {"memorist_context": told.text}
+        self._told[_turn(memory, session, state)] = told
+        while len(self._told) > _TURNS:  # turns that failed
+            self._told.popitem(last=False)
+        return told
+
+    async def _with_context(self, request: ModelRequest[Any], memory: Memory, session: str | None) -> ModelRequest[Any]:
+        told = self._told.get(_turn(memory, session, request.state))
+        if told is None:  # the turn goes on after an interrupt
+            told = await self._tell(memory, session, request.state)
+        return _told_with(request, told.text)
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
         """Call the model with the context."""
-        return await handler(_with_context(request))
+        return await handler(await self._with_context(request, self._scoped(request.runtime), self._session()))
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
         """Call the model with the context, blocking."""
-        return handler(_with_context(request))
+        memory, session = self._scoped(request.runtime), self._session()
+        return handler(run(lambda: self._with_context(request, memory, session)))
 
     # --- after a turn ----------------------------------------------------------------------------------
 
     async def aafter_agent(self, state: _State, runtime: Runtime[Any]) -> None:
         """Keep what was said."""
-        if self._keep:
-            await keep_turn(self._scoped(runtime), state["messages"], session=self._session())
+        await self._end(self._scoped(runtime), self._session(), state)
 
     def after_agent(self, state: _State, runtime: Runtime[Any]) -> None:
         """Keep what was said, blocking."""
+        memory, session = self._scoped(runtime), self._session()
+        run(lambda: self._end(memory, session, state))
+
+    async def _end(self, memory: Memory, session: str | None, state: _State) -> None:
+        told = self._told.pop(_turn(memory, session, state), None)
         if self._keep:
-            memory, session = self._scoped(runtime), self._session()
-            run(lambda: keep_turn(memory, state["messages"], session=session))
+            await keep_turn(memory, state["messages"], session=session, told=told)
 
     # --- whose, and where ------------------------------------------------------------------------------
 
@@ -118,8 +132,13 @@ class MemoryMiddleware(AgentMiddleware[_State, Any, Any]):
         return self._memory.scope.session if thread is None else str(thread)
 
 
-def _with_context(request: ModelRequest[Any]) -> ModelRequest[Any]:
-    told = request.state.get("memorist_context")
+def _turn(memory: Memory, session: str | None, state: Any) -> tuple[Any, ...]:
+    """Return what a turn is known by: whose it is, its thread, and the last message of the user."""
+    asked = [(place, each.text) for place, each in enumerate(state["messages"]) if each.type == "human"]
+    return memory.scope, session, asked[-1] if asked else None
+
+
+def _told_with(request: ModelRequest[Any], told: str) -> ModelRequest[Any]:
     if not told:
         return request
     before = request.system_message
