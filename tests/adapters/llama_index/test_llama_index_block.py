@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("llama_index.core")
 
 from llama_index.core.chat_engine import SimpleChatEngine
-from llama_index.core.llms import ChatMessage, MockLLM
+from llama_index.core.llms import ChatMessage, ImageBlock, MockLLM
 from llama_index.core.memory import BaseMemoryBlock
 from llama_index.core.memory import Memory as ChatMemory
 from sqlalchemy.ext.asyncio import create_async_engine
@@ -158,3 +158,35 @@ async def test_a_block_can_be_shown_without_its_memory(block: MemoristMemoryBloc
     assert set(block.model_dump()) == {
         "name", "description", "priority", "accept_short_term_memory", "tokens", "options",
     }  # fmt: skip
+
+
+async def test_a_long_first_message_of_a_new_user_is_answered(
+    alice: Memory, block: MemoristMemoryBlock, chat_with: Chat
+) -> None:
+    chat = chat_with(block)
+    await chat.aput(message("word " * 900))
+    assert [each.content for each in await chat.aget()] == ["word " * 900]
+
+
+async def test_a_short_talk_is_kept_as_it_is_read_and_each_message_once(
+    alice: Memory, block: MemoristMemoryBlock, chat_with: Chat
+) -> None:
+    chat = chat_with(block, token_limit=60)
+    said: list[str] = []
+    for number in range(6):
+        for role, text in (("user", f"question {number} of six"), ("tool", f"found {number}"), ("assistant", "Noted.")):
+            said.append(text)
+            await chat.aput(message(text, role))
+        await chat.aget()
+        kept = [each.content for each in await alice.conversation("monday").all()]
+        assert kept == said
+
+
+async def test_a_picture_has_its_place_in_what_is_kept(
+    alice: Memory, block: MemoristMemoryBlock, chat_with: Chat
+) -> None:
+    chat = chat_with(block)
+    await chat.aput(ChatMessage(role="user", blocks=[ImageBlock(url="https://example.com/a.png")]))
+    await chat.aput(message("A cat.", "assistant"))
+    await chat.aget()
+    assert [each.content for each in await alice.conversation("monday").all()] == ["[image]", "A cat."]

@@ -1,19 +1,22 @@
-"""A block of LlamaIndex's Memory: keeps what leaves the short-term memory, and tells what matters to a question."""
+"""A block of LlamaIndex's Memory: keeps what is said, and tells what matters to a question."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeAlias
 
 from llama_index.core.llms import ChatMessage
 from llama_index.core.memory import BaseMemoryBlock
 from llama_index.core.utils import get_tokenizer
 from pydantic import Field, PrivateAttr
 
+from memorist.adapters.turns import behind, keep_turn
 from memorist.agents import after_turn, before_turn
-from memorist.twin import asynchronous
 
 _LEAST_TOKENS = 16
 _REMEMBERED = 32
+_ROLES = ("user", "assistant", "tool")
+_SHOWN = ("image", "audio", "video", "document")
+_Talks: TypeAlias = OrderedDict[str, list[dict[str, str]]]
 
 
 class MemoristMemoryBlock(BaseMemoryBlock[str]):
@@ -24,14 +27,16 @@ class MemoristMemoryBlock(BaseMemoryBlock[str]):
     chat = Memory.from_defaults(session_id="monday", memory_blocks=[block])
     ```
 
-    The messages that leave the short-term memory become the conversation of LlamaIndex's `session_id`, each once. A
-    question is answered with what the user's whole memory knows, whatever the session.
+    Each time the chat memory is read, what was said so far becomes the conversation of LlamaIndex's `session_id`, each
+    message once; the results of tools too, and for a picture "[image]". What leaves the short-term memory unread is
+    kept then. A question is answered with what the user's whole memory knows, whatever the session.
 
     Attributes:
         memory: an open memory, asynchronous or blocking.
         tokens: the most that the block may take, counted with LlamaIndex's own tokenizer.
         options: further arguments of `Memory.context`, such as `min_confidence` or `topics`.
         name: the block's name in the prompt.
+        keep: whether messages are kept as they are read; otherwise only those that leave the short-term memory.
         priority: 1, so that it is shortened where the token limit is exceeded; 0 never shortens it.
 
     Raises (from LlamaIndex's calls):
@@ -46,40 +51,62 @@ class MemoristMemoryBlock(BaseMemoryBlock[str]):
     tokens: int = 600
     options: dict[str, Any] = Field(default_factory=dict)
     tokenizer_fn: Callable[[str], Any] = Field(default_factory=get_tokenizer, exclude=True, repr=False)
-    _told: "OrderedDict[str, list[dict[str, str]]]" = PrivateAttr(default_factory=OrderedDict)
+    keep: bool = True
+    _told: "_Talks" = PrivateAttr(default_factory=OrderedDict)
+    _kept: "_Talks" = PrivateAttr(default_factory=OrderedDict)
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
-        return await self._tell(_plain(messages or ()), self.tokens)
+        said = _plain(messages or ())
+        if len(said) > 1 and said[-1] == said[-2]:  # LlamaIndex adds its `input` to a history that may end with it
+            said = said[:-1]
+        session = block_kwargs.get("session_id")
+        told = await self._tell(said, self.tokens)
+        if self.keep and session is not None:
+            await keep_turn(behind(self.memory, "llama_index"), said, session=session, roles=_ROLES)
+            _hold(self._kept, session, [*said])
+        return told
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
-        memory = asynchronous(self.memory).through("llama_index")
+        memory = behind(self.memory, "llama_index")
         by_session: dict[str | None, list[ChatMessage]] = {}
         for message in messages:
             by_session.setdefault(message.additional_kwargs.get("session_id"), []).append(message)
         for session, said in by_session.items():
-            await after_turn(memory, _plain(said), session=session)
+            kept, new = self._kept.get(session or "", []), _plain(said)
+            while kept and new and kept[0] == new[0]:  # what leaves is the oldest of what `_aget` was given
+                del kept[0], new[0]
+            await after_turn(memory, new, session=session, roles=_ROLES)
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
         """Return the best memories that fit into that many tokens fewer; None if too few tokens are left."""
-        left = self._count(content) - tokens_to_truncate
-        asked = self._told.get(content)
-        if asked is None or left < _LEAST_TOKENS:
+        asked = self._told.get(content) if content else None  # LlamaIndex gives a list where nothing was told
+        if asked is None or (left := self._count(content) - tokens_to_truncate) < _LEAST_TOKENS:
             return None
         return await self._tell(asked, left) or None
 
     async def _tell(self, asked: list[dict[str, str]], tokens: int) -> str:
-        memory = asynchronous(self.memory).through("llama_index")
+        memory = behind(self.memory, "llama_index")
         told = await before_turn(memory, asked, tokens=tokens, count_tokens=self._count, **self.options)
-        self._told[told.text] = asked  # for atruncate, which is given the text alone
-        self._told.move_to_end(told.text)
-        while len(self._told) > _REMEMBERED:
-            self._told.popitem(last=False)
+        _hold(self._told, told.text, asked)  # for atruncate, which is given the text alone
         return told.text
 
     def _count(self, text: str) -> int:
         return len(self.tokenizer_fn(text))
 
 
+def _hold(talks: _Talks, name: str, said: list[dict[str, str]]) -> None:
+    talks[name] = said
+    talks.move_to_end(name)
+    while len(talks) > _REMEMBERED:
+        talks.popitem(last=False)
+
+
+def _text(message: ChatMessage) -> str:
+    """Return what a message says; of one that only shows something, what it shows."""
+    shown = [f"[{each.block_type}]" for each in message.blocks if each.block_type in _SHOWN]
+    return message.content or " ".join(shown)
+
+
 def _plain(messages: Iterable[ChatMessage]) -> list[dict[str, str]]:
-    said = ((message.role.value, message.content) for message in messages)
+    said = ((message.role.value, _text(message)) for message in messages)
     return [{"role": role, "content": text} for role, text in said if text and text.strip()]
