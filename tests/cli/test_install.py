@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from tests.cli.conftest import Command
 
+from memorist.cli.installing.edits import JsonServer
+from memorist.cli.installing.files import planned, written
 from memorist.cli.installing.jsonc import parse, with_first, without
 
 AGENTS = ("claude-code", "cursor", "codex")
@@ -251,3 +253,13 @@ def test_a_plugin_is_written_over_itself_and_over_nothing_else(memorist: Command
     (home / "mine" / "notes.txt").write_text("mine")
     assert memorist("install", "claude-code", "--plugin", home / "mine").code == 2
     assert memorist("install", "cursor", "--plugin", home / "other").code == 2
+
+
+def test_a_byte_order_mark_is_read_and_stays(tmp_path: Path) -> None:
+    file = tmp_path / "mcp.json"
+    file.write_bytes(b'\xef\xbb\xbf{"mcpServers": {}}')
+    change = planned(file, JsonServer({"command": "memorist"}))
+    assert change is not None
+    written(change)
+    assert file.read_bytes().startswith(b"\xef\xbb\xbf{")
+    assert json.loads(file.read_text("utf-8-sig")) == {"mcpServers": {"memorist": {"command": "memorist"}}}

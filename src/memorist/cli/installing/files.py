@@ -11,6 +11,7 @@ from memorist.errors import InvalidInputError
 from memorist.handles import read_file
 
 BACKUP = ".before-memorist"
+_BOM = "\ufeff"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,8 @@ def planned(file: Path, edit: Edit) -> FileEdit | None:
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInputError(f"{file} cannot be read, and is left as it is: {error}") from error
     try:
-        after = edit(before or "")
+        mark = _BOM if (before or "").startswith(_BOM) else ""
+        after = mark + edit((before or "").removeprefix(mark))
     except (ValueError, InvalidInputError, RecursionError) as error:
         raise InvalidInputError(f"{file} is left as it is: {error}") from error
     return None if after == (before or "") else FileEdit(file, before, after)
