@@ -156,7 +156,7 @@ async def test_a_chat_engine_with_a_mock_model_is_told(
 
 async def test_a_block_can_be_shown_without_its_memory(block: MemoristMemoryBlock) -> None:
     assert set(block.model_dump()) == {
-        "name", "description", "priority", "accept_short_term_memory", "tokens", "options",
+        "name", "description", "priority", "accept_short_term_memory", "tokens", "options", "keep",
     }  # fmt: skip
 
 
