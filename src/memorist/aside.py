@@ -15,6 +15,8 @@ LARGE = 16 * 1024
 """Characters and elements from which on work leaves the event loop; less takes a few milliseconds."""
 _THREADS = 2
 """Large inputs have threads of their own, so that they do not occupy those with which the store reads."""
+_TEXTS = (str, bytes, bytearray)
+_COLLECTIONS = (list, tuple, set, frozenset)
 _FIELDS = ("content", "cue", "metadata", "payload")
 
 
@@ -52,19 +54,23 @@ def is_large(value: Any) -> bool:
     held, waiting = 0, [value]
     while waiting and held < LARGE:
         each = waiting.pop()
-        if isinstance(each, str | bytes | bytearray):
+        if isinstance(each, _TEXTS):
             held += len(each)
-        elif isinstance(each, Mapping):
-            held += len(each)
-            waiting += _some(each) + _some(each.values())
-        elif isinstance(each, list | tuple | set | frozenset):
+        elif each is None or isinstance(each, int | float):
+            continue
+        elif isinstance(each, _COLLECTIONS):
             held += len(each)
             waiting += _some(each)
         elif hasattr(each, "content"):
-            waiting += [getattr(each, name, None) for name in _FIELDS]
+            waiting += [found for name in _FIELDS if (found := getattr(each, name, None))]
+        elif hasattr(each, "record"):  # of a hit or an item, all that grows
+            waiting.append(each.record)
+        elif isinstance(each, Mapping):
+            held += len(each)
+            waiting += _some(each) + _some(each.values())
         elif hasattr(each, "nbytes"):  # an array
             held += each.size
-        elif hasattr(each, "__dataclass_fields__"):  # hits, items, pages
+        elif hasattr(each, "__dataclass_fields__"):  # contexts, pages
             waiting += [getattr(each, name) for name in each.__dataclass_fields__]
     return held >= LARGE
 
