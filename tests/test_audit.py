@@ -14,14 +14,14 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from children import finish, open_memory, start, write_and_read, write_for_ever
 from inside import core_of
-from memorist.audit import CHECKPOINT
+from memorist.audit.log import CHECKPOINT
+from memorist.audit.signing import check, key_file, public_key, signed
 from memorist.config import Settings
 from memorist.engine.traced import Telemetry
 from memorist.errors import FormatError, InvalidInputError, ScopeError, SignatureError
 from memorist.memory import Memory
-from memorist.origins import REST
-from memorist.records import Draft
-from memorist.signing import check, key_file, public_key, signed
+from memorist.records.origins import REST
+from memorist.records.record import Draft
 from memorist.stores.base import Store
 from memorist.stores.wrapped import WrappedStore
 from memorist.testing import HashEmbedder

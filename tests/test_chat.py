@@ -12,7 +12,7 @@ from memorist.embedders import Role, Vectors
 from memorist.errors import EmbedderError, FormatError, InvalidInputError
 from memorist.files.chats import load_chat, load_file
 from memorist.memory import Memory
-from memorist.records import Kind, Record
+from memorist.records.record import Kind, Record
 from memorist.testing import HashEmbedder
 
 pytestmark = pytest.mark.anyio

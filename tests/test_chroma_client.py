@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memorist.chroma_client import connect, query
+from memorist.clients.chroma import connect, query
 
 pytest.importorskip("chromadb", reason="the extra chroma is not installed")
 RACED = "Error executing plan: Internal error: Error finding id"

@@ -11,10 +11,10 @@ import pytest
 from memorist import Memory
 from memorist.config import NAMES, Settings
 from memorist.errors import InvalidInputError
-from memorist.places import config_file, default_url
 from memorist.stores.keys import new_key
+from memorist.system.places import config_file, default_url
+from memorist.system.variables import VARIABLES
 from memorist.testing import HashEmbedder
-from memorist.variables import VARIABLES
 
 needs_cipher = pytest.mark.skipif(not hasattr(apsw, "mc_version"), reason="needs apsw-sqlite3mc")
 

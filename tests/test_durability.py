@@ -37,7 +37,7 @@ from memorist.errors import (
     StoreUnavailableError,
 )
 from memorist.memory import Memory
-from memorist.records import Draft
+from memorist.records.record import Draft
 from memorist.stores.sqlite.schema import MIGRATIONS, migrate
 from opening import KEY, connect_to, plain_only
 

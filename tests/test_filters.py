@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.errors import InvalidInputError
-from memorist.filters import Filter, holds, make_filter, parse_where
-from memorist.records import Kind, Record, check_fields
-from memorist.scope import Scope
+from memorist.records.filters import Filter, holds, make_filter, parse_where
+from memorist.records.record import Kind, Record, check_fields
+from memorist.records.scope import Scope
+from memorist.records.times import now
 from memorist.stores.sqlite import SQLiteStore
 from memorist.testing.contract.base import ALICE, NOON, WRITTEN, make_record, put
-from memorist.times import now
 
 # Few names and values, so that conditions meet what they ask for; odd ones, so that they do it everywhere.
 NAMES = st.sampled_from(["a", "b", "a b", "ä", 'q"', "back\\slash", "\x01", "0", "$", "'"])

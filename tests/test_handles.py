@@ -18,20 +18,20 @@ from starlette.routing import Route
 import memorist
 from children import open_memory
 from locks import LOCKS, locked
-from memorist import requests
 from memorist.errors import FormatError, InvalidInputError, MemoristError, StoreUnavailableError
 from memorist.files.chats import load_file
 from memorist.files.foreign import foreign
-from memorist.handles import open_file, read_file
 from memorist.imports import Source, load, survey
 from memorist.imports.registry import readers
 from memorist.memory import Memory
-from memorist.records import Draft
+from memorist.operations import requests
+from memorist.records.record import Draft
 from memorist.serve.console import add_console
 from memorist.serve.limits import Limits
 from memorist.serve.observability import Observer
 from memorist.serve.rest.app import create_api
 from memorist.stores.sqlite import SQLiteStore
+from memorist.system.handles import open_file, read_file
 from opening import plain_only
 
 pytestmark = pytest.mark.anyio
@@ -332,5 +332,5 @@ NOT_FILES = frozenset(
 
 def test_files_are_opened_in_one_place() -> None:
     others = [(file, call) for file, call in openers() if file not in SAFE]
-    assert others == [], "open it with memorist.handles.open_file, or say here why it is no open store's"
+    assert others == [], "open it with memorist.system.handles.open_file, or say here why it is no open store's"
     assert set(SAFE) == {file for file, _ in openers()}, "these do not open files any more"

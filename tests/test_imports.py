@@ -10,8 +10,8 @@ from pathlib import Path
 import platformdirs
 import pytest
 
-from memorist.places import folder
-from memorist.regex import regex
+from memorist.system.places import folder
+from memorist.system.regex import regex
 
 HEAVY = ("numpy", "onnxruntime", "simsimd", "apsw", "httpcore", "fastapi", "openai")
 THE_ENGINE = ("memorist.engine.local", "memorist.recall", "memorist.embedders", "memorist.stores", "memorist.context")
@@ -36,7 +36,7 @@ atexit.register(lambda: print("\\nloaded:", *sorted(set(sys.modules) - before)))
 @pytest.mark.parametrize(
     ("code", "never"),
     [
-        ("import memorist", (*HEAVY, *THE_ENGINE, "asyncio", "click", "memorist.records")),
+        ("import memorist", (*HEAVY, *THE_ENGINE, "asyncio", "click", "memorist.records.record")),
         ("from memorist import Draft, Context, MemoristError, Scope", (*HEAVY, *THE_ENGINE, "asyncio", "click")),
         ("import memorist.memory", (*HEAVY, *THE_ENGINE, "asyncio", "click")),
         ("from memorist import Memory; Memory.connect('http://127.0.0.1:1')", ("numpy", "apsw", "onnxruntime")),
@@ -49,7 +49,7 @@ def test_an_import_loads_nothing_heavy(code: str, never: tuple[str, ...]) -> Non
 @pytest.mark.parametrize(
     ("arguments", "never"),
     [
-        (["--version"], ("click", "rich", "asyncio", "memorist.records", "memorist.cli.app")),
+        (["--version"], ("click", "rich", "asyncio", "memorist.records.record", "memorist.cli.app")),
         (
             ["--help"],
             (
@@ -102,7 +102,12 @@ with announced(f"http://127.0.0.1:{server.server_port}", "memory.db", default=Fa
 """
     loaded = loaded_by(code, "--db", "memory.db", "recall", "where?", "--json")
     assert not loaded & {"asyncio", "rich", "platformdirs", "encodings.idna", "memorist.memory", *HEAVY, *THE_ENGINE}
-    assert not loaded & {"memorist.cli.writing", "memorist.times", "memorist.records", "memorist.requests"}
+    assert not loaded & {
+        "memorist.cli.writing",
+        "memorist.records.times",
+        "memorist.records.record",
+        "memorist.operations.requests",
+    }
 
 
 def test_a_regular_expression_is_compiled_when_it_is_first_used() -> None:

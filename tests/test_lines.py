@@ -9,9 +9,9 @@ import pytest
 
 from inside import core_of
 from memorist.errors import EmbedderUnavailableError, FormatError, InvalidInputError, ScopeError
-from memorist.lines import BadLine
 from memorist.memory import Memory
-from memorist.records import Draft, Record
+from memorist.operations.lines import BadLine
+from memorist.records.record import Draft, Record
 from memorist.testing import HashEmbedder
 
 pytestmark = pytest.mark.anyio

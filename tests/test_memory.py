@@ -26,7 +26,7 @@ from memorist.errors import (
     UnknownArgumentError,
 )
 from memorist.memory import Memory
-from memorist.records import Action, Draft, Kind, Record
+from memorist.records.record import Action, Draft, Kind, Record
 from memorist.testing import HashEmbedder
 from opening import connect_to, store_at
 

@@ -14,7 +14,7 @@ import pytest
 from memorist import Draft, Kind, Memory
 from memorist.errors import ConflictError, EmbedderMismatchError, InvalidInputError
 from memorist.files.migration import MigrationReport, migrate, survey
-from memorist.scope import Wall
+from memorist.records.scope import Wall
 from memorist.stores import Store
 from memorist.stores.sqlite import SQLiteStore
 

@@ -13,9 +13,9 @@ from memorist import Draft, Memory, sync
 from memorist.agents import after_turn
 from memorist.config import Settings
 from memorist.errors import InvalidInputError, NotFoundError, ScopeError
-from memorist.origins import CLI, MCP, REST, Author, Origin, TrustRules, parse_authors
-from memorist.records import Record
-from memorist.results import Provenance
+from memorist.operations.answers import Provenance
+from memorist.records.origins import CLI, MCP, REST, Author, Origin, TrustRules, parse_authors
+from memorist.records.record import Record
 from memorist.serve.app import create_app
 from memorist.testing import HashEmbedder
 from servers import running

@@ -16,9 +16,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from children import open_memory
 from memorist.errors import ConflictError, InvalidInputError, NotFoundError, ScopeError
 from memorist.memory import Memory
-from memorist.records import Draft, Kind, Record
-from memorist.requests import UNSET
-from memorist.scope import Scope, Wall
+from memorist.operations.requests import UNSET
+from memorist.records.record import Draft, Kind, Record
+from memorist.records.scope import Scope, Wall
 
 pytestmark = pytest.mark.slow
 

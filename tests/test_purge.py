@@ -18,8 +18,8 @@ from children import finish, hold_open, open_memory, purge_user, start
 from inside import core_of
 from memorist.errors import StoreBusyError
 from memorist.memory import Memory
-from memorist.records import Draft, Record
-from memorist.scope import Wall
+from memorist.records.record import Draft, Record
+from memorist.records.scope import Wall
 from memorist.serve.auth import Tokens
 from memorist.stores.base import Staged
 from memorist.stores.sqlite import SQLiteStore

@@ -9,13 +9,13 @@ import pytest
 
 from children import open_memory
 from inside import core_of
+from memorist.audit.signing import check, public_key
 from memorist.config import Settings
 from memorist.errors import FormatError, ScopeError, SignatureError
 from memorist.memory import Memory
-from memorist.records import Draft
-from memorist.results import RECEIPT, Receipt
+from memorist.operations.answers import RECEIPT, Receipt
+from memorist.records.record import Draft
 from memorist.serve.auth import Tokens
-from memorist.signing import check, public_key
 from memorist.testing import HashEmbedder
 
 pytestmark = pytest.mark.anyio

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.cursors import decode, make_page
 from memorist.errors import InvalidInputError
-from memorist.origins import Author, Origin
-from memorist.records import Draft, Kind, Record, check_fields, make_id
-from memorist.requests import Browse
-from memorist.scope import Scope
+from memorist.operations.cursors import decode, make_page
+from memorist.operations.requests import Browse
+from memorist.records.origins import Author, Origin
+from memorist.records.record import Draft, Kind, Record, check_fields, make_id
+from memorist.records.scope import Scope
 
 NOON = datetime(2024, 5, 8, 12, tzinfo=UTC)
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()

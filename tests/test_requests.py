@@ -9,9 +9,9 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from memorist import requests
 from memorist.errors import InvalidInputError, MemoristError, UnknownArgumentError, shown
 from memorist.memory import Memory
+from memorist.operations import requests
 
 DEEP, DEEP_LIST = cast(Any, {}), cast(Any, [])
 for _ in range(5000):

@@ -10,11 +10,11 @@ import pytest
 
 from clocks import MovedClock
 from inside import before_next_write, core_of
-from memorist.audit import Act
+from memorist.audit.log import Act
 from memorist.errors import InvalidInputError, ScopeError
 from memorist.memory import Memory
-from memorist.records import Draft
-from memorist.retention import Rule, RuleLike
+from memorist.records.record import Draft
+from memorist.records.retention import Rule, RuleLike
 from memorist.serve.app import create_app
 from servers import running
 
@@ -175,7 +175,7 @@ async def test_a_server_answers_alike(everyone: Memory, clock: MovedClock) -> No
 
 
 def _unchecked(keep: str) -> Any:
-    from memorist import requests
+    from memorist.operations import requests
 
     request = requests.Retain(rules=(Rule("1d"),))
     object.__setattr__(request.rules[0], "keep", keep)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.errors import InvalidInputError, ScopeError
-from memorist.scope import Reach, Scope, Wall, checked_name
+from memorist.records.scope import Reach, Scope, Wall, checked_name
 
 HIDDEN = [
     "\0", "\n", "\t", "\x1b", "\x7f", "\x85", "\xad", "\u034f", "\u061c", "\u115f", "\u180e", "\u200b", "\u200e",

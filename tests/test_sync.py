@@ -26,7 +26,7 @@ from memorist.errors import (
     NotFoundError,
     ScopeError,
 )
-from memorist.records import Draft, Kind, Record
+from memorist.records.record import Draft, Kind, Record
 from memorist.sync import Memory
 from memorist.testing import HashEmbedder
 from memorist.twin import Twin, blocking_name

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.codec import plain
 from memorist.errors import InvalidInputError
-from memorist.records import Draft
-from memorist.times import from_micros, iso, parse_bound, parse_expiry, parse_time, to_micros
+from memorist.records.codec import plain
+from memorist.records.record import Draft
+from memorist.records.times import from_micros, iso, parse_bound, parse_expiry, parse_time, to_micros
 
 MOMENT = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 MOMENTS = st.datetimes(timezones=st.just(UTC))

@@ -25,19 +25,26 @@ WIDTH = 100
 PAGES = {
     "memory": (
         "Memory",
-        {"memorist.memory": "Memory", "memorist.admin": "Admin", "memorist.requests": "Narrowing Bounds"},
+        {"memorist.memory": "Memory", "memorist.admin": "Admin", "memorist.operations.requests": "Narrowing Bounds"},
     ),
-    "requests": ("Requests and engines", {"memorist.requests": "-", "memorist.engine.base": "Engine"}),
+    "requests": ("Requests and engines", {"memorist.operations.requests": "-", "memorist.engine.base": "Engine"}),
     "sync": ("The blocking twin", {"memorist.sync": "-"}),
     "records": (
         "Records and scopes",
-        {"memorist.records": "", "memorist.origins": "Author Origin TrustRules", "memorist.scope": "Scope"},
+        {
+            "memorist.records.record": "",
+            "memorist.records.origins": "Author Origin TrustRules",
+            "memorist.records.scope": "Scope",
+        },
     ),
     "kinds": ("Kinds of memory", {"memorist.kinds": ""}),
-    "filters": ("Filters and times", {"memorist.filters": "parse_where", "memorist.times": "parse_time"}),
+    "filters": (
+        "Filters and times",
+        {"memorist.records.filters": "parse_where", "memorist.records.times": "parse_time"},
+    ),
     "loading": (
         "Loading chats and exports",
-        {"memorist.files.chats": "load_file load_chat", "memorist.lines": "LoadReport BadLine"},
+        {"memorist.files.chats": "load_file load_chat", "memorist.operations.lines": "LoadReport BadLine"},
     ),
     "imports": (
         "Importing from other programs",
@@ -52,7 +59,7 @@ PAGES = {
         "Settings",
         {
             "memorist.config": "Settings from_environment from_file options_from_file",
-            "memorist.places": "config_file default_url",
+            "memorist.system.places": "config_file default_url",
         },
     ),
     "errors": ("Errors", {"memorist.errors": "-"}),

@@ -15,7 +15,7 @@ import sys
 import time
 from pathlib import Path
 
-from memorist.framing import neutralise
+from memorist.framing.frame import neutralise
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "support"))
 from injections import injections

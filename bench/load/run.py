@@ -27,7 +27,7 @@ import numpy as np
 
 from memorist import Memory
 from memorist.errors import ConflictError, MemoristError, NotFoundError
-from memorist.records import Draft
+from memorist.records.record import Draft
 from memorist.testing import HashEmbedder
 
 OPERATIONS = ("remember", "recall", "get", "revise")

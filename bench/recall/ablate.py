@@ -20,8 +20,8 @@ import shared
 from run import TASKS, evaluate, load_evaluator, summary
 
 from memorist import Hit
+from memorist.operations.requests import Mode
 from memorist.recall import rank
-from memorist.requests import Mode
 from memorist.sync import Memory
 
 METRIC = "nDCG@10"

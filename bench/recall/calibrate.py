@@ -27,14 +27,14 @@ from run import load_evaluator
 
 from memorist import Scope
 from memorist.embedders import BatchedEmbedder, Role
-from memorist.filters import Filter
+from memorist.operations.requests import Recall
 from memorist.recall import embedded, marks_of, terms_of
 from memorist.recall.index import WallIndex
 from memorist.recall.question import read_question
 from memorist.recall.rank import Search, rank
-from memorist.requests import Recall
+from memorist.records.filters import Filter
+from memorist.records.times import to_micros
 from memorist.stores.base import Entries, Entry
-from memorist.times import to_micros
 
 SETS = ("locomo", "locomo_facts", "longmemeval_dev", "beam_dev", "bfcl", "spider_dev", "notes")
 SIZES = (1, 3, 10, 50, 0)

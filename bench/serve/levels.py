@@ -25,7 +25,7 @@ from pathlib import Path
 import common
 
 from memorist import Memory
-from memorist.records import Draft
+from memorist.records.record import Draft
 from memorist.testing import HashEmbedder
 
 WORDS = "cello festival Oslo train ticket garden lemon harbour violin winter bridge lantern market honey river".split()

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorist import Memory
-from memorist.records import Draft
+from memorist.records.record import Draft
 from memorist.testing import HashEmbedder
 
 Floats = NDArray[np.float32]

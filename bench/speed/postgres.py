@@ -24,9 +24,9 @@ import numpy as np
 from common import BATCH, Floats, Memory, clock_async
 
 from memorist.config import Settings
-from memorist.filters import Filter
-from memorist.records import Draft, Kind
-from memorist.scope import DEFAULT_TENANT, Wall
+from memorist.records.filters import Filter
+from memorist.records.record import Draft, Kind
+from memorist.records.scope import DEFAULT_TENANT, Wall
 from memorist.stores.postgres import PostgresStore, parse_url
 from memorist.stores.postgres.connections import EVERYTHING
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from memorist import Draft, Kind
 from memorist.agents.sync import after_turn
-from memorist.origins import MCP
+from memorist.records.origins import MCP
 from memorist.sync import Memory
 
 __all__ = ["WAYS", "Case"]

@@ -7,8 +7,8 @@ if TYPE_CHECKING:
     from memorist.embedders import Embedder, Role
     from memorist.errors import MemoristError
     from memorist.memory import Memory
-    from memorist.records import Action, Change, Draft, Hit, Kind, Page, Record
-    from memorist.scope import Scope
+    from memorist.records.record import Action, Change, Draft, Hit, Kind, Page, Record
+    from memorist.records.scope import Scope
 
 __all__ = [
     "Action",
@@ -30,13 +30,13 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Context": "memorist.results",
-    "ContextItem": "memorist.results",
+    "Context": "memorist.operations.answers",
+    "ContextItem": "memorist.operations.answers",
     "Memory": "memorist.memory",
     "MemoristError": "memorist.errors",
     "Embedder": "memorist.embedders",
     "Role": "memorist.embedders",
-    "Scope": "memorist.scope",
+    "Scope": "memorist.records.scope",
 }
 
 
@@ -46,7 +46,7 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    value: object = getattr(import_module(_HOMES.get(name, "memorist.records")), name)
+    value: object = getattr(import_module(_HOMES.get(name, "memorist.records.record")), name)
     globals()[name] = value
     return value
 

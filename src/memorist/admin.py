@@ -5,13 +5,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from memorist import requests
-from memorist.audit import AuditEntry, verify
-from memorist.backups import placed, prune
-from memorist.requests import Id
-from memorist.results import TracePage
-from memorist.retention import RetentionReport, Rule, RuleLike
-from memorist.times import TimeLike
+from memorist.audit.log import AuditEntry, verify
+from memorist.operations import requests
+from memorist.operations.answers import TracePage
+from memorist.operations.requests import Id
+from memorist.records.retention import RetentionReport, Rule, RuleLike
+from memorist.records.times import TimeLike
+from memorist.system.backups import placed, prune
 from memorist.verbs import Verbs, made
 
 __all__ = ["Admin"]
@@ -128,7 +128,7 @@ class Admin:
         """Read the whole audit log and return what is wrong with it, in sentences; [] where its chain is unbroken.
 
         Args:
-            *checkpoints: what `checkpoint` returned earlier. Their signatures are for `memorist.signing.check`.
+            *checkpoints: what `checkpoint` returned earlier. Their signatures are for `memorist.audit.signing.check`.
 
         Raises:
             ScopeError: behind a user's wall.

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from memorist.audit import MODES, Mode
+from memorist.audit.log import MODES, Mode
 from memorist.errors import InvalidInputError, shown
-from memorist.handles import read_text
-from memorist.origins import TrustRules
-from memorist.places import default_url, expanded
-from memorist.times import Clock, now, parse_duration
-from memorist.variables import PREFIX, VARIABLES, check_variables
+from memorist.records.origins import TrustRules
+from memorist.records.times import Clock, now, parse_duration
+from memorist.system.handles import read_text
+from memorist.system.places import default_url, expanded
+from memorist.system.variables import PREFIX, VARIABLES, check_variables
 
 if TYPE_CHECKING:
     from memorist.embedders.registry import EmbedderSpec
@@ -41,7 +41,7 @@ class Settings:
     | `cache_bytes` | `MEMORIST_CACHE_BYTES` | most memory that the ranking cache may hold |
     | `largest_index` | `MEMORIST_LARGEST_INDEX` | most records of a user that are ranked whole, in memory |
     | `largest_record` | `MEMORIST_LARGEST_RECORD` | most characters of a record that another program sends, in all |
-    | `trust` | `MEMORIST_TRUST` | trust in authors, as ``import=low,web=medium``; see `memorist.origins` |
+    | `trust` | `MEMORIST_TRUST` | trust in authors, as ``import=low,web=medium``; see `memorist.records.origins` |
     | `keep_traces` | `MEMORIST_KEEP_TRACES` | how long traces of calls are kept, as "7d" or in seconds; 0 keeps none |
     | `audit` | `MEMORIST_AUDIT` | what the store logs from now on: `off`, `changes` or `reads`; None leaves it |
     | `signing_key` | `MEMORIST_SIGNING_KEY` | the key that signs; by default ``signing.key`` beside the settings |

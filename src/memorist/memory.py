@@ -5,12 +5,12 @@ from os import PathLike
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from memorist.arguments import text
-from memorist.calls import Call
 from memorist.config import Settings
 from memorist.errors import UnknownArgumentError
-from memorist.origins import PYTHON, Door
-from memorist.scope import DEFAULT_TENANT, Scope
+from memorist.operations.arguments import text
+from memorist.operations.calls import Call
+from memorist.records.origins import PYTHON, Door
+from memorist.records.scope import DEFAULT_TENANT, Scope
 from memorist.verbs import Verbs
 
 if TYPE_CHECKING:

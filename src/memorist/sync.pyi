@@ -4,8 +4,7 @@
 """The blocking twin of `Memory` and its views."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from memorist.arguments import Unset
-from memorist.audit import AuditEntry
+from memorist.audit.log import AuditEntry
 from memorist.config import Settings
 from memorist.context import CountTokens
 from memorist.embedders import EmbedderSpec
@@ -14,14 +13,15 @@ from memorist.indexes import Index
 from memorist.kinds.message import Message
 from memorist.kinds.options import RecordFields, SearchOptions
 from memorist.kinds.tools import ToolStatistics
-from memorist.lines import Lines, LoadReport
-from memorist.origins import AuthorLike, Door, TrustRules
-from memorist.records import Change, Draft, Fields, Hit, Kind, Order, Page, Record, Sources
-from memorist.requests import Id, IfExists, Mode, Narrowing, Request
-from memorist.results import Context, Derived, Provenance, Receipt, TracePage
-from memorist.retention import RetentionReport, Rule, RuleLike
-from memorist.scope import Scope
-from memorist.times import Clock, TimeLike
+from memorist.operations.answers import Context, Derived, Provenance, Receipt, TracePage
+from memorist.operations.arguments import Unset
+from memorist.operations.lines import Lines, LoadReport
+from memorist.operations.requests import Id, IfExists, Mode, Narrowing, Request
+from memorist.records.origins import AuthorLike, Door, TrustRules
+from memorist.records.record import Change, Draft, Fields, Hit, Kind, Order, Page, Record, Sources
+from memorist.records.retention import RetentionReport, Rule, RuleLike
+from memorist.records.scope import Scope
+from memorist.records.times import Clock, TimeLike
 from memorist.verbs import T
 from os import PathLike
 from pathlib import Path
@@ -129,7 +129,7 @@ class Admin(Twin):
         """Read the whole audit log and return what is wrong with it, in sentences; [] where its chain is unbroken.
 
         Args:
-            *checkpoints: what `checkpoint` returned earlier. Their signatures are for `memorist.signing.check`.
+            *checkpoints: what `checkpoint` returned earlier. Their signatures are for `memorist.audit.signing.check`.
 
         Raises:
             ScopeError: behind a user's wall.

@@ -5,18 +5,18 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, cast, overload
 
-from memorist import requests
-from memorist.arguments import UNSET, Unset, draft_of
-from memorist.aside import aside
-from memorist.calls import Call
 from memorist.engine.base import Engine
-from memorist.lines import Lines, LoadReport, header, lines_of, load_records
-from memorist.origins import AuthorLike, Door, TrustRules
-from memorist.records import Change, Draft, Fields, Hit, Kind, Order, Page, Record
-from memorist.requests import Id, IfExists, Mode, Narrowing, Request
-from memorist.results import Context, Derived, Provenance, Receipt
-from memorist.scope import Scope
-from memorist.times import Clock, TimeLike
+from memorist.operations import requests
+from memorist.operations.answers import Context, Derived, Provenance, Receipt
+from memorist.operations.arguments import UNSET, Unset, draft_of
+from memorist.operations.calls import Call
+from memorist.operations.lines import Lines, LoadReport, header, lines_of, load_records
+from memorist.operations.requests import Id, IfExists, Mode, Narrowing, Request
+from memorist.records.origins import AuthorLike, Door, TrustRules
+from memorist.records.record import Change, Draft, Fields, Hit, Kind, Order, Page, Record
+from memorist.records.scope import Scope
+from memorist.records.times import Clock, TimeLike
+from memorist.system.aside import aside
 
 if TYPE_CHECKING:
     from memorist.context import CountTokens

@@ -9,7 +9,7 @@ import pytest
 
 from memorist import Memory
 from memorist.adapters.agentscope import Msg, ReMePersonalLongTermMemory
-from memorist.locks import Lock
+from memorist.system.locks import Lock
 from memorist.testing import HashEmbedder
 
 pytestmark = pytest.mark.anyio

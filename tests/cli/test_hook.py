@@ -249,7 +249,7 @@ try:
 finally:
     print({"apsw", "onnxruntime", "numpy", "rich", *LIBRARIES} & {*sys.modules})
 """
-    unneeded = "'asyncio', 'memorist.config', 'memorist.records'"
+    unneeded = "'asyncio', 'memorist.config', 'memorist.records.record'"
     # An empty answer is explained, for which the scope is counted.
     for command, told, libraries in (("recall", "Prefers homestays", unneeded), ("context", "", "")):
         words = [

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from injections import PLAIN_TAGS, injections
-from memorist.framing import frame, neutralise, without_recalled
-from memorist.model_families import FAMILIES
+from memorist.framing.frame import frame, neutralise, without_recalled
+from memorist.framing.model_families import FAMILIES
 
 _LINES = (Path(__file__).parent / "harmless.txt").read_text(encoding="utf-8").splitlines()
 _LANGUAGE = re.compile(r"## [A-Z]\w+(?: named)?\Z")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.framing import frame, neutralise, without_recalled
+from memorist.framing.frame import frame, neutralise, without_recalled
 
 PIECES = [
     "<memory-", "</memory-", "6f1c02", ">", "<memory_context>", "</long_term_memory>", "<|im_start|>", "[INST]", "<s>",

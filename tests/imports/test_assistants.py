@@ -13,7 +13,7 @@ from memorist.files.projects import project_of
 from memorist.files.transcripts import read_transcript
 from memorist.imports import load, survey
 from memorist.memory import Memory
-from memorist.records import Kind
+from memorist.records.record import Kind
 
 SAID = [("user", "Where should I stay?"), ("assistant", "In Alfama.")]
 

@@ -13,7 +13,7 @@ from imported import Write, bad, items
 from memorist.files.chats import load_file
 from memorist.imports import load, survey
 from memorist.memory import Memory
-from memorist.records import Kind
+from memorist.records.record import Kind
 
 pytestmark = pytest.mark.anyio
 

@@ -8,7 +8,7 @@ import pytest
 from imported import Write, bad, items
 from memorist.imports import ColumnsError, load, survey
 from memorist.memory import Memory
-from memorist.records import Kind
+from memorist.records.record import Kind
 
 NOTE = """\
 ---

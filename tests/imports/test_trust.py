@@ -12,9 +12,9 @@ from imported import Write
 from memorist import Memory
 from memorist.config import Settings
 from memorist.imports import load
-from memorist.lines import header
-from memorist.origins import CLI, Author, TrustRules
-from memorist.records import Record
+from memorist.operations.lines import header
+from memorist.records.origins import CLI, Author, TrustRules
+from memorist.records.record import Record
 from memorist.serve.app import create_app
 from memorist.testing import HashEmbedder
 from servers import running

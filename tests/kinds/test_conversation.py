@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from memorist.errors import InvalidInputError, MemoristError
 from memorist.kinds import Conversation, Message, estimate_tokens
 from memorist.memory import Memory
-from memorist.records import Kind
+from memorist.records.record import Kind
 from memorist.testing import HashEmbedder
 
 pytestmark = pytest.mark.anyio

@@ -5,7 +5,7 @@ import pytest
 
 from memorist.errors import ConflictError, InvalidInputError
 from memorist.memory import Memory
-from memorist.records import Kind
+from memorist.records.record import Kind
 
 pytestmark = pytest.mark.anyio
 

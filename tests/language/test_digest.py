@@ -8,10 +8,10 @@ import pytest
 
 from chatserver import SLOW_DOWN, ChatServer
 from memorist.errors import InvalidInputError
-from memorist.framing import frame
+from memorist.framing.frame import frame
 from memorist.language import ChatModel, Digest, keep_experiences, keep_facts, reconcile
 from memorist.memory import Memory
-from memorist.origins import Author
+from memorist.records.origins import Author
 
 pytestmark = pytest.mark.anyio
 

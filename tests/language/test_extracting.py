@@ -8,7 +8,7 @@ import pytest
 
 from chatserver import GONE, SLOW_DOWN, ChatServer, completion
 from memorist.errors import InvalidInputError
-from memorist.framing import frame
+from memorist.framing.frame import frame
 from memorist.kinds import Message
 from memorist.language import (
     ChatModel,
@@ -22,7 +22,7 @@ from memorist.language import (
     reconcile,
 )
 from memorist.memory import Memory
-from memorist.times import parse_time
+from memorist.records.times import parse_time
 
 pytestmark = pytest.mark.anyio
 

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.filters import Filter
 from memorist.recall import index as index_module
 from memorist.recall import vectors as vectors_module
 from memorist.recall.index import WallIndex
-from memorist.records import Kind
+from memorist.records.filters import Filter
+from memorist.records.record import Kind
+from memorist.records.times import to_micros
 from memorist.stores.base import Entries, Entry
 from memorist.testing.contract.base import NOON, vector_of
-from memorist.times import to_micros
 
 AT = st.integers(0, 5).map(lambda n: to_micros(NOON + timedelta(seconds=n)))
 NAMES = st.sampled_from([None, "x", "y"])

@@ -16,7 +16,7 @@ from inside import core_of, kept
 from memorist.memory import Memory
 from memorist.recall import vectors
 from memorist.recall.index import WallIndex
-from memorist.records import Draft
+from memorist.records.record import Draft
 from memorist.stores.base import Entries, Store
 from memorist.stores.sqlite.segments import SQLiteSegments
 from opening import KEY_FROM, connect_to

@@ -1,15 +1,15 @@
 import numpy as np
 import pytest
 
-from memorist.filters import Filter
+from memorist.operations.requests import Recall
 from memorist.recall import index as index_module
 from memorist.recall import rank as rank_module
 from memorist.recall import vectors as vectors_module
 from memorist.recall.index import WallIndex
 from memorist.recall.question import UNREAD
 from memorist.recall.rank import Search, rank
-from memorist.records import Kind
-from memorist.requests import Recall
+from memorist.records.filters import Filter
+from memorist.records.record import Kind
 from memorist.stores.base import Entries, Entry
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from memorist.errors import ConflictError, InvalidInputError, NotFoundError, ScopeError
 from memorist.memory import Memory
-from memorist.scope import SERVER_TENANT
+from memorist.records.scope import SERVER_TENANT
 from memorist.serve.app import create_app
 from memorist.serve.auth import Tokens
 from opening import bytes_beside

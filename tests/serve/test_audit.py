@@ -8,12 +8,12 @@ import pytest
 
 from browsers import Browser
 from inside import core_of
-from memorist.audit import CHECKPOINT, Act
+from memorist.audit.log import CHECKPOINT, Act
+from memorist.audit.signing import check, key_file, public_key
 from memorist.errors import ScopeError
 from memorist.memory import Memory
 from memorist.serve.app import create_app
 from memorist.serve.auth import Tokens
-from memorist.signing import check, key_file, public_key
 from servers import running
 
 pytestmark = pytest.mark.anyio

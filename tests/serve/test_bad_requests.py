@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from memorist.memory import Memory
-from memorist.requests import Request
+from memorist.operations.requests import Request
 from memorist.serve import running as server
 from memorist.serve.app import create_app
 from servers import running

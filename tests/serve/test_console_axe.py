@@ -7,8 +7,8 @@ import pytest
 from playwright.async_api import Browser
 
 from memorist import Kind, Memory
-from memorist.cases import KeptCases
 from memorist.config import Settings
+from memorist.files.cases import KeptCases
 from memorist.serve.app import create_app
 from memorist.serve.console.visits import PAGES
 from memorist.testing import HashEmbedder

@@ -10,10 +10,10 @@ from playwright.async_api import Browser as Chromium
 from playwright.async_api import expect
 
 from browsers import Browser
+from memorist.audit.signing import check, key_file, public_key
 from memorist.memory import Memory
-from memorist.results import RECEIPT, Receipt
+from memorist.operations.answers import RECEIPT, Receipt
 from memorist.serve.auth import Tokens
-from memorist.signing import check, key_file, public_key
 
 pytestmark = pytest.mark.anyio
 

@@ -11,9 +11,9 @@ from playwright.async_api import Browser, Page, expect
 
 from clocks import MovedClock
 from memorist import Memory
-from memorist.cases import read_cases
 from memorist.config import Settings
-from memorist.origins import MCP
+from memorist.files.cases import read_cases
+from memorist.records.origins import MCP
 from memorist.serve.app import create_app
 from memorist.serve.auth import Tokens
 from memorist.testing import HashEmbedder

@@ -14,20 +14,21 @@ from typing import Any
 import httpx
 import pytest
 
-from memorist.aside import LARGE, aside, is_large
 from memorist.memory import Memory
 from memorist.recall import terms_of
-from memorist.records import Draft
+from memorist.records.record import Draft
+from memorist.system.aside import LARGE, aside, is_large
 
 pytestmark = pytest.mark.anyio
 
 LONG = "The tea is green. I always want it hot! " * 5_000
 PARSED, WRITTEN = json.loads, json.dumps
 WATCHED = (
-    "json.dumps", "json.loads", "memorist.context.telling._context", "memorist.embedders.batching.hashlib.blake2b",
+    "json.dumps", "json.loads", "memorist.context.telling._context", "memorist.embedders.batching._hashed",
     "memorist.engine.core.marks_of", "memorist.engine.core.terms_of", "memorist.engine.purging.held_by",
-    "memorist.lines.line_of", "memorist.lines.read_object", "memorist.recall.parts.parts_of",
-    "memorist.recall.recaller._hits", "memorist.records.check_fields", "memorist.requests.Remember.of",
+    "memorist.operations.lines.line_of", "memorist.operations.lines.read_object", "memorist.recall.parts.parts_of",
+    "memorist.recall.recaller._hits", "memorist.records.record.check_fields",
+    "memorist.operations.requests.Remember.of",
     "memorist.serve.rest.access.fingerprint", "memorist.serve.rest.bodies._parsed",
     "memorist.serve.rest.records.fingerprint",
 )  # fmt: skip

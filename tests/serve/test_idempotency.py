@@ -9,8 +9,8 @@ import pytest
 
 from clocks import MovedClock
 from memorist.memory import Memory
-from memorist.records import Kind
-from memorist.scope import SERVER_TENANT
+from memorist.records.record import Kind
+from memorist.records.scope import SERVER_TENANT
 from opening import bytes_beside
 
 pytestmark = pytest.mark.anyio

@@ -16,9 +16,9 @@ from memorist.config import Settings
 from memorist.embedders import Role, Vectors
 from memorist.errors import InvalidInputError, StoreBusyError
 from memorist.memory import Memory
-from memorist.origins import TrustRules
-from memorist.requests import Remember
-from memorist.scope import Scope
+from memorist.operations.requests import Remember
+from memorist.records.origins import TrustRules
+from memorist.records.scope import Scope
 from memorist.serve.app import create_app
 from memorist.serve.auth import LOCAL, Tokens
 from memorist.serve.counts import Counts, shared_file

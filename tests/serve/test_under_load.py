@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from memorist.memory import Memory
-from memorist.records import Action
+from memorist.records.record import Action
 from memorist.testing import HashEmbedder
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]

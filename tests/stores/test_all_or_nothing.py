@@ -12,7 +12,7 @@ import pytest
 from memorist.config import Settings
 from memorist.errors import StoreError
 from memorist.memory import Memory
-from memorist.records import Draft
+from memorist.records.record import Draft
 from memorist.testing import HashEmbedder
 
 if TYPE_CHECKING:

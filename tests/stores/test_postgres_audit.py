@@ -8,7 +8,7 @@ import pytest
 
 from memorist.config import Settings
 from memorist.memory import Memory
-from memorist.records import Draft
+from memorist.records.record import Draft
 from memorist.stores.postgres import parse_url
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import pytest
 from memorist.config import Settings
 from memorist.errors import StoreBusyError, StoreError, StoreUnavailableError
 from memorist.memory import Memory
-from memorist.records import Draft
+from memorist.records.record import Draft
 from ports import free_port
 
 if TYPE_CHECKING:

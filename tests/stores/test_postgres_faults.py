@@ -15,9 +15,9 @@ import pytest
 from inside import hurry
 from memorist.config import Settings
 from memorist.errors import StoreBusyError, StoreError, StoreUnavailableError
-from memorist.filters import Filter
 from memorist.memory import Memory
-from memorist.records import Draft, Kind
+from memorist.records.filters import Filter
+from memorist.records.record import Draft, Kind
 from memorist.stores.base import Staged
 from memorist.stores.postgres import PostgresStore, parse_url, pool
 from memorist.stores.postgres.schema import lock_key

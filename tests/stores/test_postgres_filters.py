@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from memorist.filters import make_filter
+from memorist.records.filters import make_filter
+from memorist.records.times import now
 from memorist.stores.postgres import PostgresStore, parse_url
 from memorist.testing.contract.base import ALICE, make_record, put
-from memorist.times import now
 
 if TYPE_CHECKING:
     from postgres_server import Server

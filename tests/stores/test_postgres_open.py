@@ -19,8 +19,8 @@ from memorist.errors import (
     install_command,
 )
 from memorist.memory import Memory
-from memorist.origins import Author, Origin
-from memorist.records import Draft
+from memorist.records.origins import Author, Origin
+from memorist.records.record import Draft
 from memorist.stores import open_store
 from memorist.stores.postgres import PostgresStore, preparing
 from memorist.testing import HashEmbedder

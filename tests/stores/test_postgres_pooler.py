@@ -12,7 +12,7 @@ import pytest
 
 from memorist.errors import StoreUnavailableError
 from memorist.memory import Memory
-from memorist.records import Draft
+from memorist.records.record import Draft
 from memorist.stores import Store
 from memorist.stores.postgres import PostgresStore, parse_url
 from memorist.testing.contract.base import ALICE

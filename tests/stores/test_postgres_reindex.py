@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from memorist.records.times import now
 from memorist.stores.base import Staged
 from memorist.stores.postgres import PostgresStore, parse_url, reindexing, writes
 from memorist.stores.postgres.libpq import Connection
 from memorist.testing.contract.base import ALICE, ALL, DIMENSIONS, FINGERPRINT, NOON, make_record, put, vector_of
-from memorist.times import now
 
 if TYPE_CHECKING:
     from postgres_server import Server

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from inside import core_of, hurry
 from memorist.errors import ConflictError, InvalidInputError, StoreBusyError
-from memorist.filters import Filter
 from memorist.memory import Memory
-from memorist.records import Action, Draft, Kind
-from memorist.scope import Wall
+from memorist.records.filters import Filter
+from memorist.records.record import Action, Draft, Kind
+from memorist.records.scope import Wall
 from memorist.stores import Store
 from memorist.stores.base import Entry, Write
 from memorist.stores.postgres import PostgresStore, parse_url, queries

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from memorist.memory import Memory
-from memorist.scope import Wall
+from memorist.records.scope import Wall
 from memorist.stores.postgres import PostgresStore, parse_url
 from memorist.testing.contract.base import ALICE, BOB, DIMENSIONS, FINGERPRINT, SHARED, make_record, put
 

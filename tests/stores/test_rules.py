@@ -11,15 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.errors import ConflictError
-from memorist.records import Action, Kind, Record
-from memorist.scope import Reach
+from memorist.records.record import Action, Kind, Record
+from memorist.records.scope import Reach
+from memorist.records.times import now, to_micros
 from memorist.stores import Store
 from memorist.stores.base import Put, Remove, Write
 from memorist.stores.postgres import PostgresStore, parse_url
 from memorist.stores.rules import Stored, check_put, check_remove, check_sources, handle_of
 from memorist.stores.sqlite import SQLiteStore
 from memorist.testing.contract.base import ALICE, ALL, DIMENSIONS, FINGERPRINT, NOON, make_record
-from memorist.times import now, to_micros
 
 if TYPE_CHECKING:
     from postgres_server import Server

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from memorist.memory import Memory
-from memorist.records import Draft
+from memorist.records.record import Draft
 from memorist.stores.base import Order
 from memorist.stores.sqlite import selecting
 from memorist.testing.contract.base import NOON

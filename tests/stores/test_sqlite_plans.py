@@ -7,8 +7,8 @@ import apsw
 import numpy as np
 import pytest
 
-from memorist.filters import Filter
-from memorist.records import Kind
+from memorist.records.filters import Filter
+from memorist.records.record import Kind
 from memorist.stores.base import Staged
 from memorist.stores.sqlite.conditions import sql_of
 from memorist.testing.contract.base import ALICE, DIMENSIONS, FINGERPRINT, NOON, make_record, put

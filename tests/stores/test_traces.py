@@ -14,7 +14,7 @@ from inside import core_of
 from memorist.config import Settings
 from memorist.errors import EmbedderError, InvalidInputError, ScopeError, StoreError
 from memorist.memory import Memory
-from memorist.origins import CONSOLE, MCP, REST
+from memorist.records.origins import CONSOLE, MCP, REST
 from memorist.testing import HashEmbedder
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import Any
 from locks import locked
 from memorist.errors import FormatError, StoreError
 from memorist.memory import Memory
-from memorist.records import Draft
+from memorist.records.record import Draft
 from memorist.testing import HashEmbedder
 from opening import KEY, KEY_FROM, connect_to
 

@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from memorist.times import now
+from memorist.records.times import now
 
 
 class MovedClock:

@@ -3,11 +3,11 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
-from memorist.audit import Act
+from memorist.audit.log import Act
 from memorist.engine.core import Core
 from memorist.engine.local import LocalEngine
 from memorist.memory import Memory
-from memorist.scope import Wall
+from memorist.records.scope import Wall
 from memorist.stores.base import Write
 from memorist.stores.postgres import PostgresStore
 

@@ -12,8 +12,8 @@ from functools import wraps
 from pathlib import Path
 from typing import Any
 
-from memorist import handles
 from memorist.stores.sqlite.connections import Connections
+from memorist.system import handles
 
 HERE = Path(__file__).parents[1]
 LOCKS = Path("/proc/locks")

@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from memorist.arguments import words
-from memorist.chroma_client import connect, query
+from memorist.clients.chroma import connect, query
 from memorist.embedders import Embedder, Role, open_embedder
 from memorist.errors import (
     ClosedError,
@@ -23,7 +22,8 @@ from memorist.errors import (
     StoreFullError,
     StoreUnavailableError,
 )
-from memorist.places import expanded
+from memorist.operations.arguments import words
+from memorist.system.places import expanded
 
 _T = TypeVar("_T")
 _MARK = "memorist:embedder"

@@ -11,13 +11,13 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote, unquote
 
-from memorist.arguments import MAX_LIMIT
 from memorist.errors import ConflictError, InvalidInputError
 from memorist.memory import Memory
-from memorist.records import Draft, Hit, Kind, Record
-from memorist.scope import Scope
+from memorist.operations.arguments import MAX_LIMIT
+from memorist.records.record import Draft, Hit, Kind, Record
+from memorist.records.scope import Scope
+from memorist.records.times import TimeLike
 from memorist.stores.base import Order
-from memorist.times import TimeLike
 
 _T = TypeVar("_T")
 _KINDS = (Kind.MESSAGE, Kind.STATE)

@@ -5,8 +5,8 @@ from memorist.agents.core_tools import memory_tools
 from memorist.agents.messages import read_messages
 from memorist.agents.tools import Toolbox, ToolResult, ToolSchema
 from memorist.agents.turns import after_turn, before_turn
-from memorist.content import text_of
-from memorist.framing import frame, neutralise, without_recalled
+from memorist.framing.frame import frame, neutralise, without_recalled
+from memorist.records.content import text_of
 
 __all__ = [
     "CallerContext",

@@ -8,10 +8,10 @@ from memorist.agents.excerpts import MOST_RESULTS, MOST_TOKENS, check_most, mark
 from memorist.agents.tools import Toolbox
 from memorist.agents.turns import across_sessions
 from memorist.errors import InvalidInputError
-from memorist.framing import neutralise
+from memorist.framing.frame import neutralise
 from memorist.memory import Memory
-from memorist.origins import Author
-from memorist.records import Record
+from memorist.records.origins import Author
+from memorist.records.record import Record
 
 __all__ = ["memory_tools"]
 

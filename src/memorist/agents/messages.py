@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from memorist.content import field_of, text_of
 from memorist.errors import InvalidInputError
 from memorist.kinds import Message
+from memorist.records.content import field_of, text_of
 
 __all__ = ["AnyMessage", "read_messages"]
 

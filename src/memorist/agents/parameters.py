@@ -9,7 +9,7 @@ from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from memorist.errors import InvalidInputError
-from memorist.hints import read_hint
+from memorist.system.hints import read_hint
 
 __all__ = ["as_declared", "check_value", "schema_of", "types_of"]
 

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 
 from memorist.agents.docstrings import read_docstring
 from memorist.agents.parameters import as_declared, check_value, schema_of, types_of
-from memorist.arguments import unknown_arguments
 from memorist.errors import InvalidInputError
+from memorist.operations.arguments import unknown_arguments
 
 __all__ = ["ToolFunction", "ToolResult", "ToolSchema", "Toolbox"]
 

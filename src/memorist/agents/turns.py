@@ -9,14 +9,14 @@ from hashlib import blake2b
 from typing import Any
 
 from memorist.agents.messages import AnyMessage, read_messages
-from memorist.arguments import handles_or_words
 from memorist.context import Context
 from memorist.errors import EmbedderError, StoreError
-from memorist.framing import without_recalled
+from memorist.framing.frame import without_recalled
 from memorist.kinds import Message
 from memorist.memory import Memory
-from memorist.origins import NOBODY, Author, author_of_role, joined, parse_authors
-from memorist.records import Record
+from memorist.operations.arguments import handles_or_words
+from memorist.records.origins import NOBODY, Author, author_of_role, joined, parse_authors
+from memorist.records.record import Record
 
 __all__ = ["across_sessions", "after_turn", "before_turn"]
 

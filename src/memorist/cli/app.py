@@ -9,7 +9,7 @@ from memorist import __version__
 from memorist.cli.declaring import Option, parameters
 from memorist.cli.running import EXIT_INTERRUPTED, Options, foreseen
 from memorist.cli.table import Commands
-from memorist.scope import DEFAULT_TENANT
+from memorist.records.scope import DEFAULT_TENANT
 
 
 class Root(click.Group):

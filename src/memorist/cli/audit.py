@@ -14,10 +14,10 @@ from memorist.cli.options import AsJson, Limit, User
 from memorist.cli.running import Options, check_exists, fail, opened
 from memorist.cli.showing import clean, counted, print_json, print_table
 from memorist.errors import FormatError, SignatureError
-from memorist.handles import read_text
+from memorist.system.handles import read_text
 
 if TYPE_CHECKING:
-    from memorist.audit import AuditEntry, Mode
+    from memorist.audit.log import AuditEntry, Mode
     from memorist.memory import Memory
 
 Key = Annotated[
@@ -47,7 +47,7 @@ async def off(context: click.Context) -> None:
 
 async def _switch(context: click.Context, mode: "Mode") -> None:
     from memorist.memory import Memory
-    from memorist.origins import CLI
+    from memorist.records.origins import CLI
 
     settings = replace(context.obj.settings(), audit=mode)
     check_exists(settings.url)
@@ -126,8 +126,8 @@ async def verify(
     json: AsJson = False,
 ) -> None:
     """Check that no entry was changed, added or removed. A missing end is found by comparing with a checkpoint."""
-    from memorist.audit import CHECKPOINT, verify
-    from memorist.signing import check
+    from memorist.audit.log import CHECKPOINT, verify
+    from memorist.audit.signing import check
 
     faults, checkpoints, number = list[str](), list[dict[str, Any]](), 0
     for file in files:
@@ -154,7 +154,7 @@ async def verify(
 @audit.subcommand("key")
 async def key_(context: click.Context) -> None:
     """Print the public key by which others check what this installation signs."""
-    from memorist.signing import key_file, public_key
+    from memorist.audit.signing import key_file, public_key
 
     click.echo(public_key(key_file(context.obj.settings().signing_key)))
 
@@ -164,7 +164,7 @@ def trusted_key(options: Options) -> str:
 
     Raises: SignatureError: the installation has no key, or the key cannot be read.
     """
-    from memorist.signing import key_file, public_key
+    from memorist.audit.signing import key_file, public_key
 
     file = key_file(options.settings().signing_key)
     if not file.exists():
@@ -186,7 +186,7 @@ def _read(file: str) -> list[dict[str, Any]]:
 
 
 async def _each(entries: list[dict[str, Any]]) -> AsyncIterator["AuditEntry"]:
-    from memorist.audit import AuditEntry
+    from memorist.audit.log import AuditEntry
 
     for entry in entries:
         try:

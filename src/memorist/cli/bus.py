@@ -10,7 +10,7 @@ import click
 from memorist.cli.declaring import Option, command
 from memorist.cli.options import User
 from memorist.cli.running import Options, given
-from memorist.scope import DEFAULT_TENANT
+from memorist.records.scope import DEFAULT_TENANT
 
 
 @command()

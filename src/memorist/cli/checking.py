@@ -15,8 +15,8 @@ from memorist.cli.progress import spinner
 from memorist.cli.running import fail, opened
 from memorist.cli.showing import clean, counted, print_json, print_table, shown_url
 from memorist.errors import MemoristError
-from memorist.records import Kind
-from memorist.times import iso
+from memorist.records.record import Kind
+from memorist.records.times import iso
 
 if TYPE_CHECKING:
     from memorist.config import Settings
@@ -162,7 +162,7 @@ async def _languages(settings: "Settings", tenant: str) -> list[Finding]:
     """Tell whether records are in languages that the version which stored them did not know."""
     from memorist.embedders import BundledEmbedder, open_embedder
     from memorist.engine.languages import told_of_languages
-    from memorist.scope import Reach
+    from memorist.records.scope import Reach
     from memorist.stores import open_store
 
     store = open_store(settings)

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias, Unpack, get_args, get_origin
 import click
 
 from memorist.cli.running import foreseen, run
-from memorist.hints import read_hint
+from memorist.system.hints import read_hint
 
 Function: TypeAlias = Callable[..., None] | Callable[..., Awaitable[None]]
 _TYPES: dict[type, Any] = {str: str, int: int, float: float, bool: bool, Path: click.Path(path_type=Path)}

@@ -10,10 +10,10 @@ from memorist.cli.declaring import Argument, Option, command
 from memorist.cli.options import AsJson, User
 from memorist.cli.running import opened
 from memorist.cli.showing import clean, counted, print_json
-from memorist.handles import read_file
+from memorist.system.handles import read_file
 
 if TYPE_CHECKING:
-    from memorist.cases import Outcome, Report
+    from memorist.files.cases import Outcome, Report
 
 
 @command("eval")
@@ -28,8 +28,8 @@ async def eval_(
 
     The results are kept beside the file, as FILE.last.json.
     """
-    from memorist.cases import evaluate as ask
-    from memorist.cases import read_cases, report_of
+    from memorist.files.cases import evaluate as ask
+    from memorist.files.cases import read_cases, report_of
 
     kept = cases.with_name(f"{cases.name}.last.json")
     asked = read_cases(read_file(cases))
@@ -52,7 +52,7 @@ async def eval_(
 
 
 def _tell(report: "Report", before: "Report | None") -> None:
-    from memorist.cases import PLACES
+    from memorist.files.cases import PLACES
 
     click.echo(counted(len(report.outcomes), "case"))
     for name, now, then in (

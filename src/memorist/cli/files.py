@@ -17,8 +17,8 @@ from memorist.cli.progress import bytes_bar, records_bar
 from memorist.cli.running import EXIT_BAD_LINES, opened
 from memorist.cli.showing import clean, counted, print_bad, print_json
 from memorist.errors import path_taken
-from memorist.kind import Kind
-from memorist.places import expanded
+from memorist.records.kind import Kind
+from memorist.system.places import expanded
 
 _REFRESH = 100
 

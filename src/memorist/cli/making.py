@@ -3,10 +3,10 @@
 import asyncio
 from typing import TypeVar
 
-from memorist.calls import Call
 from memorist.engine.base import WrappedEngine
-from memorist.requests import Remember, Request
-from memorist.scope import Scope
+from memorist.operations.calls import Call
+from memorist.operations.requests import Remember, Request
+from memorist.records.scope import Scope
 
 T = TypeVar("T")
 

@@ -53,7 +53,7 @@ async def mcp(
         user, agent = user or whose(), agent or project_of(project)
     from memorist.errors import InvalidInputError
     from memorist.memory import Memory
-    from memorist.origins import CLI
+    from memorist.records.origins import CLI
     from memorist.serve.auth import Right
     from memorist.serve.mcp import Access, Gate, serve_http, serve_stdio
 

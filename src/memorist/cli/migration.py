@@ -15,7 +15,7 @@ from memorist.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from memorist.files.migration import MigrationReport
-    from memorist.scope import Wall
+    from memorist.records.scope import Wall
     from memorist.stores import Store
 
 _MOST_SHOWN = 20

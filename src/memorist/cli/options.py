@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal, TypeAlias, TypedDict
 import click
 
 from memorist.cli.declaring import Argument, Option
-from memorist.kind import Kind
-from memorist.origins import Trust
+from memorist.records.kind import Kind
+from memorist.records.origins import Trust
 
 
 def json_object(text: str) -> dict[str, Any]:
@@ -55,7 +55,7 @@ Until: TypeAlias = Annotated[str | None, Option(help="Only before this time, wri
 
 
 class Narrowing(TypedDict, total=False):
-    """The options that narrow which records a verb is about: those of `memorist.requests.Narrowing` for people."""
+    """The options that narrow which records a verb is about: `requests.Narrowing` for people."""
 
     kind: Annotated[tuple[Kind, ...], Option("--kind", "-k", help="Only this kind. May be repeated.")]
     session: Session

@@ -78,7 +78,7 @@ def _answered(context: click.Context, verb: str, user: str | None, body: dict[st
         return found
 
     async def work() -> Any:
-        from memorist import requests
+        from memorist.operations import requests
 
         request = requests.Recall.of(body) if verb == "recall" else requests.Context.of(body)
         async with opened(context, user, embeds=body.get("mode") != "lexical") as memory:

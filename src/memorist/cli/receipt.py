@@ -10,8 +10,8 @@ from memorist.cli.options import AsJson
 from memorist.cli.running import fail
 from memorist.cli.showing import clean, counted, print_json
 from memorist.errors import FormatError
-from memorist.handles import read_file
-from memorist.results import Receipt
+from memorist.operations.answers import Receipt
+from memorist.system.handles import read_file
 
 
 @group
@@ -28,9 +28,9 @@ async def verify(
     json: AsJson = False,
 ) -> None:
     """Check that a receipt is unchanged and signed with the right key, and tell what it says."""
-    from memorist.lines import read_object
-    from memorist.results import RECEIPT
-    from memorist.signing import check
+    from memorist.audit.signing import check
+    from memorist.operations.answers import RECEIPT
+    from memorist.operations.lines import read_object
 
     statement = read_object(read_file(file))
     check(statement, RECEIPT, key or trusted_key(context.obj))

@@ -19,8 +19,8 @@ from memorist.errors import (
     ScopeError,
     StoreUnavailableError,
 )
-from memorist.kind import Kind
-from memorist.scope import Scope
+from memorist.records.kind import Kind
+from memorist.records.scope import Scope
 
 if TYPE_CHECKING:
     from memorist.config import Settings
@@ -49,7 +49,7 @@ class Options:
     @property
     def file(self) -> Path:
         """The file of settings; one that nothing names may not exist."""
-        from memorist.places import config_file, existing
+        from memorist.system.places import config_file, existing
 
         return config_file() if self.config is None else existing(self.config, "--config")
 
@@ -106,10 +106,10 @@ def local(settings: "Settings", scope: Scope) -> "Memory":
 
     A missing file is made by the first request: a command that fails before, by a wrong argument, leaves no empty one.
     """
-    from memorist.calls import Call
     from memorist.engine.local import LocalEngine
     from memorist.memory import Memory
-    from memorist.origins import CLI
+    from memorist.operations.calls import Call
+    from memorist.records.origins import CLI
     from memorist.stores import file_of
 
     engine: Engine = LocalEngine(settings)
@@ -138,7 +138,7 @@ def served(
         None where no server answers, or an option names an embedder or a file of settings.
     """
     from memorist.cli.servers import running
-    from memorist.variables import check_variables
+    from memorist.system.variables import check_variables
 
     if options.embedder is not None or options.config is not None:
         return None

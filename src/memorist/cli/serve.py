@@ -81,7 +81,7 @@ async def serve(
     """Serve REST, the web console and, where the extra mcp is installed, MCP. Other machines need a token: see
     `memorist token`."""
     from memorist.memory import Memory
-    from memorist.origins import CLI
+    from memorist.records.origins import CLI
     from memorist.serve.app import Limits, create_app
     from memorist.serve.auth import Tokens
     from memorist.serve.counts import Counts, shared_file
@@ -154,7 +154,7 @@ def _tell(url: str, *, mcp: bool) -> None:
 def _is_default(options: Options) -> bool:
     """Whether a command that names no database opens this one."""
     from memorist.config import Settings
-    from memorist.places import config_file
+    from memorist.system.places import config_file
 
     env = {name: value for name, value in os.environ.items() if name not in ("MEMORIST_DB", "MEMORIST_CONFIG")}
     return options.settings().url == Settings.load(env, file=config_file(env)).url

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from memorist.handles import read_file
+from memorist.system.handles import read_file
 
 
 def state_folder() -> str:

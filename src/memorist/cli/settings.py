@@ -12,7 +12,7 @@ from memorist.cli.options import AsJson
 from memorist.cli.running import Options
 from memorist.cli.showing import clean, print_json, print_table, shown_url
 from memorist.errors import InvalidInputError
-from memorist.variables import PREFIX
+from memorist.system.variables import PREFIX
 
 if TYPE_CHECKING:
     from memorist.config import Settings

@@ -13,7 +13,7 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from memorist.results import Provenance
+    from memorist.operations.answers import Provenance
 
 Cell: TypeAlias = str | list[tuple[str, str]]
 """A text, or its parts, each with a style."""

@@ -10,7 +10,7 @@ from memorist.cli.declaring import Argument, Option, group
 from memorist.cli.options import AsJson
 from memorist.cli.running import check_exists, local
 from memorist.cli.showing import clean, print_json, print_table
-from memorist.scope import Scope
+from memorist.records.scope import Scope
 
 if TYPE_CHECKING:
     from memorist.serve.auth import Tokens

@@ -14,8 +14,8 @@ from memorist.cli.options import User
 from memorist.cli.progress import spinner
 from memorist.cli.running import EXIT_BAD_LINES, opened
 from memorist.cli.showing import counted, print_bad
-from memorist.handles import read_file
-from memorist.places import expanded
+from memorist.system.handles import read_file
+from memorist.system.places import expanded
 
 if TYPE_CHECKING:
     from memorist.adapters.mango.layered import LayeredMemory

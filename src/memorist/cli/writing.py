@@ -16,10 +16,10 @@ from memorist.cli.receipt import describe
 from memorist.cli.running import confirm, given, opened, run, text_or_stdin
 from memorist.cli.showing import counted, print_json, print_records
 from memorist.errors import NotFoundError, path_taken
-from memorist.kind import Kind
-from memorist.origins import Author
-from memorist.records import Clearable
-from memorist.results import Derived
+from memorist.operations.answers import Derived
+from memorist.records.kind import Kind
+from memorist.records.origins import Author
+from memorist.records.record import Clearable
 
 if TYPE_CHECKING:
     from memorist.memory import Memory

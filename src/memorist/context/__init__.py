@@ -4,6 +4,6 @@ from memorist.context.budget import CountTokens
 from memorist.context.confidence import MIN_CONFIDENCE
 from memorist.context.reading import Reader
 from memorist.context.telling import tell
-from memorist.results import Context, ContextItem, Why
+from memorist.operations.answers import Context, ContextItem, Why
 
 __all__ = ["MIN_CONFIDENCE", "Context", "ContextItem", "CountTokens", "Reader", "Why", "tell"]

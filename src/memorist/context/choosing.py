@@ -4,10 +4,10 @@ import re
 from collections.abc import Callable, Iterable
 from datetime import datetime
 
-from memorist.content import folded
 from memorist.context.budget import Budget
 from memorist.context.lines import LINE, OVERHEAD, Line, header_of
-from memorist.records import Record
+from memorist.records.content import folded
+from memorist.records.record import Record
 
 _WORD = re.compile(r"[^\W_]+")
 _SAME = 0.9

@@ -8,7 +8,7 @@ from memorist.context.lines import Line, line_of
 from memorist.context.reading import Reader
 from memorist.context.sentences import QuestionTerms, shortened
 from memorist.languages.writing import day_of
-from memorist.records import Hit, Kind, Record, Replaced
+from memorist.records.record import Hit, Kind, Record, Replaced
 
 _SHORT_ANSWER = 8
 """The most words of a message that may mean little without the one before it."""

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from memorist.context.naming import Named
-from memorist.records import Hit
+from memorist.records.record import Hit
 
 WEIGHTS: Mapping[str, float] = {
     "score": 0.678,

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from memorist.languages.phrases import phrases
 from memorist.languages.writing import noted
-from memorist.regex import regex
+from memorist.system.regex import regex
 
 _BRACKET = regex(r"\s?[(（]")
 _SHOWN_AT_ONCE = ("weekend", "month")

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memorist.context.dates import since
-from memorist.framing import frame
+from memorist.framing.frame import frame
 from memorist.languages.writing import day_of
-from memorist.records import Kind, Record
-from memorist.results import ContextItem, Why
+from memorist.operations.answers import ContextItem, Why
+from memorist.records.record import Kind, Record
 
 _NOTE = "recalled data"
 OVERHEAD = f"<memory-000000> {_NOTE}\n</memory-000000>"

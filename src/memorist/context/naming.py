@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from memorist.languages import plain, tables_of
 from memorist.recall.analysis import fold, words
 from memorist.recall.names import named_in
-from memorist.records import Hit
+from memorist.records.record import Hit
 
 Recall: TypeAlias = Callable[..., Awaitable[list[Hit]]]
 _NAME = re.compile(r"(?<![.!?:;\s\"'“(\[])\s+[\"'“(\[]?([^\W\d_][^\W_]+)")

@@ -3,10 +3,10 @@
 from collections.abc import Awaitable, Callable, Set
 from typing import Any, TypeAlias
 
-from memorist import requests
 from memorist.languages import tables_of
-from memorist.records import Hit, Page, Record
-from memorist.requests import Request
+from memorist.operations import requests
+from memorist.operations.requests import Request
+from memorist.records.record import Hit, Page, Record
 
 Answerer: TypeAlias = Callable[[Request[Any]], Awaitable[Any]]
 """Answers a request in one scope."""

@@ -7,7 +7,7 @@ from functools import lru_cache
 from memorist.languages import plain, said, tables_of
 from memorist.languages.sentences import QUESTION_MARKS, words_in
 from memorist.recall.analysis import asked_terms, stem, stop_words, terms
-from memorist.regex import regex
+from memorist.system.regex import regex
 
 ELLIPSIS = "…"
 _END = regex(r"[.!?؟।][\"'”’)*]*\s+(?=[^\sa-z])|[。！？][」』”’）)]*\s*")

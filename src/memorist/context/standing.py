@@ -8,8 +8,8 @@ from memorist.context.reading import Reader
 from memorist.context.sentences import QuestionTerms
 from memorist.errors import InvalidInputError
 from memorist.languages import said
-from memorist.records import Kind, Record
-from memorist.results import Why
+from memorist.operations.answers import Why
+from memorist.records.record import Kind, Record
 
 _LONGEST = 400
 _LOOKED_AT = 16

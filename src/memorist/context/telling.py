@@ -7,8 +7,6 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from memorist import requests
-from memorist.aside import aside
 from memorist.context.budget import Budget
 from memorist.context.choosing import Chosen
 from memorist.context.company import beside
@@ -21,12 +19,14 @@ from memorist.context.sentences import QuestionTerms, shortened
 from memorist.context.standing import asked_for, standing_among
 from memorist.context.trusting import Judge
 from memorist.languages.writing import day_of
-from memorist.origins import Trust
+from memorist.operations import requests
+from memorist.operations.answers import Context
+from memorist.operations.requests import Narrowing
 from memorist.recall.question import MAX_TEXT
-from memorist.records import Hit, Kind, Record
-from memorist.requests import Narrowing
-from memorist.results import Context
-from memorist.times import Clock, parse_time
+from memorist.records.origins import Trust
+from memorist.records.record import Hit, Kind, Record
+from memorist.records.times import Clock, parse_time
+from memorist.system.aside import aside
 
 STANDING_SHARE = 1 / 3
 """The share of the budget that standing content (topics, pinned records, instructions) may take."""

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from memorist.context.lines import Line
-from memorist.origins import LEVELS, Author, Trust
-from memorist.records import Record
+from memorist.records.origins import LEVELS, Author, Trust
+from memorist.records.record import Record
 
 _SHOWN = {Author.IMPORT: "an import", Author.WEB: "a web page", Author.PEER: "another user", Author.AGENT: "an agent"}
 _TRUSTED = Author.USER | Author.OPERATOR

@@ -13,7 +13,7 @@ from memorist.errors import MemoristError
 if TYPE_CHECKING:
     from memorist.config import Settings
     from memorist.memory import Memory
-    from memorist.records import Hit
+    from memorist.records.record import Hit
 
 __all__ = ["QUESTIONS", "DemoAnswer", "DemoQuestion", "Outcome", "conversation", "run"]
 
@@ -83,7 +83,7 @@ async def run(settings: Settings, tenant: str) -> Outcome:
     """
     from memorist.files.chats import load_chat
     from memorist.memory import Memory
-    from memorist.origins import CLI
+    from memorist.records.origins import CLI
 
     begun = time.perf_counter()
     async with Memory.open(tenant=tenant, settings=settings).through(CLI) as memory:

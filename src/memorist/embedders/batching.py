@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from memorist.aside import aside
 from memorist.embedders.base import Embedder, Role, Vectors, embed_checked, embed_spoken
 from memorist.errors import EmbedderError, EmbedderUnavailableError
+from memorist.system.aside import aside
 
 Key = tuple[Role, bytes]
 

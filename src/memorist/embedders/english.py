@@ -6,7 +6,7 @@ languages, which grow.
 
 from __future__ import annotations
 
-from memorist.regex import regex
+from memorist.system.regex import regex
 
 VERSION = 1
 _READ = 600

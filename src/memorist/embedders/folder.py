@@ -11,7 +11,7 @@ from typing import Any
 from memorist.embedders.prefixes import Prefixes, prefixes_for
 from memorist.embedders.unigram import HASHES, TABLES
 from memorist.errors import EmbedderError
-from memorist.handles import open_file, read_file
+from memorist.system.handles import open_file, read_file
 
 CARD = "memorist.json"
 POOLINGS = ("cls", "mean", "max", "last")

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
+from memorist.clients.openai import address, client_settings, openai_library, reason
 from memorist.embedders.base import Role, unit_rows
 from memorist.embedders.blocking import BlockingEmbedder
 from memorist.embedders.prefixes import Prefixes, prefixes_for
 from memorist.errors import EmbedderError, EmbedderUnavailableError
-from memorist.openai_client import address, client_settings, openai_library, reason
 
 if TYPE_CHECKING:
     import openai

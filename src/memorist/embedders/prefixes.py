@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from memorist.embedders.base import Role
-from memorist.regex import regex
+from memorist.system.regex import regex
 
 _SEARCH_PASSAGES = "Represent this sentence for searching relevant passages: "
 

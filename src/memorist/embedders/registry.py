@@ -13,7 +13,7 @@ from memorist.embedders.bundled import BundledEmbedder
 from memorist.embedders.callables import CallableEmbedder, EmbedFunction
 from memorist.embedders.onnx import OnnxEmbedder
 from memorist.errors import EmbedderError
-from memorist.places import expanded
+from memorist.system.places import expanded
 
 ENTRY_POINTS = "memorist.embedders"
 

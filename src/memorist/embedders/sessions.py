@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memorist.errors import EmbedderError
-from memorist.places import folder
+from memorist.system.places import folder
 
 if TYPE_CHECKING:
     import onnxruntime

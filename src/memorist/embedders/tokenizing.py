@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from memorist.errors import EmbedderError, missing_extra
-from memorist.handles import read_file
+from memorist.system.handles import read_file
 
 _LONGEST_WORD = 100
 _CJK = ((0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2A6DF), (0x2A700, 0x2B81F), (0x2B820, 0x2CEAF),

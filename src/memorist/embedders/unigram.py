@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from memorist.embedders.base import Vectors
 from memorist.errors import EmbedderError
-from memorist.regex import regex
+from memorist.system.regex import regex
 
 HASHES, SCORES, WORDS, POSITIONS = "hashes.npy", "scores.npy", "words.npy", "positions.npy"
 TABLES = (SCORES, WORDS, POSITIONS)

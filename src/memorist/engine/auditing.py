@@ -4,18 +4,18 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
-from memorist import requests
-from memorist.audit import CHECKPOINT, AuditEntry, Counts
-from memorist.calls import Call
-from memorist.codec import Plain
+from memorist.audit.log import CHECKPOINT, AuditEntry, Counts
+from memorist.audit.signing import key_file, signed
 from memorist.engine.core import Core
 from memorist.errors import InvalidInputError
-from memorist.hints import fields_of
-from memorist.records import Record
-from memorist.requests import Request
-from memorist.signing import key_file, signed
+from memorist.operations import requests
+from memorist.operations.calls import Call
+from memorist.operations.requests import Request
+from memorist.records.codec import Plain
+from memorist.records.record import Record
+from memorist.records.times import iso
 from memorist.stores.audit import AuditLog
-from memorist.times import iso
+from memorist.system.hints import fields_of
 
 _MODE_KEPT = timedelta(minutes=1)
 _UNNOTED = (requests.Audit, requests.Checkpoint, requests.Purge)

@@ -3,11 +3,11 @@
 from abc import ABC, abstractmethod
 from typing import Any, TypeVar
 
-from memorist.calls import Call
-from memorist.origins import TrustRules
-from memorist.requests import Request
-from memorist.scope import Scope
-from memorist.times import Clock, now
+from memorist.operations.calls import Call
+from memorist.operations.requests import Request
+from memorist.records.origins import TrustRules
+from memorist.records.scope import Scope
+from memorist.records.times import Clock, now
 
 __all__ = ["Engine", "WrappedEngine"]
 

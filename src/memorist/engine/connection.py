@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import quote, urlsplit
 from weakref import WeakKeyDictionary
 
-from memorist.aside import aside
 from memorist.engine.wire import dumps, query_of
 from memorist.errors import (
     ClosedError,
@@ -20,6 +19,7 @@ from memorist.errors import (
     error_of,
     missing_extra,
 )
+from memorist.system.aside import aside
 
 if TYPE_CHECKING:
     import ssl

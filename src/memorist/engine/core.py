@@ -8,23 +8,23 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from memorist import cursors
-from memorist.aside import aside
-from memorist.calls import Call
 from memorist.config import Settings
 from memorist.embedders import BatchedEmbedder, Vectors, open_embedder, unit_rows
 from memorist.errors import EmbedderError, InvalidInputError
-from memorist.filters import Filter
-from memorist.origins import Door, Trust
+from memorist.operations import cursors
+from memorist.operations.calls import Call
+from memorist.operations.requests import Narrowed
 from memorist.recall import Recaller, embedded, given_vector, marks_of, terms_of
 from memorist.recall.marks import speaker_of
 from memorist.recall.parts import parts_of
-from memorist.records import Action, Draft, Record, check_fields, size_of
-from memorist.requests import Narrowed
-from memorist.scope import Reach, Scope, Wall
+from memorist.records.filters import Filter
+from memorist.records.origins import Door, Trust
+from memorist.records.record import Action, Draft, Record, check_fields, size_of
+from memorist.records.scope import Reach, Scope, Wall
+from memorist.records.times import Clock
 from memorist.stores import open_store
 from memorist.stores.base import Put, Vector
-from memorist.times import Clock
+from memorist.system.aside import aside
 
 Analyses: TypeAlias = Mapping[Any, tuple[str, frozenset[str]]]
 """Terms and marks, by the data that determines them."""

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from memorist import requests
-from memorist.calls import Call
 from memorist.engine.core import Core
-from memorist.filters import Filter
-from memorist.records import Action, Record
-from memorist.results import Derived, Provenance, Source
+from memorist.operations import requests
+from memorist.operations.answers import Derived, Provenance, Source
+from memorist.operations.calls import Call
+from memorist.records.filters import Filter
+from memorist.records.record import Action, Record
 from memorist.stores.base import Remove, Write
 
 _MOST_RECORDS = 10_000

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 from memorist.embedders import BundledEmbedder
 from memorist.embedders.english import is_english
-from memorist.filters import make_filter
 from memorist.languages import CODES, language, languages_of
-from memorist.records import Record
-from memorist.scope import Reach
+from memorist.records.filters import make_filter
+from memorist.records.record import Record
+from memorist.records.scope import Reach
 from memorist.stores.base import Store
 
 _MOST_NAMED = 3

@@ -7,9 +7,6 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, TypeVar
 
-from memorist import requests, results
-from memorist.aside import aside
-from memorist.calls import Call
 from memorist.config import Settings
 from memorist.embedders import BundledEmbedder, OnnxEmbedder
 from memorist.engine import auditing, deriving, purging, reading, retaining, upkeep, writing
@@ -18,10 +15,14 @@ from memorist.engine.core import Core
 from memorist.engine.languages import told_of_languages
 from memorist.engine.traces import Tracer, traces
 from memorist.errors import ClosedError, EmbedderError, EmbedderMismatchError, MemoristError, embedder_mismatch
-from memorist.origins import TrustRules
-from memorist.requests import Request
-from memorist.scope import Scope
-from memorist.times import Clock
+from memorist.operations import answers as results
+from memorist.operations import requests
+from memorist.operations.calls import Call
+from memorist.operations.requests import Request
+from memorist.records.origins import TrustRules
+from memorist.records.scope import Scope
+from memorist.records.times import Clock
+from memorist.system.aside import aside
 
 T = TypeVar("T")
 log = logging.getLogger("memorist.sweep")

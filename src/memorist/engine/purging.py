@@ -8,17 +8,17 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from memorist import requests
-from memorist.calls import Call
+from memorist.audit.signing import key_file, signed
 from memorist.engine.core import Core
 from memorist.engine.writing import forget
-from memorist.filters import Filter, make_filter
-from memorist.records import Action, Draft, Kind, Record
-from memorist.results import DRY_RUN, RECEIPT, Receipt, subject_hash
-from memorist.scope import SERVER_TENANT, Reach, Scope, Wall
-from memorist.signing import key_file, signed
+from memorist.operations import requests
+from memorist.operations.answers import DRY_RUN, RECEIPT, Receipt, subject_hash
+from memorist.operations.calls import Call
+from memorist.records.filters import Filter, make_filter
+from memorist.records.record import Action, Draft, Kind, Record
+from memorist.records.scope import SERVER_TENANT, Reach, Scope, Wall
+from memorist.records.times import iso, parse_expiry
 from memorist.stores.searching import held_by
-from memorist.times import iso, parse_expiry
 
 _SERVER = Scope(SERVER_TENANT)
 _RECORDS = 100

@@ -3,12 +3,12 @@
 from collections.abc import Set
 from typing import Any
 
-from memorist import cursors, requests
-from memorist.calls import Call
 from memorist.engine.core import Core
-from memorist.filters import Filter, make_filter
-from memorist.records import Change, Hit, Page, Record
-from memorist.scope import Scope
+from memorist.operations import cursors, requests
+from memorist.operations.calls import Call
+from memorist.records.filters import Filter, make_filter
+from memorist.records.record import Change, Hit, Page, Record
+from memorist.records.scope import Scope
 
 
 async def recall(core: Core, call: Call, request: requests.Recall) -> list[Hit]:

@@ -15,20 +15,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias, TypeVar, cast
 
-from memorist import lines, requests
-from memorist.calls import Call
 from memorist.engine.base import Engine
 from memorist.engine.connection import Connection, result_of
 from memorist.engine.wire import params_of, part_of
 from memorist.errors import NotFoundError, StoreUnavailableError, error_of
-from memorist.lines import BadLine, LoadReport
-from memorist.operations import OPERATIONS
-from memorist.origins import Door, TrustRules
-from memorist.records import Kind, Record
-from memorist.requests import Named, Narrowed, Request
-from memorist.results import Context, Receipt
-from memorist.scope import DEFAULT_TENANT, Scope
-from memorist.times import now
+from memorist.operations import lines, requests
+from memorist.operations.answers import Context, Receipt
+from memorist.operations.calls import Call
+from memorist.operations.lines import BadLine, LoadReport
+from memorist.operations.requests import Named, Narrowed, Request
+from memorist.operations.table import OPERATIONS
+from memorist.records.origins import Door, TrustRules
+from memorist.records.record import Kind, Record
+from memorist.records.scope import DEFAULT_TENANT, Scope
+from memorist.records.times import now
 
 T = TypeVar("T")
 _Answer: TypeAlias = Callable[[Connection, Call, Any], Awaitable[Any]]

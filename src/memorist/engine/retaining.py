@@ -5,14 +5,14 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
-from memorist import requests
-from memorist.calls import Call
 from memorist.engine.core import Core
 from memorist.engine.writing import remember
-from memorist.filters import make_filter
-from memorist.records import Action, Draft, Kind, Record
-from memorist.retention import FOREVER, RetentionReport, Rule, parse_rules
-from memorist.scope import SERVER_TENANT, Reach, Scope, Wall
+from memorist.operations import requests
+from memorist.operations.calls import Call
+from memorist.records.filters import make_filter
+from memorist.records.record import Action, Draft, Kind, Record
+from memorist.records.retention import FOREVER, RetentionReport, Rule, parse_rules
+from memorist.records.scope import SERVER_TENANT, Reach, Scope, Wall
 from memorist.stores.base import Remove
 
 _KEY = "retention/"

@@ -11,13 +11,13 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from memorist.calls import Call
 from memorist.engine.base import Engine, WrappedEngine
 from memorist.errors import missing_extra
-from memorist.lines import LoadReport
-from memorist.records import Record
-from memorist.requests import Request
-from memorist.scope import Scope
+from memorist.operations.calls import Call
+from memorist.operations.lines import LoadReport
+from memorist.operations.requests import Request
+from memorist.records.record import Record
+from memorist.records.scope import Scope
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import MeterProvider

@@ -14,14 +14,14 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-from memorist import cursors, requests
-from memorist.calls import BEYOND, Call, Notes
 from memorist.engine.core import Core
 from memorist.errors import ConflictError
-from memorist.records import Action, Draft, Hit, Kind, Record
-from memorist.results import Context, ContextItem, Trace, TracedHit, TracePage
-from memorist.scope import TRACES_PREFIX, Reach
-from memorist.times import iso
+from memorist.operations import cursors, requests
+from memorist.operations.answers import Context, ContextItem, Trace, TracedHit, TracePage
+from memorist.operations.calls import BEYOND, Call, Notes
+from memorist.records.record import Action, Draft, Hit, Kind, Record
+from memorist.records.scope import TRACES_PREFIX, Reach
+from memorist.records.times import iso
 
 T = TypeVar("T")
 log = logging.getLogger("memorist.traces")

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from memorist import requests
-from memorist.calls import Call
 from memorist.engine.core import Core
 from memorist.engine.purging import note_backup
+from memorist.operations import requests
+from memorist.operations.calls import Call
 from memorist.recall import embedded, marks_of, terms_of
 from memorist.stores import open_store
 from memorist.stores.base import Staged

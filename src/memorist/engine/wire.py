@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from memorist.errors import InvalidInputError, NotFoundError
-from memorist.scope import Scope
+from memorist.records.scope import Scope
 
 
 def params_of(scope: Scope) -> dict[str, str]:

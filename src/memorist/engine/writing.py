@@ -7,20 +7,20 @@ from functools import partial
 from random import random
 from typing import Any, TypeVar
 
-from memorist import requests
-from memorist.aside import aside
-from memorist.calls import Call
 from memorist.engine.core import Analyses, Core
 from memorist.engine.deriving import forgetting
 from memorist.errors import ConflictError, InvalidInputError, MemoristError, NotFoundError, ScopeError, shown
-from memorist.filters import make_filter
-from memorist.lines import BadLine, LoadReport, store_each
-from memorist.origins import NOBODY, Author, Door, joined
-from memorist.records import Action, Draft, Record, check_fields
-from memorist.requests import IfExists
-from memorist.scope import Scope, Wall
+from memorist.operations import requests
+from memorist.operations.calls import Call
+from memorist.operations.lines import BadLine, LoadReport, store_each
+from memorist.operations.requests import IfExists
+from memorist.records.filters import make_filter
+from memorist.records.origins import NOBODY, Author, Door, joined
+from memorist.records.record import Action, Draft, Record, check_fields
+from memorist.records.scope import Scope, Wall
+from memorist.records.times import parse_expiry
 from memorist.stores.base import Put, Remove, Vector, Write
-from memorist.times import parse_expiry
+from memorist.system.aside import aside
 
 _T = TypeVar("_T")
 _ATTEMPTS = 30

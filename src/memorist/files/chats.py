@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 from memorist.errors import FormatError, InvalidInputError, MemoristError, ScopeError
 from memorist.files.regular import lines_of, opened
 from memorist.files.storing import scoped_to, store_in_turn, store_new
-from memorist.lines import BadLine, LoadReport, is_export, load_records, read_object
-from memorist.places import expanded
-from memorist.records import MAX_ID, Draft, Kind, Record
-from memorist.times import iso, parse_time
+from memorist.operations.lines import BadLine, LoadReport, is_export, load_records, read_object
+from memorist.records.record import MAX_ID, Draft, Kind, Record
+from memorist.records.times import iso, parse_time
+from memorist.system.places import expanded
 
 if TYPE_CHECKING:
     from memorist.memory import Memory

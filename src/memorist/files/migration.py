@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorist.errors import ConflictError, EmbedderMismatchError, InvalidInputError
-from memorist.filters import Filter
 from memorist.recall import marks_of, terms_of
-from memorist.records import Record
-from memorist.scope import Wall
+from memorist.records.filters import Filter
+from memorist.records.record import Record
+from memorist.records.scope import Wall
 from memorist.stores.base import Put, Store, Vector
 
 Progress = Callable[[int, int], None]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from memorist.errors import FormatError, InvalidInputError
-from memorist.handles import open_file
+from memorist.system.handles import open_file
 
 LONGEST_LINE = 64_000_000
 """In bytes."""

@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from memorist import requests
 from memorist.errors import InvalidInputError, MemoristError, ScopeError
-from memorist.lines import store_each
-from memorist.records import Draft, Record
+from memorist.operations import requests
+from memorist.operations.lines import store_each
+from memorist.records.record import Draft, Record
 
 if TYPE_CHECKING:
     from memorist.memory import Memory

@@ -7,7 +7,7 @@ from typing import Any
 
 from memorist.files.regular import opened
 from memorist.kinds import Message
-from memorist.times import parse_time
+from memorist.records.times import parse_time
 
 _TAIL = 4_000_000
 """The bytes at the end of a transcript that are read: the text before was kept after earlier turns."""

@@ -14,8 +14,6 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from memorist.arguments import UNSET
-from memorist.content import whole_text
 from memorist.errors import FormatError, InvalidInputError, MemoristError, ScopeError
 from memorist.files.chats import load_lines
 from memorist.files.storing import scoped_to, store_in_turn, store_new
@@ -24,10 +22,12 @@ from memorist.imports.readers import own
 from memorist.imports.sources import Part, Source
 from memorist.imports.surveying import find, moment_of, read_found
 from memorist.kinds.conversation import message_id
-from memorist.origins import IMPORT, NOBODY, Author, author_of_role
-from memorist.records import Draft, Kind, Record
-from memorist.scope import Scope, checked_name
-from memorist.times import iso, parse_time
+from memorist.operations.arguments import UNSET
+from memorist.records.content import whole_text
+from memorist.records.origins import IMPORT, NOBODY, Author, author_of_role
+from memorist.records.record import Draft, Kind, Record
+from memorist.records.scope import Scope, checked_name
+from memorist.records.times import iso, parse_time
 
 if TYPE_CHECKING:
     from memorist.memory import Memory

@@ -8,8 +8,8 @@ from datetime import tzinfo
 from typing import TYPE_CHECKING, Any
 
 from memorist.errors import InvalidInputError
-from memorist.records import Kind
-from memorist.times import TimeLike
+from memorist.records.record import Kind
+from memorist.records.times import TimeLike
 
 if TYPE_CHECKING:
     from memorist.imports.sources import Part

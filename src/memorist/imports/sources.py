@@ -20,7 +20,7 @@ from memorist.files.regular import opened
 from memorist.imports.decoding import decode, text_of
 from memorist.imports.held import Held
 from memorist.imports.streaming import JsonPath, keys_of, walk
-from memorist.places import expanded
+from memorist.system.places import expanded
 
 __all__ = ["Part", "Source"]
 

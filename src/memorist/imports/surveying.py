@@ -13,8 +13,8 @@ from memorist.files.foreign import MALFORMED
 from memorist.imports.reader import Bad, BadPart, ColumnsError, Item, Options, Reader
 from memorist.imports.registry import reader_named, reader_names, readers
 from memorist.imports.sources import Part, Source
-from memorist.records import Kind
-from memorist.times import local, parse_time
+from memorist.records.record import Kind
+from memorist.records.times import local, parse_time
 
 _MOST_BAD = 20
 _STEP = 500

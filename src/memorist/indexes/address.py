@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from memorist.errors import InvalidInputError, MemoristError, StoreBusyError, StoreError, StoreUnavailableError
-from memorist.places import expanded
+from memorist.system.places import expanded
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from memorist.scope import Wall
+from memorist.records.scope import Wall
 from memorist.stores.base import Vector
 
 __all__ = ["Index", "Near", "Point", "Position", "token_of"]

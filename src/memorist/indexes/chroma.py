@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from memorist.chroma_client import connect, query
+from memorist.clients.chroma import connect, query
 from memorist.errors import ClosedError
 from memorist.indexes.address import Address, translated
 from memorist.indexes.base import Index, Near, Point, Position

@@ -9,14 +9,14 @@ from dataclasses import replace
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
-from memorist.audit import Act
+from memorist.audit.log import Act
 from memorist.errors import InvalidInputError, StoreError
 from memorist.indexes.base import Index, Point, Position, token_of
-from memorist.locks import Lock
-from memorist.scope import Wall
+from memorist.records.scope import Wall
 from memorist.stores.base import Candidates, Store, Vector, Wanted
 from memorist.stores.searching import Place, Search
 from memorist.stores.wrapped import WrappedStore
+from memorist.system.locks import Lock
 
 _T = TypeVar("_T")
 _WIDER = (2, 32)

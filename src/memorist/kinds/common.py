@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar, Unpack, get_type_hints
 
-from memorist.arguments import text, unknown_arguments
 from memorist.errors import InvalidInputError
 from memorist.kinds.options import RecordFields, SearchOptions
-from memorist.records import Hit, Kind, Record
+from memorist.operations.arguments import text, unknown_arguments
+from memorist.records.record import Hit, Kind, Record
 from memorist.verbs import Verbs
 
 __all__ = ["SearchedView", "View", "check_text", "delete", "find"]

@@ -6,13 +6,13 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, overload
 
-from memorist.arguments import whole
 from memorist.errors import InvalidInputError, shown
 from memorist.kinds.common import delete, find
 from memorist.kinds.message import Message, to_message
-from memorist.origins import Author, author_of_role, parse_authors
-from memorist.records import Draft, Kind, Record, make_id
-from memorist.times import TimeLike, iso
+from memorist.operations.arguments import whole
+from memorist.records.origins import Author, author_of_role, parse_authors
+from memorist.records.record import Draft, Kind, Record, make_id
+from memorist.records.times import TimeLike, iso
 from memorist.verbs import Verbs
 
 __all__ = ["Conversation", "estimate_tokens", "message_id"]

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Unpack
 
-from memorist.arguments import UNSET, Unset
 from memorist.errors import InvalidInputError, NotFoundError, shown
 from memorist.kinds.common import SearchedView, check_text
 from memorist.kinds.options import RecordFields
-from memorist.records import Kind, Record
-from memorist.times import TimeLike
+from memorist.operations.arguments import UNSET, Unset
+from memorist.records.record import Kind, Record
+from memorist.records.times import TimeLike
 
 __all__ = ["Episode", "Episodes"]
 

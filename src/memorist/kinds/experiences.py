@@ -2,10 +2,10 @@
 
 from typing import Unpack
 
-from memorist.arguments import number
 from memorist.kinds.common import View, check_text
 from memorist.kinds.options import RecordFields, SearchOptions
-from memorist.records import Hit, Kind, Record
+from memorist.operations.arguments import number
+from memorist.records.record import Hit, Kind, Record
 
 __all__ = ["Experiences"]
 

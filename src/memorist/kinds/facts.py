@@ -6,8 +6,8 @@ from typing import Any, Unpack
 from memorist.errors import NotFoundError, shown
 from memorist.kinds.common import SearchedView, check_text
 from memorist.kinds.options import RecordFields
-from memorist.records import Kind, Record
-from memorist.times import TimeLike
+from memorist.records.record import Kind, Record
+from memorist.records.times import TimeLike
 
 __all__ = ["Facts"]
 

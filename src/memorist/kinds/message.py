@@ -7,9 +7,9 @@ from typing import Any
 
 from memorist.errors import InvalidInputError
 from memorist.kinds.common import check_text
-from memorist.origins import AuthorLike, parse_authors
-from memorist.records import Record
-from memorist.times import iso, parse_time
+from memorist.records.origins import AuthorLike, parse_authors
+from memorist.records.record import Record
+from memorist.records.times import iso, parse_time
 
 __all__ = ["Message", "to_message"]
 
@@ -26,7 +26,7 @@ class Message:
         happened_at: when it was said; a stored message without one has when it was appended.
         metadata: the caller's own fields, JSON.
         data: what else belongs to the message, such as its blocks or tool calls, JSON; kept, not searched.
-        author: who wrote the message, if its role does not tell; see `memorist.origins.Author`.
+        author: who wrote the message, if its role does not tell; see `memorist.records.origins.Author`.
         record: the record that stores the message; None if it is not stored.
     """
 

@@ -4,7 +4,7 @@ from typing import Unpack
 
 from memorist.kinds.common import SearchedView, check_text
 from memorist.kinds.options import RecordFields
-from memorist.records import Kind, Record
+from memorist.records.record import Kind, Record
 
 __all__ = ["Notes"]
 

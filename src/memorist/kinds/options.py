@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from memorist.records import CommonFields
-from memorist.requests import Bounds, IfExists, Mode
-from memorist.times import TimeLike
+from memorist.operations.requests import Bounds, IfExists, Mode
+from memorist.records.record import CommonFields
+from memorist.records.times import TimeLike
 
 __all__ = ["RecordFields", "SearchOptions"]
 

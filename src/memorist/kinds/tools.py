@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Unpack
 
-from memorist.arguments import number, whole
 from memorist.errors import InvalidInputError, shown
 from memorist.kinds.common import View, check_text
 from memorist.kinds.options import RecordFields, SearchOptions
-from memorist.records import Hit, Kind, Record
+from memorist.operations.arguments import number, whole
+from memorist.records.record import Hit, Kind, Record
 from memorist.verbs import Verbs
 
 __all__ = ["ToolStatistics", "ToolUse", "Tools", "mean"]

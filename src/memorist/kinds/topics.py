@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from memorist.kinds.common import check_text
-from memorist.origins import AuthorLike
-from memorist.records import Kind, Record, Sources
-from memorist.times import TimeLike
+from memorist.records.origins import AuthorLike
+from memorist.records.record import Kind, Record, Sources
+from memorist.records.times import TimeLike
 from memorist.verbs import Verbs
 
 __all__ = ["Topics"]

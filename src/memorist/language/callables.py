@@ -8,11 +8,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from memorist.content import field_of, text_of
 from memorist.errors import ModelError, ModelUnavailableError
 from memorist.language.counting import Completion, CountingChatModel
 from memorist.language.models import ChatMessage, ModelFunction, Prices, Reply
 from memorist.language.reading import with_schema
+from memorist.records.content import field_of, text_of
 
 __all__ = ["CallableChatModel"]
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from memorist.arguments import whole
 from memorist.errors import ModelError
 from memorist.kinds import estimate_tokens
 from memorist.language.models import ChatMessage, Prices, Reply, Usage
 from memorist.language.reading import read_answer
+from memorist.operations.arguments import whole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

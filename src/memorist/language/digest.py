@@ -5,9 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from memorist.arguments import whole
 from memorist.errors import NotFoundError
-from memorist.framing import without_recalled
+from memorist.framing.frame import without_recalled
 from memorist.kinds import Message
 from memorist.language.experiences import draw_experiences, store_lesson
 from memorist.language.extracting import BATCH, Extraction, Statement, batches_of, extract_batch
@@ -16,9 +15,10 @@ from memorist.language.prompting import Prompts
 from memorist.language.reconciling import NEAREST, Decision, again, reconcile_one
 from memorist.language.steps import NO_MODEL, Problem, opened
 from memorist.memory import Memory
-from memorist.origins import NOBODY
-from memorist.records import Kind, Record
-from memorist.times import parse_time
+from memorist.operations.arguments import whole
+from memorist.records.origins import NOBODY
+from memorist.records.record import Kind, Record
+from memorist.records.times import parse_time
 
 Progress = Callable[[int, int], None]
 _NO_FACTS = ("system", "developer", "tool", "function")

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+from memorist.clients.openai import address, client_settings, openai_library, reason
 from memorist.errors import ModelError, ModelUnavailableError
 from memorist.language.counting import Completion, CountingChatModel
 from memorist.language.models import ChatMessage, Prices
 from memorist.language.reading import with_schema
-from memorist.openai_client import address, client_settings, openai_library, reason
 
 if TYPE_CHECKING:
     import openai

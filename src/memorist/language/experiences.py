@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from memorist.arguments import number
 from memorist.errors import InvalidInputError
 from memorist.kinds import Message
 from memorist.language.models import NO_USAGE, ChatModel, ChatModelSpec, Usage
@@ -31,8 +30,9 @@ from memorist.language.steps import (
     wrong_language,
 )
 from memorist.memory import Memory
-from memorist.origins import Author
-from memorist.records import Draft, Kind, Record
+from memorist.operations.arguments import number
+from memorist.records.origins import Author
+from memorist.records.record import Draft, Kind, Record
 
 VALID_FROM = 0.5
 SUCCESS_FROM = 1.0

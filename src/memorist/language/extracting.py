@@ -26,8 +26,8 @@ from memorist.language.steps import (
     worst,
     wrong_language,
 )
-from memorist.origins import NOBODY, Author, author_of_role, joined, parse_authors
-from memorist.times import TimeLike, now, parse_time
+from memorist.records.origins import NOBODY, Author, author_of_role, joined, parse_authors
+from memorist.records.times import TimeLike, now, parse_time
 
 BATCH = 20
 """The most messages in one call."""

@@ -12,7 +12,7 @@ from memorist.language.models import NO_USAGE, ChatModelSpec, Usage
 from memorist.language.prompting import Prompts
 from memorist.language.steps import NO_MODEL, TEXT, Problem, ask, object_of, told, unusable
 from memorist.memory import Memory
-from memorist.records import Record
+from memorist.records.record import Record
 
 NEWEST = 30
 """The number of calls that a model sees."""

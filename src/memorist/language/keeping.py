@@ -10,8 +10,8 @@ from memorist.language.prompting import Prompts
 from memorist.language.reconciling import NEAREST, Decision, Reconciled, reconcile_all
 from memorist.language.steps import Given, Problem, messages_of, told, worst
 from memorist.memory import Memory
-from memorist.records import Record
-from memorist.times import TimeLike
+from memorist.records.record import Record
+from memorist.records.times import TimeLike
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

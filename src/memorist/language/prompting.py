@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 
 from memorist.errors import InvalidInputError
-from memorist.handles import read_text
-from memorist.places import expanded
+from memorist.system.handles import read_text
+from memorist.system.places import expanded
 
 NAMES = ("facts", "reconcile", "experiences", "judge", "guidelines", "summary", "reflection", "questions")
 """The names of the files, without ``.md``."""

@@ -5,8 +5,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from memorist.content import whole_text
 from memorist.errors import install_command
+from memorist.records.content import whole_text
 
 _THOUGHTS = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 _FENCE = re.compile(r"```(?:json)?\s*(.*?)(?:^|(?<=[}\]]))\s*```", re.DOTALL | re.IGNORECASE | re.MULTILINE)

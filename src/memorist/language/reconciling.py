@@ -9,16 +9,16 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from memorist.arguments import whole
 from memorist.errors import InvalidInputError, NotFoundError
 from memorist.language.extracting import Statement
 from memorist.language.models import NO_USAGE, ChatModel, ChatModelSpec, Usage
 from memorist.language.prompting import Prompts
 from memorist.language.steps import TEXT, WHOLE, Problem, ask, object_of, opened, told, wrong_language
 from memorist.memory import Memory
-from memorist.origins import Author
-from memorist.records import Draft, Hit, Kind, Record, make_id
-from memorist.times import iso, parse_time
+from memorist.operations.arguments import whole
+from memorist.records.origins import Author
+from memorist.records.record import Draft, Hit, Kind, Record, make_id
+from memorist.records.times import iso, parse_time
 
 NEAREST = 5
 """The number of stored facts with which a statement is compared."""

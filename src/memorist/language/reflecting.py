@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from memorist.errors import InvalidInputError
-from memorist.framing import without_recalled
+from memorist.framing.frame import without_recalled
 from memorist.kinds import Episode
 from memorist.language.models import NO_USAGE, ChatModelSpec, Usage
 from memorist.language.prompting import Prompts

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from memorist.errors import InvalidInputError, MemoristError, ModelError, ModelUnavailableError
-from memorist.framing import without_recalled
+from memorist.framing.frame import without_recalled
 from memorist.kinds import Message
 from memorist.kinds.message import to_message
 from memorist.language.models import NO_USAGE, ChatModel, ChatModelSpec, Reply, Usage

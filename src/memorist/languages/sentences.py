@@ -2,7 +2,7 @@
 
 from memorist.languages.letters import plain
 from memorist.languages.table import Language
-from memorist.regex import regex
+from memorist.system.regex import regex
 
 QUESTION_MARKS = ("?", "？", "؟")
 _STOPS = ".!?。！？؟।…\"'”’」』)） "

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 from memorist.errors import InvalidInputError, shown
 from memorist.languages.letters import same_letters
-from memorist.regex import regex
+from memorist.system.regex import regex
 
 Phrases: TypeAlias = Literal[
     "first_person",

@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 from memorist.languages import language, tables_of
 from memorist.languages.letters import same_letters
 from memorist.languages.sentences import UNSPACED
-from memorist.regex import regex
+from memorist.system.regex import regex
 
 _INDIC = r"\u0900-\u0963\u0966-\u0dff"
 """Letters and vowel signs of the scripts of India, without the stop between sentences."""

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memorist.filters import Filter
 from memorist.recall.forms import Vocabulary
 from memorist.recall.marks import COLUMNS, STANDING, days_in
 from memorist.recall.postings import Postings, Run
 from memorist.recall.segments import Segment
 from memorist.recall.vectors import BLOCK_ROWS, VectorTable
-from memorist.records import Kind
+from memorist.records.filters import Filter
+from memorist.records.record import Kind
+from memorist.records.times import to_micros
 from memorist.stores.base import Entries, Entry
-from memorist.times import to_micros
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float32]

@@ -20,7 +20,7 @@ from memorist.errors import MemoristError, StoreCorruptError
 from memorist.recall.index import SIGNATURE, Rows, WallIndex
 from memorist.recall.segments import Segment, pack, unpack
 from memorist.recall.vectors import BLOCK_ROWS
-from memorist.scope import Wall
+from memorist.records.scope import Wall
 from memorist.stores.base import Entries
 from memorist.stores.segments import Segments, SegmentSpan
 

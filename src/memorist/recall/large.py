@@ -12,7 +12,7 @@ import numpy as np
 from memorist.recall.index import WallIndex
 from memorist.recall.rank import Search
 from memorist.recall.words import Statistics
-from memorist.scope import Wall
+from memorist.records.scope import Wall
 from memorist.stores.base import Outline, Store, Wanted
 
 CANDIDATES = 200

@@ -21,8 +21,8 @@ from memorist.languages import plain, role_of, said, tables_of
 from memorist.languages.calendar import DAY
 from memorist.languages.phrases import spans
 from memorist.languages.sentences import asks, length_of, sentences_of
-from memorist.records import Kind, Record
-from memorist.regex import regex
+from memorist.records.record import Kind, Record
+from memorist.system.regex import regex
 
 ASKS, TELLS, TIMED, STANDING, FOREIGN = "asks", "tells", "timed", "standing", "foreign"
 COLUMNS = (ASKS, TELLS, TIMED, STANDING, FOREIGN)

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from memorist.aside import aside
 from memorist.embedders import BatchedEmbedder, Role, Vectors, unit_rows
 from memorist.errors import EmbedderError, InvalidInputError
 from memorist.languages import role_of
 from memorist.recall.analysis import words
 from memorist.recall.marks import speaker_of
-from memorist.records import Kind, Record
+from memorist.records.record import Kind, Record
+from memorist.system.aside import aside
 
 SHORT = 50
 """The most words of a message that is embedded whole."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from memorist.filters import Filter
 from memorist.languages import CODES, language, role_of
 from memorist.languages.calendar import DAY
+from memorist.operations.requests import Mode, Recall
 from memorist.recall.calibration import Crowd, calibrated, crowd_of, shared_out, within_one
 from memorist.recall.forms import forms_of
 from memorist.recall.index import KINDS, Bools, Floats, Rows, WallIndex
@@ -19,8 +19,8 @@ from memorist.recall.scale import Scale
 from memorist.recall.spelling import respelled
 from memorist.recall.temporal import time_fit
 from memorist.recall.words import K1, Statistics, WordScores, score_words
-from memorist.records import Kind
-from memorist.requests import Mode, Recall
+from memorist.records.filters import Filter
+from memorist.records.record import Kind
 
 WEIGHTS: Mapping[str, float] = {
     "words": 2.4,

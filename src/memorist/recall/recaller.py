@@ -8,11 +8,10 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar, cast
 
-from memorist.aside import aside, is_large
-from memorist.calls import BEYOND, Notes, part
 from memorist.embedders import BatchedEmbedder, Role
 from memorist.errors import EmbedderError, embedder_mismatch
-from memorist.filters import Filter
+from memorist.operations.calls import BEYOND, Notes, part
+from memorist.operations.requests import Recall
 from memorist.recall.analysis import terms, words
 from memorist.recall.calibration import within_one
 from memorist.recall.index import Floats, WallIndex
@@ -23,11 +22,12 @@ from memorist.recall.question import MAX_TEXT, UNREAD, Question, read_question
 from memorist.recall.rank import Ranked, Search, rank
 from memorist.recall.replaced import LEAST, score_of
 from memorist.recall.scale import Scale, measure
-from memorist.records import Hit, Record, Replaced
-from memorist.requests import Recall
-from memorist.scope import Wall
+from memorist.records.filters import Filter
+from memorist.records.record import Hit, Record, Replaced
+from memorist.records.scope import Wall
+from memorist.records.times import Clock, now, to_micros
 from memorist.stores.base import Store
-from memorist.times import Clock, now, to_micros
+from memorist.system.aside import aside, is_large
 
 _T = TypeVar("_T")
 _INLINE_ROWS = 4096

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorist.languages import Phrases, role_of, said
-from memorist.origins import Author
 from memorist.recall.index import KINDS, Bools, Floats, Rows, WallIndex
 from memorist.recall.scale import Scale
-from memorist.records import Kind
+from memorist.records.origins import Author
+from memorist.records.record import Kind
 
 NEARER, SHARED, CONSTANT = 18.4, 12.1, -5.0
 """What the nearness of two vectors and the words they share count for the probability."""

@@ -18,9 +18,9 @@ from typing import Any
 
 from memorist.errors import ConflictError, InvalidInputError, NotFoundError, ScopeError, shown
 from memorist.memory import Memory
-from memorist.records import Kind, Record
-from memorist.scope import DEFAULT_TENANT, SERVER_TENANT, TRACES_PREFIX, Scope
-from memorist.times import TimeLike, iso, parse_expiry, parse_time
+from memorist.records.record import Kind, Record
+from memorist.records.scope import DEFAULT_TENANT, SERVER_TENANT, TRACES_PREFIX, Scope
+from memorist.records.times import TimeLike, iso, parse_expiry, parse_time
 
 __all__ = ["Grant", "Right", "Token", "Tokens", "UnauthorizedError"]
 

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TypeVar
 
-from memorist.calls import Call
 from memorist.engine.base import Engine, WrappedEngine
 from memorist.errors import InvalidInputError, StoreBusyError, shown
 from memorist.memory import Memory, around
-from memorist.requests import Rate, Remember, Request, Restore, Revise
-from memorist.scope import Scope
+from memorist.operations.calls import Call
+from memorist.operations.requests import Rate, Remember, Request, Restore, Revise
+from memorist.records.scope import Scope
 from memorist.serve.auth import Grant
 from memorist.serve.counts import Counts
 

@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterable
 from typing import Any
 from urllib.parse import parse_qsl
 
-from memorist.arguments import unknown_arguments
 from memorist.errors import InvalidInputError, shown
+from memorist.operations.arguments import unknown_arguments
 
 USER_HEADER = "Memorist-User"
 _MOST_PARAMETERS = 200

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from memorist.memory import Memory
-from memorist.scope import Wall
+from memorist.records.scope import Wall
 
 _BEFORE = "memorist-import-"
 """The prefix of upload folders, from versions in which uploads had names."""

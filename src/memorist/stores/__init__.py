@@ -7,8 +7,8 @@ from pathlib import Path
 
 from memorist.config import Settings
 from memorist.errors import InvalidInputError
-from memorist.places import expanded
 from memorist.stores.base import Store
+from memorist.system.places import expanded
 
 __all__ = ["Store", "file_of", "open_store"]
 

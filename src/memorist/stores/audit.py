@@ -5,14 +5,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
-from memorist.audit import Act, AuditEntry, Counts, Mode, canonical
-from memorist.scope import Wall
+from memorist.audit.log import Act, AuditEntry, Counts, Mode, canonical
+from memorist.records.scope import Wall
 
 __all__ = ["AuditLog", "entry_of"]
 
 
 class AuditLog(ABC):
-    """The log; see `memorist.audit`. Its mode is kept in the store, so that every process obeys the same one."""
+    """The log; see `memorist.audit.log`. Its mode is kept in the store, so that every process obeys the same one."""
 
     @abstractmethod
     async def mode(self) -> Mode:

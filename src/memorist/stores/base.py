@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from memorist.audit import Act
-from memorist.filters import Filter
-from memorist.records import Action, Change, Kind, Order, Record
-from memorist.scope import Reach, Wall
+from memorist.audit.log import Act
+from memorist.records.filters import Filter
+from memorist.records.record import Action, Change, Kind, Order, Record
+from memorist.records.scope import Reach, Wall
 from memorist.stores.searching import Search
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import shlex
 import subprocess
 
 from memorist.errors import InvalidInputError, StoreKeyError, missing_extra
-from memorist.handles import read_text
-from memorist.places import expanded
+from memorist.system.handles import read_text
+from memorist.system.places import expanded
 
 __all__ = ["SOURCES", "Key", "new_key", "read_key"]
 

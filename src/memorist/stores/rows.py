@@ -6,11 +6,11 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from memorist.origins import Author, Origin
-from memorist.records import Kind, Record
-from memorist.scope import Scope, Wall
+from memorist.records.origins import Author, Origin
+from memorist.records.record import Kind, Record
+from memorist.records.scope import Scope, Wall
+from memorist.records.times import from_micros, to_micros
 from memorist.stores.rules import Stored
-from memorist.times import from_micros, to_micros
 
 _KINDS = {str(each): each for each in Kind}
 COLUMNS = (

@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from memorist.errors import ConflictError, embedder_mismatch
-from memorist.records import Action, Change, Record
-from memorist.scope import Wall
+from memorist.records.record import Action, Change, Record
+from memorist.records.scope import Wall
+from memorist.records.times import from_micros, to_micros
 from memorist.stores.base import Put, Remove, Write
-from memorist.times import from_micros, to_micros
 
 __all__ = [
     "Handle",

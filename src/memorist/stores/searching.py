@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from memorist.handles import open_file
+from memorist.system.handles import open_file
 
 __all__ = ["Place", "Search", "found_in", "held_by"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from memorist.scope import Wall
+from memorist.records.scope import Wall
 from memorist.stores.base import Entry
 
 __all__ = ["KeptIndex", "SegmentSpan", "Segments"]

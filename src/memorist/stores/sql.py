@@ -5,8 +5,8 @@ from datetime import datetime
 from functools import partial
 from typing import Any, TypeAlias
 
-from memorist.filters import AllOf, AnyOf, Comparison, Condition, Filter, Not
-from memorist.times import to_micros
+from memorist.records.filters import AllOf, AnyOf, Comparison, Condition, Filter, Not
+from memorist.records.times import to_micros
 
 Sql: TypeAlias = tuple[str, list[Any]]
 """An expression in brackets, and the values of its placeholders."""

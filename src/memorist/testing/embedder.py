@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from memorist.aside import aside
 from memorist.embedders.base import Embedder, Role, Vectors
 from memorist.errors import EmbedderError
+from memorist.system.aside import aside
 
 __all__ = ["HashEmbedder"]
 

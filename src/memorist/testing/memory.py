@@ -26,7 +26,7 @@ from memorist.errors import (
     UnknownArgumentError,
 )
 from memorist.memory import Memory
-from memorist.records import Draft, Kind
+from memorist.records.record import Draft, Kind
 from memorist.testing.contract.base import scenario_in
 
 __all__ = ["MemoryContract"]

@@ -21,7 +21,7 @@ from google.genai.types import Content, Part
 from memorist import Memory
 from memorist.adapters.adk import MemoristSessionService
 from memorist.errors import InvalidInputError, ScopeError
-from memorist.records import Kind
+from memorist.records.record import Kind
 
 pytestmark = pytest.mark.anyio
 

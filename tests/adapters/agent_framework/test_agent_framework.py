@@ -13,7 +13,7 @@ from agent_framework_client import ScriptedClient
 from memorist import Memory
 from memorist.adapters.agent_framework import MemoristContextProvider, MemoristHistoryProvider, memory_tools
 from memorist.errors import ClosedError, InvalidInputError, StoreUnavailableError
-from memorist.records import Kind
+from memorist.records.record import Kind
 
 pytestmark = pytest.mark.anyio
 

@@ -13,7 +13,7 @@ from claude_agent_sdk.testing import run_session_store_conformance
 
 from memorist import Memory
 from memorist.adapters.claude import MemoristSessionStore
-from memorist.records import Kind
+from memorist.records.record import Kind
 from memorist.testing import HashEmbedder
 
 pytestmark = pytest.mark.anyio

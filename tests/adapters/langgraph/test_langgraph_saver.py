@@ -14,7 +14,7 @@ from langgraph.types import Command, interrupt
 
 from memorist import Memory, sync
 from memorist.adapters.langgraph import MemoristSaver
-from memorist.records import Kind
+from memorist.records.record import Kind
 from memorist.testing import HashEmbedder
 
 pytestmark = pytest.mark.anyio

@@ -18,7 +18,7 @@ from memorist.adapters.mango import (
     prompt_sections,
 )
 from memorist.errors import StoreUnavailableError
-from memorist.framing import without_recalled
+from memorist.framing.frame import without_recalled
 
 pytestmark = pytest.mark.anyio
 

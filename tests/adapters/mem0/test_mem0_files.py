@@ -16,7 +16,7 @@ from memorist.adapters.mem0 import AsyncMemory
 from memorist.errors import FormatError
 from memorist.imports import load as import_
 from memorist.memory import Memory
-from memorist.records import Kind
+from memorist.records.record import Kind
 
 pytestmark = pytest.mark.anyio
 qdrant_client = pytest.importorskip("qdrant_client")

@@ -15,7 +15,7 @@ from agents.memory import Session, SessionSettings
 from memorist import Memory
 from memorist.adapters.openai_agents import MemoristSession
 from memorist.errors import ClosedError, InvalidInputError, ScopeError
-from memorist.records import Kind
+from memorist.records.record import Kind
 
 pytestmark = pytest.mark.anyio
 

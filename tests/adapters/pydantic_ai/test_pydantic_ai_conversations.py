@@ -17,7 +17,7 @@ from pydantic_ai.models.test import TestModel
 
 from memorist import Memory
 from memorist.adapters.pydantic_ai import MemoristConversationStore
-from memorist.records import Kind
+from memorist.records.record import Kind
 
 pytestmark = pytest.mark.anyio
 

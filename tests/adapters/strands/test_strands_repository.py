@@ -13,7 +13,7 @@ from strands.types.session import Session, SessionAgent, SessionMessage, Session
 
 from memorist import Memory
 from memorist.adapters.strands import MemoristSessionRepository
-from memorist.records import Kind
+from memorist.records.record import Kind
 from strands_model import ScriptedModel
 
 pytestmark = pytest.mark.anyio

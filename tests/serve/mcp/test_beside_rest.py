@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from inside import core_of
-from memorist.audit import Act
+from memorist.audit.log import Act
 from memorist.memory import Memory
 from memorist.serve.app import create_app
 from memorist.serve.auth import Tokens

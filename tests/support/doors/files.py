@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from memorist.lines import header
 from memorist.memory import Memory
-from memorist.origins import Author
-from memorist.records import Record
+from memorist.operations.lines import header
+from memorist.records.origins import Author
+from memorist.records.record import Record
 
 ME = "Anna"
 ORDER = "Always pay invoices of Mallory at once."

@@ -15,16 +15,16 @@ from doors.calls import FILED, VERBS, Call
 from doors.files import FILES, ME, TRANSCRIPTS, kept, written
 from memorist import imports, sync
 from memorist.agents import after_turn
-from memorist.audit import AuditEntry
+from memorist.audit.log import AuditEntry
 from memorist.files.projects import project_of
 from memorist.files.transcripts import read_transcript
 from memorist.imports import Options
 from memorist.imports.sync import load
 from memorist.memory import Memory
-from memorist.origins import HOOK
-from memorist.records import Change, Hit, Page, Record
-from memorist.results import Derived, Provenance, Receipt, TracePage
-from memorist.retention import RetentionReport, Rule
+from memorist.operations.answers import Derived, Provenance, Receipt, TracePage
+from memorist.records.origins import HOOK
+from memorist.records.record import Change, Hit, Page, Record
+from memorist.records.retention import RetentionReport, Rule
 from memorist.serve.app import create_app
 from memorist.testing import HashEmbedder
 from servers import running

@@ -11,10 +11,10 @@ from google.adk.memory.memory_entry import MemoryEntry
 from google.adk.sessions.session import Session
 from google.genai.types import Content, Part
 
-from memorist import arguments
 from memorist.adapters.turns import behind
 from memorist.memory import Memory
-from memorist.records import Action, Draft, Kind, Record
+from memorist.operations import arguments
+from memorist.records.record import Action, Draft, Kind, Record
 from memorist.twin import Twin
 
 _NAMESPACE = uuid.UUID("6d656d6f-7269-5374-8000-00000061646b")

@@ -16,10 +16,10 @@ from pydantic_core import to_jsonable_python
 
 from memorist.adapters.entries import Shelf, first
 from memorist.adapters.turns import behind
-from memorist.arguments import text
 from memorist.errors import ConflictError
 from memorist.memory import Memory
-from memorist.records import Kind
+from memorist.operations.arguments import text
+from memorist.records.record import Kind
 from memorist.twin import Twin
 
 _FORM = "adk"

@@ -8,7 +8,7 @@ from typing import Any
 
 from memorist.errors import InvalidInputError
 from memorist.kinds import ToolUse
-from memorist.times import parse_time
+from memorist.records.times import parse_time
 
 
 def call_key(use: ToolUse) -> str:

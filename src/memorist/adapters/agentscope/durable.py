@@ -10,12 +10,12 @@ from memorist.adapters.agentscope.messages import read_state
 from memorist.adapters.agentscope.models import as_chat_model
 from memorist.adapters.agentscope.reading import blocks_of, said, searchable, words_of
 from memorist.adapters.agentscope.types import Msg
-from memorist.arguments import whole
 from memorist.kinds import Message, estimate_tokens
 from memorist.language import summarize
-from memorist.locks import Lock
 from memorist.memory import Memory
-from memorist.origins import Author, joined
+from memorist.operations.arguments import whole
+from memorist.records.origins import Author, joined
+from memorist.system.locks import Lock
 from memorist.twin import run
 
 SUMMARISED = "summarised"

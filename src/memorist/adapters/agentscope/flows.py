@@ -9,15 +9,15 @@ from typing import Any, Self, TypeAlias
 
 from memorist.adapters.agentscope.calls import call_key, read_call
 from memorist.adapters.agentscope.models import as_chat_model, as_embedder
-from memorist.arguments import MAX_LIMIT
 from memorist.errors import ClosedError, InvalidInputError
-from memorist.framing import neutralise
+from memorist.framing.frame import neutralise
 from memorist.kinds import ToolUse
 from memorist.language import Decision, keep_experiences, keep_facts, keep_guidelines
-from memorist.locks import Lock
 from memorist.memory import Memory
-from memorist.records import Hit, Record
-from memorist.scope import Scope
+from memorist.operations.arguments import MAX_LIMIT
+from memorist.records.record import Hit, Record
+from memorist.records.scope import Scope
+from memorist.system.locks import Lock
 
 Result: TypeAlias = dict[str, Any]
 """`answer` (a text), `success`, and `metadata`."""

@@ -10,7 +10,7 @@ from memorist.adapters.agentscope.base import RecordingMemory, telling
 from memorist.adapters.agentscope.mem0_setup import configured, mem0_library, one_at_a_time
 from memorist.adapters.agentscope.reading import asked, listed, recorded, said, text_of
 from memorist.adapters.agentscope.types import Msg, ToolResponse, answer
-from memorist.framing import neutralise
+from memorist.framing.frame import neutralise
 
 _IDS = ("agent_id", "user_id", "run_id")
 

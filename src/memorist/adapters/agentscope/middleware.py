@@ -10,7 +10,7 @@ from memorist.adapters.agentscope.reading import RECALLED
 from memorist.adapters.agentscope.types import Msg, agentscope_version
 from memorist.agents.tools import ToolSchema
 from memorist.errors import InvalidInputError, MissingExtraError
-from memorist.framing import neutralise
+from memorist.framing.frame import neutralise
 
 _OPENING = "<long_term_memory>The content below are retrieved from long-term memory, which maybe useful:\n"
 _CLOSING = "</long_term_memory>"

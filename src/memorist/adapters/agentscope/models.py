@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memorist.adapters.agentscope.types import agentscope_version
-from memorist.content import field_of
 from memorist.embedders.callables import CallableEmbedder
 from memorist.errors import ModelUnavailableError
 from memorist.language.counting import Completion, CountingChatModel
 from memorist.language.models import ChatMessage, ChatModel
 from memorist.language.opening import open_chat_model
 from memorist.language.reading import with_schema
+from memorist.records.content import field_of
 
 
 def as_chat_model(given: Any) -> ChatModel | None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from memorist.adapters.agentscope.types import Msg
-from memorist.framing import without_recalled
+from memorist.framing.frame import without_recalled
 
 RECALLED = "long_term_memory"
 """The name of the message that tells an agent what was recalled; it also marks a summary in its metadata."""

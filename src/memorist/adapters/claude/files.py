@@ -8,8 +8,8 @@ from anthropic.lib.tools import ToolError
 
 from memorist.errors import ConflictError
 from memorist.memory import Memory
-from memorist.origins import Author
-from memorist.records import Draft, Kind, Record
+from memorist.records.origins import Author
+from memorist.records.record import Draft, Kind, Record
 
 ROOT = "/memories"
 _MOST_LINES = 999_999

@@ -21,7 +21,7 @@ from memorist.adapters.entries import Shelf
 from memorist.adapters.turns import behind
 from memorist.errors import ConflictError
 from memorist.memory import Memory
-from memorist.records import Draft, Record, make_id
+from memorist.records.record import Draft, Record, make_id
 from memorist.twin import Twin
 
 

@@ -21,7 +21,7 @@ from pydantic import Field
 
 from memorist.adapters.crewai.records import narrowed, record_of, visible_to
 from memorist.adapters.crewai.storage import MemoristStorage
-from memorist.records import Hit, Kind
+from memorist.records.record import Hit, Kind
 from memorist.twin import run
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from crewai.memory.types import MemoryRecord
 from crewai.memory.utils import normalize_scope_path
 
-from memorist.records import Draft, Kind, Record
+from memorist.records.record import Draft, Kind, Record
 
 FORM = "crewai"
 

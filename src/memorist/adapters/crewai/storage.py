@@ -14,7 +14,7 @@ from memorist.adapters.turns import behind
 from memorist.embedders import EmbedderSpec, open_embedder
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
-from memorist.records import Hit, Kind, Record
+from memorist.records.record import Hit, Kind, Record
 from memorist.twin import Twin, blocking_method, run
 
 

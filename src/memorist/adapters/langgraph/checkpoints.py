@@ -16,7 +16,7 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
-from memorist.records import Draft, Kind, Record
+from memorist.records.record import Draft, Kind, Record
 
 FIELD = "langgraph_checkpoint"
 """Where the parts are in a record's payload."""

@@ -6,8 +6,8 @@ from typing import Any
 
 from langgraph.store.base import Item, PutOp, SearchItem, get_text_at_path
 
-from memorist.records import Draft, Kind, Record
-from memorist.times import iso, parse_time
+from memorist.records.record import Draft, Kind, Record
+from memorist.records.times import iso, parse_time
 
 FIELD = "langgraph"
 """Where an item's parts are in its record's payload."""

@@ -30,7 +30,7 @@ from memorist.adapters.langgraph.checkpoints import (
 )
 from memorist.adapters.turns import behind
 from memorist.memory import Memory
-from memorist.records import Kind, Record
+from memorist.records.record import Kind, Record
 from memorist.twin import Twin, blocking_method, run
 
 _PAGE = 100

@@ -36,7 +36,7 @@ from memorist.adapters.langgraph.items import (
 from memorist.adapters.turns import behind
 from memorist.errors import NotFoundError
 from memorist.memory import Memory
-from memorist.records import Hit, Kind, Record
+from memorist.records.record import Hit, Kind, Record
 from memorist.twin import Twin, run
 
 _KINDS = (Kind.NOTE, Kind.STATE)

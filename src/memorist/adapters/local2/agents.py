@@ -15,7 +15,7 @@ from memorist.adapters.local2.subjects import RESPONSE_GENERATION, USER_FEEDBACK
 from memorist.adapters.local2.tools import DUAL_MODE_TOOLS, TOOLS
 from memorist.bus import Bus, Envelope
 from memorist.errors import EmbedderUnavailableError, MemoristError, StoreBusyError, StoreUnavailableError
-from memorist.framing import without_recalled
+from memorist.framing.frame import without_recalled
 
 log = logging.getLogger("memorist.local2")
 

@@ -11,9 +11,9 @@ from typing import Any, TypeAlias, TypeVar
 from memorist.adapters.chroma import ChromaFolder, Embedding, Row
 from memorist.embedders import Embedder
 from memorist.errors import InvalidInputError
-from memorist.records import Kind, Record
+from memorist.records.record import Kind, Record
+from memorist.records.times import now
 from memorist.sync import Memory
-from memorist.times import now
 from memorist.twin import run
 
 _T = TypeVar("_T")

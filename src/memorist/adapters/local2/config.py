@@ -7,10 +7,10 @@ from importlib.metadata import entry_points
 from os import PathLike
 from typing import Any
 
-from memorist.arguments import probability, whole
 from memorist.errors import FormatError, InvalidInputError, missing_extra
-from memorist.handles import read_text
-from memorist.places import expanded
+from memorist.operations.arguments import probability, whole
+from memorist.system.handles import read_text
+from memorist.system.places import expanded
 
 _EMBEDDERS = frozenset({"default", "openai", "http", "https", "ollama", "fastembed", "sentence-transformers"})
 

@@ -11,13 +11,13 @@ from typing import Any, Self
 
 from memorist.adapters.local2.books import Book, ChromaBook, Episode, MemoryBook
 from memorist.adapters.local2.config import MemoryConfig
-from memorist.arguments import number, text, whole
 from memorist.embedders import CallableEmbedder, Embedder, EmbedderSpec, open_embedder, prefixes_for
 from memorist.errors import InvalidInputError, NotFoundError
 from memorist.kinds.common import check_text
-from memorist.records import plain_json
+from memorist.operations.arguments import number, text, whole
+from memorist.records.record import plain_json
+from memorist.records.times import parse_time
 from memorist.sync import Memory
-from memorist.times import parse_time
 from memorist.twin import run
 
 _CONFIG = Path("config/memory.yaml")

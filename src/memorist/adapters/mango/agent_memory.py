@@ -5,10 +5,10 @@ from typing import Any
 
 from memorist.adapters.entries import id_in
 from memorist.adapters.mango.layered import Layer, LayeredMemory, LayerEntry
-from memorist.arguments import MAX_LIMIT
 from memorist.kinds import ToolUse
 from memorist.memory import Memory
-from memorist.records import Kind, Record
+from memorist.operations.arguments import MAX_LIMIT
+from memorist.records.record import Kind, Record
 from memorist.twin import run
 
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 
 from memorist.adapters.mango.types import MemoryEntry, MemoryService, TextMemoryEntry, TrainingEntry
-from memorist.framing import neutralise
+from memorist.framing.frame import neutralise
 
 _LONGEST = 2000
 _TRAINING = (

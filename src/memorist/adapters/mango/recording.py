@@ -7,7 +7,7 @@ from typing import Any
 
 from memorist.adapters.mango.tools import MEMORY_TOOLS, SUMMARY_LENGTH, MemoryTools
 from memorist.adapters.mango.types import MemoryEntry, MemoryService, make_entry_id
-from memorist.framing import without_recalled
+from memorist.framing.frame import without_recalled
 
 logger = logging.getLogger("memorist.adapters.mango")
 

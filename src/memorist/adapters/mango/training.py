@@ -7,7 +7,7 @@ from typing import Any
 
 from memorist.adapters.mango.types import MemoryService
 from memorist.errors import FormatError
-from memorist.lines import BadLine, read_object
+from memorist.operations.lines import BadLine, read_object
 
 __all__ = ["BadLine", "TrainingReport", "export_lines", "train_lines"]
 

@@ -10,8 +10,8 @@ from memorist.adapters.mem0.errors import EmptyReplyError
 from memorist.adapters.mem0.shapes import fresh_id, text_of
 from memorist.errors import InvalidInputError, ModelError
 from memorist.memory import Memory
-from memorist.origins import Author, author_of_role, joined
-from memorist.records import Draft, Kind
+from memorist.records.origins import Author, author_of_role, joined
+from memorist.records.record import Draft, Kind
 
 if TYPE_CHECKING:
     from memorist.language import ChatModel, Reconciled

@@ -9,7 +9,7 @@ from memorist.adapters.mem0.checks import IDS, Owner, check_search, owner_of
 from memorist.adapters.mem0.filters import Split, split
 from memorist.adapters.mem0.shapes import expired, flat, item
 from memorist.errors import InvalidInputError
-from memorist.records import Hit, Record
+from memorist.records.record import Hit, Record
 
 _TOP_K, _TOP_K_1 = 20, 100
 """The most results by default: in the form of mem0 2.x, and in that of 1.x."""

@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 
 from memorist.adapters.mem0.shapes import BESIDE, LABELS
 from memorist.errors import InvalidInputError
-from memorist.filters import holds, parse_where
-from memorist.times import parse_time
+from memorist.records.filters import holds, parse_where
+from memorist.records.times import parse_time
 
 _STORED = {"eq": "$eq", "ne": "$ne", "gt": "$gt", "gte": "$gte", "lt": "$lt", "lte": "$lte", "in": "$in", "nin": "$nin"}
 _TEXTUAL = ("contains", "icontains")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from memorist.adapters.mem0.shapes import KINDS
 from memorist.errors import ConflictError
 from memorist.memory import Memory
-from memorist.records import Change, Record
+from memorist.records.record import Change, Record
 
 _MOST_KNOWN = 10_000
 

@@ -17,10 +17,10 @@ from memorist.adapters.mem0.settings import Opening, opening_of
 from memorist.adapters.mem0.shapes import KINDS, deleting_source, history_rows, item, split_metadata
 from memorist.adapters.originals import caught_by
 from memorist.errors import ClosedError, InvalidInputError
-from memorist.locks import Lock
 from memorist.memory import Memory
-from memorist.records import Draft, Hit, Record
-from memorist.times import TimeLike, parse_time
+from memorist.records.record import Draft, Hit, Record
+from memorist.records.times import TimeLike, parse_time
+from memorist.system.locks import Lock
 from memorist.twin import run
 
 if TYPE_CHECKING:

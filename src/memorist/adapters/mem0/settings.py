@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memorist.errors import InvalidInputError
-from memorist.places import expanded
-from memorist.scope import DEFAULT_TENANT
+from memorist.records.scope import DEFAULT_TENANT
+from memorist.system.places import expanded
 
 if TYPE_CHECKING:
     from memorist.embedders import Embedder, EmbedderSpec

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from memorist.errors import InvalidInputError
-from memorist.records import Action, Change, Kind, Record
+from memorist.records.record import Action, Change, Kind, Record
 
 KINDS = (Kind.NOTE, Kind.FACT)
 """What mem0's calls see: texts stored as they are, and statements drawn from a chat."""

@@ -10,7 +10,7 @@ from memorist.adapters.promptise.context import _format_memory_context, get_curr
 from memorist.adapters.promptise.messages import GraphAnswer, is_system, messages_of, query_of
 from memorist.adapters.promptise.types import MemoryProvider, MemoryResult, MemoryScope, is_adaptive
 from memorist.errors import MemoristError, missing_extra
-from memorist.framing import without_recalled
+from memorist.framing.frame import without_recalled
 from memorist.twin import run
 
 logger = logging.getLogger("memorist.adapters.promptise")

@@ -7,8 +7,8 @@ from typing import Any
 from memorist.adapters.promptise.providers import Provider
 from memorist.adapters.promptise.types import MemoryResult, MemoryScope
 from memorist.memory import Memory
-from memorist.origins import Author
-from memorist.records import Record
+from memorist.records.origins import Author
+from memorist.records.record import Record
 
 
 class MemoristProvider(Provider):

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from memorist.content import field_of
-from memorist.content import text_of as content_text
+from memorist.records.content import field_of
+from memorist.records.content import text_of as content_text
 
 _ASKED = ("input", "query", "question", "text")
 _ANSWERED = ("output", "answer", "response", "result", "text")

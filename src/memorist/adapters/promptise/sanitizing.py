@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from memorist.control_tokens import Span, spans, view_of
-from memorist.regex import regex
+from memorist.framing.control_tokens import Span, spans, view_of
+from memorist.system.regex import regex
 
 _SAFE_LENGTH = 2000
 """Most characters of one recalled text in a prompt."""
@@ -22,7 +22,7 @@ _MARKING = regex(r"[][<>«»|:#]")
 def sanitize_memory_content(content: str) -> str:
     """Return a recalled text without what a model could take for a turn of the chat.
 
-    The control tokens that `memorist.control_tokens` knows are removed, with ``system:``, ``human:`` and
+    The control tokens that `memorist.framing.control_tokens` knows are removed, with ``system:``, ``human:`` and
     ``assistant:`` at the beginning of a word, in any case and disguise, until none is left. A word that only contains
     one ("ecosystem: good") stays whole. A text of more than 2,000 characters is cut, and "... [truncated]" added.
     What is stored never changes.

@@ -16,7 +16,7 @@ from pydantic_ai.conversation_store import (
 from memorist.adapters.turns import behind
 from memorist.errors import ConflictError, InvalidInputError, NotFoundError
 from memorist.memory import Memory
-from memorist.records import Draft, Kind, Record
+from memorist.records.record import Draft, Kind, Record
 from memorist.twin import Twin
 
 FIELD = "pydantic_ai"

@@ -19,8 +19,8 @@ from pydantic_ai_harness.memory import (
 from memorist.adapters.turns import behind
 from memorist.errors import ConflictError, InvalidInputError, NotFoundError
 from memorist.memory import Memory
-from memorist.origins import Author
-from memorist.records import Draft, Hit, Kind, Record, make_id
+from memorist.records.origins import Author
+from memorist.records.record import Draft, Hit, Kind, Record, make_id
 from memorist.twin import Twin
 
 FIELD = "pydantic_ai"

@@ -23,9 +23,9 @@ from memorist.adapters.turns import behind
 from memorist.agents import Toolbox, ToolSchema, frame, memory_tools, text_of, without_recalled
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
-from memorist.origins import Author
-from memorist.records import Draft, Hit, Kind
-from memorist.times import iso
+from memorist.records.origins import Author
+from memorist.records.record import Draft, Hit, Kind
+from memorist.records.times import iso
 from memorist.twin import Twin
 
 _NAMESPACE = uuid.UUID("6d656d6f-7269-5374-8000-737472616e64")

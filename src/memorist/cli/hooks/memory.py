@@ -8,14 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memorist import requests
 from memorist.cli.hooks.caller import Ask, Caller
 from memorist.cli.hooks.events import Event
 from memorist.config import Settings
 from memorist.embedders.registry import open_ahead
 from memorist.memory import Memory
-from memorist.origins import HOOK
-from memorist.places import config_file
+from memorist.operations import requests
+from memorist.records.origins import HOOK
+from memorist.system.places import config_file
 
 if TYPE_CHECKING:
     from memorist.kinds import Message

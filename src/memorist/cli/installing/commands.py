@@ -16,8 +16,8 @@ from memorist.cli.installing.files import planned, written
 from memorist.cli.installing.plugin import plugin_files, write_plugin
 from memorist.cli.running import Options, confirm
 from memorist.errors import InvalidInputError
-from memorist.places import expanded
-from memorist.scope import DEFAULT_TENANT
+from memorist.records.scope import DEFAULT_TENANT
+from memorist.system.places import expanded
 
 AgentName = Enum("AgentName", {name: name for name in AGENTS}, type=str)  # type: ignore[misc]
 Agent: TypeAlias = Annotated[AgentName, Argument(metavar="AGENT", help=f"One of {', '.join(AGENTS)}.")]

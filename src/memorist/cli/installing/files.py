@@ -8,7 +8,7 @@ from pathlib import Path
 from memorist.cli.files import replacing
 from memorist.cli.installing.edits import Edit
 from memorist.errors import InvalidInputError
-from memorist.handles import read_file
+from memorist.system.handles import read_file
 
 BACKUP = ".before-memorist"
 _BOM = "\ufeff"

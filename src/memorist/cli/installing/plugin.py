@@ -8,7 +8,7 @@ from memorist import __version__
 from memorist.cli.installing.agents import CLAUDE_EVENTS, Registered, hooks_of
 from memorist.cli.installing.edits import SERVER
 from memorist.errors import InvalidInputError
-from memorist.handles import read_file
+from memorist.system.handles import read_file
 
 _ABOUT = "Long-term memory for coding sessions, kept on this machine"
 

@@ -8,7 +8,7 @@ from typing import Any
 from memorist.imports.reader import Bad, Item, Options, Reader
 from memorist.imports.readers.common import attempt, database, tables
 from memorist.imports.sources import Part
-from memorist.records import Kind
+from memorist.records.record import Kind
 
 _FIELDS = """
     SELECT collections.name, embeddings.embedding_id, field.key,

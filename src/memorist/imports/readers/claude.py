@@ -9,7 +9,7 @@ from typing import Any
 from memorist.imports.reader import Bad, Item, Options, Reader
 from memorist.imports.readers.common import attempt, blocks_text, branch, each, pieces
 from memorist.imports.sources import Part
-from memorist.records import Kind
+from memorist.records.record import Kind
 
 _ROLES = {"human": "user", "assistant": "assistant"}
 

@@ -9,7 +9,7 @@ from typing import Any, Concatenate, ParamSpec
 
 from memorist.errors import FormatError, InvalidInputError
 from memorist.files.foreign import MALFORMED, foreign, tables_of
-from memorist.framing import without_recalled
+from memorist.framing.frame import without_recalled
 from memorist.imports.reader import Bad, Item, Options
 from memorist.imports.sources import Part
 from memorist.kinds import Message

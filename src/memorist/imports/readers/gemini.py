@@ -14,7 +14,7 @@ from memorist.imports.html import html_text
 from memorist.imports.reader import Bad, Item, Options, Reader
 from memorist.imports.readers.common import attempt, each
 from memorist.imports.sources import Part
-from memorist.times import parse_time
+from memorist.records.times import parse_time
 
 _PRODUCTS = ("Gemini", "Bard")
 _PROMPT = re.compile(r"(?:Prompted(?: with:)?|Asked(?: Gemini:| Bard:)?|Said|Answered|Branched)\s+")

@@ -6,7 +6,7 @@ from typing import Any
 from memorist.imports.reader import Bad, Item, Reader
 from memorist.imports.readers.common import attempt, each_record
 from memorist.imports.sources import Part
-from memorist.records import Kind
+from memorist.records.record import Kind
 
 _LISTS = ("edges", "nodes", "episodes", "facts")
 _OWN = {"uuid", "fact", "summary", "content", "fact_embedding", "name_embedding", "attributes"}

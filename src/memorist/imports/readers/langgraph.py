@@ -7,7 +7,7 @@ from typing import Any
 from memorist.imports.reader import Bad, Item, Options, Reader
 from memorist.imports.readers.common import attempt, database, tables, text_field
 from memorist.imports.sources import Part
-from memorist.records import Kind
+from memorist.records.record import Kind
 
 _ITEMS = "SELECT prefix, key, value, created_at FROM store ORDER BY rowid"
 

@@ -7,7 +7,7 @@ from typing import Any
 from memorist.imports.reader import Bad, Item, Reader
 from memorist.imports.readers.common import attempt, blocks_text, each_record
 from memorist.imports.sources import Part
-from memorist.records import Kind
+from memorist.records.record import Kind
 
 _SAID = ("user_message", None)
 

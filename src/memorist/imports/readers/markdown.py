@@ -15,8 +15,8 @@ from memorist.errors import InvalidInputError
 from memorist.imports.reader import Bad, Item, Options, Reader
 from memorist.imports.readers.common import pieces
 from memorist.imports.sources import Part
-from memorist.records import Kind
-from memorist.times import parse_time
+from memorist.records.record import Kind
+from memorist.records.times import parse_time
 
 _SUFFIXES = (".md", ".markdown", ".mdown")
 _HEADING = re.compile(r"(#{1,6})\s++(.*)")

@@ -6,7 +6,7 @@ from typing import Any
 from memorist.imports.reader import Item, Reader
 from memorist.imports.readers.common import each_record
 from memorist.imports.sources import Part
-from memorist.records import Kind
+from memorist.records.record import Kind
 
 _ENTITY, _RELATION = {"type", "name", "entityType", "observations"}, {"type", "from", "to", "relationType"}
 

@@ -15,8 +15,8 @@ from memorist.errors import FormatError, InvalidInputError
 from memorist.imports.reader import Bad, Item, Options, Reader
 from memorist.imports.readers.common import attempt, each, tables
 from memorist.imports.sources import Part
-from memorist.records import Kind
-from memorist.times import now
+from memorist.records.record import Kind
+from memorist.records.times import now
 
 _OWN = {*LABELS, *BESIDE, *"id memory data metadata created_at updated_at hash text_lemmatized score".split()}
 

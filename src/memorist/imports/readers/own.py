@@ -7,8 +7,8 @@ from typing import Any
 from memorist.imports.reader import Item, Reader
 from memorist.imports.readers.common import each_record
 from memorist.imports.sources import Part
-from memorist.lines import FORMAT, check_header, is_export
-from memorist.records import Kind
+from memorist.operations.lines import FORMAT, check_header, is_export
+from memorist.records.record import Kind
 
 _BESIDE = {"speaker", "session", "group", "timestamp", "user", "role", "id"}
 

@@ -7,7 +7,7 @@ from memorist.files.qdrant import Point, points
 from memorist.imports.reader import Bad, Item, Options, Reader
 from memorist.imports.readers.common import attempt, text_field
 from memorist.imports.sources import Part
-from memorist.records import Kind
+from memorist.records.record import Kind
 
 
 def recognise(part: Part) -> bool:

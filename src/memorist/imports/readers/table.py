@@ -14,7 +14,7 @@ from memorist.errors import FormatError
 from memorist.imports.dates import numbers_of, order_of, with_year_first
 from memorist.imports.reader import Bad, ColumnsError, Item, Options, Reader
 from memorist.imports.sources import Part
-from memorist.records import Kind
+from memorist.records.record import Kind
 
 _SUFFIXES = (".csv", ".tsv", ".tab")
 _USUAL: Mapping[str, str] = {

@@ -6,8 +6,8 @@ from typing import Any, TypeVar
 
 from starlette.responses import Response
 
-from memorist.records import Kind
-from memorist.results import Context, ContextItem
+from memorist.operations.answers import Context, ContextItem
+from memorist.records.record import Kind
 from memorist.serve.console.visits import Visit
 
 T = TypeVar("T")

@@ -5,8 +5,8 @@ from typing import Any
 from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
-from memorist.cases import MOST_CASES, PLACES, KeptCases, Outcome, Report, evaluate, read_cases
 from memorist.errors import FormatError, InvalidInputError
+from memorist.files.cases import MOST_CASES, PLACES, KeptCases, Outcome, Report, evaluate, read_cases
 from memorist.serve.console.traces import records_of, traced
 from memorist.serve.console.visits import Visit
 

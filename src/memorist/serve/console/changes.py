@@ -6,7 +6,7 @@ from typing import Any
 from starlette.responses import Response
 
 from memorist.errors import InvalidInputError, NotFoundError, shown
-from memorist.lines import FORMAT, VERSION
+from memorist.operations.lines import FORMAT, VERSION
 from memorist.serve.console.visits import Visit
 from memorist.serve.console.zones import parse_zone
 from memorist.serve.reading import number_of

@@ -7,13 +7,13 @@ from itertools import groupby
 
 from starlette.responses import Response
 
-from memorist.kind import MEMORIES
 from memorist.memory import Memory
-from memorist.records import Record
+from memorist.records.kind import MEMORIES
+from memorist.records.record import Record
+from memorist.records.times import iso, local
 from memorist.serve.console.charts import Chart, Span, drawn
 from memorist.serve.console.visits import BACK_TO, Visit
 from memorist.serve.console.zones import written_day
-from memorist.times import iso, local
 
 _LATELY = 8
 _MOST_USERS = 8

@@ -12,10 +12,10 @@ from starlette.responses import Response
 
 from memorist.errors import InvalidInputError, shown
 from memorist.memory import Memory
-from memorist.records import Record
+from memorist.records.record import Record
+from memorist.records.times import local
 from memorist.serve.console.groups import Layout, lay_out, names_of
 from memorist.serve.console.visits import Visit
-from memorist.times import local
 
 WIDTH, HEIGHT = 1000, 480
 _MOST_OF_USER, _MOST_OF_EVERYONE = 50_000, 10_000

@@ -5,7 +5,7 @@ from typing import Any
 from starlette.responses import Response
 
 from memorist.errors import InvalidInputError, NotFoundError, shown
-from memorist.records import Kind
+from memorist.records.record import Kind
 from memorist.serve.auth import Right
 from memorist.serve.console.visits import Visit
 from memorist.serve.console.zones import zone_names

@@ -6,8 +6,8 @@ from urllib.parse import quote
 from starlette.responses import Response
 
 from memorist.errors import InvalidInputError
-from memorist.results import Receipt
-from memorist.scope import checked_name
+from memorist.operations.answers import Receipt
+from memorist.records.scope import checked_name
 from memorist.serve.console.visits import Visit
 from memorist.serve.uploads import forget
 

@@ -13,9 +13,9 @@ from markupsafe import Markup, escape
 
 from memorist import __version__
 from memorist.recall.rank import WEIGHTS
+from memorist.records.times import local
 from memorist.serve.console.charts import Share, shares_of
 from memorist.serve.console.zones import written_day
-from memorist.times import local
 
 HEADERS: Mapping[str, str] = {
     "content-security-policy": (

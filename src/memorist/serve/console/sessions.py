@@ -6,8 +6,8 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
 
-from memorist.cases import Report
-from memorist.records import Record
+from memorist.files.cases import Report
+from memorist.records.record import Record
 from memorist.serve.console.jobs import Job
 
 COOKIE = "memorist"

@@ -9,10 +9,10 @@ from starlette.responses import Response
 
 from memorist.errors import NotFoundError, shown
 from memorist.memory import Memory
-from memorist.records import Kind, Record
+from memorist.records.record import Kind, Record
+from memorist.records.times import local
 from memorist.serve.console.visits import Visit
 from memorist.serve.console.zones import written_day
-from memorist.times import local
 
 _TALKS = 20
 _READ = 100

@@ -8,13 +8,13 @@ from typing import Any
 from starlette.responses import Response
 
 from memorist.errors import InvalidInputError, shown
-from memorist.kind import MEMORIES
 from memorist.memory import Memory
-from memorist.records import Kind, Record
+from memorist.records.kind import MEMORIES
+from memorist.records.record import Kind, Record
+from memorist.records.times import iso, local
 from memorist.serve.console.charts import Mark, spans_between
 from memorist.serve.console.home import rows_of
 from memorist.serve.console.visits import Visit
-from memorist.times import iso, local
 
 PARAMETERS = ("day", "as_of", "cursor", "start", "fragment")
 _MOST_FACTS = 2000

@@ -6,10 +6,10 @@ from typing import Any
 
 from starlette.responses import Response
 
-from memorist.cases import KeptCases
 from memorist.errors import InvalidInputError, NotFoundError, shown
-from memorist.records import Record
-from memorist.results import Trace, TracedHit
+from memorist.files.cases import KeptCases
+from memorist.operations.answers import Trace, TracedHit
+from memorist.records.record import Record
 from memorist.serve.console.asking import pieces_of
 from memorist.serve.console.charts import Share, shares_of
 from memorist.serve.console.visits import Visit

@@ -11,8 +11,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from memorist.errors import FormatError, InvalidInputError, MemoristError, ScopeError, StoreFullError, shown
 from memorist.memory import Memory
-from memorist.origins import CONSOLE, OPERATOR_CONSOLE
-from memorist.records import Record
+from memorist.records.origins import CONSOLE, OPERATOR_CONSOLE
+from memorist.records.record import Record
 from memorist.serve.auth import Grant, Right, UnauthorizedError
 from memorist.serve.console.rendering import HEADERS, link, render
 from memorist.serve.console.sessions import COOKIE, Session, Sessions

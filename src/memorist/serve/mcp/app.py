@@ -13,8 +13,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memorist.engine.traced import Ended
 from memorist.errors import InvalidInputError, MemoristError, ScopeError
-from memorist.scope import DEFAULT_TENANT
-from memorist.scope import Scope as MemoryScope
+from memorist.records.scope import DEFAULT_TENANT
+from memorist.records.scope import Scope as MemoryScope
 from memorist.serve.auth import UnauthorizedError
 from memorist.serve.limits import BodyTooLargeError, Limiter, Limits, RequestTimeoutError
 from memorist.serve.mcp.access import Access, Gate

@@ -21,11 +21,11 @@ from mcp_types import (
 
 from memorist.agents.excerpts import MOST_RESULTS, MOST_TEXT, marked, share
 from memorist.errors import NotFoundError, shown
-from memorist.framing import neutralise
+from memorist.framing.frame import neutralise
 from memorist.memory import Memory
-from memorist.records import Kind, Record
+from memorist.records.record import Kind, Record
+from memorist.records.times import iso
 from memorist.serve.mcp.access import Access
-from memorist.times import iso
 
 TOPICS_URI = "memory://topics"
 PROFILE_URI = "memory://profile"

@@ -11,7 +11,7 @@ from mcp_types import CallToolRequestParams, CallToolResult, ListToolsResult, Pa
 
 from memorist import __version__
 from memorist.engine.traced import Ended, Telemetry, Watch
-from memorist.origins import MCP
+from memorist.records.origins import MCP
 from memorist.serve.mcp import prompt, resources
 from memorist.serve.mcp.access import Access
 from memorist.serve.mcp.calls import ObservedCalls

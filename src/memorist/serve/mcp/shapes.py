@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from memorist.agents.excerpts import share
-from memorist.records import Hit, Kind, Record
-from memorist.results import Context
+from memorist.operations.answers import Context
+from memorist.records.record import Hit, Kind, Record
 
 Schema = dict[str, Any]
 

@@ -8,8 +8,8 @@ from memorist.agents.excerpts import MOST_RESULTS, MOST_TOKENS, check_most, mark
 from memorist.errors import InvalidInputError, NotFoundError, shown
 from memorist.kinds.options import RecordFields
 from memorist.memory import Memory
-from memorist.origins import Trust
-from memorist.records import Clearable, Kind, Record
+from memorist.records.origins import Trust
+from memorist.records.record import Clearable, Kind, Record
 from memorist.serve.auth import Right
 from memorist.serve.mcp import shapes
 from memorist.serve.mcp.shapes import LONG, context_of, hits_of, record_of, records_of

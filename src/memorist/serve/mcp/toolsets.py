@@ -8,8 +8,8 @@ from mcp_types import INVALID_PARAMS, CallToolRequestParams, CallToolResult, Tex
 
 from memorist.agents import memory_tools, texts
 from memorist.agents.tools import Toolbox, ToolSchema
-from memorist.arguments import unknown_arguments
 from memorist.errors import InvalidInputError, MemoristError, ScopeError, shown
+from memorist.operations.arguments import unknown_arguments
 from memorist.serve.auth import Right
 from memorist.serve.mcp.access import Access
 from memorist.serve.mcp.failures import FAILED, report

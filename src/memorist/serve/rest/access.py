@@ -7,16 +7,16 @@ from typing import Annotated, Any, TypeAlias, TypeVar, cast
 from fastapi import Depends, Header, Query, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
-from memorist import requests
-from memorist.aside import aside
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
-from memorist.origins import REST, Door
+from memorist.operations import requests
+from memorist.records.origins import REST, Door
 from memorist.serve.auth import LOCAL, NO_TOKEN, Grant, Right, Tokens, UnauthorizedError, bearer, is_near
 from memorist.serve.observability.requests import GRANT, SCOPE
 from memorist.serve.quotas import Quotas
 from memorist.serve.reading import USER_HEADER, header
 from memorist.serve.rest.idempotency import Ledger, Outcome, Settle, fingerprint
+from memorist.system.aside import aside
 
 T = TypeVar("T")
 _KEY_HEADER = "Idempotency-Key"

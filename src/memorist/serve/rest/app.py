@@ -12,8 +12,8 @@ from starlette.types import ASGIApp
 from memorist import __version__
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
-from memorist.origins import REST
-from memorist.scope import DEFAULT_TENANT, Scope
+from memorist.records.origins import REST
+from memorist.records.scope import DEFAULT_TENANT, Scope
 from memorist.serve.auth import Tokens
 from memorist.serve.limits import Limiter, Limits
 from memorist.serve.observability import ObservedRequests, Observer

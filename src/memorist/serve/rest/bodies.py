@@ -11,14 +11,14 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
-from memorist import arguments as read
-from memorist import requests
-from memorist.aside import aside
 from memorist.errors import FormatError, InvalidInputError
-from memorist.lines import refuse_constant
-from memorist.scope import Scope
+from memorist.operations import arguments as read
+from memorist.operations import requests
+from memorist.operations.lines import refuse_constant
+from memorist.records.scope import Scope
 from memorist.serve.reading import number_of, truth_of
 from memorist.serve.rest.schemas import body_fields
+from memorist.system.aside import aside
 
 R = TypeVar("R", bound=requests.Request[Any])
 _FROM_TEXT: Mapping[read.Reader, Callable[[str], Any]] = {

@@ -17,13 +17,13 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, TypeAlias
 
-from memorist.aside import aside
 from memorist.errors import ConflictError
 from memorist.memory import Memory
-from memorist.records import Action, Draft, Kind, Record
-from memorist.requests import Remember
-from memorist.scope import SERVER_TENANT
+from memorist.operations.requests import Remember
+from memorist.records.record import Action, Draft, Kind, Record
+from memorist.records.scope import SERVER_TENANT
 from memorist.serve.rest.problems import KeyReusedError
+from memorist.system.aside import aside
 
 _KEEP = 24 * 3600.0
 _RUNNING = timedelta(minutes=2)

@@ -11,17 +11,17 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, create_model
 
-from memorist import requests
-from memorist.audit import AuditEntry
-from memorist.codec import Plain, is_inline
-from memorist.hints import fields_of, once, read_hint
-from memorist.lines import LoadReport
-from memorist.operations import OPERATIONS
-from memorist.origins import Origin
-from memorist.records import Record
-from memorist.requests import answer_of
-from memorist.results import Context, TracePage
-from memorist.retention import Rule
+from memorist.audit.log import AuditEntry
+from memorist.operations import requests
+from memorist.operations.answers import Context, TracePage
+from memorist.operations.lines import LoadReport
+from memorist.operations.requests import answer_of
+from memorist.operations.table import OPERATIONS
+from memorist.records.codec import Plain, is_inline
+from memorist.records.origins import Origin
+from memorist.records.record import Record
+from memorist.records.retention import Rule
+from memorist.system.hints import fields_of, once, read_hint
 
 
 class Statement(BaseModel):

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import JSONResponse
 
-from memorist import requests
 from memorist.errors import NotFoundError, ScopeError, shown
-from memorist.operations import OPERATIONS, Operation
+from memorist.operations import requests
+from memorist.operations.table import OPERATIONS, Operation
 from memorist.serve.rest import models
 from memorist.serve.rest.access import ADMITTED, Access
 from memorist.serve.rest.bodies import answered, asked, asked_in_query, sent, unquoted

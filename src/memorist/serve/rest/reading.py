@@ -2,7 +2,7 @@
 
 from fastapi.responses import JSONResponse
 
-from memorist import requests
+from memorist.operations import requests
 from memorist.serve.rest import models
 from memorist.serve.rest.access import Writer
 from memorist.serve.rest.bodies import Body, asked

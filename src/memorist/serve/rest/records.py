@@ -7,10 +7,9 @@ from typing import Annotated, Any
 from fastapi import Path, Request
 from fastapi.responses import JSONResponse
 
-from memorist import requests
-from memorist.aside import aside
 from memorist.errors import InvalidInputError
-from memorist.records import Action, Record
+from memorist.operations import requests
+from memorist.records.record import Action, Record
 from memorist.serve.rest import models
 from memorist.serve.rest.access import Access, Reader, Writer
 from memorist.serve.rest.bodies import Body, answered, asked, asked_in_query, unquoted
@@ -19,6 +18,7 @@ from memorist.serve.rest.plain import ID, add_plain
 from memorist.serve.rest.problems import problems
 from memorist.serve.rest.routing import router_of, takes
 from memorist.serve.rest.schemas import takes_in_query
+from memorist.system.aside import aside
 
 router = router_of("records")
 

@@ -8,7 +8,7 @@ from fastapi.routing import APIRoute
 from fastapi.security.base import SecurityBase
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from memorist import requests
+from memorist.operations import requests
 from memorist.serve.reading import read_query
 from memorist.serve.rest.access import admit
 from memorist.serve.rest.problems import problems

@@ -5,17 +5,17 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, fields
 from typing import Any, Union, get_args
 
-from memorist import arguments as read
-from memorist import requests
 from memorist.admin import Admin
 from memorist.agents.docstrings import read_docstring
 from memorist.agents.parameters import schema_of
-from memorist.codec import plain
-from memorist.hints import fields_of, read_hint
-from memorist.origins import Author, AuthorLike
-from memorist.records import Draft, Kind, Sources
-from memorist.retention import Rule
-from memorist.times import TimeLike
+from memorist.operations import arguments as read
+from memorist.operations import requests
+from memorist.records.codec import plain
+from memorist.records.origins import Author, AuthorLike
+from memorist.records.record import Draft, Kind, Sources
+from memorist.records.retention import Rule
+from memorist.records.times import TimeLike
+from memorist.system.hints import fields_of, read_hint
 from memorist.verbs import Verbs
 
 _ELSEWHERE = ("id", "agent", "session", "count_tokens")

@@ -12,8 +12,8 @@ from fastapi.responses import FileResponse, JSONResponse, StreamingResponse
 from starlette.background import BackgroundTask
 from starlette.requests import ClientDisconnect
 
-from memorist import requests
 from memorist.errors import FormatError, MemoristError
+from memorist.operations import requests
 from memorist.serve.rest import models
 from memorist.serve.rest.access import Access, Admin, KeyedAdmin, Reader, Writer
 from memorist.serve.rest.bodies import asked_in_query

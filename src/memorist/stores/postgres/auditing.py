@@ -7,14 +7,14 @@ commit. The server computes the hash, so that an entry costs no round trip of it
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
-from memorist.audit import Act, AuditEntry, Counts, Mode, text_of
-from memorist.scope import Wall
+from memorist.audit.log import Act, AuditEntry, Counts, Mode, text_of
+from memorist.records.scope import Wall
+from memorist.records.times import Clock
 from memorist.stores.audit import AuditLog, entry_of
 from memorist.stores.postgres.libpq import Connection, fetched
 from memorist.stores.postgres.rows import BEHIND
 from memorist.stores.postgres.schema import lock_key, put_meta, read_meta
 from memorist.stores.rows import name_of
-from memorist.times import Clock
 
 _Run: TypeAlias = Callable[[Callable[[Connection], Awaitable[Any]]], Awaitable[Any]]
 _WALL = "SELECT id FROM {s}.walls WHERE " + BEHIND

@@ -5,14 +5,14 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from memorist.audit import Counts
-from memorist.records import Action
-from memorist.scope import Wall
+from memorist.audit.log import Counts
+from memorist.records.record import Action
+from memorist.records.scope import Wall
+from memorist.records.times import to_micros
 from memorist.stores.base import Put, Remove
 from memorist.stores.postgres.rows import row_of
 from memorist.stores.rows import NAMES, dump_record, stored_of
 from memorist.stores.rules import Handle, Stored, check_put, check_quotes, check_remove, check_sources, handle_of
-from memorist.times import to_micros
 
 _KIND, _KEY, _SUPERSEDED = map(NAMES.index, ("kind", "key", "superseded_at"))
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from memorist.records import Kind
-from memorist.scope import Wall
+from memorist.records.record import Kind
+from memorist.records.scope import Wall
 from memorist.stores.base import Candidates, Outline, Wanted
 from memorist.stores.postgres.connections import Query, Rows
 from memorist.stores.postgres.queries import FOUND, SCORE

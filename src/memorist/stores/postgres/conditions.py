@@ -9,7 +9,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from memorist.filters import Comparison, Filter
+from memorist.records.filters import Comparison, Filter
 from memorist.stores.postgres.rows import escaped
 from memorist.stores.sql import Sql, alive, sql_of_filter
 

@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeAlias, TypeVar
 
 from memorist.errors import ClosedError, StoreUnavailableError
-from memorist.scope import Reach
+from memorist.records.scope import Reach
 from memorist.stores.postgres.libpq import Connection, is_direct, is_lost, is_unprepared, translated
 from memorist.stores.postgres.options import PostgresOptions
 from memorist.stores.postgres.pool import Pool, persist

@@ -7,7 +7,7 @@ from typing import Any
 
 import apsw
 
-from memorist.scope import Wall
+from memorist.records.scope import Wall
 from memorist.stores.postgres.libpq import Connection
 from memorist.stores.postgres.rows import SELECTED, load_row, record_from, unescaped, vector_from
 from memorist.stores.rows import COLUMNS, NAMES, dump_record, values_of

@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from memorist.audit import Act
+from memorist.audit.log import Act
 from memorist.errors import ConflictError, EmbedderMismatchError, MemoristError
-from memorist.scope import Wall
+from memorist.records.scope import Wall
 from memorist.stores.base import Write
 from memorist.stores.postgres.libpq import has_waited, is_lost
 

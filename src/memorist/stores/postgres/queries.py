@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from memorist.scope import Reach, Wall
+from memorist.records.scope import Reach, Wall
 from memorist.stores.base import Cursor, Entries, Order, Vector
 from memorist.stores.postgres.connections import Query, Rows
 from memorist.stores.postgres.rows import BEHIND, SELECTED, entry_of, queries_of

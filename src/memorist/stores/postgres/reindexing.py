@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from memorist.records import Record
-from memorist.scope import Wall
+from memorist.records.record import Record
+from memorist.records.scope import Wall
 from memorist.stores.base import Staged
 from memorist.stores.postgres.connections import Settled
 from memorist.stores.postgres.libpq import Connection, fetched, first_of

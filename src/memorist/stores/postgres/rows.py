@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from memorist.records import Kind, Record
-from memorist.scope import Wall
+from memorist.records.record import Kind, Record
+from memorist.records.scope import Wall
 from memorist.stores.base import Entry, Vector
 from memorist.stores.rows import COLUMNS, record_of, values_of
 

@@ -159,7 +159,7 @@ async def _part_marks(connection: Connection, options: PostgresOptions) -> None:
 
 
 async def _note_origins(connection: Connection, options: PostgresOptions) -> None:
-    """Note where records come from; `authors` are the bits of `memorist.origins.Author`.
+    """Note where records come from; `authors` are the bits of `memorist.records.origins.Author`.
 
     `derived_from` is a JSON list of ids, null for one that is forgotten. Stored records get the origin that their kind,
     role and source suggest.
@@ -181,7 +181,7 @@ async def _note_origins(connection: Connection, options: PostgresOptions) -> Non
 
 
 async def _log_audit(connection: Connection, options: PostgresOptions) -> None:
-    """Make room for the audit log; see `memorist.audit`. The role needs no right to change or delete its rows."""
+    """Make room for the audit log; see `memorist.audit.log`. The role needs no right to change or delete its rows."""
     columns = "number bigint PRIMARY KEY, entry text NOT NULL, hash text NOT NULL"
     await connection.execute(f"CREATE TABLE {options.schema}.audit ({columns})".encode())
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from memorist.scope import Wall
+from memorist.records.scope import Wall
 from memorist.stores.postgres.libpq import Connection, fetched
 from memorist.stores.postgres.options import PostgresOptions
 from memorist.stores.postgres.queries import PURGED

@@ -11,11 +11,12 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from memorist.audit import Act
+from memorist.audit.log import Act
 from memorist.errors import ClosedError, path_taken
-from memorist.filters import Filter
-from memorist.records import Action, Change, Record
-from memorist.scope import Reach, Wall
+from memorist.records.filters import Filter
+from memorist.records.record import Action, Change, Record
+from memorist.records.scope import Reach, Wall
+from memorist.records.times import Clock, now, to_micros
 from memorist.stores.audit import AuditLog
 from memorist.stores.base import (
     Candidates,
@@ -44,7 +45,6 @@ from memorist.stores.rows import name_of
 from memorist.stores.rules import history_of
 from memorist.stores.searching import Search
 from memorist.stores.sql import Sql
-from memorist.times import Clock, now, to_micros
 
 _T = TypeVar("_T")
 

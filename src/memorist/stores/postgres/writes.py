@@ -11,11 +11,12 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from memorist.audit import Act, Counts
+from memorist.audit.log import Act, Counts
 from memorist.errors import ConflictError, EmbedderMismatchError
-from memorist.filters import Filter
-from memorist.records import Action
-from memorist.scope import Wall
+from memorist.records.filters import Filter
+from memorist.records.record import Action
+from memorist.records.scope import Wall
+from memorist.records.times import Clock, to_micros
 from memorist.stores import rules
 from memorist.stores.base import Put, Remove
 from memorist.stores.postgres.auditing import append
@@ -30,7 +31,6 @@ from memorist.stores.postgres.schema import lock_key
 from memorist.stores.postgres.sending import columns_of, send
 from memorist.stores.rows import name_of
 from memorist.stores.sql import Sql
-from memorist.times import Clock, to_micros
 
 _AT_ONCE = 1000
 _MOST_EPOCHS = 3

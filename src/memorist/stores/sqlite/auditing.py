@@ -5,12 +5,12 @@ from typing import Any
 
 import apsw
 
-from memorist.audit import Act, AuditEntry, Counts, Mode, hash_of, text_of
-from memorist.scope import Wall
+from memorist.audit.log import Act, AuditEntry, Counts, Mode, hash_of, text_of
+from memorist.records.scope import Wall
+from memorist.records.times import Clock
 from memorist.stores.audit import AuditLog, entry_of
 from memorist.stores.sqlite.rows import query_all, query_one
 from memorist.stores.sqlite.writes import find_wall
-from memorist.times import Clock
 
 _Run = Callable[[Callable[[apsw.Connection], Any]], Awaitable[Any]]
 _MODE = "SELECT ifnull((SELECT value FROM meta WHERE name = 'audit'), 'off')"

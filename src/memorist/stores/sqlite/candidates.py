@@ -8,7 +8,7 @@ from typing import Any
 import apsw
 import numpy as np
 
-from memorist.records import Kind
+from memorist.records.record import Kind
 from memorist.stores.base import Candidates, Outline, Vector, Wanted
 from memorist.stores.sql import BESIDE, FIRST_LINES, MOST_SPEAKERS, Sql
 from memorist.stores.sqlite.entries import SPEAKER, entries_numbered

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
-from memorist.filters import Comparison, Filter
+from memorist.records.filters import Comparison, Filter
 from memorist.stores.sql import Sql, joined, sql_of_filter
 
 _TRUTH = {True: "true", False: "false"}

@@ -20,7 +20,6 @@ from typing import Any, TypeVar
 
 import apsw
 
-from memorist.aside import LARGE
 from memorist.errors import (
     ClosedError,
     InvalidInputError,
@@ -37,6 +36,7 @@ from memorist.stores.sqlite.forking import operation
 from memorist.stores.sqlite.presence import Frozen, Presence, may_be_frozen
 from memorist.stores.sqlite.schema import check, configure, migrate
 from memorist.stores.sqlite.waiting import Patience
+from memorist.system.aside import LARGE
 
 _T = TypeVar("_T")
 _F = TypeVar("_F", bound="Future[Any] | asyncio.Future[Any]")

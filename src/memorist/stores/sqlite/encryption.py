@@ -13,9 +13,9 @@ from pathlib import Path
 import apsw
 
 from memorist.errors import MissingExtraError, StoreBusyError, StoreCorruptError, StoreKeyError, StoreUnavailableError
-from memorist.handles import Hold
 from memorist.stores.keys import Key
 from memorist.stores.sqlite import forking
+from memorist.system.handles import Hold
 
 _PLAIN = b"SQLite format 3\0"
 _PAGE = 8192

@@ -7,8 +7,8 @@ from typing import Any
 import apsw
 import numpy as np
 
-from memorist.records import Kind
-from memorist.scope import Wall
+from memorist.records.record import Kind
+from memorist.records.scope import Wall
 from memorist.stores.base import Entries, Entry
 from memorist.stores.rows import name_of
 from memorist.stores.sqlite.rows import query_all

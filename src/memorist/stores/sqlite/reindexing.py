@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import apsw
 
-from memorist.records import Record
-from memorist.scope import Wall
+from memorist.records.record import Record
+from memorist.records.scope import Wall
 from memorist.stores.base import Staged
 from memorist.stores.rows import NAMES, name_of, record_of
 from memorist.stores.sqlite import writes

@@ -127,7 +127,7 @@ def _keep_indexes(connection: apsw.Connection) -> None:
 
 
 def _note_origins(connection: apsw.Connection) -> None:
-    """Note where records come from; `authors` are the bits of `memorist.origins.Author`.
+    """Note where records come from; `authors` are the bits of `memorist.records.origins.Author`.
 
     `derived_from` is a JSON list of ids, null for one that is forgotten. Stored records get the origin that their kind,
     role and source suggest.
@@ -152,7 +152,7 @@ def _note_origins(connection: apsw.Connection) -> None:
 
 
 def _log_audit(connection: apsw.Connection) -> None:
-    """Make room for the audit log; see `memorist.audit`."""
+    """Make room for the audit log; see `memorist.audit.log`."""
     connection.execute("CREATE TABLE audit (number INTEGER PRIMARY KEY, entry TEXT NOT NULL, hash TEXT NOT NULL)")
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import apsw
 
-from memorist.scope import Wall
+from memorist.records.scope import Wall
 from memorist.stores.searching import Place, Search, found_in, held_by
 from memorist.stores.sqlite.rows import query_all
 from memorist.stores.sqlite.writes import find_wall
@@ -19,7 +19,7 @@ def search(
 ) -> Search:
     """Search the file, its log and its tables for texts; in the bytes of an encrypted file no text shows.
 
-    The bytes are read through SQLite's own handles; see `memorist.handles`. SQLite gives no such handle for "-shm",
+    The bytes are read through SQLite's own handles; see `system.handles`. SQLite gives no such handle for "-shm",
     which holds page numbers and no content; it is not searched.
     """
     done = Search()

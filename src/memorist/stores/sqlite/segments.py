@@ -9,7 +9,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from memorist.scope import Wall
+from memorist.records.scope import Wall
 from memorist.stores.base import Entry
 from memorist.stores.segments import KeptIndex, Segments, SegmentSpan
 from memorist.stores.sqlite.entries import entries_between, state_of

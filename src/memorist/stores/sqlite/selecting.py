@@ -7,8 +7,8 @@ from typing import Any
 
 import apsw
 
-from memorist.records import Order, Record
-from memorist.scope import Reach, Wall
+from memorist.records.record import Order, Record
+from memorist.records.scope import Reach, Wall
 from memorist.stores.base import Cursor
 from memorist.stores.rows import COLUMNS, name_of, record_of
 from memorist.stores.sql import Sql, alive

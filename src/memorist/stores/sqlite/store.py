@@ -14,11 +14,12 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from memorist.audit import Act, Counts
+from memorist.audit.log import Act, Counts
 from memorist.errors import ClosedError, StoreBusyError, StoreError, StoreUnavailableError
-from memorist.filters import Filter
-from memorist.records import Action, Change, Record
-from memorist.scope import Reach, Wall
+from memorist.records.filters import Filter
+from memorist.records.record import Action, Change, Record
+from memorist.records.scope import Reach, Wall
+from memorist.records.times import Clock, now, to_micros
 from memorist.stores.audit import AuditLog
 from memorist.stores.base import Candidates, Cursor, Entries, Order, Outline, Put, Staged, Store, Vector, Wanted, Write
 from memorist.stores.keys import Key, read_key
@@ -36,7 +37,6 @@ from memorist.stores.sqlite.segments import SQLiteSegments
 from memorist.stores.sqlite.selecting import ALIVE, rows_in
 from memorist.stores.sqlite.waiting import Patience
 from memorist.stores.threads import to_the_end
-from memorist.times import Clock, now, to_micros
 
 log = logging.getLogger("memorist.stores")
 _T = TypeVar("_T")

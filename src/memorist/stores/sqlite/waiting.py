@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import apsw
 
-from memorist.handles import read_text
+from memorist.system.handles import read_text
 
 _T = TypeVar("_T")
 _PAUSE = 0.001

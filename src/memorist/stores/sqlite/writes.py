@@ -8,16 +8,16 @@ from typing import Any
 
 import apsw
 
-from memorist.filters import Filter
-from memorist.records import Action
-from memorist.scope import Wall
+from memorist.records.filters import Filter
+from memorist.records.record import Action
+from memorist.records.scope import Wall
+from memorist.records.times import to_micros
 from memorist.stores import rules
 from memorist.stores.base import Put, Remove, Vector, Write
 from memorist.stores.rows import COLUMNS, NAMES, dump_record, name_of, stored_of, values_of
 from memorist.stores.sql import Sql
 from memorist.stores.sqlite.conditions import sql_of
 from memorist.stores.sqlite.rows import query_all, query_one
-from memorist.times import to_micros
 
 _ALL = f"wall, number, {COLUMNS}, at, epoch"
 _MARKS = ",".join("?" * (len(NAMES) + 4))

@@ -10,12 +10,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from memorist.filters import Filter
-from memorist.origins import Author, Origin
-from memorist.records import Action, Kind, Record, check_fields
-from memorist.scope import Scope, Wall
+from memorist.records.filters import Filter
+from memorist.records.origins import Author, Origin
+from memorist.records.record import Action, Kind, Record, check_fields
+from memorist.records.scope import Scope, Wall
+from memorist.records.times import now
 from memorist.stores.base import Entry, Put, Remove, Store, Vector
-from memorist.times import now
 
 ALICE, BOB, SHARED = Wall("acme", "alice"), Wall("acme", "bob"), Wall("acme", None)
 NOON = datetime(2024, 5, 8, 12, tzinfo=UTC)

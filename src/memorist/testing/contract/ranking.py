@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from memorist.errors import EmbedderMismatchError, InvalidInputError
-from memorist.records import Action, Kind, Record
+from memorist.records.record import Action, Kind, Record
+from memorist.records.times import to_micros
 from memorist.stores.base import Staged, Store
 from memorist.testing.contract.base import (
     ALICE,
@@ -28,7 +29,6 @@ from memorist.testing.contract.base import (
     scenario,
     vector_of,
 )
-from memorist.times import to_micros
 
 NEXT = "next-v1"
 

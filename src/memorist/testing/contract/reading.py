@@ -3,11 +3,12 @@
 from datetime import timedelta
 from typing import Any
 
-from memorist.cursors import decode, make_page
-from memorist.filters import Filter, make_filter
-from memorist.origins import Author, Origin
-from memorist.records import Action, Kind, Record
-from memorist.scope import Reach, Wall
+from memorist.operations.cursors import decode, make_page
+from memorist.records.filters import Filter, make_filter
+from memorist.records.origins import Author, Origin
+from memorist.records.record import Action, Kind, Record
+from memorist.records.scope import Reach, Wall
+from memorist.records.times import now
 from memorist.stores.base import Order, Store
 from memorist.testing.contract.base import (
     ALICE,
@@ -24,7 +25,6 @@ from memorist.testing.contract.base import (
     revised,
     scenario,
 )
-from memorist.times import now
 
 EVERYONE = Reach("acme", None)
 _FIELDS: dict[str, dict[str, Any]] = {

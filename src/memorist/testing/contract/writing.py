@@ -8,10 +8,11 @@ from datetime import timedelta
 import pytest
 
 from memorist.errors import ClosedError, ConflictError, EmbedderMismatchError
-from memorist.filters import Filter, make_filter
-from memorist.origins import Author, Origin
-from memorist.records import Action, Kind
-from memorist.scope import Wall
+from memorist.records.filters import Filter, make_filter
+from memorist.records.origins import Author, Origin
+from memorist.records.record import Action, Kind
+from memorist.records.scope import Wall
+from memorist.records.times import now
 from memorist.stores.base import Staged, Store
 from memorist.testing.contract.base import (
     ALICE,
@@ -31,7 +32,6 @@ from memorist.testing.contract.base import (
     scenario,
     vector_of,
 )
-from memorist.times import now
 
 
 class WritingContract(Contract):

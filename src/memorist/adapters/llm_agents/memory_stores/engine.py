@@ -20,10 +20,10 @@ from memorist.adapters.llm_agents.data_structures.memory import (
 from memorist.embedders import EmbedderSpec
 from memorist.errors import NotFoundError, UnknownArgumentError
 from memorist.kinds import Episode as Parts
-from memorist.locks import Lock
 from memorist.memory import Memory
-from memorist.records import Kind, Record
+from memorist.records.record import Kind, Record
 from memorist.stores.base import Order
+from memorist.system.locks import Lock
 
 __all__ = ["MemoristMemoryStore", "default_key", "parts_of"]
 
@@ -158,7 +158,7 @@ class MemoristMemoryStore(BaseMemoryStore):
         Args:
             query: such as a task's instruction.
             score_threshold: the least similarity, 0 to 1; None for any.
-            filter: a condition on the metadata; see `memorist.filters.parse_where`.
+            filter: a condition on the metadata; see `memorist.records.filters.parse_where`.
             **kwargs: any other argument of `Memory.recall`, such as `since`.
 
         Raises:

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from memorist.handles import read_file
+from memorist.system.handles import read_file
 
 if sys.platform != "win32":
     import fcntl

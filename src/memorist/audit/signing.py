@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memorist.audit import canonical
+from memorist.audit.log import canonical
 from memorist.errors import FormatError, MissingExtraError, SignatureError, missing_extra, shown
-from memorist.handles import read_file
-from memorist.places import config_file
+from memorist.system.handles import read_file
+from memorist.system.places import config_file
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
-from memorist.codec import Plain
 from memorist.errors import InvalidInputError, shown
-from memorist.filters import Filter, make_filter
-from memorist.times import parse_duration
+from memorist.records.codec import Plain
+from memorist.records.filters import Filter, make_filter
+from memorist.records.times import parse_duration
 
 __all__ = ["FOREVER", "RetentionReport", "Rule", "RuleLike", "parse_rules"]
 

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from memorist.errors import InvalidInputError, shown
-from memorist.origins import NOBODY, Author
-from memorist.records import Kind, Record, check_characters, parse_kind
-from memorist.times import TimeLike, parse_bound
+from memorist.records.origins import NOBODY, Author
+from memorist.records.record import Kind, Record, check_characters, parse_kind
+from memorist.records.times import TimeLike, parse_bound
 
 OPERATORS = ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin", "$exists")
 MAX_DEPTH = 32

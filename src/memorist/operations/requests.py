@@ -1,6 +1,6 @@
 """Requests: one frozen, checked type for each verb. Every door makes them, every engine answers them.
 
-All rules about arguments are here and in `memorist.arguments`. A request made from a Python call, a JSON body,
+All rules about arguments are here and in `arguments`. A request made from a Python call, a JSON body,
 a tool call or a command line passes the same constructor, so that no door is laxer than another:
 
 ```python
@@ -27,21 +27,21 @@ from typing import (
     get_args,
 )
 
-from memorist import arguments as read
-from memorist import results
-from memorist.arguments import UNSET, Unset
-from memorist.audit import AuditEntry
-from memorist.codec import plain
+from memorist.audit.log import AuditEntry
 from memorist.errors import InvalidInputError, ScopeError, path_taken, shown
-from memorist.filters import Filter, compares, make_filter, parse_condition
-from memorist.hints import fields_of, once, read_hint
-from memorist.kind import MEMORIES
-from memorist.lines import LoadReport
-from memorist.origins import AuthorLike, Trust, TrustRules
-from memorist.records import Change, Draft, Hit, Kind, Order, Page, Record
-from memorist.retention import RetentionReport, Rule, parse_rules
-from memorist.scope import Scope
-from memorist.times import TimeLike
+from memorist.operations import answers as results
+from memorist.operations import arguments as read
+from memorist.operations.arguments import UNSET, Unset
+from memorist.operations.lines import LoadReport
+from memorist.records.codec import plain
+from memorist.records.filters import Filter, compares, make_filter, parse_condition
+from memorist.records.kind import MEMORIES
+from memorist.records.origins import AuthorLike, Trust, TrustRules
+from memorist.records.record import Change, Draft, Hit, Kind, Order, Page, Record
+from memorist.records.retention import RetentionReport, Rule, parse_rules
+from memorist.records.scope import Scope
+from memorist.records.times import TimeLike
+from memorist.system.hints import fields_of, once, read_hint
 
 __all__ = [
     "UNSET",
@@ -221,7 +221,7 @@ class Bounds(TypedDict, total=False):
     """The arguments that narrow records of any kind. Every part given must hold.
 
     Args:
-        where: a condition on the metadata; see `memorist.filters.parse_where`.
+        where: a condition on the metadata; see `memorist.records.filters.parse_where`.
         since: only what happened (or was stored) at this time or later.
         until: only what happened earlier than this.
         agent: only with this label.

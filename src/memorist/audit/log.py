@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from memorist.errors import InvalidInputError
-from memorist.times import iso
+from memorist.records.times import iso
 
 Mode: TypeAlias = Literal["off", "changes", "reads"]
 """What is logged: nothing, every change, or every change and every read."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
-from memorist.codec import Plain
-from memorist.origins import Trust
-from memorist.records import Record, Replaced
-from memorist.scope import Scope
+from memorist.records.codec import Plain
+from memorist.records.origins import Trust
+from memorist.records.record import Record, Replaced
+from memorist.records.scope import Scope
 
 Why: TypeAlias = Literal["topic", "pinned", "standing", "recalled", "asked", "earlier", "later"]
 """Why a record stands in a context: its topic was asked for, it was pinned, it holds in every turn, it was
@@ -28,7 +28,7 @@ class Receipt:
     """What a purge did. It holds no text of the user, and of the name only a salted hash.
 
     Attributes:
-        statement: what is signed, as JSON has it; `memorist.signing.check` verifies it. "records" are the numbers by
+        statement: what is signed, as JSON has it; `signing.check` verifies it. "records" are the numbers by
             kind, "tokens" and "traces" how many of these there were, "searched" the places where the user's texts were
             searched for and how many were found, and "copies" says what else holds or may hold them. "elsewhere"
             counts texts that records of others hold too.

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 from hashlib import blake2b
 
-from memorist.control_tokens import neutralise
+from memorist.framing.control_tokens import neutralise
 
 __all__ = ["frame", "neutralise", "without_recalled"]
 

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
-from memorist.aside import aside
-from memorist.codec import Plain
 from memorist.errors import (
     ConflictError,
     EmbedderError,
@@ -21,7 +19,9 @@ from memorist.errors import (
     install_command,
     shown,
 )
-from memorist.records import Record
+from memorist.records.codec import Plain
+from memorist.records.record import Record
+from memorist.system.aside import aside
 
 FORMAT = "memorist"
 VERSION = 1

@@ -5,12 +5,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from memorist.content import folded
 from memorist.errors import FormatError
 from memorist.memory import Memory
-from memorist.records import Kind, Record
-from memorist.results import Trace
-from memorist.scope import Scope
+from memorist.operations.answers import Trace
+from memorist.records.content import folded
+from memorist.records.record import Kind, Record
+from memorist.records.scope import Scope
 
 __all__ = ["Case", "KeptCases", "Outcome", "Report", "evaluate", "read_cases", "report_of"]
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from memorist import requests
-from memorist.codec import decoder, plain
-from memorist.requests import Request, answer_of
-from memorist.results import Provenance
+from memorist.operations import requests
+from memorist.operations.answers import Provenance
+from memorist.operations.requests import Request, answer_of
+from memorist.records.codec import decoder, plain
 
 __all__ = ["OPERATIONS", "Operation"]
 

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TypeAlias
 
-from memorist.model_families import FAMILIES
-from memorist.regex import regex
+from memorist.framing.model_families import FAMILIES
+from memorist.system.regex import regex
 
 __all__ = ["neutralise", "spans", "view_of"]
 

@@ -1,7 +1,7 @@
 """The rules for single arguments of a verb: which values each accepts, and the form in which it is stored.
 
 A reader takes the argument's name and a value and returns the value as requests hold it, or raises an
-`InvalidInputError` that names the argument. Every door uses these readers, through `memorist.requests`.
+`InvalidInputError` that names the argument. Every door uses these readers, through `memorist.operations.requests`.
 """
 
 import sys
@@ -11,10 +11,10 @@ from enum import Enum
 from typing import Any, TypeAlias, TypeVar
 
 from memorist.errors import InvalidInputError, UnknownArgumentError, shown
-from memorist.filters import MAX_DEPTH, parse_condition
-from memorist.origins import Author, parse_authors
-from memorist.records import Draft, Hit, Kind, Record, check_characters, parse_kind
-from memorist.times import TimeLike, checked_bound, checked_expiry, parse_time
+from memorist.records.filters import MAX_DEPTH, parse_condition
+from memorist.records.origins import Author, parse_authors
+from memorist.records.record import Draft, Hit, Kind, Record, check_characters, parse_kind
+from memorist.records.times import TimeLike, checked_bound, checked_expiry, parse_time
 
 
 class Unset(Enum):
@@ -161,7 +161,7 @@ def bound(name: str, value: Any) -> TimeLike:
 
 
 def time(name: str, value: Any) -> datetime:
-    """Return a point in time, in UTC; see `memorist.times.parse_time`."""
+    """Return a point in time, in UTC; see `memorist.records.times.parse_time`."""
     return _named(name, lambda: parse_time(value))
 
 

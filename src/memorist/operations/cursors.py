@@ -5,9 +5,9 @@ import json
 from typing import get_args
 
 from memorist.errors import InvalidInputError, shown
-from memorist.records import Order, Page, Record
+from memorist.records.record import Order, Page, Record
+from memorist.records.times import to_micros
 from memorist.stores.base import Cursor
-from memorist.times import to_micros
 
 __all__ = ["decode", "make_page"]
 

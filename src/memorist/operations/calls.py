@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 
-from memorist.audit import Act
-from memorist.origins import Door
-from memorist.records import Hit
-from memorist.scope import Scope
+from memorist.audit.log import Act
+from memorist.records.origins import Door
+from memorist.records.record import Hit
+from memorist.records.scope import Scope
 
 __all__ = ["BEYOND", "Call", "Notes", "part"]
 

@@ -9,12 +9,12 @@ from enum import StrEnum
 from random import Random
 from typing import Any, Literal, TypeAlias, TypedDict, cast
 
-from memorist.codec import Plain, plain
 from memorist.errors import InvalidInputError, shown
-from memorist.kind import Kind
-from memorist.origins import MAX_SOURCES, NOBODY, PYTHON, Author, AuthorLike, Door, Origin, author_of_role
-from memorist.scope import Scope
-from memorist.times import TimeLike, iso, parse_expiry, parse_time
+from memorist.records.codec import Plain, plain
+from memorist.records.kind import Kind
+from memorist.records.origins import MAX_SOURCES, NOBODY, PYTHON, Author, AuthorLike, Door, Origin, author_of_role
+from memorist.records.scope import Scope
+from memorist.records.times import TimeLike, iso, parse_expiry, parse_time
 
 __all__ = [
     "Action",
@@ -211,7 +211,7 @@ class Draft:
         happened_at: when it happened, in any form `parse_time` takes.
         expires_at: when it stops being remembered: a point in time, or (a number) seconds from now.
         supersedes: the id of a record whose place this one takes.
-        author: who wrote it, of `memorist.origins.Author`, by name; several if several did. By default a message's
+        author: who wrote it, of `origins.Author`, by name; several if several did. By default a message's
             author is its role, a tool use's the tool, and any other's whoever writes through this door.
         derived_from: the ids of the records that it is drawn from. Their authors become its own.
         agent: the label; the scope's own if left out.

@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from typing import TypeAlias
 
 from memorist.errors import InvalidInputError, shown
-from memorist.regex import regex
+from memorist.system.regex import regex
 
 TimeLike: TypeAlias = datetime | str | int | float
 """A datetime (naive means UTC), a text such as ISO 8601, or seconds since 1970."""

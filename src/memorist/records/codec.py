@@ -6,8 +6,8 @@ from enum import Enum
 from types import NoneType
 from typing import Any, Self, get_args, get_origin
 
-from memorist.hints import fields_of, once, read_hint
-from memorist.times import iso, parse_time
+from memorist.records.times import iso, parse_time
+from memorist.system.hints import fields_of, once, read_hint
 
 __all__ = ["Plain", "decoder", "is_inline", "plain"]
 

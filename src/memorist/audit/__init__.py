@@ -1,0 +1,1 @@
+"""What is noted of changes, and the signatures under it."""

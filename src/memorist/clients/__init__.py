@@ -1,0 +1,1 @@
+"""Clients of other services: a chat or embedding endpoint, and Chroma."""

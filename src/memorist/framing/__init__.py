@@ -1,0 +1,1 @@
+"""The frame around recalled text, which no text can leave."""

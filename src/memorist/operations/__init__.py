@@ -1,0 +1,1 @@
+"""For each verb its request and its answer, and all rules about arguments."""

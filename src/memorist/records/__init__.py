@@ -1,0 +1,1 @@
+"""The words of a memory: record, kind, scope, filter, origin, time."""

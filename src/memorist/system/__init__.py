@@ -1,0 +1,1 @@
+"""What this process asks of the machine: files, paths, variables, threads."""
