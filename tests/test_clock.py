@@ -27,7 +27,7 @@ async def test_what_is_stored_is_dated_by_it(alice: Memory, clock: MovedClock) -
     assert is_present(alice.clock(), clock)
     assert is_present(record.created_at, clock)
     assert is_present(message.happened_at, clock)
-    [entry] = await alice.recent(1, kind="topic", session="t")
+    [entry] = await alice.recent(1, kind="state", session="t")
     assert is_present(entry.happened_at, clock)
 
 

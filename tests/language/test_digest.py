@@ -117,11 +117,11 @@ async def test_an_answer_of_no_use_leaves_the_messages_as_they_are(
     server.always = "%%%"
     report = await Digest(alice, model).run()
     assert (report.messages, report.raw, report.left) == (2, 2, 0)
-    assert report.problem is not None and "no JSON" in report.problem.reason
+    assert report.problem is not None and "not JSON" in report.problem.reason
     assert await contents(alice) == []
     [message, _] = await alice.conversation("monday").all()
     assert message.content == "I like tea" and message.record is not None
-    assert "no JSON" in message.record.payload["digest_problem"]
+    assert "not JSON" in message.record.payload["digest_problem"]
     server.always = understanding
     assert (await Digest(alice, model).run()).messages == 0
     report = await Digest(alice, model, again=True).run()

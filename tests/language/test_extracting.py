@@ -316,7 +316,7 @@ async def test_news_that_came_late_goes_into_the_history(server: ChatServer, mod
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        ("%%%", "no JSON"),
+        ("%%%", "not JSON"),
         (decide("contained", 7), "names fact 7"),
         (decide("contained", 0), "names fact 0"),
         ({"decision": "maybe", "fact": 1, "statement": ""}, "another form"),

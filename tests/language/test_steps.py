@@ -31,9 +31,9 @@ pytestmark = pytest.mark.anyio
 TASK = {"messages": ["Book a flight to Oslo", {"role": "assistant", "content": "Booked SK 802"}], "score": 1.0}
 USELESS = [
     ("", "empty"),
-    ("%%%", "no JSON"),
+    ("%%%", "not JSON"),
     ('{"a', "cut off"),
-    ("I'm sorry, I can't.", "refused|no JSON"),
+    ("I'm sorry, I can't.", "refused|not JSON"),
     (SLOW_DOWN, "429"),
 ]
 

@@ -41,12 +41,21 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    earlier[:] = _held()
     return folder
+
+
+earlier: list[Held] = []
+"""What other tests of this process hold still."""
+
+
+def _held() -> list[Held]:
+    return [each for each in gc.get_objects() if isinstance(each, Held) and not each.file.closed]
 
 
 def left(folder: Path) -> list[Held | str]:
     """Return the files that have a name, and those that are held without one."""
-    held = [each for each in gc.get_objects() if isinstance(each, Held) and not each.file.closed]
+    held = [each for each in _held() if all(each is not other for other in earlier)]
     return [*held, *(each.name for each in folder.rglob("*") if each.is_file())]
 
 

@@ -20,6 +20,7 @@ from memorist.embedders.base import Embedder, Role, Vectors, embed_spoken
 from memorist.embedders.english import VERSION, is_english
 from memorist.embedders.onnx import MULTILINGUAL, OnnxEmbedder
 from memorist.errors import EmbedderError
+from memorist.system.handles import read_file
 
 SPACES = Path(__file__).parent / "spaces.npy"
 """The map: as many rows as a vector has numbers, and one more that is added to each product."""
@@ -113,4 +114,4 @@ def _map() -> Vectors:
 
 @lru_cache(maxsize=1)
 def _digest() -> str:
-    return hashlib.sha256(SPACES.read_bytes()).hexdigest()
+    return hashlib.sha256(read_file(SPACES)).hexdigest()

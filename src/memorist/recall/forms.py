@@ -92,7 +92,7 @@ def _forms_in(term: str, held: Vocabulary, table: Language) -> Iterator[str]:
     endings, prefixes = _affixes(table.code)
     if endings:
         stem = _stem(term, endings, prefixes)
-        for prefix in prefixes:
+        for prefix in prefixes if len(stem) >= _least(term) else ():  # "OSL" is not a form of "Oslo"
             yield from (form for form in held.starting(prefix + stem) if form[len(prefix + stem) :] in endings)
     if table.table.get("compounds") and len(term) > _PART:
         yield from (form for form in held.around(term) if len(form) >= len(term) + _PART - 1)
@@ -112,8 +112,12 @@ def _parts_of(term: str, held: Vocabulary, table: Language) -> Iterator[str]:
                     yield last
 
 
+def _least(term: str) -> int:
+    return _STEM if term.isascii() else _OTHER_STEM
+
+
 def _stem(term: str, endings: frozenset[str], prefixes: Sequence[str]) -> str:
-    least = _STEM if term.isascii() else _OTHER_STEM
+    least = _least(term)
     for prefix in sorted(prefixes, key=len, reverse=True):
         if prefix and term.startswith(prefix) and len(term) - len(prefix) >= least:
             term = term.removeprefix(prefix)
