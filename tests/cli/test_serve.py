@@ -110,10 +110,10 @@ def test_tokens_are_listed_and_revoked_without_their_secrets(memorist: Command) 
     "arguments",
     [("x", "--right", "all"), ("x", "--expires", "soon"), ("",), ("x", "--all-tenants", "--user", "alice")],
 )
-def test_a_token_that_makes_no_sense_is_refused(memorist: Command, arguments: tuple[str, ...]) -> None:
+def test_a_token_that_makes_no_sense_is_refused(memorist: Command, arguments: tuple[str, ...], db: Path) -> None:
     result = memorist("token", "create", *arguments)
     assert result.code == 2 and result.err.startswith("error: ")
-    assert memorist("token", "list", "--json").json == []
+    assert not db.exists()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sockets that are handed on")

@@ -129,6 +129,8 @@ async def test_the_same_hits_as_from_memory(
                     assert one == pytest.approx(other, abs=1e-5), (question, given)
                     # Its share is the one among the candidates, who have nearly all of it.
                     assert score == pytest.approx(likely, rel=0.05, abs=1e-5), (question, given)
+                    shares = [each.pop("share", 0.0) for each in (signals, expected)]
+                    assert shares[0] == pytest.approx(shares[1], rel=0.05, abs=1e-5), (question, given)
                     assert signals == pytest.approx(expected, abs=1e-4), (question, given)
 
 

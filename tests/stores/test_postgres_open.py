@@ -238,7 +238,7 @@ async def test_tables_of_the_version_before_are_brought_up_to_date(server: "Serv
         for statement in (
             f"DROP VIEW {schema}.words_of_wall",
             *(f"DROP POLICY walls ON {schema}.{table}" for table in ("words", "words_0", "words_1")),
-            f"DROP TABLE {schema}.audit",
+            f"DROP TABLE {schema}.audit, {schema}.quotes",
             f"ALTER TABLE {schema}.records DROP COLUMN speaker",
             f"ALTER TABLE {schema}.walls DROP COLUMN entries, DROP COLUMN length",
             f"ALTER TABLE {schema}.records DROP COLUMN authors, DROP COLUMN door, DROP COLUMN derived_from",

@@ -48,6 +48,8 @@ last four, of questions for a state, were chosen on bench/data/now_dev."""
 RATING = 1.0
 """What a rating of 1 counts: as much as 0.08 of similarity, so it decides only among like records."""
 _MOST_BY_WORDS = (WEIGHTS["words"] + WEIGHTS["words_around"]) * (K1 + 1) + WEIGHTS["pairs"]
+_TIE = np.float32(1e-5)
+_MOST_WITH_TIES = 16 * MOST
 _AS_IT_IS = Scale()
 _NOBODY = Crowd()
 _GROUP = 256
@@ -213,10 +215,22 @@ def _forms(index: WallIndex, question: Question, terms: Sequence[str]) -> Mappin
     return forms_of(terms, index.vocabulary(), tables) if terms else {}
 
 
+def _foremost(total: Floats) -> Rows:
+    """Return the positions of the best sums, about `MOST`, whatever the order of the rows: ties come in together or not.
+
+    Sums of the same signals differ in their last digits, so sums that are nearly equal count as ties.
+    """
+    if len(total) <= MOST:
+        return np.arange(len(total))
+    last = np.partition(total, -MOST)[-MOST]
+    with_ties = np.flatnonzero(total >= last - _TIE)
+    return with_ties if len(with_ties) <= _MOST_WITH_TIES else np.flatnonzero(total > last + _TIE)
+
+
 def _once(index: WallIndex, ranked: Ranked) -> Floats:
     """Return the sums of the records; those among the best that say the same share one chance, and count once."""
     total = ranked.total()
-    best = np.argpartition(total, -MOST)[-MOST:] if len(total) > MOST else np.arange(len(total))
+    best = _foremost(total)
     said: set[str] = set()
     repeated = []
     for position in best[np.argsort(-total[best], kind="stable")].tolist():
@@ -230,7 +244,9 @@ def _once(index: WallIndex, ranked: Ranked) -> Floats:
 def _by_state(index: WallIndex, ranked: Ranked, question: Question) -> Ranked:
     """Return the same, with what replaces what among the best; and what came after the time that is asked about."""
     total = ranked.total()
-    best = np.argpartition(total, -MOST)[-MOST:] if len(total) > MOST else np.arange(len(total))
+    best = _foremost(total)
+    if not len(best):
+        return ranked
     end = max((span.end for span in question.spans), default=None)
     until = None if end is None else end * 1e6
     found = replacements(index, ranked.rows[best], total[best], ranked.scale, until)
