@@ -61,7 +61,7 @@ class Settings:
     busy_timeout: float = 30.0
     cache_bytes: int = 512 * MIB
     largest_index: int = 250_000
-    largest_record: int = 1_000_000
+    largest_record: int = 1_200_000
     trust: TrustRules = field(default_factory=TrustRules)
     keep_traces: str | float = 0
     audit: Mode | None = None

@@ -329,8 +329,8 @@ async def test_a_load_that_breaks_off_keeps_whole_records_alone(http: Any, every
 
 @pytest.mark.parametrize(
     "large",
-    [{"content": "x" * 1_000_001}, {"cue": "x" * 1_000_000}, {"metadata": {"a": "x" * 1_000_000}},
-     {"content": "x" * 500_000, "payload": {"a": "x" * 500_000}}],
+    [{"content": "x" * 1_200_001}, {"cue": "x" * 1_200_001}, {"metadata": {"a": "x" * 1_200_001}},
+     {"content": "x" * 600_000, "payload": {"a": "x" * 600_000}}],
 )  # fmt: skip
 async def test_a_record_larger_than_a_model_can_read_is_refused_whole(
     http: httpx.AsyncClient, large: dict[str, Any]
@@ -341,10 +341,10 @@ async def test_a_record_larger_than_a_model_can_read_is_refused_whole(
         await http.post("/v1/records", json={"records": [{"content": "fits"}, draft]}),
         await http.patch(f"/v1/records/{record['id']}", json=large),
     ):
-        assert answer.status_code == 422 and "the most is 1,000,000" in answer.json()["detail"]
+        assert answer.status_code == 422 and "the most is 1,200,000" in answer.json()["detail"]
         assert "MEMORIST_LARGEST_RECORD" in answer.json()["detail"]
     loaded = await http.post("/v1/load", content=await _exported({**draft, "id": "large"}))
-    assert loaded.json()["added"] == 0 and "the most is 1,000,000" in loaded.json()["bad"][0]["reason"]
+    assert loaded.json()["added"] == 0 and "the most is 1,200,000" in loaded.json()["bad"][0]["reason"]
     assert (await http.get("/v1/records")).json()["records"] == [record]
     assert (await http.put(f"/v1/records/{record['id']}/rating", json={"rating": 1})).status_code == 200
 

@@ -216,7 +216,7 @@ def _forms(index: WallIndex, question: Question, terms: Sequence[str]) -> Mappin
 
 
 def _foremost(total: Floats) -> Rows:
-    """Return the positions of the best sums, about `MOST`, whatever the order of the rows: ties come in together or not.
+    """Return the positions of the best sums, about `MOST`; ties come in together, whatever the order of the rows.
 
     Sums of the same signals differ in their last digits, so sums that are nearly equal count as ties.
     """

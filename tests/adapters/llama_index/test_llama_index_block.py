@@ -97,7 +97,7 @@ async def test_it_is_told_in_the_users_message_where_that_is_asked_for(
 
 async def test_a_block_that_is_too_long_is_told_in_fewer_tokens(alice: Memory, block: MemoristMemoryBlock) -> None:
     await alice.remember(STAYS)
-    whole = await block.aget([message("Which homestay in Bergen?")])
+    whole = await block.aget([message("How many homestays in Bergen or elsewhere were the best of all?")])
     part = len(words(whole)) // 3
     shorter = await block.atruncate(whole, part)
     assert shorter is not None
