@@ -147,9 +147,9 @@ async def test_forgetting_is_real_and_walls_hold(alice: Memory, bob: Memory) -> 
     assert await MemoristConversationStore(bob).load("monday") is None
     assert await alice.recall("homestays") == []
     assert await alice.count(kind=tuple(Kind), session="monday") == 7  # one record and six entries
-    assert await alice.count(superseded=True) == 7
+    assert await alice.count(kind=tuple(Kind), superseded=True) == 7
     await store.delete("monday")
-    assert await alice.count(superseded=True) == 0
+    assert await alice.count(kind=tuple(Kind), superseded=True) == 0
 
 
 async def test_a_long_history_is_read_whole(alice: Memory) -> None:
