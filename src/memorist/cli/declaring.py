@@ -124,7 +124,7 @@ class Command(click.Command):
     def __init__(self, name: str, function: Function, **settings: Any) -> None:
         super().__init__(name, callback=_callback(function), help=function.__doc__, **settings)
         self._function = function
-        del self.params  # Click's own, which are none
+        del self.params  # Click's own attribute; it is empty
 
     @cached_property
     def params(self) -> list[click.Parameter]:  # type: ignore[override]  # it is no property, and can be set

@@ -106,7 +106,7 @@ _TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
 
 
 class _Class:
-    """Stands for one of the client's classes; an object of it is the dict of its fields."""
+    """Stands for one of the client's classes; its objects are dicts of their fields."""
 
 
 class _Machine:

@@ -74,7 +74,7 @@ async def load(
     thread, and embedded, a batch ahead of what is stored.
 
     Whatever the format, all of it comes through the door ``import`` and has `Author.IMPORT` among its authors, and
-    none of it is an operator's, whatever a file says. Only `Memory.load` stores authors as a file names them.
+    `Author.OPERATOR` is never among them, whatever a file says. Only `Memory.load` stores authors as a file names them.
 
     Args:
         memory: where to. A scope with a user accepts no other user's records.

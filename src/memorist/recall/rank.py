@@ -49,7 +49,9 @@ RATING = 1.0
 """What a rating of 1 counts: as much as 0.08 of similarity, so it decides only among like records."""
 _MOST_BY_WORDS = (WEIGHTS["words"] + WEIGHTS["words_around"]) * (K1 + 1) + WEIGHTS["pairs"]
 _TIE = np.float32(1e-5)
+"""Sums that differ by less are ties."""
 _MOST_WITH_TIES = 16 * MOST
+"""The most records that are looked at where many tie; with more, only those above the tie are."""
 _AS_IT_IS = Scale()
 _NOBODY = Crowd()
 _GROUP = 256

@@ -319,7 +319,7 @@ class Hit(Plain):
     `similarity` is the cosine of query and text, 0 to 1, 0 where there is no vector. `score` is how
     likely it answers, a calibrated probability; hits are ordered by it. `matched` are the query's words
     found in it. `signals` are the parts of the ranking by name, filled in on request. `replaced` is the later record
-    that most likely tells another state of the same; None where there is none, and where no state was asked.
+    that most likely tells another state of the same; None where no record does, or no state was asked for.
     """
 
     record: Record
