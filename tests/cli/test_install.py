@@ -53,6 +53,11 @@ def files(folder: Path) -> dict[str, str]:
     return {str(each.relative_to(folder)): each.read_text() for each in found}
 
 
+def everything(folder: Path) -> dict[str, bytes | None]:
+    """Return the bytes of all files, and None for each folder."""
+    return {str(each.relative_to(folder)): each.read_bytes() if each.is_file() else None for each in folder.rglob("*")}
+
+
 def fill(home: Path) -> None:
     for path, text in {
         ".claude/settings.json": SETTINGS,
@@ -79,13 +84,43 @@ def test_what_was_there_stays_and_uninstall_brings_it_back(memorist: Command, ho
             lines = text.splitlines() if "\n" in text else []
             assert all(line in kept for line in lines)
     assert memorist("uninstall", agent, "--yes").code == 0
-    after = files(home)
-    assert {path: after[path] for path in before} == before
-    assert all(not text.strip() or parse(text).value in ({}, {"version": 1}) for text in _new(after, before))
+    assert files(home) == before
 
 
-def _new(after: dict[str, str], before: dict[str, str]) -> list[str]:
-    return [text for path, text in after.items() if path not in before]
+@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("options", [(), ("--project",)])
+@pytest.mark.parametrize(
+    "text",
+    [None, "", "\n", "{}", '{"mcpServers": {}, "hooks": {}}', '{"hooks": {"Stop": [], "stop": []}, "version": 1}\r\n',
+     "\ufeff{\n}", '{"mcpServers": {"memorist2": {"command": "memorist"}}}'],
+)  # fmt: skip
+def test_uninstall_leaves_every_byte_as_before(
+    memorist: Command, home: Path, agent: str, options: tuple[str, ...], text: str | None
+) -> None:
+    for folder in (home, home / "project"):
+        for path in (".claude.json", ".mcp.json", ".claude/settings.json", ".cursor/mcp.json", ".cursor/hooks.json",
+                     ".codex/hooks.json"):  # fmt: skip
+            if text is not None:
+                (folder / path).parent.mkdir(exist_ok=True)
+                (folder / path).write_bytes(text.encode())
+    before = everything(home)
+    assert memorist("install", agent, *options, "--yes").code == 0
+    assert memorist("install", agent, *options, "--user", "alice", "--yes").code == 0
+    assert memorist("uninstall", agent, *options, "--dry-run").code == 0
+    assert everything(home) != before
+    assert memorist("uninstall", agent, *options, "--yes").code == 0
+    assert everything(home) == before
+    assert "nothing is to be written" in memorist("uninstall", agent, *options, "--yes").out
+
+
+def test_uninstall_keeps_what_was_changed_since(memorist: Command, home: Path) -> None:
+    file = home / ".claude.json"
+    file.write_text('{"mcpServers": {}}')
+    memorist("install", "claude-code", "--yes")
+    file.write_text(with_first(file.read_text(), (), "theme", "dark"))
+    memorist("uninstall", "claude-code", "--yes")
+    assert json.loads(file.read_text()) == {"theme": "dark"}
+    assert sorted(each.name for each in home.iterdir()) == [".claude.json", "project"]
 
 
 @pytest.mark.parametrize("agent", AGENTS)
@@ -258,7 +293,7 @@ def test_a_plugin_is_written_over_itself_and_over_nothing_else(memorist: Command
 def test_a_byte_order_mark_is_read_and_stays(tmp_path: Path) -> None:
     file = tmp_path / "mcp.json"
     file.write_bytes(b'\xef\xbb\xbf{"mcpServers": {}}')
-    change = planned(file, JsonServer({"command": "memorist"}))
+    change = planned(file, JsonServer({"command": "memorist"}), JsonServer(None))
     assert change is not None
     written(change)
     assert file.read_bytes().startswith(b"\xef\xbb\xbf{")

@@ -11,7 +11,7 @@ import click
 
 from memorist.cli.declaring import Argument, Option, command
 from memorist.cli.installing.agents import AGENTS, CodingAgent, Registered
-from memorist.cli.installing.edits import Edit, JsonHooks, JsonServer, TomlServer
+from memorist.cli.installing.edits import JsonHooks, JsonServer, TomlServer
 from memorist.cli.installing.files import planned, written
 from memorist.cli.installing.plugin import plugin_files, write_plugin
 from memorist.cli.running import Options, confirm
@@ -52,8 +52,7 @@ def install(
         _plugin(known, plugin, _registered(options, user, shared=True), dry_run=dry_run)
         return
     registered = _registered(options, user, shared=project)
-    server, hooks = registered.server(known.folder), known.events(registered)
-    _change(known, _root(project), _edits(known, server, hooks), dry_run=dry_run, yes=yes)
+    _change(known, _root(project), registered, dry_run=dry_run, yes=yes)
 
 
 @command()
@@ -63,9 +62,8 @@ def uninstall(
     dry_run: DryRun = False,
     yes: Yes = False,
 ) -> None:
-    """Take what install wrote out of a coding agent's files. The memory itself stays."""
-    known = AGENTS[agent.value]
-    _change(known, _root(project), _edits(known, None, {}), dry_run=dry_run, yes=yes)
+    """Take what install wrote out of a coding agent's files, which are then as before. The memory itself stays."""
+    _change(AGENTS[agent.value], _root(project), None, dry_run=dry_run, yes=yes)
 
 
 @command()
@@ -102,30 +100,39 @@ def _root(project: bool) -> Path | None:
     return Path(project_of(".")) if project else None
 
 
-def _edits(known: CodingAgent, server: object, hooks: object) -> tuple[Edit, Edit]:
+def _change(known: CodingAgent, root: Path | None, registered: Registered | None, *, dry_run: bool, yes: bool) -> None:
+    """Show what changes, and write it where that is wanted: all files, or none where one cannot be read.
+
+    Args:
+        known: the agent.
+        root: the project's folder; None for the user's own files.
+        registered: what is put in; None takes ours out.
+        dry_run: whether nothing is written.
+        yes: whether nobody is asked.
+    """
+    ours, out = registered or Registered(), registered is None
     of_servers = TomlServer if known is AGENTS["codex"] else JsonServer
     version = 1 if known is AGENTS["cursor"] else None
-    return of_servers(server), JsonHooks(hooks, version=version)  # type: ignore[arg-type]
-
-
-def _change(known: CodingAgent, root: Path | None, edits: tuple[Edit, Edit], *, dry_run: bool, yes: bool) -> None:
-    """Show what changes, and write it where that is wanted: all files, or none where one cannot be read."""
-
-    found = [planned(where(root), edit) for where, edit in zip((known.servers, known.hooks), edits, strict=True)]
+    plans = [
+        (known.servers, of_servers(ours.server(known.folder)), of_servers(None)),
+        (known.hooks, JsonHooks(known.events(ours), version=version), JsonHooks({}, version=version)),
+    ]
+    found = [planned(where(root), put, take, out=out) for where, put, take in plans]
     changes = [each for each in found if each is not None]
     if not changes:
         click.echo(f"{known.name} has it as it should be; nothing is to be written")
     for change in changes:
-        click.echo(f"{change.file}{'' if change.before is not None else ' (new)'}")
+        mark = " (new)" if change.before is None else " (goes)" if change.after is None else ""
+        click.echo(f"{change.file}{mark}")
         _show(change.lines())
     if not changes or dry_run:
         return
     if not yes:
         confirm("Write this?")
     for change in changes:
-        backup = written(change)
+        backup = written(change, out=out)
         kept = f"; as it was: {backup}" if backup else ""
-        click.echo(f"Wrote {change.file}{kept}")
+        click.echo(f"{'Removed' if change.after is None else 'Wrote'} {change.file}{kept}")
     click.echo(f"Look at it with {known.look}. Sessions that are open see it when they begin anew.")
 
 

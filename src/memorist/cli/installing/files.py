@@ -12,6 +12,7 @@ from memorist.system.handles import read_file
 
 BACKUP = ".before-memorist"
 _BOM = "\ufeff"
+_FOLDERS = (".claude", ".cursor", ".codex")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,61 +22,105 @@ class FileEdit:
     Args:
         file: where.
         before: the text; None where there is no file.
-        after: the new text.
+        after: the new text; None where the file goes.
+        keep: whether the text before is kept as a backup; otherwise an older backup stays, or goes with what was ours.
     """
 
     file: Path
     before: str | None
-    after: str
+    after: str | None
+    keep: bool = True
 
     def lines(self) -> Iterator[str]:
         """Yield the removed and added lines, and no other: a settings file may hold secrets."""
-        old, new = (self.before or "").splitlines(), self.after.splitlines()
+        old, new = (self.before or "").splitlines(), (self.after or "").splitlines()
         for line in difflib.unified_diff(old, new, n=0, lineterm=""):
             if not line.startswith(("---", "+++", "@@")):
                 yield line
 
 
-def planned(file: Path, edit: Edit) -> FileEdit | None:
+def planned(file: Path, put: Edit, take: Edit, *, out: bool = False) -> FileEdit | None:
     """Return an edit of a file, or None where it changes nothing.
+
+    What is taken out leaves the file as it was before ours was put in, to the byte: as its backup has it, or no file
+    where there was none. Where others have changed the file since, their changes stay.
+
+    Args:
+        file: where.
+        put: adds what is ours.
+        take: removes what is ours.
+        out: whether ours is to be taken out; otherwise it is put in.
 
     Raises:
         InvalidInputError: the file cannot be read, or is not what it should be.
     """
+    before, first = _read(file), _read(_backup(file))
+
+    def edited(text: str | None, *edits: Edit) -> str:
+        mark = _BOM if (text or "").startswith(_BOM) else ""
+        text = (text or "").removeprefix(mark)
+        for edit in edits:
+            text = edit(text)
+        return mark + text
+
     try:
-        before = read_file(file).decode("utf-8")
-    except FileNotFoundError:
-        before = None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInputError(f"{file} cannot be read, and is left as it is: {error}") from error
-    try:
-        mark = _BOM if (before or "").startswith(_BOM) else ""
-        after = mark + edit((before or "").removeprefix(mark))
+        after: str | None = edited(before, take if out else put)
+        if after == (before or ""):
+            return None
+        bare = edited(before, take)
+        if not out:
+            return FileEdit(file, before, after, keep=bare == (before or ""))
+        if (first is None or edited(first, take) == first) and edited(first, put, take) == bare:
+            after = first
     except (ValueError, InvalidInputError, RecursionError) as error:
         raise InvalidInputError(f"{file} is left as it is: {error}") from error
-    return None if after == (before or "") else FileEdit(file, before, after)
+    return FileEdit(file, before, after, keep=False)
 
 
-def written(change: FileEdit) -> Path | None:
-    """Write a change in one step, and return the backup of what was there before, if anything was.
+def _backup(file: Path) -> Path:
+    return file.with_name(file.name + BACKUP)
+
+
+def _read(file: Path) -> str | None:
+    try:
+        return read_file(file).decode("utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInputError(f"{file} cannot be read, and is left as it is: {error}") from error
+
+
+def written(change: FileEdit, *, out: bool = False) -> Path | None:
+    """Write a change in one step, and return the backup of what was there before, if one was made.
+
+    Args:
+        change: what `planned` returned.
+        out: whether ours was taken out: then no backup stays, nor a folder of the agent's that is empty now.
 
     Raises:
         InvalidInputError: the file has changed since the change was planned.
         OSError: it cannot be written; it is left as it was.
     """
-    file = change.file.resolve()  # if the path is a link, the file that it points to is replaced
+    file, backup = change.file.resolve(), _backup(change.file)  # of a link, the file that it points to is replaced
+    if _read(file) != change.before:
+        raise InvalidInputError(f"{change.file} has just been changed by another program; run the command again")
     file.parent.mkdir(parents=True, exist_ok=True)
-    mode, backup = 0o644, None
-    if change.before is not None:
-        if read_file(file) != change.before.encode():
-            raise InvalidInputError(f"{change.file} has just been changed by another program; run the command again")
-        mode = file.stat().st_mode & 0o777
-        backup = change.file.with_name(change.file.name + BACKUP)
-        _replace(backup, change.before, mode)
-    _replace(file, change.after, mode)
-    return backup
+    mode = 0o644 if change.before is None else file.stat().st_mode & 0o777
+    if change.keep:
+        backup.unlink(missing_ok=True)
+        if change.before is not None:
+            _replace(backup, change.before, mode)
+    if change.after is None:
+        file.unlink()
+    else:
+        _replace(file, change.after, mode)
+    if out:
+        backup.unlink(missing_ok=True)
+        if change.file.parent.name in _FOLDERS and not any(change.file.parent.iterdir()):
+            change.file.parent.rmdir()
+    return backup if change.keep and change.before is not None else None
 
 
 def _replace(file: Path, text: str, mode: int) -> None:
-    with replacing(file, mode) as out:
-        out.write(text.encode())
+    with replacing(file, mode) as stream:
+        stream.write(text.encode())
