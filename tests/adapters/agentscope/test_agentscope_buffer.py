@@ -64,7 +64,7 @@ async def test_messages_come_back_in_the_order_they_were_added(buffer: Any) -> N
 
 
 async def test_a_message_comes_back_whole(buffer: Any) -> None:
-    blocks = [
+    blocks: list[dict[str, Any]] = [
         {"type": "thinking", "thinking": "let me look"},
         {"type": "tool_use", "id": "c1", "name": "search", "input": {"q": "tea"}},
         {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}},

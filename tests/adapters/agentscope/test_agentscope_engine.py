@@ -103,7 +103,7 @@ async def test_agents_and_runs_of_a_user_share_the_workspace(entered: Make) -> N
 
 
 async def test_it_outlives_the_process_and_opens_its_own_file(tmp_path: Path) -> None:
-    place = {"user_name": "alice", "memory": tmp_path / "own.db", "embedding_model": "hash"}
+    place: dict[str, Any] = {"user_name": "alice", "memory": tmp_path / "own.db", "embedding_model": "hash"}
     async with ReMePersonalLongTermMemory(**place) as one:
         await one.record_to_memory("", ["Alice likes green tea"])
     async with ReMePersonalLongTermMemory(**place) as one:

@@ -222,7 +222,7 @@ async def test_a_model_that_gives_one_text_for_a_list_is_understood(make: Make) 
     memory.long_term_working_memory = calls = Calls({"results": [1]}, {"results": [{"memory": "Alice likes tea"}]})
     await memory.record_to_memory("Because", "I like tea")  # type: ignore[arg-type]
     assert calls.calls[0]["messages"][0]["content"] == "Because\nI like tea"
-    assert said(await memory.retrieve_from_memory("tea")) == "Alice likes tea"
+    assert said(await memory.retrieve_from_memory("tea")) == "Alice likes tea"  # type: ignore[arg-type]
 
 
 @pytest.mark.mem0
@@ -285,7 +285,7 @@ async def test_messages_are_recorded_and_retrieved(make: Make) -> None:
     memory = make(Chat("Alice likes green tea"))
     results = await memory.record([user("I like green tea"), None, Msg("Friday", "Noted", "assistant")])
     assert [each["memory"] for each in results["results"]] == ["Alice likes green tea"]
-    await memory.record(user("The cellar door is green"), infer=False)
+    await memory.record(user("The cellar door is green"), infer=False)  # type: ignore[arg-type]
     assert await memory.retrieve(user("the cellar door"), limit=1) == "The cellar door is green"
     both = await memory.retrieve([user("the cellar door"), user("green tea")], limit=1)
     assert both == "The cellar door is green\nAlice likes green tea"
@@ -328,7 +328,7 @@ async def test_an_exchange_is_recorded_once_and_what_was_recalled_never(make: Ma
     memory = make()
     await memory.close()
     memory.long_term_working_memory = calls = Calls({"results": []}, {"results": []})
-    talk = [user("I like tea"), Msg("Friday", "Noted", "assistant")]
+    talk: list[Msg | None] = [user("I like tea"), Msg("Friday", "Noted", "assistant")]
     await memory.record(talk)
     note = "<long_term_memory>The content below are retrieved from long-term memory: tea</long_term_memory>"
     await memory.record([*talk, Msg("long_term_memory", note, "user"), user("I like jazz")])

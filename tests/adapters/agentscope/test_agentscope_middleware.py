@@ -204,7 +204,7 @@ async def test_models_of_agentscope_2_serve_the_engine(tmp_path: Any) -> None:
     class Chat(ChatModelBase):
         async def _call_api(self, model_name: str, messages: Any, *_: Any, **__: Any) -> Any:
             plain = [{"role": each.role, "content": each.get_text_content()} for each in messages]
-            answer = await script(plain, {"properties": {"facts": {}}})
+            answer = await script([*plain], {"properties": {"facts": {}}})
 
             async def parts() -> AsyncIterator[Any]:
                 yield ChatResponse(content=[TextBlock(text=answer[:9])], is_last=False)

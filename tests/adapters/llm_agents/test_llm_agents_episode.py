@@ -29,8 +29,8 @@ pytestmark = pytest.mark.anyio
 
 
 def test_modes_are_texts() -> None:
-    assert RecallMode.RECENT == "recent" and RecallMode("search") is RecallMode.SEARCH
-    assert EpisodeFormatMode.XML == "xml" and EpisodeFormatMode("concat") is EpisodeFormatMode.CONCAT
+    assert isinstance(RecallMode.RECENT, str) and RecallMode("search") is RecallMode.SEARCH
+    assert isinstance(EpisodeFormatMode.XML, str) and EpisodeFormatMode("concat") is EpisodeFormatMode.CONCAT
 
 
 def test_a_task_reads_as_its_instruction_and_a_result_as_its_content() -> None:

@@ -4,8 +4,11 @@ import asyncio
 import os
 import re
 import warnings
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -219,11 +222,12 @@ async def test_a_write_that_fails_changes_neither_the_file_nor_the_memory(
     before, content = in_memory(store), store.path.read_bytes()
     broken = OSError(28, "No space left on device")
     target = patch.object(Path, "replace", side_effect=broken) if fails == "replace" else failing_once(fails, broken)
-    does = {
+    works: dict[str, Callable[[], Awaitable[None]]] = {
         "write": lambda: store.write(episode("c", id_="c")),
         "update": lambda: store.update(episode("B", id_="b")),
         "delete": lambda: store.delete("a"),
-    }[work]
+    }
+    does = works[work]
     if (fails, work) == ("replace", "write"):
         return  # appending replaces nothing
     with target, pytest.raises(OSError, match="No space left"):
@@ -234,9 +238,10 @@ async def test_a_write_that_fails_changes_neither_the_file_nor_the_memory(
     assert in_memory(store) == in_file(store) != before
 
 
-def failing_once(name: str, error: OSError):  # type: ignore[no-untyped-def]
+def failing_once(name: str, error: OSError) -> AbstractContextManager[Any]:
     """Let the next call of a function of `os` fail, a write after half of it was done."""
-    real, failed = getattr(os, name), []
+    real = getattr(os, name)
+    failed: list[bool] = []
 
     def once(file: int, *data: bytes) -> object:
         if failed:

@@ -5,7 +5,7 @@ import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -139,8 +139,8 @@ async def test_what_a_subclass_adds_is_recorded_too(store: JSONMemoryStore) -> N
         noted.append(told)
 
     told = Trip(task=Task(instruction="a"), rollout="b", error=OSError("gone"), legs=["Oslo"])
-    store.write = write  # type: ignore[method-assign]
-    await Memory(store, {"lesson": lambda seen: ", ".join(seen.legs)}).record(told)  # type: ignore[attr-defined]
+    store.write = write  # type: ignore[method-assign, assignment]
+    await Memory(store, {"lesson": lambda seen: ", ".join(cast("Trip", seen).legs)}).record(told)
     assert isinstance(noted[0], Trip) and noted[0].metadata == {"lesson": "Oslo"} and noted[0].error is told.error
     assert noted[0].legs == told.legs and noted[0].legs is not told.legs
 

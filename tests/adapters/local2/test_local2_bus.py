@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from memorist import Role
 from memorist.adapters.local2 import (
     RESPONSE_GENERATION,
     TOOL_SCHEMA,
@@ -217,7 +218,7 @@ async def test_an_answer_waits_for_an_embedder_that_is_away(
     def embed(texts: Sequence[str]) -> Any:
         if away:
             raise EmbedderUnavailableError("nobody answers")
-        return run(lambda: known.embed(texts, "document"))
+        return run(lambda: known.embed(texts, Role.DOCUMENT))
 
     monkeypatch.setattr("memorist.adapters.local2.agents._RETRY_SECONDS", 0.01)
     with MemoryService(settings, embedder=embed) as service:

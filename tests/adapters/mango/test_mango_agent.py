@@ -37,7 +37,7 @@ class Broken(MemoryService):
     async def delete(self, entry_id: str) -> None:
         raise StoreUnavailableError("the store is gone")
 
-    async def save_text(self, text: str) -> str:
+    async def save_text(self, text: str, *, source: str | None = None, verified: bool | None = None) -> str:
         raise StoreUnavailableError("the store is gone")
 
     async def search_text(self, query: str, top_k: int = 3, similarity_threshold: float = 0.6) -> list[Any]:

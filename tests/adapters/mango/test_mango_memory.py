@@ -64,7 +64,7 @@ async def test_a_service_is_six_methods() -> None:
             return []
 
         async def delete(self, entry_id: str) -> None: ...
-        async def save_text(self, text: str) -> str:
+        async def save_text(self, text: str, *, source: str | None = None, verified: bool | None = None) -> str:
             return "1"
 
         async def search_text(self, query: str, top_k: int = 3, similarity_threshold: float = 0.6) -> list[Any]:
@@ -234,11 +234,12 @@ async def test_what_is_no_entry_is_passed_over_with_a_warning(
     memory: MemoryService, caplog: pytest.LogCaptureFixture
 ) -> None:
     good: dict[str, Any] = {"type": "tool", "question": "north", "tool_name": "t", "tool_args": {}}
+    no_dict: Any = "no dict"
     with caplog.at_level(logging.WARNING):
         imported = await memory.import_all([
             {"type": "other"}, {"question": "?"}, {**good, "tool_args": "no"}, {**good, "question": 7},
-            {"type": "training"}, {"type": "text"}, "no dict", {**good, "question": "\ud800"}, good,
-        ])  # type: ignore[list-item]  # fmt: skip
+            {"type": "training"}, {"type": "text"}, no_dict, {**good, "question": "\ud800"}, good,
+        ])  # fmt: skip
     assert imported == 1
     messages = [each.getMessage() for each in caplog.records if each.name.startswith("memorist")]
     assert messages[0] == "Unknown entry type 'other' during import — skipped."
@@ -310,8 +311,8 @@ async def test_provenance_is_kept_where_it_is_asked_for(memory: MemoryService) -
     await memory.store(call("near", "2"))
     await memory.train(example("north", "3"))
     await memory.import_all([{"type": "text", "id": "4", "text": "north"}])
-    found = {each.id: (each.source, each.verified) for each in await memory.retrieve("north")}
-    assert (found["1"], found["2"]) == (("llm", True), ("manual", False))
+    provenance = {each.id: (each.source, each.verified) for each in await memory.retrieve("north")}
+    assert (provenance["1"], provenance["2"]) == (("llm", True), ("manual", False))
     [trained] = await memory.get_training_entries("north")
     assert (trained.source, trained.verified) == ("manual", True)
     exported = {each["id"]: each for each in await memory.export_all()}

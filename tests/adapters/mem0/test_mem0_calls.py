@@ -276,7 +276,7 @@ async def test_the_except_clauses_of_mem0_catch_our_errors(memory: AsyncMemory) 
     exceptions = pytest.importorskip("mem0.exceptions")
     with pytest.raises(exceptions.ValidationError) as raised:
         await memory.add("x")
-    assert isinstance(raised.value, ValueError) and raised.value.error_code
+    assert isinstance(raised.value, ValueError) and vars(raised.value)["error_code"]
     with pytest.raises(exceptions.MemoryNotFoundError, match="not found"):
         await memory.delete("none")
 
@@ -407,7 +407,8 @@ async def test_without_a_model_messages_are_stored_as_they_are(memory: AsyncMemo
 
 
 async def test_a_procedure_is_written_by_the_model(tmp_path: Path, memory: AsyncMemory) -> None:
-    task = {"messages": "Open the log, then grep it", "agent_id": "ops", "memory_type": "procedural_memory"}
+    task: dict[str, Any] = {"messages": "Open the log, then grep it", "agent_id": "ops"}
+    task["memory_type"] = "procedural_memory"
     with pytest.raises(InvalidInputError, match="chat model"):
         await memory.add(**task)
     model = Model("<think>Hm.</think>1. Open the log. 2. Search it.", " ", "```markdown\n1. Open the log.\n```")
@@ -439,15 +440,21 @@ async def test_of_a_reply_in_blocks_the_text_is_taken(tmp_path: Path) -> None:
     from langchain_core.messages import AIMessage
 
     told = facts("Alice likes tea")
-    blocks = [{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": json.dumps(told)}]
-    model = GenericFakeChatModel(messages=iter([AIMessage(content=blocks)]))
+    blocks: Any = [
+        {"type": "thinking", "thinking": "Hm."},
+        {"type": "text", "text": json.dumps(told)},
+    ]
+    model: Any = GenericFakeChatModel(messages=iter([AIMessage(content=blocks)]))
     async with AsyncMemory(url=tmp_path / "memory.db", embedder="hash", chat_model=model) as memory:
         [added] = (await memory.add("I like tea", user_id="alice"))["results"]
         assert added["memory"] == "Alice likes tea"
 
 
 async def test_a_message_in_blocks_is_stored_without_its_thinking(memory: AsyncMemory) -> None:
-    blocks = [{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": "I like tea"}]
+    blocks: Any = [
+        {"type": "thinking", "thinking": "Hm."},
+        {"type": "text", "text": "I like tea"},
+    ]
     [added] = (await memory.add([{"role": "user", "content": blocks}], user_id="alice"))["results"]
     assert added["memory"] == "I like tea"
 

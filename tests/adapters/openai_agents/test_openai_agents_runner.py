@@ -18,7 +18,7 @@ pytestmark = pytest.mark.anyio
 set_tracing_disabled(True)
 
 
-@function_tool
+@function_tool  # type: ignore[untyped-decorator, unused-ignore]
 def beds(city: str) -> str:
     """Return how many beds a city has."""
     return f"{city}: 7 beds"

@@ -98,12 +98,13 @@ async def make(request: pytest.FixtureRequest) -> AsyncIterator[Callable[[Memory
     unused = list(memories)
 
     def of(scope: MemoryScope) -> MemoryProvider:
-        provider: MemoryProvider = {
+        made: dict[str, Callable[[], MemoryProvider]] = {
             "in_memory": lambda: InMemoryProvider(scope=scope),
             "chroma": lambda: ChromaProvider(scope=scope, embedding_function="hash"),
             "memorist": lambda: MemoristProvider(unused.pop(), scope=scope),
             "mem0": lambda: mem0(scope=scope),
-        }[request.param]()
+        }
+        provider = made[request.param]()
         providers.append(provider)
         return provider
 

@@ -5,7 +5,7 @@ import logging
 import sys
 import threading
 from collections.abc import AsyncIterator, Iterator
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -13,7 +13,7 @@ pytest.importorskip("langgraph")
 
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
-from langchain_core.runnables import RunnableGenerator, RunnableLambda, RunnableParallel
+from langchain_core.runnables import Runnable, RunnableGenerator, RunnableLambda, RunnableParallel
 from langgraph.graph import END, START, MessagesState, StateGraph
 
 from memorist.adapters.promptise import (
@@ -53,7 +53,7 @@ class Graph:
         model = GenericFakeChatModel(messages=iter([AIMessage(answer) for answer in answers or ("Fine.",)]))
 
         def answer(state: MessagesState) -> dict[str, Any]:
-            self.seen.append(state["messages"])
+            self.seen.append([*state["messages"]])
             return {"messages": [model.invoke(state["messages"])]}
 
         builder = StateGraph(MessagesState)
@@ -142,7 +142,12 @@ async def test_nothing_is_injected_when_nothing_is_left(found: list[str]) -> Non
 
 async def test_injection_is_for_messages_alone() -> None:
     seen: list[Any] = []
-    inner = RunnableLambda(lambda given: seen.append(given) or "Fine.")
+
+    def answer(given: Any) -> str:
+        seen.append(given)
+        return "Fine."
+
+    inner: Runnable[Any, str] = RunnableLambda(answer)
     agent = MemoryAgent(inner, Scripted(memory("a fact")))
     for given in ("a question", {"question": "a question"}, {"messages": None}):
         assert await agent.ainvoke(given) == agent.invoke(given) == "Fine."
@@ -330,7 +335,7 @@ async def test_a_stream_passes_through_and_is_stored(mode: Any) -> None:
 
     chunks = [chunk async for chunk in agent.astream(asked(), stream_mode=mode)]
 
-    assert len(chunks) == len([chunk async for chunk in plain.graph.astream(asked(), stream_mode=mode)])
+    assert len(chunks) == len([chunk async for chunk in plain.graph.astream(cast("Any", asked()), stream_mode=mode)])
     assert graph.seen[0][0].content == BLOCK.format("a fact")
     assert provider.added == [EXCHANGE]
 
@@ -375,7 +380,7 @@ async def test_an_answer_of_no_known_form_is_stored_as_it_reads(answer: Any, kep
 
 async def test_a_stream_that_nobody_read_to_its_end_is_not_stored() -> None:
     provider = Scripted()
-    stream = MemoryAgent(Graph().graph, provider, auto_store=True).astream(asked(), stream_mode="updates")
+    stream: Any = MemoryAgent(Graph().graph, provider, auto_store=True).astream(asked(), stream_mode="updates")
     async for _ in stream:
         break
     await stream.aclose()

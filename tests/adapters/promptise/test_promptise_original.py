@@ -59,7 +59,8 @@ async def test_our_own_caller_has_a_tenant_too() -> None:
     finally:
         _caller_ctx_var.reset(token)
     assert "- homestay of acme::alice\n" in graph.asked[0]
-    for wrong in ({"user_id": "a::b"}, {"user_id": "a", "tenant_id": "b:"}, {"tenant_id": " "}):
+    wrongs: list[dict[str, Any]] = [{"user_id": "a::b"}, {"user_id": "a", "tenant_id": "b:"}, {"tenant_id": " "}]
+    for wrong in wrongs:
         with pytest.raises(ValueError, match="must"):
             CallerContext(**wrong)
 
