@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import AsyncIterator, Sequence
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -10,12 +12,26 @@ import pytest
 from inside import core_of
 from memorist.embedders import Role, Vectors
 from memorist.errors import EmbedderError, FormatError, InvalidInputError
-from memorist.files.chats import load_chat, load_file
+from memorist.imports import ImportReport, load
 from memorist.memory import Memory
 from memorist.records.record import Kind, Record
 from memorist.testing import HashEmbedder
 
 pytestmark = pytest.mark.anyio
+load_file = partial(load, format="memorist", trusted=True)
+
+
+async def load_chat(memory: Memory, lines: Sequence[str | bytes]) -> ImportReport:
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "chat.jsonl")
+        file.write_bytes(
+            b"\n".join((line if isinstance(line, bytes) else line.encode()).rstrip(b"\n") for line in lines)
+        )
+        return await load_file(memory, file)
+
+
+def lines_of(report: ImportReport) -> list[int]:
+    return [int(each.where.removeprefix("line ")) for each in report.bad]
 
 
 @pytest.fixture
@@ -141,9 +157,9 @@ async def test_an_id_is_unique_in_its_group_and_without_one_in_its_session(memor
 async def test_an_id_that_means_another_text_is_told_and_not_swallowed(memory: Memory) -> None:
     report = await load_chat(memory, chat({"id": 1, "text": "one"}, {"id": 1, "text": "two"}))
     assert report.added == 1
-    assert [(line.number, "another text" in line.reason) for line in report.bad] == [(2, True)]
+    assert [(each.where, "another text" in each.reason) for each in report.bad] == [("line 2", True)]
     assert (await only(memory)).content == "one"
-    assert [line.number for line in (await load_chat(memory, chat({"id": 1, "text": "three"}))).bad] == [1]
+    assert lines_of(await load_chat(memory, chat({"id": 1, "text": "three"}))) == [1]
 
 
 async def test_a_message_that_was_revised_since_is_there(memory: Memory) -> None:
@@ -161,7 +177,7 @@ async def test_a_line_names_its_user_or_is_the_scopes(memory: Memory) -> None:
     assert await memory.admin.users() == {"alice": 1, "bob": 1, "7": 1, None: 1}
     report = await load_chat(memory.scoped(user="alice"), lines)
     assert (report.added, report.existing) == (1, 1)  # the line without a user is the second "Hi" of alice here
-    assert [line.number for line in report.bad] == [2, 4]
+    assert lines_of(report) == [2, 4]
     assert "'bob'" in report.bad[0].reason
 
 
@@ -181,7 +197,6 @@ BAD: dict[str, tuple[Any, str]] = {
     "time is a list": ({"text": "Hi", "timestamp": [2024]}, "point in time"),
     "blank user": ({"text": "Hi", "user": " "}, "user"),
     "long session": ({"text": "Hi", "group": "g" * 300, "session": "s" * 300}, "512"),
-    "lone surrogate": ('{"text": "\\ud800"}', "surrogate"),
     "not a number": ('{"text": "Hi", "weight": NaN}', "NaN"),
     "deep": ('{"text": "Hi", "metadata": {"a": ' + "[" * 100_000 + "]" * 100_000 + "}}", "JSON"),
     "not UTF-8": (b'{"text": "caf\xe9"}', "UTF-8"),
@@ -197,7 +212,7 @@ async def test_a_bad_line_is_numbered_and_the_others_are_kept(memory: Memory, na
     report = await load_chat(memory, ['{"text": "before"}', "", "  \n", bad, '{"text": "after"}'])
     assert report.added == await memory.count() == 2
     [line] = report.bad
-    assert line.number == 4 and reason in line.reason
+    assert line.where == "line 4" and reason in line.reason
 
 
 async def test_a_text_that_the_embedder_refuses_is_a_bad_line(tmp_path: Path) -> None:
@@ -209,7 +224,7 @@ async def test_a_text_that_the_embedder_refuses_is_a_bad_line(tmp_path: Path) ->
 
     async with Memory.open(tmp_path / "picky.db", embedder=Picky()) as memory:
         report = await load_chat(memory, chat({"text": "a"}, {"text": "refused"}, {"text": "b"}))
-        assert report.added == 2 and [line.number for line in report.bad] == [2]
+        assert report.added == 2 and lines_of(report) == [2]
         with pytest.raises(EmbedderError):
             await load_chat(memory, chat({"text": "refused"}, {"text": "refused too"}))
 
@@ -237,14 +252,6 @@ async def test_a_file_says_itself_what_it_is(memory: Memory, tmp_path: Path) -> 
         assert await other.admin.users() == await memory.admin.users()
 
 
-async def test_progress_is_told_in_bytes_and_lines(memory: Memory, tmp_path: Path) -> None:
-    file = tmp_path / "chat.jsonl"
-    file.write_text('{"text": "one"}\n{"text": "two"}\n', encoding="utf-8")
-    calls: list[tuple[int, int | None, int]] = []
-    await load_file(memory, file, progress=lambda *call: calls.append(call))
-    assert calls == [(16, 32, 1), (32, 32, 2)]
-
-
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
@@ -264,7 +271,7 @@ async def test_a_file_that_cannot_be_read_at_all_is_refused(
 
 async def test_a_missing_file_and_a_folder_are_refused(memory: Memory, tmp_path: Path) -> None:
     for path in (tmp_path / "missing.jsonl", tmp_path):
-        with pytest.raises(InvalidInputError, match="cannot read"):
+        with pytest.raises(InvalidInputError, match=r"cannot read|not of the format"):
             await load_file(memory, path)
 
 

@@ -43,13 +43,13 @@ PAGES = {
         {"memorist.records.filters": "parse_where", "memorist.records.times": "parse_time"},
     ),
     "loading": (
-        "Loading chats and exports",
-        {"memorist.files.chats": "load_file load_chat", "memorist.operations.lines": "LoadReport BadLine"},
+        "Loading exports",
+        {"memorist.operations.lines": "LoadReport BadLine"},
     ),
     "imports": (
         "Importing from other programs",
         {
-            "memorist.imports": "load read survey find readers ImportReport BadPart Survey Found",
+            "memorist.imports": "load read survey find readers ImportReport Survey Found",
             "memorist.imports.sync": "-",
             "memorist.imports.reader": "",
             "memorist.imports.sources": "",

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -17,7 +18,7 @@ Command: TypeAlias = Callable[..., Any]
 
 
 def test_the_conversation_is_a_chat_of_two_users_with_the_answers_in_it() -> None:
-    messages = [json.loads(line) for line in demo.conversation()]
+    messages = [json.loads(line) for line in (files(demo) / "conversation.jsonl").read_text("utf-8").splitlines()]
     assert len(messages) > 50
     assert {message["user"] for message in messages} == {"maya", "tom"}
     assert len({message["timestamp"][:10] for message in messages}) == 4

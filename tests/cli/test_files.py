@@ -54,7 +54,7 @@ def test_bad_lines_are_listed_and_the_good_ones_kept(memorist: Command, tmp_path
     assert result.code == 3
     assert result.out.startswith("2 added, 0 there already, 26 bad lines")
     shown = result.err.splitlines()
-    assert shown[0].startswith("line 2: not JSON") and len(shown) == 21
+    assert shown[0].startswith("mixed.jsonl, line 2: not JSON") and len(shown) == 21
     assert shown[-1] == "… and 6 more"
     assert memorist("count", "--json").out == "2\n"
 
@@ -86,12 +86,12 @@ def test_an_export_of_a_newer_version_is_refused(memorist: Command) -> None:
     assert result.code == 1 and "upgrade" in result.err
 
 
-def test_another_users_export_is_refused_whole(memorist: Command, chat: Path, tmp_path: Path) -> None:
+def test_another_users_records_are_told_and_left_out(memorist: Command, chat: Path, tmp_path: Path) -> None:
     memorist("load", chat)
     memorist("export", tmp_path / "out.jsonl")
     result = memorist("--db", tmp_path / "other.db", "load", tmp_path / "out.jsonl", "--user", "alice")
-    assert result.code == 1 and "'alice'" in result.err
-    assert memorist("--db", tmp_path / "other.db", "count", "--json").out == "0\n"
+    assert result.code == 3 and "line 3: it is a record" in result.err and "'alice'" in result.err
+    assert memorist("--db", tmp_path / "other.db", "count", "--json").out == "1\n"
 
 
 @pytest.mark.skipif(
@@ -161,7 +161,7 @@ def test_another_embedder_is_refused_until_reindex(
 def test_programs_are_told_in_json_what_came_of_it(memorist: Command, tmp_path: Path) -> None:
     loaded = memorist("load", "-", "--json", stdin=b'{"text": "hello"}\nnonsense\n')
     assert loaded.code == 3 and (loaded.json["added"], loaded.json["existing"]) == (1, 0)
-    assert [bad["number"] for bad in loaded.json["bad"]] == [2]
+    assert [bad["where"] for bad in loaded.json["bad"]] == ["line 2"]
     copy = tmp_path / "copy.db"
     assert memorist("backup", copy, "--json").json == {"path": str(copy)}
     assert memorist("reindex", "--json").json == {"reindexed": 1}

@@ -17,7 +17,7 @@ import pytest
 from imported import Write, bad, items
 from memorist.errors import FormatError, InvalidInputError
 from memorist.files.qdrant import points
-from memorist.imports import BadPart, Source, load, survey
+from memorist.imports import Bad, Source, load, survey
 from memorist.memory import Memory
 
 pytestmark = pytest.mark.anyio
@@ -237,7 +237,7 @@ async def test_an_import_lists_what_would_run(memory: Memory, tmp_path: Path) ->
     given = store(tmp_path / "store", pickle.dumps(Runs(mark), 4), pickled(2, {"text": "A hill"}))
     report = await load(memory, given)
     assert (report.added, report.failed) == (1, 1)
-    assert isinstance(report.bad[0], BadPart)
+    assert isinstance(report.bad[0], Bad)
     assert "would run code" in report.bad[0].reason
     assert not mark.exists()
 

@@ -9,7 +9,7 @@ import pytest
 
 from imported import Write, bad, items
 from memorist.errors import FormatError, InvalidInputError
-from memorist.imports import BadPart, load, survey
+from memorist.imports import Bad, load, survey
 from memorist.memory import Memory
 
 pytestmark = pytest.mark.anyio
@@ -61,7 +61,7 @@ def test_what_may_not_be_read_is_said_to_be_so(write: Write, monkeypatch: pytest
 def test_the_first_bad_parts_are_told_before_anything_is_stored(write: Write) -> None:
     told = survey(write("a.csv", "text,time\n" + "Hello,some day\n" * 50))
     assert (told.bad, len(told.first_bad)) == (50, 20)
-    assert told.first_bad[0] == BadPart("a.csv", "line 2", told.first_bad[0].reason)
+    assert told.first_bad[0] == Bad("line 2", told.first_bad[0].reason, "a.csv")
     assert "'some day' is not a point in time" in told.first_bad[0].reason
 
 

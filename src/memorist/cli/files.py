@@ -1,9 +1,8 @@
-"""Commands between files and the memory: load, export."""
+"""The command that writes every memory to a file: export."""
 
 import os
 import sys
 import tempfile
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -12,51 +11,14 @@ from typing import Annotated, BinaryIO
 import click
 
 from memorist.cli.declaring import Argument, Option, command
-from memorist.cli.options import AsJson
-from memorist.cli.progress import bytes_bar, records_bar
-from memorist.cli.running import EXIT_BAD_LINES, opened
-from memorist.cli.showing import clean, counted, print_bad, print_json
+from memorist.cli.progress import records_bar
+from memorist.cli.running import opened
+from memorist.cli.showing import clean, counted
 from memorist.errors import path_taken
 from memorist.records.kind import Kind
 from memorist.system.places import expanded
 
 _REFRESH = 100
-
-
-@command()
-async def load(
-    context: click.Context,
-    file: Annotated[str, Argument(metavar="PATH", help="The file; - reads the standard input.")],
-    user: Annotated[str | None, Option("--user", "-u", help="The user of the lines that name none.")] = None,
-    json: AsJson = False,
-) -> None:
-    """Load a chat, or what `memorist export` wrote. The format is recognised.
-
-    A chat is one JSON object a line: text (or content), and if you have them id, group, session, speaker
-    (or role), timestamp, user, metadata. Records that exist already are left alone, so a file can be loaded
-    again, after an interruption too. Lines that cannot be read are left out, counted and listed, and then
-    the exit code is 3.
-
-    You vouch for the file: its records have the authors that it names, an operator among them. What other programs
-    export, and files of others, are read by `memorist import`.
-    """
-    from memorist.files.chats import load_file
-
-    begun = time.perf_counter()
-    async with opened(context, user, new=True) as memory:
-        with bytes_bar(f"Loading {clean(file)}") as progress:
-            report = await load_file(memory, file, progress=progress)
-    if json:
-        bad = [{"number": each.number, "reason": each.reason} for each in report.bad]
-        print_json({"added": report.added, "existing": report.existing, "bad": bad})
-    else:
-        counts = f"{report.added:,} added, {report.existing:,} there already"
-        click.echo(f"{counts}, {counted(len(report.bad), 'bad line')} ({time.perf_counter() - begun:.1f} s)")
-        if report.added:
-            click.echo("Their authors are those that the file names; `memorist import` trusts no file that far")
-        print_bad((f"line {each.number}: {each.reason}" for each in report.bad), len(report.bad))
-    if report.bad:
-        raise click.exceptions.Exit(EXIT_BAD_LINES)
 
 
 @command()

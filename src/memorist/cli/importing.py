@@ -1,4 +1,4 @@
-"""import: other programs' data, recognised, shown, and stored once it is confirmed."""
+"""Files brought in: import, of other programs' data, shown and confirmed; load, of one's own exports and chats."""
 
 import sys
 import time
@@ -15,6 +15,8 @@ from memorist.cli.options import AsJson, User
 from memorist.cli.progress import records_bar, spinner
 from memorist.cli.running import EXIT_BAD_LINES, confirm, opened, run
 from memorist.cli.showing import clean, counted, print_bad, print_json
+from memorist.errors import InvalidInputError
+from memorist.system.places import expanded
 
 if TYPE_CHECKING:
     from memorist.imports import ImportReport, Options, Source, Survey
@@ -72,6 +74,37 @@ def import_(
         raise click.exceptions.Exit(EXIT_BAD_LINES)
 
 
+@command()
+def load(
+    context: click.Context,
+    file: Annotated[str, Argument(metavar="PATH", help="The file; - reads the standard input.")],
+    user: Annotated[str | None, Option("--user", "-u", help="The user of the lines that name none.")] = None,
+    json: AsJson = False,
+) -> None:
+    """Load a chat, or what `memorist export` wrote. The format is recognised.
+
+    A chat is one JSON object a line: text (or content), and if you have them id, group, session, speaker
+    (or role), timestamp, user, metadata. Records that exist already are left alone, so a file can be loaded
+    again, after an interruption too. Lines that cannot be read are left out, counted and listed, and then
+    the exit code is 3.
+
+    You vouch for the file: its records have the authors that it names, an operator among them. What other programs
+    export, and files of others, are read by `memorist import`.
+    """
+    from memorist.imports import Options, Source
+
+    if file != "-" and expanded(file).is_dir():
+        raise InvalidInputError(f"cannot read {file}: it is a folder; memorist import reads folders")
+    with Source(file) as source:
+        report = _stored(context, user, source, "memorist", Options(), trusted=True, json=json)
+    if json:
+        print_json(report)
+    elif report["added"]:
+        click.echo("Their authors are those that the file names; `memorist import` trusts no file that far")
+    if report["bad"]:
+        raise click.exceptions.Exit(EXIT_BAD_LINES)
+
+
 def _zone(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(name)
@@ -94,7 +127,7 @@ def _import(
     json: bool,
 ) -> Mapping[str, Any]:
     """Show what one source holds, store it if that is wanted, and return the report as JSON."""
-    from memorist.imports import Source, load
+    from memorist.imports import Source
 
     with nullcontext() if path == "-" else spinner(f"Looking for the files of {clean(path)}"):
         source = Source(path, follow_links=follow_links)
@@ -102,26 +135,46 @@ def _import(
         answered, found = _looked(source, format, options)
         if not json:
             _show(source.name, found)
+        times = {name: None if (at := getattr(found, name)) is None else at.isoformat() for name in ("first", "last")}
+        plain = {**asdict(found), **times}
         if dry_run:
-            return {"found": _plain(found), "bad": found.bad}
+            return {"found": plain, "bad": found.bad}
         if not yes and (found.messages or found.notes):
             confirm("Import this?")
         final = answered if found.me is None else replace(answered, me=found.me)
+        total = found.messages + found.notes + found.bad
+        return {"found": plain, **_stored(context, user, source, format, final, total=total, json=json)}
 
-        async def work() -> "ImportReport":
-            async with opened(context, user, new=True) as memory:
-                with records_bar(f"Importing {clean(source.name)}") as bar:
-                    total = found.messages + found.notes + found.bad
-                    show = None if bar is None else lambda done: bar(done, total)
-                    return await load(memory, source, format=format, options=final, progress=show)
 
-        begun = time.perf_counter()
-        report = run(work)
+def _stored(
+    context: click.Context,
+    user: str | None,
+    source: "Source",
+    format: str | None,
+    options: "Options",
+    *,
+    trusted: bool = False,
+    total: int | None = None,
+    json: bool,
+) -> dict[str, Any]:
+    """Store what a source holds, tell how that went, and return the report as JSON."""
+    from memorist.imports import load
+
+    async def work() -> "ImportReport":
+        async with opened(context, user, new=True) as memory:
+            with records_bar(f"{'Loading' if trusted else 'Importing'} {clean(source.name)}") as bar:
+                show = None if bar is None else lambda done: bar(done, total)
+                return await load(memory, source, format=format, options=options, trusted=trusted, progress=show)
+
+    begun = time.perf_counter()
+    report = run(work)
     if not json:
-        _say(report, time.perf_counter() - begun)
-    bad = [{"file": each.file, "where": each.where, "reason": each.reason} for each in report.bad]
-    counts = {name: getattr(report, name) for name in ("added", "revised", "existing", "failed")}
-    return {"found": _plain(found), **counts, "bad": bad}
+        revised = f"{report.revised:,} revised, " if report.revised else ""
+        bad = counted(report.failed, "bad line" if trusted else "bad part")
+        counts = f"{report.added:,} added, {revised}{report.existing:,} there already, {bad}"
+        click.echo(f"{counts} ({time.perf_counter() - begun:.1f} s)")
+        print_bad(map(str, report.bad), report.failed)
+    return asdict(report)
 
 
 def _looked(source: "Source", format: str | None, options: "Options") -> "tuple[Options, Survey]":
@@ -154,15 +207,3 @@ def _show(name: str, found: "Survey") -> None:
         click.echo(f"{counted(len(found.unknown), 'file')} of no known format left out")
     if found.links:
         click.echo(f"{counted(len(found.links), 'link')} out of the folder left out; --follow-links reads them")
-
-
-def _plain(found: "Survey") -> Mapping[str, Any]:
-    times = {name: None if (at := getattr(found, name)) is None else at.isoformat() for name in ("first", "last")}
-    return {**asdict(found), **times}
-
-
-def _say(report: "ImportReport", seconds: float) -> None:
-    revised = f"{report.revised:,} revised, " if report.revised else ""
-    counts = f"{report.added:,} added, {revised}{report.existing:,} there already, {counted(report.failed, 'bad part')}"
-    click.echo(f"{counts} ({seconds:.1f} s)")
-    print_bad(map(str, report.bad), report.failed)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from importlib.resources import files
+from importlib.resources import as_file, files
 from typing import TYPE_CHECKING
 
 from memorist.errors import MemoristError
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from memorist.memory import Memory
     from memorist.records.record import Hit
 
-__all__ = ["QUESTIONS", "DemoAnswer", "DemoQuestion", "Outcome", "conversation", "run"]
+__all__ = ["QUESTIONS", "DemoAnswer", "DemoQuestion", "Outcome", "run"]
 
 _DEPTH = 3
 
@@ -70,24 +69,20 @@ class Outcome:
     answers: list[DemoAnswer]
 
 
-def conversation() -> Iterator[bytes]:
-    """Yield the bundled conversation, a message a line, as `memorist load` reads it."""
-    yield from (files(__name__) / "conversation.jsonl").read_bytes().splitlines()
-
-
 async def run(settings: Settings, tenant: str) -> Outcome:
     """Remember the conversation, close the memory, open it again, and ask.
 
     Raises:
         MemoristError: the store lost something, which would be a bug.
     """
-    from memorist.files.chats import load_chat
+    from memorist.imports import load
     from memorist.memory import Memory
     from memorist.records.origins import CLI
 
     begun = time.perf_counter()
     async with Memory.open(tenant=tenant, settings=settings).through(CLI) as memory:
-        report = await load_chat(memory, conversation())
+        with as_file(files(__name__) / "conversation.jsonl") as file:
+            report = await load(memory, file, format="memorist", trusted=True)
     storing = time.perf_counter() - begun
     expected = report.added + report.existing
     begun = time.perf_counter()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import json
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -15,14 +13,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memorist.errors import FormatError, InvalidInputError, MemoristError, ScopeError
-from memorist.files.chats import load_lines
-from memorist.files.storing import scoped_to, store_in_turn, store_new
-from memorist.imports.reader import Bad, BadPart, Item, Options, Reader
+from memorist.imports.reader import Bad, Item, Options, Reader
 from memorist.imports.readers import own
+from memorist.imports.readers.common import digest
 from memorist.imports.sources import Part, Source
+from memorist.imports.storing import scoped_to, store_in_turn, store_new
 from memorist.imports.surveying import find, moment_of, read_found
 from memorist.kinds.conversation import message_id
 from memorist.operations.arguments import UNSET
+from memorist.operations.lines import load_records
 from memorist.records.content import whole_text
 from memorist.records.origins import IMPORT, NOBODY, Author, author_of_role
 from memorist.records.record import Draft, Kind, Record
@@ -51,9 +50,9 @@ class ImportReport:
     revised: int = 0
     existing: int = 0
     failed: int = 0
-    bad: list[BadPart] = field(default_factory=list)
+    bad: list[Bad] = field(default_factory=list)
 
-    def fail(self, *parts: BadPart) -> None:
+    def fail(self, *parts: Bad) -> None:
         """Note parts that could not be stored."""
         self.failed += len(parts)
         self.bad += parts[: _MOST_BAD - len(self.bad)]
@@ -65,6 +64,7 @@ async def load(
     *,
     format: str | None = None,
     options: Options | None = None,
+    trusted: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> ImportReport:
     """Store what a source holds; existing records are left alone.
@@ -74,13 +74,15 @@ async def load(
     thread, and embedded, a batch ahead of what is stored.
 
     Whatever the format, all of it comes through the door ``import`` and has `Author.IMPORT` among its authors, and
-    `Author.OPERATOR` is never among them, whatever a file says. Only `Memory.load` stores authors as a file names them.
+    `Author.OPERATOR` is never among them, whatever a file says, unless the caller vouches for the files.
 
     Args:
         memory: where to. A scope with a user accepts no other user's records.
         path: a file, a folder, a zip, or "-" for the standard input.
         format: the format, where it is not to be recognised; see `readers`.
         options: what the files do not say: who the user is, the zone of times, a table's columns.
+        trusted: the caller vouches for the files: they come through the memory's own door, with the authors that
+            they name.
         progress: called with the number of items read so far.
 
     Raises:
@@ -90,15 +92,9 @@ async def load(
     """
     if not isinstance(path, Source):
         with Source(path) as source:
-            return await load(memory, source, format=format, options=options, progress=progress)
-    imported = memory.through(IMPORT)
-    return await _load(imported, path, format, options or Options(), progress or (lambda number: None))
-
-
-async def _load(
-    memory: Memory, source: Source, format: str | None, options: Options, told: Callable[[int], None]
-) -> ImportReport:
-    report = ImportReport()
+            return await load(memory, source, format=format, options=options, trusted=trusted, progress=progress)
+    source, report, told = path, ImportReport(), progress or (lambda number: None)
+    options, memory = options or Options(), memory if trusted else memory.through(IMPORT)
     told(0)
     with ThreadPoolExecutor(1, "memorist-import") as reading:
 
@@ -106,13 +102,18 @@ async def _load(
             return await asyncio.get_running_loop().run_in_executor(reading, work)
 
         found = await off(lambda: find(source, format))
+        exports = list[Part]()
         for part in [part for reader, part in found.known if reader is own.READER]:
             try:
-                await _load_own(memory, part, report, told)
+                if own.holds_export(part):
+                    exports.append(part)
+                    await _load_export(memory, part, report, told)
             except FormatError as error:
-                report.fail(BadPart(part.name, "", str(error)))
-        others = replace(found, known=[each for each in found.known if each[0] is not own.READER])
-        batches = _batches(_Desk(memory, options), read_found(others, options))
+                if len(source.parts) == 1:
+                    raise
+                report.fail(Bad("", str(error), part.name))
+        others = replace(found, known=[each for each in found.known if each[1] not in exports])
+        batches = _batches(_Desk(memory, options, trusted=trusted), read_found(others, options))
 
         async def store(batch: _Batch) -> bool:
             there = report.existing + report.revised
@@ -128,8 +129,8 @@ async def _load(
     return report
 
 
-async def _load_own(memory: Memory, part: Part, report: ImportReport, told: Callable[[int], None]) -> None:
-    """Load an export or a chat of this package, with the ids that `memorist load` gives, but not with its trust."""
+async def _load_export(memory: Memory, part: Part, report: ImportReport, told: Callable[[int], None]) -> None:
+    """Store the records of an export as they are, each under its own user."""
 
     def counted(lines: Iterable[bytes]) -> Iterator[bytes]:
         for number, line in enumerate(lines):
@@ -137,11 +138,11 @@ async def _load_own(memory: Memory, part: Part, report: ImportReport, told: Call
                 told(number)
             yield line
 
-    with part.open() as lines:
-        loaded = await load_lines(memory, counted(lines), part.name, partial(_why_not, memory.scope))
+    with own.lines(part) as lines:
+        loaded = await load_records(counted(lines), memory.restore, partial(_why_not, memory.scope))
     report.added += loaded.added
     report.existing += loaded.existing
-    report.fail(*(BadPart(part.name, f"line {each.number}", each.reason) for each in loaded.bad))
+    report.fail(*(Bad(f"line {each.number}", each.reason, part.name) for each in loaded.bad))
 
 
 def _why_not(scope: Scope, record: Record) -> str | None:
@@ -159,7 +160,7 @@ class _Batch:
     """Some items as drafts, those that cannot be stored, and the number of items up to the last."""
 
     entries: list[_Entry] = field(default_factory=list)
-    bad: list[BadPart] = field(default_factory=list)
+    bad: list[Bad] = field(default_factory=list)
     number: int = 0
 
 
@@ -170,11 +171,11 @@ def _batches(desk: _Desk, items: Iterator[tuple[Reader, Part, Item | Bad]]) -> G
         batch.number = number
         try:
             if isinstance(item, Bad):
-                batch.bad.append(BadPart(part.name, item.where, item.reason))
+                batch.bad.append(replace(item, file=part.name))
             else:
                 batch.entries.append(desk.entry(reader, part, item))
         except (InvalidInputError, ScopeError) as error:
-            batch.bad.append(BadPart(part.name, getattr(item, "where", ""), str(error)))
+            batch.bad.append(Bad(item.where, str(error), part.name))
         if len(batch.entries) + len(batch.bad) >= _BATCH:
             yield batch
             batch = _Batch(number=number)
@@ -196,32 +197,31 @@ class _Entry:
 class _Desk:
     """Turns items into drafts, and counts the occurrences of those that have no id."""
 
-    def __init__(self, memory: Memory, options: Options) -> None:
+    def __init__(self, memory: Memory, options: Options, *, trusted: bool) -> None:
         self._memory = memory
         self._options = options
+        self._trusted = trusted
         self._seen: OrderedDict[bytes, int] = OrderedDict()
 
     def entry(self, reader: Reader, part: Part, item: Item) -> _Entry:
         """Return the draft of an item, checked, so that a bad one is known before any of its batch is stored."""
         memory = scoped_to(self._memory, item.user)
-        moment = moment_of(item, self._options.zone)
-        place = f"{reader.name}:{item.conversation}" if item.conversation is not None else None
         session = item.session
         if item.kind is Kind.MESSAGE and item.conversation is not None:
-            session = item.conversation if item.shared_id else _label(place or "")
-        own = item.id or self._counted(reader, item)
+            session = item.conversation if item.shared_id else _label(f"{reader.name}:{item.conversation}")
+        id, payload = self._named(reader, item, session, memory)
         draft = Draft(
             content=whole_text(item.content),
             kind=item.kind,
-            id=_record_id(reader, item, session if item.kind is Kind.MESSAGE else None, own, memory.scope.agent),
+            id=id,
             cue=item.cue,
             session=session,
             agent=item.agent,
-            happened_at=moment,
-            payload=self._payload(item, own),
+            happened_at=moment_of(item, self._options.zone),
+            payload={name: value for name, value in payload.items() if value is not None},
             metadata={name: value for name, value in item.metadata.items() if value not in (None, "", [], {})},
-            source=f"import:{reader.name}",
-            author=_author(item),
+            source=None if self._trusted else f"import:{reader.name}",
+            author=None if self._trusted else _author(item),
         )
         record = draft.to_record(memory.scope, memory.clock(), memory.door)
         if item.created_at is None:
@@ -230,27 +230,36 @@ class _Desk:
         changed = made if item.updated_at is None else max(made, parse_time(item.updated_at))
         return _Entry(part.name, item.where, memory, replace(record, created_at=made, updated_at=changed))
 
-    def _payload(self, item: Item, own: str) -> dict[str, Any]:
-        me = self._options.me
-        role = item.role
+    def _named(self, reader: Reader, item: Item, session: str | None, memory: Memory) -> tuple[str, dict[str, Any]]:
+        """Return the id of an item's record, and the fields of its kind."""
+        me, role = self._options.me, item.role
         if role is None and me is not None and item.speaker is not None:
             role = "user" if item.speaker == me else "other"
         said = {"role": role, "speaker": item.speaker} if item.kind is Kind.MESSAGE else {}
-        text = _digest(item.content, item.cue)[:16] if item.id is not None else None
-        given = {**item.payload, **said, "id": own, "imported": text}
-        return {name: value for name, value in given.items() if value is not None}
+        if item.record_id is not None:
+            if isinstance(item.record_id, str):
+                return item.record_id, {**item.payload, **said, "id": item.id}
+            # The user is not part of the id: it is the wall that the id is unique behind.
+            count = self._count(memory.scope.user, *item.record_id)
+            return f"chat-{digest(*item.record_id, count)}", {**item.payload, **said}
+        if not (own := item.id):
+            when = item.happened_at
+            moment = iso(when) if isinstance(when, datetime) and when.tzinfo else str(when)
+            parts = (reader.name, item.conversation, item.speaker, item.role, moment, item.content, item.cue)
+            own = digest(*parts, self._count(*parts))
+        text = digest(item.content, item.cue)[:16] if item.id is not None else None
+        payload = {**item.payload, **said, "id": own, "imported": text}
+        if item.kind is Kind.MESSAGE and session is not None:
+            return message_id(item.agent or memory.scope.agent, session, own), payload
+        return own if item.shared_id else f"{reader.name}-{digest(item.conversation, own)}", payload
 
-    def _counted(self, reader: Reader, item: Item) -> str:
-        """Return an id made of what was said, by whom, where and when as it is written, and its occurrence number."""
-        when = item.happened_at
-        moment = iso(when) if isinstance(when, datetime) and when.tzinfo else str(when)
-        parts = (reader.name, item.conversation, item.speaker, item.role, moment, item.content, item.cue)
-        same = bytes.fromhex(_digest(*parts))
-        count = self._seen.pop(same, 0) + 1
-        self._seen[same] = count
+    def _count(self, *parts: object) -> int:
+        """Return how often the same came by now."""
+        same = bytes.fromhex(digest(*parts))
+        count = self._seen[same] = self._seen.pop(same, 0) + 1
         if len(self._seen) > _REMEMBERED:
             self._seen.popitem(last=False)
-        return _digest(*parts, count)
+        return count
 
 
 def _author(item: Item) -> Author:
@@ -259,23 +268,13 @@ def _author(item: Item) -> Author:
     return Author.IMPORT | said & ~Author.OPERATOR
 
 
-def _record_id(reader: Reader, item: Item, session: str | None, own: str, agent: str | None) -> str:
-    if session is not None:
-        return message_id(item.agent or agent, session, own)
-    return own if item.shared_id else f"{reader.name}-{_digest(item.conversation, own)}"
-
-
 def _label(name: str) -> str:
     """Return a session's name: the one given, or a replacement if it is not a valid name."""
     name = " ".join(name.split())
     try:
         return checked_name("session", name)
     except InvalidInputError:
-        return f"{name.partition(':')[0]}:{_digest(name)}"
-
-
-def _digest(*parts: object) -> str:
-    return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()[:32]
+        return f"{name.partition(':')[0]}:{digest(name)}"
 
 
 # --- storing ---------------------------------------------------------------------------------------------
@@ -299,11 +298,14 @@ async def _store(batch: Sequence[_Entry], report: ImportReport) -> None:
         outcomes = await store_new(memory, [entry.draft for entry in entries])
         for entry, (outcome, new) in zip(entries, outcomes, strict=True):
             if isinstance(outcome, MemoristError):
-                report.fail(BadPart(entry.file, entry.where, str(outcome)))
+                report.fail(Bad(entry.where, str(outcome), entry.file))
             elif new:
                 report.added += 1
             elif _is_edited(outcome, entry.draft):
                 await _revise(memory, entry, outcome, report)
+            elif outcome.version == 1 and outcome.content != entry.draft.content:
+                taken = f"the id {entry.draft.id!r} is taken by a message with another text"
+                report.fail(Bad(entry.where, taken, entry.file))
             else:
                 report.existing += 1
 
@@ -331,4 +333,4 @@ async def _revise(memory: Memory, entry: _Entry, record: Record, report: ImportR
         )
         report.revised += 1
     except InvalidInputError as error:
-        report.fail(BadPart(entry.file, entry.where, str(error)))
+        report.fail(Bad(entry.where, str(error), entry.file))

@@ -14,7 +14,7 @@ from memorist.records.times import TimeLike
 if TYPE_CHECKING:
     from memorist.imports.sources import Part
 
-__all__ = ["Bad", "BadPart", "ColumnsError", "Item", "Options", "Reader"]
+__all__ = ["Bad", "ColumnsError", "Item", "Options", "Reader"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +38,8 @@ class Item:
         user: whose record it is, where the source says so; by default the memory's own user.
         shared_id: take `id` as the record's id, and `conversation` as its session, as they are: for what other
             parts of this package store under the same names.
+        record_id: the record's id as it is; or, of a message without one, what identifies it together with its
+            occurrence number.
         created_at: when the record was made, for an item that is a record in the source already; it is kept.
         updated_at: when such a record was last changed.
         payload: the fields of such a record's kind.
@@ -57,6 +59,7 @@ class Item:
     session: str | None = None
     user: str | None = None
     shared_id: bool = False
+    record_id: str | tuple[object, ...] | None = None
     created_at: TimeLike | None = None
     updated_at: TimeLike | None = None
     payload: Mapping[str, Any] = field(default_factory=dict)
@@ -64,19 +67,11 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Bad:
-    """A part of a file that could not be read: its place in the file, and why."""
+    """A part of a source that could not be read or stored: its place in the file, why, and (in a report) the file."""
 
     where: str
     reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class BadPart:
-    """A part of a source that could not be stored: the file, the place in it, and why."""
-
-    file: str
-    where: str
-    reason: str
+    file: str = ""
 
     def __str__(self) -> str:
         return ", ".join(each for each in (self.file, self.where) if each) + f": {self.reason}"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 
 from memorist.errors import FormatError, InvalidInputError
 from memorist.files.foreign import MALFORMED
-from memorist.imports.reader import Bad, BadPart, ColumnsError, Item, Options, Reader
+from memorist.imports.reader import Bad, ColumnsError, Item, Options, Reader
 from memorist.imports.registry import reader_named, reader_names, readers
 from memorist.imports.sources import Part, Source
 from memorist.records.record import Kind
@@ -48,7 +48,7 @@ class Survey:
     speakers: list[str] = field(default_factory=list)
     me: str | None = None
     bad: int = 0
-    first_bad: list[BadPart] = field(default_factory=list)
+    first_bad: list[Bad] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
     links: list[str] = field(default_factory=list)
 
@@ -63,7 +63,7 @@ class Survey:
         times = [local(each, zone) for each in (self.first, self.last) if each is not None]
         return " to ".join(dict.fromkeys(f"{at.day} {at:%B} {at.year}" for at in times))
 
-    def note_bad(self, bad: BadPart) -> None:
+    def note_bad(self, bad: Bad) -> None:
         """Count a bad part."""
         self.bad += 1
         if len(self.first_bad) < _MOST_BAD:
@@ -154,7 +154,7 @@ def survey(
         if progress is not None and number % _STEP == 0:
             progress(number)
         if isinstance(item, Bad):
-            told.note_bad(BadPart(part.name, item.where, item.reason))
+            told.note_bad(replace(item, file=part.name))
             continue
         if item.kind is not Kind.MESSAGE:
             told.notes += 1
@@ -229,7 +229,7 @@ def _widen(told: Survey, part: Part, item: Item, options: Options) -> None:
     try:
         moment = moment_of(item, options.zone) if item.created_at is None else parse_time(item.created_at)
     except InvalidInputError as error:
-        told.note_bad(BadPart(part.name, item.where, str(error)))
+        told.note_bad(Bad(item.where, str(error), part.name))
         return
     if moment is not None:
         told.first = moment if told.first is None else min(told.first, moment)

@@ -1,5 +1,6 @@
 """What several readers share."""
 
+import hashlib
 import json
 import re
 import sqlite3
@@ -67,6 +68,11 @@ def each_record(make: Callable[[str, Any], Iterator[Item | Bad]]) -> Callable[[P
     return lambda part, options: each(part, make)
 
 
+def digest(*parts: object) -> str:
+    """Return a hash of JSON values, 32 hexadecimal digits: a part of ids, so its form never changes."""
+    return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()[:32]
+
+
 def blocks_text(content: Any) -> str:
     """Return the text of a message's content: a text, a block, or a list of both; other blocks have none."""
     if isinstance(content, dict):
@@ -127,9 +133,9 @@ def tables(part: Part) -> frozenset[str]:
     """Return the names of the tables of another program's SQLite file; of any other file none."""
     if part.in_zip or not part.head.startswith(b"SQLite format 3\0"):
         return frozenset()
-    return part.source.kept(("tables", part.name), lambda: _tables(part))
 
+    def found() -> frozenset[str]:
+        with database(part) as connection:
+            return tables_of(connection)
 
-def _tables(part: Part) -> frozenset[str]:
-    with database(part) as connection:
-        return tables_of(connection)
+    return part.source.kept(("tables", part.name), found)

@@ -2,11 +2,14 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from datetime import datetime
+from typing import Any, get_origin
 
 from memorist.agents.excerpts import share
+from memorist.agents.parameters import schema_of
 from memorist.operations.answers import Context
-from memorist.records.record import Hit, Kind, Record
+from memorist.records.record import Hit, Record
+from memorist.system.hints import fields_of, read_hint
 
 Schema = dict[str, Any]
 
@@ -15,103 +18,99 @@ LONG = ("content", "cue", "metadata", "payload")
 """The fields that may be too long for a model."""
 
 
-def _text(description: str) -> Schema:
-    return {"type": "string", "description": description}
+def _object(texts: Mapping[str, str], required: str, kind: Any = None, about: str = "", **more: Schema) -> Schema:
+    """Return the schema of an object.
+
+    Args:
+        texts: what a model reads of each field that it is shown.
+        required: the names of the fields that are always there.
+        kind: the type whose fields these are; a field that it does not have is a text.
+        about: what a model reads of the object.
+        more: the schemas of fields that the tools show in another form.
+    """
+    hints = {} if kind is None else fields_of(kind)
+    fields = {name: {**_form(hints.get(name, str)), **more.get(name, {}), "description": texts[name]} for name in texts}
+    shape: Schema = {"type": "object", "properties": {**more, **fields}, "required": required.split()}
+    return {**shape, "description": about} if about else shape
 
 
-def _time(description: str) -> Schema:
-    return {"type": "string", "format": "date-time", "description": description}
-
-
-def _object(properties: Mapping[str, Schema], required: str, description: str = "") -> Schema:
-    """Return the schema of an object; `required` holds the names of the fields that are always there."""
-    shape: Schema = {"type": "object", "properties": dict(properties), "required": required.split()}
-    return {**shape, "description": description} if description else shape
+def _form(hint: Any) -> Schema:
+    [kind], *_ = read_hint(hint)
+    if kind is datetime:
+        return {"type": "string", "format": "date-time"}
+    return {"type": "object"} if get_origin(kind) is Mapping else schema_of(kind)
 
 
 RECORD = _object(
     {
-        "id": _text("What get_memory, update_memory, rate_memory and delete_memory take."),
-        "kind": {"type": "string", "enum": [str(kind) for kind in Kind]},
-        "content": _text("The text."),
-        "cue": _text("What a search matches where that is not the content: a question, a situation."),
-        "key": _text("An exact name: a topic's, a tool's."),
-        "metadata": {"type": "object", "description": "Fields of whoever saved it."},
-        "payload": {"type": "object", "description": "Fields of the kind: a tool's arguments, who spoke."},
-        "source": _text("Who or what says so."),
-        "verified": {"type": "boolean", "description": "Whether someone has checked it."},
-        "rating": {"type": "number", "minimum": -1, "maximum": 1, "description": "Feedback."},
-        "agent": _text("The label of the agent that saved it."),
-        "session": _text("The label of the conversation it belongs to."),
-        "created_at": _time("When it was saved."),
-        "updated_at": _time("When it was last changed."),
-        "happened_at": _time("When it happened, where that was said."),
-        "expires_at": _time("From when on it is no longer remembered."),
-        "superseded_by": _text("The id of the memory that took its place: this one no longer holds."),
-        "superseded_at": _time("Since when it no longer holds."),
-        "version": {"type": "integer", "minimum": 1, "description": "Counts its changes."},
-        "cut": {
-            "type": "object",
-            "additionalProperties": {"type": "object"},
-            "description": "Fields that are too long to show: which characters are here, {from, to, of}. "
-            "get_memory with `field` and `offset` reads on.",
-        },
-        "authors": {"type": "array", "items": {"type": "string"}, "description": "Who had a hand in it, but the user."},
+        "id": "What get_memory, update_memory, rate_memory and delete_memory take.",
+        "kind": "What it is.",
+        "content": "The text.",
+        "cue": "What a search matches where that is not the content: a question, a situation.",
+        "key": "An exact name: a topic's, a tool's.",
+        "metadata": "Fields of whoever saved it.",
+        "payload": "Fields of the kind: a tool's arguments, who spoke.",
+        "source": "Who or what says so.",
+        "verified": "Whether someone has checked it.",
+        "rating": "Feedback, -1 to 1.",
+        "agent": "The label of the agent that saved it.",
+        "session": "The label of the conversation it belongs to.",
+        "created_at": "When it was saved.",
+        "updated_at": "When it was last changed.",
+        "happened_at": "When it happened, where that was said.",
+        "expires_at": "From when on it is no longer remembered.",
+        "superseded_by": "The id of the memory that took its place: this one no longer holds.",
+        "superseded_at": "Since when it no longer holds.",
+        "version": "Counts its changes, from 1.",
+        "cut": "Fields that are too long to show: which characters are here, {from, to, of}. "
+        "get_memory with `field` and `offset` reads on.",
+        "authors": "Who had a hand in it, but the user.",
     },
-    required="id kind content created_at updated_at version",
-    description="One memory; a field that says nothing is left out.",
+    "id kind content created_at updated_at version",
+    Record,
+    "One memory; a field that says nothing is left out.",
+    cut={"type": "object", "additionalProperties": {"type": "object"}},
+    authors={"type": "array", "items": {"type": "string"}},
 )
-
-RECORDS = _object({"records": {"type": "array", "items": RECORD, "description": "In order."}}, required="records")
-
+RECORDS = _object({}, "records", records={"type": "array", "items": RECORD, "description": "In order."})
 _HIT = _object(
     {
-        "record": RECORD,
-        "similarity": {"type": "number", "description": "How near it is to the query in meaning, 0 to 1."},
-        "score": {"type": "number", "description": "What the order goes by, 0 to 1."},
-        "matched": {"type": "array", "items": {"type": "string"}, "description": "Words of the query found in it."},
+        "similarity": "How near it is to the query in meaning, 0 to 1.",
+        "score": "What the order goes by, 0 to 1.",
+        "matched": "Words of the query found in it.",
     },
-    required="record similarity score",
+    "record similarity score",
+    Hit,
+    record=RECORD,
 )
-
-HITS = _object(
-    {"hits": {"type": "array", "items": _HIT, "description": "Best first; empty where nothing is."}}, required="hits"
-)
-
+HITS = _object({}, "hits", hits={"type": "array", "items": _HIT, "description": "Best first; empty where nothing is."})
 CONTEXT = _object(
     {
-        "text": _text("What is worth knowing; empty where nothing is."),
-        "confidence": {"type": "number", "description": "How likely the memory holds the answer, 0 to 1."},
-        "tokens": {"type": "integer", "description": "How long the text is, about."},
-        "ids": {"type": "array", "items": {"type": "string"}, "description": "The memories told, in order."},
+        "text": "What is worth knowing; empty where nothing is.",
+        "confidence": "How likely the memory holds the answer, 0 to 1.",
+        "tokens": "How long the text is, about.",
+        "ids": "The memories told, in order.",
     },
-    required="text confidence tokens ids",
+    "text confidence tokens ids",
+    Context,
+    ids={"type": "array", "items": {"type": "string"}},
 )
-
 DELETED = _object(
-    {"id": _text("The id asked for."), "deleted": {"type": "boolean", "description": "False: there was none."}},
-    required="id deleted",
+    {"id": "The id asked for.", "deleted": "False: there was none."}, "id deleted", deleted={"type": "boolean"}
 )
-
 TOPIC = _object(
-    {
-        "topic": _text("The name asked for."),
-        "value": {"type": ["string", "null"], "description": "Its value; null: there is no such topic."},
-        "record": RECORD,
-    },
-    required="topic value",
+    {"topic": "The name asked for.", "value": "Its value; null: there is no such topic."},
+    "topic value",
+    value={"type": ["string", "null"]},
+    record=RECORD,
 )
-
 TOPICS = _object(
     {
-        "topics": {
-            "type": "object",
-            "additionalProperties": {"type": "string"},
-            "description": "Each topic's value, by name, in the order of the names.",
-        },
-        "next": _text("The `cursor` of the next page, where there is one."),
+        "topics": "Each topic's value, by name, in the order of the names.",
+        "next": "The `cursor` of the next page, where there is one.",
     },
-    required="topics",
+    "topics",
+    topics={"type": "object", "additionalProperties": {"type": "string"}},
 )
 
 
