@@ -1,7 +1,6 @@
 """The session service: the cases of ADK's own services, on ours and on its SQLite service side by side."""
 
 import asyncio
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.genai.types import Content, Part
 
 from memorist import Memory
-from memorist.adapters.adk import MemoristSessionService
+from memorist.adapters.adk import MemoristMemoryService, MemoristSessionService, sessions
 from memorist.errors import InvalidInputError, ScopeError
 from memorist.records.record import Kind
 
@@ -170,13 +169,17 @@ async def test_a_deleted_session_is_gone(service: BaseSessionService) -> None:
     assert len((await service.list_sessions(**TRAVEL)).sessions) == 2
 
 
-async def test_who_read_before_another_wrote_is_stale(service: BaseSessionService) -> None:
+async def test_who_read_before_another_process_wrote_is_stale(
+    service: BaseSessionService, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first = await service.create_session(**MONDAY)
     second = await service.get_session(**MONDAY)
     assert second is not None
     await service.append_event(first, event("first"))
-    with pytest.raises(StaleSessionError):
-        await service.append_event(second, event("second", state={"user:u": 2, "app:a": 1, "s": 3}))
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(sessions, "_writer", lambda: "another process")
+        with pytest.raises(StaleSessionError):
+            await service.append_event(second, event("second", state={"user:u": 2, "app:a": 1, "s": 3}))
     read = await service.get_session(**MONDAY)
     assert read is not None
     assert (texts(read), read.state) == (["first"], {})
@@ -185,25 +188,43 @@ async def test_who_read_before_another_wrote_is_stale(service: BaseSessionServic
 async def test_an_event_that_is_there_is_not_kept_again(everyone: Memory) -> None:
     service = MemoristSessionService(everyone)
     session = await service.create_session(**MONDAY)
+    once = event("once", state={"user:u": 2}, id="e1")
     for _ in range(2):
-        with suppress(StaleSessionError):
-            await service.append_event(session, event("once", state={"user:u": 2}, id="e1"))
+        await service.append_event(session, once)
+    with pytest.raises(AlreadyExistsError, match="another event with the id e1"):
+        await service.append_event(session, event("twice", id="e1"))
     read = await service.get_session(**MONDAY)
     assert texts(read) == ["once"]
 
 
-async def test_of_two_at_once_one_is_stale(everyone: Memory) -> None:
-    service = MemoristSessionService(everyone)
-    first = await service.create_session(**MONDAY)
-    readers = [first, *[await service.get_session(**MONDAY) for _ in range(4)]]
-    calls = [service.append_event(each, event(state={"n": n})) for n, each in enumerate(readers) if each is not None]
-    outcomes = await asyncio.gather(*calls, return_exceptions=True)
-    assert sum(isinstance(each, Event) for each in outcomes) == 1, outcomes
-    assert sum(isinstance(each, StaleSessionError) for each in outcomes) == 4
-    read = await service.get_session(**MONDAY)
+async def test_no_event_of_writers_at_once_is_lost(everyone: Memory) -> None:
+    services = [MemoristSessionService(everyone) for _ in range(2)]
+    first = await services[0].create_session(**MONDAY)
+    readers = [first, *[await services[0].get_session(**MONDAY) for _ in range(7)]]
+    for round in range(2):
+        calls = [
+            services[n % 2].append_event(each, event(f"{n} {round}", state={f"s{n}": round}))
+            for n, each in enumerate(readers)
+            if each is not None
+        ]
+        await asyncio.gather(*calls)
+    read = await services[0].get_session(**MONDAY)
+    assert sorted(texts(read)) == [f"{n} {round}" for n in range(8) for round in range(2)]
     assert read is not None
-    assert len(read.events) == 1
-    assert read.state == read.events[0].actions.state_delta
+    assert read.state == {f"s{n}": 1 for n in range(8)}
+
+
+@pytest.mark.parametrize("forget_entries", [False, True])
+async def test_a_deleted_session_takes_its_entries_along_where_wanted(everyone: Memory, forget_entries: bool) -> None:
+    service, entries = MemoristSessionService(everyone, forget_entries=forget_entries), MemoristMemoryService(everyone)
+    for id in ("monday", "tuesday"):
+        session = await service.create_session(**TRAVEL, session_id=id)
+        await service.append_event(session, event(f"Homestays on {id}"))
+        await entries.add_session_to_memory(session)
+    await service.delete_session(**MONDAY)
+    found = await entries.search_memory(**TRAVEL, query="homestays")
+    held = {each.content.parts[0].text for each in found.memories if each.content.parts}
+    assert held == {"Homestays on tuesday", *([] if forget_entries else ["Homestays on monday"])}
 
 
 async def test_writers_of_other_sessions_keep_each_others_state(everyone: Memory) -> None:

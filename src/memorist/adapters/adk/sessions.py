@@ -1,6 +1,7 @@
 """ADK's session service."""
 
 import json
+import os
 import uuid
 from dataclasses import replace
 from typing import Any
@@ -23,6 +24,7 @@ from memorist.records.record import Kind
 from memorist.twin import Twin
 
 _FORM = "adk"
+_PROCESS = uuid.uuid4().hex
 
 
 class MemoristSessionService(BaseSessionService):
@@ -33,10 +35,12 @@ class MemoristSessionService(BaseSessionService):
 
     Args:
         memory: an open memory, asynchronous or blocking, without a user; it is not closed here.
+        forget_entries: whether deleting a session also deletes what the memory service holds of its events.
     """
 
-    def __init__(self, memory: Memory | Twin) -> None:
+    def __init__(self, memory: Memory | Twin, *, forget_entries: bool = False) -> None:
         self._memory = behind(memory, "adk")
+        self._forgotten = (Kind.STATE, Kind.MESSAGE) if forget_entries else (Kind.STATE,)
 
     async def create_session(
         self, *, app_name: str, user_id: str, state: dict[str, Any] | None = None, session_id: str | None = None
@@ -94,9 +98,9 @@ class MemoristSessionService(BaseSessionService):
         return ListSessionsResponse(sessions=sessions)
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
-        """Delete a session with its events and its state; an unknown one is ignored."""
+        """Delete a session with its events, its state and, if wanted, its entries; an unknown one is ignored."""
         memory = self._memory.scoped(user=text("user_id", user_id), agent=app_name, session=session_id.strip())
-        await memory.forget(kind=Kind.STATE, payload={"form": _FORM})
+        await memory.forget(kind=self._forgotten, payload={"form": _FORM})
 
     async def get_user_state(self, *, app_name: str, user_id: str) -> dict[str, Any]:
         """Return the user's state, its keys without ``user:``."""
@@ -105,54 +109,66 @@ class MemoristSessionService(BaseSessionService):
     async def append_event(self, session: Session, event: Event) -> Event:
         """Keep an event with what it changes in the state, and add it to the session given.
 
-        A partial event is not kept, and state under ``temp:`` stays in the session given.
+        A partial event is not kept, state under ``temp:`` stays in the session given, and an event that is stored
+        already is not stored again. Runs of one process on one session at the same time add to it in turn.
 
         Raises:
             SessionNotFoundError: there is no such session.
-            StaleSessionError: the session was changed since it was read.
+            StaleSessionError: another process changed the session since it was read.
+            AlreadyExistsError: the session has another event with this id.
         """
         if event.partial:
             return event
         self._apply_temp_state(session, event)
         event = self._trim_temp_delta_state(event)
         app, user, own = _split(event.actions.state_delta if event.actions else {})
-        while not await self._append(session, event, user, own):
+        while (updated := await self._append(session, event, user, own)) is None:
             pass
         await self._merge(session.app_name, None, app)
-        session.last_update_time = event.timestamp
+        session.last_update_time = updated
         return self._commit_event_to_session(session, event)
 
-    async def _append(self, session: Session, event: Event, user: dict[str, Any], own: dict[str, Any]) -> bool:
-        """Keep an event and the state it changes in one step; False where another session changed the user's state."""
+    async def _append(self, session: Session, event: Event, user: dict[str, Any], own: dict[str, Any]) -> float | None:
+        """Keep an event and the state it changes in one step, and return when the session was changed last.
+
+        None where another writer came between. A session's head names the process that wrote last, and the time
+        since which no other did: a copy that was read after it has missed nothing but what this process wrote.
+        """
         app_name, id = session.app_name, session.id
         shelf = self._shelf(app_name, session.user_id)
         stored = await shelf.record(app_name, "sessions", id)
         if stored is None:
             raise SessionNotFoundError(f"Session {id} not found.")
         head = json.loads(stored.content)
-        if head["updated"] > session.last_update_time:
+        ours = head.get("writer") == _writer()
+        since = head["since"] if ours else head["updated"]
+        if since > session.last_update_time:
             raise StaleSessionError(f"Session {id} was changed since it was read; read it again.")
-        head = {"state": {**head["state"], **own}, "updated": event.timestamp}
         value = event.model_dump(mode="json", exclude_none=True)
+        at_once = head["updated"] > session.last_update_time
+        updated = max(head["updated"], event.timestamp) if at_once else event.timestamp
+        head = {
+            "state": {**head["state"], **own},
+            "updated": updated,
+            "writer": _writer(),
+            "since": min(since, updated),
+        }
         of_session = [
             shelf.draft(app_name, "sessions", id, value=head),
             shelf.draft(app_name, "events", id, event.id, value=value, happened_at=event.timestamp),
         ]
         drafts = [replace(draft, session=id) for draft in of_session]
         drafts += [shelf.draft(app_name, "state", name, value=value) for name, value in user.items()]
-
-        async def replaced() -> list[str]:
-            found = [stored, *[await shelf.record(app_name, "state", name) for name in user]]
-            return [each.id for each in found if each is not None]
-
-        old = await replaced()
+        old = [stored, *[await shelf.record(app_name, "state", name) for name in user]]
+        ids = [each.id for each in old if each is not None]
         try:
-            await self._memory.scoped(user=session.user_id, agent=app_name).remember(drafts, forgetting=old)
+            await self._memory.scoped(user=session.user_id, agent=app_name).remember(drafts, forgetting=ids)
         except ConflictError as error:
-            if await replaced() == old:
-                raise StaleSessionError(f"Session {id} was changed meanwhile; read it again.") from error
-            return False
-        return True
+            known = await shelf.get(app_name, "events", id, event.id)
+            if known not in (None, value):
+                raise AlreadyExistsError(f"Session {id} has another event with the id {event.id}.") from error
+            return None if known is None else float(head["updated"])
+        return float(updated)
 
     # --- state -------------------------------------------------------------------------------------
 
@@ -171,6 +187,11 @@ class MemoristSessionService(BaseSessionService):
     async def _session(self, app_name: str, user_id: str, id: str, head: dict[str, Any]) -> Session:
         shared, own = await self._state(app_name, None), await self._state(app_name, user_id)
         return _made(app_name, user_id, id, head, shared, own)
+
+
+def _writer() -> str:
+    """Return a name of this process, also of one that was forked."""
+    return f"{_PROCESS}-{os.getpid()}"
 
 
 def _made(
