@@ -9,15 +9,22 @@ import pytest
 
 pytest.importorskip("langgraph.graph")
 
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.base.id import uuid6
 from langgraph.graph import END, START, StateGraph
+from langgraph.store.base import BaseStore
 from langgraph.types import Command, interrupt
 
 from memorist import Memory, sync
-from memorist.adapters.langgraph import MemoristSaver
+from memorist.adapters.langgraph import MemoristSaver, MemoristStore
+from memorist.agents import after_turn
 from memorist.records.record import Kind
 from memorist.testing import HashEmbedder
 
 pytestmark = pytest.mark.anyio
+
+MONDAY: RunnableConfig = {"configurable": {"thread_id": "monday"}}
 
 
 async def test_all_of_the_published_conformance_suite_passes(everyone: Memory) -> None:
@@ -110,3 +117,46 @@ async def test_pruning_keeps_what_delta_channels_are_rebuilt_from(alice: Memory)
 async def test_an_unknown_strategy_is_refused(alice: Memory) -> None:
     with pytest.raises(ValueError, match="keep_latest"):
         await MemoristSaver(alice).aprune(["monday"], strategy="keep_some")
+
+
+def _messages_graph(memory: Memory, saver: MemoristSaver, store: MemoristStore) -> Any:
+    async def talk(state: State, *, store: BaseStore) -> dict[str, list[str]]:
+        await after_turn(memory, [*state["words"], ("assistant", "Noted.")], session="monday")
+        await store.aput(("facts",), "lodging", {"text": "She prefers homestays"})
+        return {"words": ["Noted."]}
+
+    graph = StateGraph(State).add_node("talk", talk)
+    return graph.add_edge(START, "talk").add_edge("talk", END).compile(checkpointer=saver, store=store)
+
+
+@pytest.mark.parametrize("whole", [False, True])
+async def test_a_thread_is_forgotten_everywhere_where_that_is_wanted(alice: Memory, whole: bool) -> None:
+    saver, store = MemoristSaver(alice, forget_threads=whole), MemoristStore(alice)
+    await store.aput(("facts",), "diet", {"text": "She eats no meat"})
+    await _messages_graph(alice, saver, store).ainvoke({"words": ["I like homestays"]}, MONDAY)
+    await after_turn(alice, "And trains", session="tuesday")
+    assert await store.aget(("facts",), "lodging") is not None
+    await saver.adelete_thread("monday")
+    assert await saver.aget_tuple(MONDAY) is None
+    left = {record.content async for record in alice.iterate(kind=tuple(Kind))}
+    assert {"She eats no meat", "And trains"} <= left
+    assert ({"I like homestays", "Noted.", "She prefers homestays"} & left == set()) == whole
+
+
+async def test_a_delta_channel_is_rebuilt_along_its_own_branch(alice: Memory) -> None:
+    saver = MemoristSaver(alice)
+    configs: list[RunnableConfig] = [{"configurable": {"thread_id": "monday", "checkpoint_ns": ""}}]
+    for step, parent in enumerate((0, 1, 2, 2, 4)):  # two branches after the second step
+        held = {"talk": ["begun"]} if step == 0 else {}
+        checkpoint: Any = {"v": 1, "id": str(uuid6(clock_seq=step)), "channel_values": held, "channel_versions": {}}
+        configs.append(await saver.aput(configs[parent], checkpoint, {"step": step}, {}))
+        await saver.aput_writes(configs[-1], [("talk", step), ("other", -step)], f"task{step}")
+    history = await saver.aget_delta_channel_history(config=configs[-1], channels=["talk", "other"])
+    assert history["talk"]["seed"] == ["begun"]
+    assert [value for _, _, value in history["talk"]["writes"]] == [0, 1, 3]
+    assert "seed" not in history["other"]
+    assert [value for _, _, value in history["other"]["writes"]] == [0, -1, -3]
+    assert await saver.aget_delta_channel_history(config=configs[1], channels=["talk"]) == {"talk": {"writes": []}}
+    assert await BaseCheckpointSaver.aget_delta_channel_history(
+        saver, config=configs[-1], channels=["talk", "other"]
+    ) == dict(history)

@@ -131,3 +131,18 @@ async def test_the_files_of_deepagents_live_in_it(alice: Memory) -> None:
     assert [each["path"] for each in (await backend.agrep("hotels")).matches] == ["/notes/travel.md"]
     assert [each["path"] for each in (await backend.als("/")).entries] == ["/notes/"]
     assert "Prefers hotels" in (await alice.recall("hotels"))[0].record.content
+
+
+async def test_a_name_with_dots_is_a_field_or_else_a_path(alice: Memory) -> None:
+    store = MemoristStore(alice)
+    await store.aput(("a",), "deep", {"home": {"city": {"name": "Oslo"}, "zip.code": 150}})
+    await store.aput(("a",), "flat", {"home.city": "Oslo"})
+    await store.aput(("a",), "none", {"home": "Oslo"})
+    for filter, expected in (
+        ({"home.city.name": "Oslo"}, ["deep"]),
+        ({"home.city": "Oslo"}, ["flat"]),
+        ({"home.city": {"name": "Oslo"}}, ["deep"]),
+        ({"home.zip.code": {"$gte": 100}}, ["deep"]),
+        ({"home.street": "Oslo"}, []),
+    ):
+        assert [each.key for each in await store.asearch(("a",), filter=filter)] == expected

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.store.base import Item, PutOp, SearchItem, get_text_at_path
 
 from memorist.records.record import Draft, Kind, Record
@@ -36,9 +37,16 @@ def draft_of(op: PutOp, fields: Sequence[str], now: datetime) -> Draft:
         kind=Kind.NOTE if text else Kind.STATE,
         id=id,
         key=id,
+        session=_thread(),
         payload={FIELD: parts},
         expires_at=None if op.ttl is None else op.ttl * 60,
     )
+
+
+def _thread() -> str | None:
+    """Return the thread of the run in which an item is put; None outside of a run."""
+    thread = (var_child_runnable_config.get() or {}).get("configurable", {}).get("thread_id")
+    return None if thread is None else str(thread)
 
 
 def _texts(value: dict[str, Any], path: str) -> list[str]:
@@ -92,6 +100,7 @@ def _parts(record: Record) -> dict[str, Any]:
 def matches(value: Any, wanted: Any) -> bool:
     """Return whether a value passes a filter: it is equal, or its operators or all its fields pass.
 
+    A name with dots is a field of that name, or else a path into fields.
     Only numbers with numbers and texts with texts can be ordered; any other comparison is false.
 
     Raises:
@@ -100,11 +109,19 @@ def matches(value: Any, wanted: Any) -> bool:
     if isinstance(wanted, Mapping):
         if any(str(name).startswith("$") for name in wanted):
             return all(_compare(value, operator, operand) for operator, operand in wanted.items())
-        return isinstance(value, Mapping) and all(matches(value.get(name), inner) for name, inner in wanted.items())
+        return isinstance(value, Mapping) and all(matches(_at(value, name), inner) for name, inner in wanted.items())
     if isinstance(wanted, list | tuple):
         same_length = isinstance(value, list | tuple) and len(value) == len(wanted)
         return same_length and all(map(matches, value, wanted))
     return isinstance(value, bool) == isinstance(wanted, bool) and bool(value == wanted)
+
+
+def _at(value: Mapping[Any, Any], name: Any) -> Any:
+    outer, dot, rest = (str(name), "", "") if name in value else str(name).partition(".")
+    inner = value.get(outer if dot else name)
+    if not dot:
+        return inner
+    return _at(inner, rest) if isinstance(inner, Mapping) else None
 
 
 def _compare(value: Any, operator: str, operand: Any) -> bool:

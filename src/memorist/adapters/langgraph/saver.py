@@ -1,6 +1,6 @@
 """LangGraph's checkpointer: the state of every thread, step by step, in the same memory."""
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -10,6 +10,7 @@ from langgraph.checkpoint.base import (
     Checkpoint,
     CheckpointMetadata,
     CheckpointTuple,
+    DeltaChannelHistory,
     get_checkpoint_id,
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
@@ -52,11 +53,16 @@ class MemoristSaver(BaseCheckpointSaver[int]):
     Args:
         memory: an open memory, asynchronous or blocking. Both kinds of calls work with either.
         serde: how values become bytes; by default LangGraph's own.
+        forget_threads: whether `delete_thread` also forgets the thread's messages, what was drawn from them, and the
+            items that a `MemoristStore` was given in its runs.
     """
 
-    def __init__(self, memory: Memory | Twin, *, serde: SerializerProtocol | None = None) -> None:
+    def __init__(
+        self, memory: Memory | Twin, *, serde: SerializerProtocol | None = None, forget_threads: bool = False
+    ) -> None:
         super().__init__(serde=serde)
         self._memory: Memory = behind(memory, "langgraph").unlabelled()
+        self._forget_threads = forget_threads
 
     # --- writing ---------------------------------------------------------------------------------------
 
@@ -84,8 +90,10 @@ class MemoristSaver(BaseCheckpointSaver[int]):
         await self._memory.remember([draft for draft, special in drafts if special], if_exists="replace")
 
     async def adelete_thread(self, thread_id: str) -> None:
-        """Delete all checkpoints and writes of a thread, in every namespace."""
+        """Delete all checkpoints and writes of a thread, in every namespace; with `forget_threads`, all it left."""
         await self._memory.forget(key_prefix=thread_key(str(thread_id)), kind=Kind.STATE)
+        if self._forget_threads:
+            await self._memory.forget(session=str(thread_id), kind=tuple(Kind), derived=True)
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Delete the checkpoints that these runs made, with their writes."""
@@ -180,6 +188,35 @@ class MemoristSaver(BaseCheckpointSaver[int]):
             yield checkpoint_of(self.serde, record, writes)
             left = None if left is None else left - 1
 
+    async def aget_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """Return what each channel's value is rebuilt from: the writes since its nearest stored value, and that value.
+
+        The ancestors of the checkpoint are read in one pass over its namespace.
+        """
+        found: dict[str, DeltaChannelHistory] = {channel: {"writes": []} for channel in channels}
+        target = await self.aget_tuple(config) if channels else None
+        if target is None or target.parent_config is None:
+            return found
+        asked, wanted = target.config["configurable"], get_checkpoint_id(target.parent_config)
+        names = {"thread_id": asked["thread_id"], "checkpoint_ns": asked["checkpoint_ns"]}
+        async for record in self._checkpoints({"configurable": names}, _PAGE):
+            parts = record.payload[FIELD]
+            if parts["checkpoint_id"] != wanted:
+                continue
+            writes = [each async for each in self._records(writes_key(parts), {})]
+            held = checkpoint_of(self.serde, record, writes)
+            for channel in [name for name, each in found.items() if "seed" not in each]:
+                before = [write for write in held.pending_writes or () if write[1] == channel]
+                found[channel]["writes"] = before + found[channel]["writes"]
+                if channel in held.checkpoint["channel_values"]:
+                    found[channel]["seed"] = held.checkpoint["channel_values"][channel]
+            wanted = parts["parent_id"]
+            if wanted is None or all("seed" in each for each in found.values()):
+                break
+        return found
+
     async def _checkpoints(self, config: RunnableConfig | None, size: int) -> AsyncIterator[Record]:
         if config is None:
             exists = {f"{FIELD}.checkpoint": {"$exists": True}}
@@ -216,6 +253,7 @@ class MemoristSaver(BaseCheckpointSaver[int]):
     delete_thread = blocking_method(adelete_thread)
     delete_for_runs = blocking_method(adelete_for_runs)
     copy_thread = blocking_method(acopy_thread)
+    get_delta_channel_history = blocking_method(aget_delta_channel_history)
     prune = blocking_method(aprune)
 
     def list(
