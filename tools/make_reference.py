@@ -49,7 +49,7 @@ PAGES = {
     "imports": (
         "Importing from other programs",
         {
-            "memorist.imports": "load read survey find readers ImportReport Survey Found",
+            "memorist.imports": "load read survey find readers imports undo ImportReport Import Survey Found",
             "memorist.imports.sync": "-",
             "memorist.imports.reader": "",
             "memorist.imports.sources": "",

@@ -26,7 +26,8 @@ def chat(tmp_path: Path) -> Path:
 def test_what_is_found_is_shown_and_stored(memorist: Command, chat: Path) -> None:
     done = memorist("import", chat, "--yes")
     assert done.code == 0
-    assert "(WhatsApp): 3 messages, 1 conversation, 31 December 2023\nYou are 'Anna'.\n3 added, 0 there" in done.out
+    assert "(WhatsApp): 3 messages, 1 conversation, 31 December 2023\nTimes that name no zone are read in" in done.out
+    assert "  2023-12-31 21:42  Bob: At seven?\n" in done.out and "\nYou are 'Anna'.\n3 added, 0 there" in done.out
     assert "0 added, 3 there already, 0 bad parts" in memorist("import", chat, "--yes").out
     assert [each["payload"]["role"] for each in memorist("browse", "--json", "--order", "oldest").json["records"]] == [
         "user",
@@ -110,3 +111,31 @@ def test_what_is_not_known_is_an_error(memorist: Command, tmp_path: Path) -> Non
     assert "not of a known format; give --as FORMAT" in memorist("import", tmp_path / "a.bin", "--yes").err
     assert "there is no zone 'Oslo'" in memorist("import", tmp_path / "a.bin", "--zone", "Oslo").err
     assert memorist("import", tmp_path / "none", "--yes").code == 2
+
+
+def test_an_import_is_listed_and_taken_back(memorist: Command, chat: Path) -> None:
+    assert memorist("import", chat, "--yes", "--user", "anna").code == 0
+    [listed] = memorist("imports", "--json").json
+    assert (listed["records"], listed["sources"], listed["users"]) == (3, {"import:whatsapp": 3}, {"anna": 3})
+    assert listed["id"] in memorist("imports").out
+    refused = memorist("imports", "undo", listed["id"])
+    assert refused.code == 2 and "--yes" in refused.err
+    assert memorist("imports", "undo", listed["id"], "--yes").out == "Took back 3 records\n"
+    assert memorist("imports").out == "No imports here.\n"
+    assert memorist("imports", "undo", listed["id"], "--yes").code == 1
+
+
+def test_a_speaker_that_nobody_is_is_refused_with_the_names(memorist: Command, chat: Path) -> None:
+    refused = memorist("import", chat, "--yes", "--me", "Nobody")
+    assert refused.code == 2 and "'Anna', 'Bob'" in refused.err
+    assert memorist("import", chat, "--yes", "--me", "Anna").code == 0
+
+
+def test_the_columns_of_a_table_are_shown(memorist: Command, tmp_path: Path) -> None:
+    file = tmp_path / "tickets.csv"
+    file.write_text("text,begun,owner\nThe lift is broken,2024-03-12,Karin\n", encoding="utf-8")
+    told = memorist("import", file, "--dry-run").out
+    assert "Columns: text from text; kept as metadata: begun, owner\nNo column of time was found; --time COLUMN" in told
+    assert "  no time  The lift is broken" in told
+    told = memorist("import", file, "--dry-run", "--time", "begun").out
+    assert "time from begun; kept as metadata: owner\n" in told and "2024-03-12" in told

@@ -2,10 +2,10 @@
 
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
 import click
@@ -13,13 +13,13 @@ import click
 from memorist.cli.declaring import Argument, Option, command
 from memorist.cli.options import AsJson, User
 from memorist.cli.progress import records_bar, spinner
-from memorist.cli.running import EXIT_BAD_LINES, confirm, opened, run
-from memorist.cli.showing import clean, counted, print_bad, print_json
+from memorist.cli.running import EXIT_BAD_LINES, EXIT_INTERRUPTED, confirm, opened, run
+from memorist.cli.showing import clean, counted, print_bad, print_json, print_table
 from memorist.errors import InvalidInputError
 from memorist.system.places import expanded
 
 if TYPE_CHECKING:
-    from memorist.imports import ImportReport, Options, Source, Survey
+    from memorist.imports import Import, ImportReport, Options, Source, Survey
 
 _MOST_SPEAKERS = 8
 
@@ -134,14 +134,20 @@ def _import(
     with source:
         answered, found = _looked(source, format, options)
         if not json:
-            _show(source.name, found)
+            _show(source.name, found, answered)
         times = {name: None if (at := getattr(found, name)) is None else at.isoformat() for name in ("first", "last")}
-        plain = {**asdict(found), **times}
+        talks = {"mine": {name or "": me for name, me in found.mine.items()}, "unsettled": [*found.unsettled]}
+        plain = {**asdict(found), **times, **talks}
         if dry_run:
             return {"found": plain, "bad": found.bad}
+        mine = dict(found.mine)
+        if found.unsettled and not yes and not json and sys.stdin.isatty():
+            names = click.prompt("Which of these are you? (names, with commas; Enter for none)", "", show_default=False)
+            for me in filter(None, map(str.strip, names.split(","))):
+                mine |= {talk: me for talk, speakers in found.unsettled.items() if me in speakers}
         if not yes and (found.messages or found.notes):
             confirm("Import this?")
-        final = answered if found.me is None else replace(answered, me=found.me)
+        final = replace(answered, me=mine or None)
         total = found.messages + found.notes + found.bad
         return {"found": plain, **_stored(context, user, source, format, final, total=total, json=json)}
 
@@ -160,14 +166,28 @@ def _stored(
     """Store what a source holds, tell how that went, and return the report as JSON."""
     from memorist.imports import load
 
+    done = 0
+
     async def work() -> "ImportReport":
         async with opened(context, user, new=True) as memory:
             with records_bar(f"{'Loading' if trusted else 'Importing'} {clean(source.name)}") as bar:
-                show = None if bar is None else lambda done: bar(done, total)
+
+                def show(number: int) -> None:
+                    nonlocal done
+                    done = number
+                    if bar is not None:
+                        bar(number, total)
+
                 return await load(memory, source, format=format, options=options, trusted=trusted, progress=show)
 
     begun = time.perf_counter()
-    report = run(work)
+    try:
+        report = run(work)
+    except click.exceptions.Exit as ended:
+        if ended.exit_code == EXIT_INTERRUPTED:
+            of_all = f" of {total:,}" if total else ""
+            click.echo(f"{done:,}{of_all} are stored; the same command goes on from there", err=True)
+        raise
     if not json:
         revised = f"{report.revised:,} revised, " if report.revised else ""
         bad = counted(report.failed, "bad line" if trusted else "bad part")
@@ -192,18 +212,73 @@ def _looked(source: "Source", format: str | None, options: "Options") -> "tuple[
             options = replace(options, columns={**options.columns, "text": column})
 
 
-def _show(name: str, found: "Survey") -> None:
+def _show(name: str, found: "Survey", options: "Options") -> None:
+    """Show what a source holds, and how it will be read, before anything is stored."""
     told = ", ".join(filter(None, (found.counts(), found.days())))
     click.echo(f"{clean(name)} ({', '.join(found.titles)}): {told}")
+    used = [f"{what} from {clean(column)}" for column, what in found.columns.items() if what != "metadata"]
+    if found.columns:
+        kept = ", ".join(clean(column) for column, what in found.columns.items() if what == "metadata")
+        click.echo(f"Columns: {', '.join(used)}; {f'kept as metadata: {kept}' if kept else 'all are used'}")
+    if found.columns and "time" not in found.columns.values():
+        click.echo("No column of time was found; --time COLUMN names it, and without it the day of the import counts")
+    elif found.untimed and found.messages + found.notes > found.untimed:
+        click.echo(f"{counted(found.untimed, 'part')} without a time")
+    if found.unzoned:
+        click.echo(f"Times that name no zone are read in {options.zone or 'this machine’s'}; --zone names another")
+    for sample in found.samples:
+        click.echo(f"  {clean(sample)}")
     if found.me is not None:
         click.echo(f"You are {clean(found.me)!r}.")
-    elif found.speakers:
-        more = ", …" if len(found.speakers) > _MOST_SPEAKERS else ""
-        names = ", ".join(clean(each) for each in found.speakers[:_MOST_SPEAKERS])
-        click.echo(f"Who you are is not said; --me NAME tells it: {names}{more}")
+    elif found.mine:
+        people = ", ".join(clean(each) for each in dict.fromkeys(found.mine.values()))
+        click.echo(f"You are {people} in {counted(len(found.mine), 'conversation')}.")
+    if found.unsettled:
+        speakers = sorted({each for names in found.unsettled.values() for each in names})
+        names = ", ".join(clean(each) for each in speakers[:_MOST_SPEAKERS])
+        more = ", …" if len(speakers) > _MOST_SPEAKERS else ""
+        where = f" in {counted(len(found.unsettled), 'conversation')}" if found.mine else ""
+        click.echo(f"Who you are is not said{where}; --me NAME tells it: {names}{more}")
     if found.bad:
         click.echo(f"{counted(found.bad, 'part')} cannot be read")
     if found.unknown:
         click.echo(f"{counted(len(found.unknown), 'file')} of no known format left out")
     if found.links:
         click.echo(f"{counted(len(found.links), 'link')} out of the folder left out; --follow-links reads them")
+
+
+@command()
+def imports(
+    context: click.Context,
+    do: Annotated[
+        Literal["list", "undo"], Argument(metavar="list|undo", help="Show imports, or take one back.")
+    ] = "list",
+    id: Annotated[str | None, Argument(metavar="[ID]", help="Of undo: the import, as the list names it.")] = None,
+    user: Annotated[str | None, Option("--user", "-u", help="Whose. Without it, those of all users.")] = None,
+    yes: Annotated[bool, Option("--yes", "-y", help="Take back without asking.")] = False,
+    json: AsJson = False,
+) -> None:
+    """List the imports whose records are here, newest first; or take one back whole: memorist imports undo ID."""
+    from memorist.imports import imports as listed
+    from memorist.imports import undo
+
+    if (do == "undo") != (id is not None):
+        raise click.UsageError("name the import to take back: memorist imports undo ID")
+
+    async def work() -> "tuple[Sequence[Import], int]":
+        async with opened(context, user) as memory:
+            found = await listed(memory, id)
+            if id is not None and found and not yes:
+                confirm(f"Forget {counted(found[0].records, 'record')} of this import, for good?")
+            return found, await undo(memory, id) if id is not None else 0
+
+    found, gone = run(work)
+    if id is not None:
+        print_json({"forgotten": gone}) if json else click.echo(f"Took back {counted(gone, 'record')}")
+    elif json:
+        print_json([{**asdict(each), "at": each.at.isoformat(), "records": each.records} for each in found])
+    elif not found:
+        click.echo("No imports here.")
+    else:
+        rows = ((each.id, f"{each.records:,}", clean(", ".join(each.sources))) for each in found)
+        print_table(("Import", "Records", "Source"), rows)

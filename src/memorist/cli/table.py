@@ -17,7 +17,7 @@ _MODULES: Mapping[str, str] = {
     "demo": "demo",
     "writing": "remember revise forget purge rate",
     "reading": "recall context recent browse get count history why",
-    "importing": "import load",
+    "importing": "import imports load",
     "files": "export",
     "digest": "digest",
     "upkeep": "backup reindex",

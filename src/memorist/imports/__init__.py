@@ -5,11 +5,13 @@ from memorist.imports.reader import Bad, ColumnsError, Item, Options, Reader
 from memorist.imports.registry import readers
 from memorist.imports.sources import Part, Source
 from memorist.imports.surveying import Found, Survey, find, read, survey
+from memorist.imports.undoing import Import, imports, undo
 
 __all__ = [
     "Bad",
     "ColumnsError",
     "Found",
+    "Import",
     "ImportReport",
     "Item",
     "Options",
@@ -18,8 +20,10 @@ __all__ = [
     "Source",
     "Survey",
     "find",
+    "imports",
     "load",
     "read",
     "readers",
     "survey",
+    "undo",
 ]

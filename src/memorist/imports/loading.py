@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -19,9 +19,9 @@ from memorist.imports.readers.common import digest
 from memorist.imports.sources import Part, Source
 from memorist.imports.storing import scoped_to, store_in_turn, store_new
 from memorist.imports.surveying import find, moment_of, read_found
+from memorist.imports.undoing import NAME, make_import_id, marked
 from memorist.kinds.conversation import message_id
-from memorist.operations.arguments import UNSET
-from memorist.operations.lines import load_records
+from memorist.operations.lines import LoadReport, load_records
 from memorist.records.content import whole_text
 from memorist.records.origins import IMPORT, NOBODY, Author, author_of_role
 from memorist.records.record import Draft, Kind, Record
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from memorist.memory import Memory
 
 _T = TypeVar("_T")
-_BATCH = 300
+_BATCH, _BATCH_LENGTH = 300, 30_000
+"""The most items that are stored together, and the characters from which on fewer are: about a second's work."""
 _MOST_BAD = 1000
 _REMEMBERED = 200_000
 """How many different messages without an id are counted at once; the same words further apart count as one."""
@@ -42,8 +43,8 @@ _REMEMBERED = 200_000
 class ImportReport:
     """The result of an import: how many records were added, revised, and there before, and how many parts failed.
 
-    Revised are those whose text changed in the source since it was last imported. `bad` are the first 1,000 parts that
-    failed.
+    Revised are those whose text, time or speaker is another than when it was last imported. `bad` are the first 1,000
+    parts that failed. `id` names the import, for `imports` and `undo`, if it added any record.
     """
 
     added: int = 0
@@ -51,6 +52,7 @@ class ImportReport:
     existing: int = 0
     failed: int = 0
     bad: list[Bad] = field(default_factory=list)
+    id: str | None = None
 
     def fail(self, *parts: Bad) -> None:
         """Note parts that could not be stored."""
@@ -67,11 +69,12 @@ async def load(
     trusted: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> ImportReport:
-    """Store what a source holds; existing records are left alone.
+    """Store what a source holds, each item once.
 
-    What is stored is on disk batch by batch, so an interrupted import is repeated to go on. A message that was
-    edited in the source since it was imported is revised, and its history keeps the old text. Files are read in a
-    thread, and embedded, a batch ahead of what is stored.
+    What is stored is on disk batch by batch, so an interrupted import is repeated to go on. An import again corrects:
+    a record whose text, time or speaker is now another, because the source was edited or other options are given, is
+    revised, and its history keeps what it was. What somebody else changed is left alone until the source changes.
+    Files are read in a thread, and embedded, a batch ahead of what is stored.
 
     Whatever the format, all of it comes through the door ``import`` and has `Author.IMPORT` among its authors, and
     `Author.OPERATOR` is never among them, whatever a file says, unless the caller vouches for the files.
@@ -95,6 +98,7 @@ async def load(
             return await load(memory, source, format=format, options=options, trusted=trusted, progress=progress)
     source, report, told = path, ImportReport(), progress or (lambda number: None)
     options, memory = options or Options(), memory if trusted else memory.through(IMPORT)
+    id = None if trusted else make_import_id(memory.clock())
     told(0)
     with ThreadPoolExecutor(1, "memorist-import") as reading:
 
@@ -107,13 +111,13 @@ async def load(
             try:
                 if own.holds_export(part):
                     exports.append(part)
-                    await _load_export(memory, part, report, told)
+                    await _load_export(memory, part, id, report, told)
             except FormatError as error:
                 if len(source.parts) == 1:
                     raise
                 report.fail(Bad("", str(error), part.name))
         others = replace(found, known=[each for each in found.known if each[1] not in exports])
-        batches = _batches(_Desk(memory, options, trusted=trusted), read_found(others, options))
+        batches = _batches(_Desk(memory, options, id), read_found(others, options))
 
         async def store(batch: _Batch) -> bool:
             there = report.existing + report.revised
@@ -126,11 +130,14 @@ async def load(
             await store_in_turn(lambda: off(lambda: next(batches, None)), lambda batch: _drafts(batch.entries), store)
         finally:
             reading.submit(batches.close)
+    report.id = id if report.added else None
     return report
 
 
-async def _load_export(memory: Memory, part: Part, report: ImportReport, told: Callable[[int], None]) -> None:
-    """Store the records of an export as they are, each under its own user."""
+async def _load_export(
+    memory: Memory, part: Part, id: str | None, report: ImportReport, told: Callable[[int], None]
+) -> None:
+    """Store the records of an export as they are, each under its own user and with the id of the import."""
 
     def counted(lines: Iterable[bytes]) -> Iterator[bytes]:
         for number, line in enumerate(lines):
@@ -138,8 +145,13 @@ async def _load_export(memory: Memory, part: Part, report: ImportReport, told: C
                 told(number)
             yield line
 
+    def restore(records: list[Record]) -> Awaitable[LoadReport]:
+        return memory.restore(
+            [each if id is None else replace(each, payload=marked(each.payload, id)) for each in records]
+        )
+
     with own.lines(part) as lines:
-        loaded = await load_records(counted(lines), memory.restore, partial(_why_not, memory.scope))
+        loaded = await load_records(counted(lines), restore, partial(_why_not, memory.scope))
     report.added += loaded.added
     report.existing += loaded.existing
     report.fail(*(Bad(f"line {each.number}", each.reason, part.name) for each in loaded.bad))
@@ -166,7 +178,7 @@ class _Batch:
 
 def _batches(desk: _Desk, items: Iterator[tuple[Reader, Part, Item | Bad]]) -> Generator[_Batch, None, None]:
     """Yield all items, some at a time."""
-    batch = _Batch()
+    batch, length = _Batch(), 0
     for number, (reader, part, item) in enumerate(items, start=1):
         batch.number = number
         try:
@@ -174,11 +186,12 @@ def _batches(desk: _Desk, items: Iterator[tuple[Reader, Part, Item | Bad]]) -> G
                 batch.bad.append(replace(item, file=part.name))
             else:
                 batch.entries.append(desk.entry(reader, part, item))
+                length += len(item.content)
         except (InvalidInputError, ScopeError) as error:
             batch.bad.append(Bad(item.where, str(error), part.name))
-        if len(batch.entries) + len(batch.bad) >= _BATCH:
+        if len(batch.entries) + len(batch.bad) >= _BATCH or length >= _BATCH_LENGTH:
             yield batch
-            batch = _Batch(number=number)
+            batch, length = _Batch(number=number), 0
     yield batch
 
 
@@ -195,21 +208,35 @@ class _Entry:
 
 
 class _Desk:
-    """Turns items into drafts, and counts the occurrences of those that have no id."""
+    """Turns items into drafts, and counts the occurrences of those that have no id.
 
-    def __init__(self, memory: Memory, options: Options, *, trusted: bool) -> None:
+    Args:
+        memory: where they are stored.
+        options: what the files do not say.
+        id: the import's; None for files that the caller vouches for.
+    """
+
+    def __init__(self, memory: Memory, options: Options, id: str | None) -> None:
         self._memory = memory
         self._options = options
-        self._trusted = trusted
+        self._import = id
         self._seen: OrderedDict[bytes, int] = OrderedDict()
 
     def entry(self, reader: Reader, part: Part, item: Item) -> _Entry:
         """Return the draft of an item, checked, so that a bad one is known before any of its batch is stored."""
         memory = scoped_to(self._memory, item.user)
-        session = item.session
-        if item.kind is Kind.MESSAGE and item.conversation is not None:
-            session = item.conversation if item.shared_id else _label(f"{reader.name}:{item.conversation}")
-        id, payload = self._named(reader, item, session, memory)
+        moment, session = moment_of(item, self._options.zone), _session(reader, item)
+        me, role = self._options.me_in(item.conversation), item.role
+        if role is None and me is not None and item.speaker is not None:
+            role = "user" if item.speaker == me else "other"
+        said = {"role": role, "speaker": item.speaker} if item.kind is Kind.MESSAGE else {}
+        id, own = self._named(reader, item.known_as or item, memory)
+        payload: dict[str, Any] = {**item.payload, **said, "id": own}
+        if item.record_id is None:
+            about = (None if moment is None else iso(moment), role, item.speaker)
+            payload["imported"] = digest(item.content, item.cue)[:16] + digest(*about)[:16]
+        if self._import is not None:
+            payload = marked(payload, self._import)
         draft = Draft(
             content=whole_text(item.content),
             kind=item.kind,
@@ -217,11 +244,11 @@ class _Desk:
             cue=item.cue,
             session=session,
             agent=item.agent,
-            happened_at=moment_of(item, self._options.zone),
+            happened_at=moment,
             payload={name: value for name, value in payload.items() if value is not None},
             metadata={name: value for name, value in item.metadata.items() if value not in (None, "", [], {})},
-            source=None if self._trusted else f"import:{reader.name}",
-            author=None if self._trusted else _author(item),
+            source=None if self._import is None else f"import:{reader.name}",
+            author=None if self._import is None else _author(item),
         )
         record = draft.to_record(memory.scope, memory.clock(), memory.door)
         if item.created_at is None:
@@ -230,28 +257,21 @@ class _Desk:
         changed = made if item.updated_at is None else max(made, parse_time(item.updated_at))
         return _Entry(part.name, item.where, memory, replace(record, created_at=made, updated_at=changed))
 
-    def _named(self, reader: Reader, item: Item, session: str | None, memory: Memory) -> tuple[str, dict[str, Any]]:
-        """Return the id of an item's record, and the fields of its kind."""
-        me, role = self._options.me, item.role
-        if role is None and me is not None and item.speaker is not None:
-            role = "user" if item.speaker == me else "other"
-        said = {"role": role, "speaker": item.speaker} if item.kind is Kind.MESSAGE else {}
+    def _named(self, reader: Reader, item: Item, memory: Memory) -> tuple[str, str | None]:
+        """Return the id of an item's record, and the item's own id, made up if it has none."""
         if item.record_id is not None:
             if isinstance(item.record_id, str):
-                return item.record_id, {**item.payload, **said, "id": item.id}
+                return item.record_id, item.id
             # The user is not part of the id: it is the wall that the id is unique behind.
-            count = self._count(memory.scope.user, *item.record_id)
-            return f"chat-{digest(*item.record_id, count)}", {**item.payload, **said}
+            return f"chat-{digest(*item.record_id, self._count(memory.scope.user, *item.record_id))}", None
         if not (own := item.id):
             when = item.happened_at
             moment = iso(when) if isinstance(when, datetime) and when.tzinfo else str(when)
             parts = (reader.name, item.conversation, item.speaker, item.role, moment, item.content, item.cue)
             own = digest(*parts, self._count(*parts))
-        text = digest(item.content, item.cue)[:16] if item.id is not None else None
-        payload = {**item.payload, **said, "id": own, "imported": text}
-        if item.kind is Kind.MESSAGE and session is not None:
-            return message_id(item.agent or memory.scope.agent, session, own), payload
-        return own if item.shared_id else f"{reader.name}-{digest(item.conversation, own)}", payload
+        if item.kind is Kind.MESSAGE and (session := _session(reader, item)) is not None:
+            return message_id(item.agent or memory.scope.agent, session, own), own
+        return own if item.shared_id else f"{reader.name}-{digest(item.conversation, own)}", own
 
     def _count(self, *parts: object) -> int:
         """Return how often the same came by now."""
@@ -268,9 +288,13 @@ def _author(item: Item) -> Author:
     return Author.IMPORT | said & ~Author.OPERATOR
 
 
-def _label(name: str) -> str:
-    """Return a session's name: the one given, or a replacement if it is not a valid name."""
-    name = " ".join(name.split())
+def _session(reader: Reader, item: Item) -> str | None:
+    """Return the session of an item: of a message its conversation, or a replacement if that is not a valid name."""
+    if item.kind is not Kind.MESSAGE or item.conversation is None:
+        return item.session
+    if item.shared_id:
+        return item.conversation
+    name = " ".join(f"{reader.name}:{item.conversation}".split())
     try:
         return checked_name("session", name)
     except InvalidInputError:
@@ -297,40 +321,49 @@ async def _store(batch: Sequence[_Entry], report: ImportReport) -> None:
         memory = entries[0].memory
         outcomes = await store_new(memory, [entry.draft for entry in entries])
         for entry, (outcome, new) in zip(entries, outcomes, strict=True):
-            if isinstance(outcome, MemoristError):
-                report.fail(Bad(entry.where, str(outcome), entry.file))
-            elif new:
-                report.added += 1
-            elif _is_edited(outcome, entry.draft):
-                await _revise(memory, entry, outcome, report)
-            elif outcome.version == 1 and outcome.content != entry.draft.content:
-                taken = f"the id {entry.draft.id!r} is taken by a message with another text"
-                report.fail(Bad(entry.where, taken, entry.file))
-            else:
-                report.existing += 1
+            try:
+                if isinstance(outcome, MemoristError):
+                    report.fail(Bad(entry.where, str(outcome), entry.file))
+                elif new:
+                    report.added += 1
+                elif outcome.current and (changes := _changes(outcome, entry.draft)):
+                    await memory.unlabelled().revise(outcome.id, **changes, author=IMPORT.author)
+                    report.revised += 1
+                else:
+                    report.existing += 1
+            except InvalidInputError as error:
+                report.fail(Bad(entry.where, str(error), entry.file))
 
 
-def _is_edited(record: Record, draft: Draft | Record) -> bool:
-    """Whether the source's text differs from that of the last import, even if the record has changed since."""
-    before, after = record.payload.get("imported"), (draft.payload or {}).get("imported")
-    return before is not None and after is not None and before != after
+def _changes(record: Record, draft: Draft | Record) -> dict[str, Any]:
+    """Return how a record is to be revised so that it is what its source says now; {} where nothing changed there.
 
+    What an import does not know (a time, because it names no column of it) is left as it is.
 
-async def _revise(memory: Memory, entry: _Entry, record: Record, report: ImportReport) -> None:
-    draft = entry.draft
-    if not record.current:
-        report.existing += 1
-        return
-    try:
-        await memory.unlabelled().revise(
-            record.id,
-            content=draft.content,
-            cue=UNSET if draft.cue is None else draft.cue,
-            metadata={**record.metadata, **(draft.metadata or {})},
-            payload={**record.payload, **(draft.payload or {})},
-            source=UNSET if draft.source is None else draft.source,
-            author=IMPORT.author,
-        )
-        report.revised += 1
-    except InvalidInputError as error:
-        report.fail(Bad(entry.where, str(error), entry.file))
+    Raises:
+        InvalidInputError: it is another kind of record, or another text has its id.
+    """
+    payload = dict(draft.payload or {})
+    before, after = str(record.payload.get("imported") or ""), str(payload.get("imported") or "")
+    if not after and record.version == 1 and record.content != draft.content:
+        raise InvalidInputError(f"the id {draft.id!r} is taken by a message with another text")
+    if before == after or not after or not (record.source or "").startswith("import:"):
+        return {}
+    if record.kind != draft.kind:
+        undo = f"memorist imports undo {record.payload[NAME]}" if NAME in record.payload else "forget it"
+        raise InvalidInputError(f"it was imported as a {record.kind} and is a {draft.kind} now; first {undo}")
+    found: dict[str, Any] = {}
+    if before[:16] != after[:16] and before:
+        found = {"content": draft.content, "metadata": {**record.metadata, **(draft.metadata or {})}}
+        if draft.cue is not None:
+            found["cue"] = draft.cue
+    if before[16:] != after[16:]:
+        moment = None if draft.happened_at is None else parse_time(draft.happened_at)
+        if moment is not None and moment != record.happened_at:
+            found["happened_at"] = moment
+        if any(payload.get(name) not in (None, record.payload.get(name)) for name in ("role", "speaker")):
+            found["metadata"] = {**record.metadata, **(draft.metadata or {})}
+    if found:
+        payload.pop(NAME, None)  # it stays with the import that added it
+        found["payload"] = {**record.payload, **payload}
+    return found

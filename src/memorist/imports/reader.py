@@ -40,6 +40,8 @@ class Item:
             parts of this package store under the same names.
         record_id: the record's id as it is; or, of a message without one, what identifies it together with its
             occurrence number.
+        known_as: the item as it would be without options, where they decide what an item is: its record's id is of
+            that, so that another import with other options corrects the record.
         created_at: when the record was made, for an item that is a record in the source already; it is kept.
         updated_at: when such a record was last changed.
         payload: the fields of such a record's kind.
@@ -60,6 +62,7 @@ class Item:
     user: str | None = None
     shared_id: bool = False
     record_id: str | tuple[object, ...] | None = None
+    known_as: Item | None = None
     created_at: TimeLike | None = None
     updated_at: TimeLike | None = None
     payload: Mapping[str, Any] = field(default_factory=dict)
@@ -94,14 +97,18 @@ class Options:
     """What a reader cannot know from the file.
 
     Args:
-        me: the speaker who is the user.
+        me: the speaker who is the user; or who that is in each conversation, by its name.
         zone: the zone of times that name none; by default that of this machine.
         columns: which column of a table is the text, time, speaker, conversation or id.
     """
 
-    me: str | None = None
+    me: str | Mapping[str | None, str] | None = None
     zone: tzinfo | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
+
+    def me_in(self, conversation: str | None) -> str | None:
+        """Return the speaker who is the user in a conversation, None where that is not known."""
+        return self.me.get(conversation) if isinstance(self.me, Mapping) else self.me
 
 
 @dataclass(frozen=True, slots=True)

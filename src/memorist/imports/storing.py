@@ -106,5 +106,5 @@ def scoped_to(memory: Memory, user: str | None) -> Memory:
     if user in (None, own):
         return memory
     if own is not None:
-        raise ScopeError(f"it is a record of user {user!r}, and this is the memory of user {own!r}")
+        raise ScopeError(f"it is a record of user {user!r}, and this is the memory of user {own!r}; leave --user out")
     return memory.scoped(user=user)

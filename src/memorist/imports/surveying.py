@@ -11,6 +11,7 @@ from datetime import datetime, tzinfo
 from memorist.errors import FormatError, InvalidInputError
 from memorist.files.foreign import MALFORMED
 from memorist.imports.reader import Bad, ColumnsError, Item, Options, Reader
+from memorist.imports.readers import table
 from memorist.imports.registry import reader_named, reader_names, readers
 from memorist.imports.sources import Part, Source
 from memorist.records.record import Kind
@@ -18,6 +19,8 @@ from memorist.records.times import local, parse_time
 
 _MOST_BAD = 20
 _STEP = 500
+_SAMPLES, _LONGEST_SAMPLE = 3, 100
+_MOST_NAMED = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +36,14 @@ class Survey:
     """What a source holds.
 
     `titles` names the formats found; things happened from `first` to `last`. `me` is the speaker who seems to be
-    the user: the only one in all of several conversations, or in a talk of two the one it is not named after; None
-    where nobody stands out, or where the source itself says who the user is. `bad` counts the parts that cannot be
-    read, `first_bad` are the first 20 of them. `unknown` names files of no known format, `links` the links out of the
-    folder that were not followed.
+    the user: the only one in all of several conversations, or in a talk of two the one it is not named after. Where
+    that is not the same in all, `mine` says it of each conversation where somebody stands out, and `unsettled` names
+    the speakers of each other one; a source that says itself who the user is has neither.
+
+    `samples` are the first three as they will be stored. `untimed` counts those without a time, `unzoned` those whose
+    time names no zone. `columns` says what each column of a table becomes. `bad` counts the parts that cannot be read,
+    `first_bad` are the first 20 of them. `unknown` names files of no known format, `links` the links out of the folder
+    that were not followed.
     """
 
     titles: list[str] = field(default_factory=list)
@@ -47,6 +54,12 @@ class Survey:
     last: datetime | None = None
     speakers: list[str] = field(default_factory=list)
     me: str | None = None
+    mine: dict[str | None, str] = field(default_factory=dict)
+    unsettled: dict[str | None, list[str]] = field(default_factory=dict)
+    samples: list[str] = field(default_factory=list)
+    untimed: int = 0
+    unzoned: int = 0
+    columns: dict[str, str] = field(default_factory=dict)
     bad: int = 0
     first_bad: list[Bad] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
@@ -150,6 +163,10 @@ def survey(
     titles = list(dict.fromkeys(reader.title for reader, _ in found.known))
     told = Survey(titles=titles, unknown=found.unknown, links=path.links)
     talks: dict[str | None, set[str]] = defaultdict(set)
+    names = set[str]()
+    for reader, part in found.known:
+        if reader is table.READER:
+            told.columns |= table.uses(part, options)
     for number, (_, part, item) in enumerate(read_found(found, options)):
         if progress is not None and number % _STEP == 0:
             progress(number)
@@ -161,12 +178,23 @@ def survey(
         else:
             told.messages += 1
             speakers = talks[item.conversation]
-            if item.speaker is not None and item.role is None:
-                speakers.add(item.speaker)
+            if item.speaker is not None:
+                names.add(item.speaker)
+                if item.role is None:
+                    speakers.add(item.speaker)
         _widen(told, part, item, options)
     told.conversations = len(talks.keys() - {None})
     told.speakers = sorted(set().union(*talks.values()))
-    told.me = options.me or _user_of({name: each for name, each in talks.items() if each})
+    if isinstance(options.me, str) and options.me not in names:
+        known = ", ".join(map(repr, sorted(names)[:_MOST_NAMED])) + (", …" if len(names) > _MOST_NAMED else "")
+        raise InvalidInputError(f"nobody named {options.me!r} speaks in {path.name}; there are: {known or 'no names'}")
+    open_talks = {name: each for name, each in talks.items() if each}
+    told.mine = {name: me for name in open_talks if (me := options.me_in(name)) is not None} or _users_of(open_talks)
+    told.unsettled = {name: sorted(each) for name, each in open_talks.items() if name not in told.mine}
+    if len(set(told.mine.values())) == 1 and not told.unsettled:
+        [told.me] = set(told.mine.values())
+    elif isinstance(options.me, str):
+        told.me = options.me
     return told
 
 
@@ -231,19 +259,35 @@ def _widen(told: Survey, part: Part, item: Item, options: Options) -> None:
     except InvalidInputError as error:
         told.note_bad(Bad(item.where, str(error), part.name))
         return
+    told.unzoned += isinstance(item.happened_at, datetime) and item.happened_at.tzinfo is None
+    told.untimed += moment is None
+    if len(told.samples) < _SAMPLES:
+        when = "no time" if moment is None else f"{local(moment, options.zone):%Y-%m-%d %H:%M}"
+        said = " ".join(item.content.split())
+        text = said if len(said) <= _LONGEST_SAMPLE else said[:_LONGEST_SAMPLE] + "…"
+        told.samples.append(f"{when}  {'' if item.speaker is None else f'{item.speaker}: '}{text}")
     if moment is not None:
         told.first = moment if told.first is None else min(told.first, moment)
         told.last = moment if told.last is None else max(told.last, moment)
 
 
-def _user_of(talks: Mapping[str | None, set[str]]) -> str | None:
-    """Return who seems to be the user, from the speakers of each conversation.
+def _users_of(talks: Mapping[str | None, set[str]]) -> dict[str | None, str]:
+    """Return who seems to be the user in each conversation where somebody stands out, from the speakers of each.
 
-    That is the only one in all of several conversations, or in a talk of two the one it is not named after.
+    That is the only one in all of several conversations. Otherwise it is in a talk of two the one it is not named
+    after, and in the others the one who is the user elsewhere.
     """
-    if len(talks) == 1:
-        [(name, speakers)] = talks.items()
-        common = speakers - {name} if len(speakers) == 2 and name in speakers else set()
-    else:
-        common = set.intersection(*talks.values()) if talks else set()
-    return common.pop() if len(common) == 1 else None
+    common = set.intersection(*talks.values()) if len(talks) > 1 else set()
+    if len(common) == 1:
+        return dict.fromkeys(talks, common.pop())
+    mine = {
+        name: next(iter(speakers - {name}))
+        for name, speakers in talks.items()
+        if name is not None and name in speakers and len(speakers) == 2
+    }
+    elsewhere = set(mine.values())
+    return mine | {
+        name: next(iter(speakers & elsewhere))
+        for name, speakers in talks.items()
+        if name not in mine and len(speakers & elsewhere) == 1
+    }

@@ -12,6 +12,8 @@ from memorist.imports.readers.common import attempt, branch, each_record
 from memorist.imports.sources import Part
 
 _CITATION = re.compile("\ue200[^\ue200\ue201]*+\ue201|【\\d[^【】†]*+†[^【】]*+】")
+_NOTHING = ("{}", "[]", "null")
+"""What a tool that has nothing to say answers."""
 _SHOWN = ("user", "assistant", "tool")
 
 
@@ -35,8 +37,9 @@ def _message(where: str, message: Any, talk: str, when: Any, about: Mapping[str,
     if role not in _SHOWN or details.get("is_visually_hidden_from_conversation"):
         return
     attached = [each.get("name") for each in details.get("attachments") or ()]
+    text = _CITATION.sub("", _text(message.get("content") or {})).strip()
     yield Item(
-        content=_CITATION.sub("", _text(message.get("content") or {})).strip(),
+        content="" if role == "tool" and text in _NOTHING else text,
         where=where,
         conversation=talk,
         id=message.get("id"),

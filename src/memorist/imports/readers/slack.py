@@ -88,6 +88,8 @@ def _named(part: Part, files: tuple[str, ...], name: Any) -> dict[str, str]:
                 except ValueError as error:
                     raise FormatError(f"{file} beside it is not JSON: {error}") from error
             found |= {entry["id"]: name(entry) for entry in entries}
+            bots = ((entry.get("profile") or {}).get("bot_id") for entry in entries)
+            found |= {bot: name(entry) for bot, entry in zip(bots, entries, strict=True) if bot}
     return found
 
 

@@ -8,6 +8,7 @@ import csv
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import TextIO
 
 from memorist.errors import FormatError
@@ -23,6 +24,14 @@ _USUAL: Mapping[str, str] = {
     "speaker": "speaker author from sender name role",
     "conversation": "conversation conversation_id session session_id thread channel chat chat_id",
     "id": "id message_id uuid",
+}
+"""These names decide which record a row is, so that none is ever added here."""
+_ALSO: Mapping[str, str] = {
+    "text": "texto texte testo tekst nachricht nachrichten mensaje mensagem messaggio bericht",
+    "time": "opened opened_at updated_at datum uhrzeit zeit zeitpunkt fecha hora data heure дата 日期 日時",
+    "speaker": "person user autor auteur autore absender remitente mittente afzender",
+    "conversation": "conversación conversa conversazione gesprek kanal",
+    "id": "",
 }
 _LONGEST = 10_000_000
 _QUOTED = re.compile(r'"[^"]*"')
@@ -41,33 +50,57 @@ def read(part: Part, options: Options) -> Iterator[Item | Bad]:
     Raises:
         ColumnsError: the column of the text is not known, or a named column does not exist.
     """
-    with part.text() as stream:
-        header, _ = _opened(part, stream)
-    columns = _columns(part, header, options)
-    order = order_of(_dates(part, columns["time"])) if "time" in columns else ""
-    talks = "speaker" in columns or "conversation" in columns
+    header, columns = _used(part, options)
+    usual = _columns(part, header, Options(columns={"text": columns["text"]}), {})
+    times = {each["time"] for each in (columns, usual) if "time" in each}
+    orders = {column: order_of(_dates(part, column)) for column in times}
     with part.text() as stream:
         _, rows = _opened(part, stream)
         for line, row in rows:
             if len(row) > len(header):
                 yield Bad(f"line {line}", f"it has {len(row)} columns, and the header {len(header)}")
                 continue
-            fields = dict(zip(header, row, strict=False))
-            named = {name: value for name, column in columns.items() if (value := fields.pop(column, "").strip())}
-            when = named.get("time")
-            yield Item(
-                content=named.get("text", ""),
-                where=f"line {line}",
-                kind=Kind.MESSAGE if talks else Kind.NOTE,
-                conversation=named.get("conversation") or part.title,
-                id=named.get("id"),
-                speaker=named.get("speaker"),
-                happened_at=None if when is None else with_year_first(when, order),
-                metadata=fields,
-            )
+            item = _item(part, line, header, row, columns, orders)
+            yield item if columns == usual else replace(item, known_as=_item(part, line, header, row, usual, orders))
 
 
-def _columns(part: Part, header: list[str], options: Options) -> dict[str, str]:
+def uses(part: Part, options: Options) -> dict[str, str]:
+    """Return what each column becomes: "text", "time", "speaker", "conversation", "id" or "metadata".
+
+    Raises:
+        ColumnsError: as `read` does.
+    """
+    header, columns = _used(part, options)
+    named = {column: name for name, column in columns.items()}
+    return {column: named.get(column, "metadata") for column in header}
+
+
+def _used(part: Part, options: Options) -> tuple[list[str], dict[str, str]]:
+    """Return the header of a table, and which column is what."""
+    with part.text() as stream:
+        header, _ = _opened(part, stream)
+    return header, _columns(part, header, options)
+
+
+def _item(
+    part: Part, line: int, header: list[str], row: list[str], columns: Mapping[str, str], orders: Mapping[str, str]
+) -> Item:
+    fields = dict(zip(header, row, strict=False))
+    named = {name: value for name, column in columns.items() if (value := fields.pop(column, "").strip())}
+    when = named.get("time")
+    return Item(
+        content=named.get("text", ""),
+        where=f"line {line}",
+        kind=Kind.MESSAGE if columns.keys() & {"speaker", "conversation"} else Kind.NOTE,
+        conversation=named.get("conversation") or part.title,
+        id=named.get("id"),
+        speaker=named.get("speaker"),
+        happened_at=None if when is None else with_year_first(when, orders[columns["time"]]),
+        metadata=fields,
+    )
+
+
+def _columns(part: Part, header: list[str], options: Options, also: Mapping[str, str] = _ALSO) -> dict[str, str]:
     """Return which column is what: as the options say, or by its usual name."""
     by_name = {column.strip().lower(): column for column in reversed(header)}
     found: dict[str, str] = {}
@@ -75,7 +108,7 @@ def _columns(part: Part, header: list[str], options: Options) -> dict[str, str]:
         given = options.columns.get(name)
         if given is not None and given.strip().lower() not in by_name:
             raise ColumnsError(part.name, f"there is no column {given!r}", header)
-        wanted = [given.strip().lower()] if given else usual.split()
+        wanted = [given.strip().lower()] if given else f"{usual} {also.get(name, '')}".split()
         column = next((by_name[each] for each in wanted if each in by_name), None)
         if column is not None and column not in found.values():
             found[name] = column
