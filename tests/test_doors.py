@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from doors.base import Door
-from doors.calls import EXPIRED, HOOKED, IMPORTED, TWICE, Call, calls
+from doors.calls import CHANGED, EXPIRED, HOOKED, IMPORTED, TWICE, Call, calls
 from doors.command import CommandLine
 from doors.console import Console
 from doors.mcp import Mcp, McpByHttp, McpByStdio
@@ -71,6 +71,7 @@ def test_every_door_answers_as_python_does(
         @given(st.lists(calls().filter(door.takes), min_size=1, max_size=5))
         @example(EXPIRED)
         @example(TWICE)
+        @example(CHANGED)
         @example(IMPORTED)
         @example(HOOKED)
         def play(drawn: list[Call]) -> None:

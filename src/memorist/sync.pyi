@@ -13,7 +13,7 @@ from memorist.indexes import Index
 from memorist.kinds.message import Message
 from memorist.kinds.options import RecordFields, SearchOptions
 from memorist.kinds.tools import ToolStatistics
-from memorist.operations.answers import Context, Derived, Provenance, Receipt, TracePage
+from memorist.operations.answers import Context, Derived, Provenance, Receipt, ReplacementPage, TracePage
 from memorist.operations.arguments import Unset
 from memorist.operations.lines import Lines, LoadReport
 from memorist.operations.requests import Id, IfExists, Mode, Narrowing, Request
@@ -1040,6 +1040,30 @@ class Memory(Twin):
         """Return every change of a record: what, when, by which source; oldest first.
 
         A forgotten record's texts are gone, its changes are not. [] for one that never was.
+        """
+
+    def changes(
+        self,
+        *,
+        min_score: float = 0.5,
+        limit: int = 20,
+        cursor: str | None = None,
+        **narrowing: Unpack[Narrowing],
+    ) -> ReplacementPage:
+        """Return what changed, newest first: which records tell another state of the same than earlier ones.
+
+        That is certain where a program said so with `supersedes`, and else found by what the texts say, and scored;
+        what was found is stored nowhere, and nothing is deleted by it. A record stands in one change at most, with the
+        latest state before it. Changes of one record, as of a topic's value, are in its `history`.
+
+        Args:
+            min_score: only changes at least so likely.
+            limit: how many on a page. The page has fewer, and a `next`, where 5,000 records tell no more.
+            cursor: the `next` of the page before.
+            **narrowing: which later records; see `Narrowing`. `since` and `until` say when it changed.
+
+        Raises:
+            InvalidInputError: an argument is wrong, or the scope has more records than are held in memory.
         """
 
     def why(self, id: Id) -> Provenance:

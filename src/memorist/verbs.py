@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, cast, overload
 
 from memorist.engine.base import Engine
 from memorist.operations import requests
-from memorist.operations.answers import Context, Derived, Provenance, Receipt
+from memorist.operations.answers import Context, Derived, Provenance, Receipt, ReplacementPage
 from memorist.operations.arguments import UNSET, Unset, draft_of
 from memorist.operations.calls import Call
 from memorist.operations.lines import Lines, LoadReport, header, lines_of, load_records
@@ -471,6 +471,26 @@ class Verbs:
         A forgotten record's texts are gone, its changes are not. [] for one that never was.
         """
         return await self.ask(made(requests.History, locals()))
+
+    async def changes(
+        self, *, min_score: float = 0.5, limit: int = 20, cursor: str | None = None, **narrowing: Unpack[Narrowing]
+    ) -> ReplacementPage:
+        """Return what changed, newest first: which records tell another state of the same than earlier ones.
+
+        That is certain where a program said so with `supersedes`, and else found by what the texts say, and scored;
+        what was found is stored nowhere, and nothing is deleted by it. A record stands in one change at most, with the
+        latest state before it. Changes of one record, as of a topic's value, are in its `history`.
+
+        Args:
+            min_score: only changes at least so likely.
+            limit: how many on a page. The page has fewer, and a `next`, where 5,000 records tell no more.
+            cursor: the `next` of the page before.
+            **narrowing: which later records; see `Narrowing`. `since` and `until` say when it changed.
+
+        Raises:
+            InvalidInputError: an argument is wrong, or the scope has more records than are held in memory.
+        """
+        return await self.ask(made(requests.Changes, locals()))
 
     async def why(self, id: Id) -> Provenance:
         """Return where a record comes from: itself, what it was derived from, and so on to the first message.

@@ -15,7 +15,7 @@ import pytest
 from inside import core_of, walls_held
 from memorist import Draft, Hit, Kind, Memory
 from memorist.config import Settings
-from memorist.errors import EmbedderMismatchError
+from memorist.errors import EmbedderMismatchError, InvalidInputError
 from memorist.stores.base import Entries
 from memorist.stores.postgres import queries
 from memorist.testing import HashEmbedder
@@ -254,3 +254,10 @@ async def test_the_outline_is_what_is_there(large_url: str) -> None:
         }
         assert list(outline.years) == [999, 1969, 2023, 2024, topic.at.year, 9999]
         assert await store.outline(wall, outline.rows) is None
+
+
+async def test_changes_of_a_wall_that_is_not_held_whole_are_refused(large_url: str) -> None:
+    async with opened(large_url, 3, user="alice") as memory:
+        await memory.remember([f"I pay {number} for tea now" for number in range(5)])
+        with pytest.raises(InvalidInputError, match="MEMORIST_LARGEST_INDEX"):
+            await memory.changes()

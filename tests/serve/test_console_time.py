@@ -46,6 +46,21 @@ async def test_the_slider_shows_what_was_known_on_a_day(browser: Browser, site: 
         await expect(page.locator(".bar.held")).to_have_count(1)
 
 
+async def test_what_had_changed_by_the_day_is_shown_and_marks_what_was_known(
+    page: Page, site: str, alice: Memory
+) -> None:
+    await alice.remember("I take 40 mg of propranolol for migraines", happened_at="2024-01-01")
+    await alice.remember("I take 80 mg of propranolol for migraines now", happened_at="2024-05-01")
+    await page.goto(f"{site}/time?user=alice")
+    await expect(page.locator(".hits .text")).to_have_count(2)
+    await expect(page.locator(".records .changed")).to_contain_text("changed by 2024-05-01")
+    await page.locator(".records .changed a").click()
+    await expect(page.locator(".text.whole")).to_have_text("I take 80 mg of propranolol for migraines now")
+    await page.goto(f"{site}/time?user=alice&as_of=2024-04-30")
+    await expect(page.locator(".hits")).to_have_count(0)
+    await expect(page.locator(".changed")).to_have_count(0)
+
+
 async def test_the_line_of_nobody_and_wrong_days(site: str, alice: Memory) -> None:
     await moved_twice(alice)
     async with httpx.AsyncClient(base_url=site, timeout=30) as client:

@@ -1,4 +1,4 @@
-"""Commands that read: recall, recent, browse, get, count, history, why."""
+"""Commands that read: recall, recent, browse, get, count, history, changes, why."""
 
 from typing import Annotated, Any, Literal, TypeAlias, Unpack
 
@@ -16,6 +16,7 @@ from memorist.cli.showing import (
     print_provenance,
     print_record,
     print_records,
+    print_replacements,
 )
 from memorist.errors import NotFoundError
 
@@ -174,6 +175,27 @@ async def history(context: click.Context, id: Id, user: User = None, json: AsJso
     if not changes:
         raise NotFoundError(f"there was never a record {id!r} {_whose(user)}")
     print_changes([change.to_dict() for change in changes], as_json=json)
+
+
+@command()
+async def changes(
+    context: click.Context,
+    user: User = None,
+    limit: Limit = 20,
+    min_score: Annotated[float, Option(min=0, max=1, help="Leave out what is less likely a change.")] = 0.5,
+    cursor: Annotated[str | None, Option(help="The cursor that the page before printed.")] = None,
+    json: AsJson = False,
+    **narrowing: Unpack[Narrowing],
+) -> None:
+    """Show what changed, newest first: when, to what, and from what.
+
+    A change is certain where a program said so, and else found in what was said: a score tells how likely it is one.
+    """
+    async with opened(context, user) as memory:
+        page = await memory.changes(limit=limit, min_score=min_score, cursor=cursor, **narrowing)
+        if not page.changes:
+            await tell_of_others(memory)
+    print_replacements(page.to_dict(), as_json=json)
 
 
 @command()

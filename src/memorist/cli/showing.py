@@ -105,9 +105,7 @@ def print_hits(hits: Sequence[Mapping[str, Any]], *, as_json: bool, explain: boo
         return
     rows = list[Sequence[Cell]]()
     for hit in hits:
-        text = _described(hit["record"], hit["matched"], whose=whose)
-        if (later := hit["replaced"]) is not None:
-            text.append((f"\n{changed_by(later)}", "yellow"))
+        text = _with_later(_described(hit["record"], hit["matched"], whose=whose), hit)
         if explain:
             signals = ", ".join(f"{name} {value:.3g}" for name, value in hit["signals"].items())
             text.append((f"\n{signals}", "cyan"))
@@ -115,9 +113,12 @@ def print_hits(hits: Sequence[Mapping[str, Any]], *, as_json: bool, explain: boo
     print_table(("Score", "Similarity", "When", "What"), rows, right=2)
 
 
-def changed_by(later: Mapping[str, Any]) -> str:
-    """Return in words what replaced a record, as JSON has it."""
-    return f"changed by {str(later['at'])[:10]}: see {later['by']} ({later['score']:.2f})"
+def _with_later(text: list[tuple[str, str]], found: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the description of a record that was found, in JSON, with what replaced it."""
+    if (later := found["replaced"]) is None:
+        return text
+    said = f"\nchanged by {str(later['at'])[:10]}: see {later['by']} ({later['score']:.2f})"
+    return [*text, (said, "yellow")]
 
 
 def print_context(told: Mapping[str, Any], *, as_json: bool, explain: bool) -> None:
@@ -128,8 +129,8 @@ def print_context(told: Mapping[str, Any], *, as_json: bool, explain: bool) -> N
     click.echo(clean(told["text"]) or "Nothing to tell.")
     if explain:
         click.echo(f"\n{told['tokens']:,} tokens, confidence {told['confidence']:.2f}")
-        rows = ((item["why"], f"{item['score']:.2f}", _described(item["record"])) for item in told["items"])
-        print_table(("Why", "Score", "What"), rows)
+        shown = ((item, _with_later(_described(item["record"]), item)) for item in told["items"])
+        print_table(("Why", "Score", "What"), ((item["why"], f"{item['score']:.2f}", text) for item, text in shown))
 
 
 def print_records(records: Sequence[Mapping[str, Any]], *, whose: bool) -> None:
@@ -162,6 +163,25 @@ def print_changes(changes: Sequence[Mapping[str, Any]], *, as_json: bool) -> Non
         at = change["at"][:19].replace("T", " ")
         rows.append((at, change["action"], clean(change["source"] or ""), after))
     print_table(("At", "What happened", "By", "The record after it"), rows)
+
+
+def print_replacements(page: Mapping[str, Any], *, as_json: bool) -> None:
+    """Print a page of changes, in JSON: each later record, and below it the one whose state it changed."""
+    if as_json:
+        print_json(page)
+        return
+    rows = list[Sequence[Cell]]()
+    for change in page["changes"]:
+        former, signs = change["former"], ", ".join(change["signs"])
+        before = [(f"\nbefore, {_when(former)[:10]}: ", "yellow"), *_described(former)]
+        how = [(f"\nit says: {clean(signs)}", "cyan")] if signs else []
+        rows.append((f"{change['score']:.2f}", _when(change["record"]), [*_described(change["record"]), *before, *how]))
+    if not rows:
+        click.echo("Nothing changed.")
+        return
+    print_table(("Score", "When", "What"), rows, right=1)
+    if page["next"] is not None:
+        click.echo(f"More: --cursor {page['next']}")
 
 
 def print_provenance(found: "Provenance") -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _MODULES: Mapping[str, str] = {
     "demo": "demo",
     "writing": "remember revise forget purge rate",
-    "reading": "recall context recent browse get count history why",
+    "reading": "recall context recent browse get count history changes why",
     "importing": "import imports load",
     "files": "export",
     "digest": "digest",

@@ -54,6 +54,7 @@ _HANDLERS: Mapping[type[Request[Any]], Callable[[Core, Call, Any], Awaitable[Any
     requests.Find: reading.find,
     requests.Browse: reading.browse,
     requests.Count: reading.count,
+    requests.Changes: reading.changes,
     requests.History: reading.history,
     requests.Vectors: reading.vectors,
     requests.Why: deriving.why,

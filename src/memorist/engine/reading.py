@@ -5,10 +5,13 @@ from typing import Any
 
 from memorist.engine.core import Core
 from memorist.operations import cursors, requests
+from memorist.operations.answers import ReplacementPage
 from memorist.operations.calls import Call
+from memorist.recall.changes import Wanted, changes_behind
 from memorist.records.filters import Filter, make_filter
 from memorist.records.record import Change, Hit, Page, Record
 from memorist.records.scope import Scope
+from memorist.records.times import to_micros
 
 
 async def recall(core: Core, call: Call, request: requests.Recall) -> list[Hit]:
@@ -77,6 +80,24 @@ async def history(core: Core, call: Call, request: requests.History) -> list[Cha
     """Return every change of a record that the scope sees, oldest first."""
     changes = await core.store.history(call.scope.wall, str(request.id))
     return changes if all(each.record is None or call.scope.sees(each.record.scope) for each in changes) else []
+
+
+async def changes(core: Core, call: Call, request: requests.Changes) -> ReplacementPage:
+    """Return one page of changes, newest first."""
+    before = cursors.decode(request.cursor, cursors.CHANGES)
+    wall = call.scope.wall
+    index, scale = await core.recaller.whole(wall)
+    if not request.limit or not index.rows:
+        return ReplacementPage([])
+    wanted = Wanted(
+        filter=core.filter(request, call.scope),
+        least=request.min_score,
+        limit=request.limit,
+        now=to_micros(core.clock()),
+        before=None if before is None else (int(before[0]), before[1]),
+    )
+    found, after = await changes_behind(core.store, wall, index, scale, wanted)
+    return ReplacementPage(found, None if after is None else cursors.encode(cursors.CHANGES, *after))
 
 
 async def vectors(core: Core, call: Call, request: requests.Vectors) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the verbs `context`, `purge` and `traces` return."""
+"""What the verbs `context`, `changes`, `purge` and `traces` return."""
 
 import hashlib
 import unicodedata
@@ -102,6 +102,32 @@ class Derived(Plain):
 
     alone: tuple[Record, ...] = ()
     partly: tuple[Record, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement(Plain):
+    """A record that tells another state of the same than an earlier one: what changed, and from what.
+
+    Attributes:
+        record: the later record; it changed at `record.at`.
+        former: the earlier one. It is still there, and told as of an earlier time.
+        score: how likely the one replaces the other, 0 to 1; 1 where a program said so with `supersedes`.
+        signs: what in the later text shows the change: words such as "moved", numbers that differ; () where a program
+            said so.
+    """
+
+    record: Record
+    former: Record
+    score: float
+    signs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReplacementPage(Plain):
+    """One page of changes, newest first, and the cursor that the next call takes (None at the end)."""
+
+    changes: Sequence[Replacement]
+    next: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,10 @@ from memorist.records.record import Order, Page, Record
 from memorist.records.times import to_micros
 from memorist.stores.base import Cursor
 
-__all__ = ["decode", "make_page"]
+__all__ = ["CHANGES", "decode", "encode", "make_page"]
+
+CHANGES = "changes"
+"""The order of changes: by the time and the number of the later record."""
 
 
 def make_page(found: list[Record], size: int, order: Order) -> Page:
@@ -19,8 +22,12 @@ def make_page(found: list[Record], size: int, order: Order) -> Page:
         return Page(records)
     last = records[-1]
     position = last.key if order == "key" else to_micros(last.at)
-    text = json.dumps([order, position, to_micros(last.created_at), last.id, last.scope.user])
-    return Page(records, base64.urlsafe_b64encode(text.encode()).decode())
+    return Page(records, encode(order, position, to_micros(last.created_at), last.id, last.scope.user))
+
+
+def encode(order: str, position: str | int | None, stored: int, id: str = "", user: str | None = None) -> str:
+    """Return the cursor of a position, which `decode` returns."""
+    return base64.urlsafe_b64encode(json.dumps([order, position, stored, id, user]).encode()).decode()
 
 
 def decode(cursor: str | None, order: str) -> Cursor | None:
@@ -35,7 +42,7 @@ def decode(cursor: str | None, order: str) -> Cursor | None:
         made_for, position, stored, id, user = json.loads(base64.urlsafe_b64decode(cursor.encode()))
     except (ValueError, TypeError, AttributeError, RecursionError):
         made_for = None
-    if made_for not in get_args(Order):
+    if made_for not in (*get_args(Order), CHANGES):
         raise InvalidInputError("the cursor is not the `next` of a page; begin without one")
     if made_for != order:
         raise InvalidInputError(f"the cursor is of a page in the order {shown(made_for)}, not {shown(order)}")

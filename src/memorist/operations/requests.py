@@ -49,6 +49,7 @@ __all__ = [
     "Backup",
     "Bounds",
     "Browse",
+    "Changes",
     "Check",
     "Checkpoint",
     "Context",
@@ -517,6 +518,18 @@ class Browse(_Timed[Page]):
 @_request
 class Count(_Timed[int]):
     """Return how many records there are; see `Memory.count`."""
+
+
+@_request
+class Changes(_Listed[results.ReplacementPage]):
+    """Return which records tell another state than earlier ones; see `Memory.changes`."""
+
+    min_score: Annotated[float, read.number] = 0.5
+    limit: Annotated[int, read.limit] = 20
+    cursor: Annotated[str | None, read.text] = None
+
+    def _more(self) -> dict[str, Any]:
+        return {**super()._more(), "superseded": True}
 
 
 @_request

@@ -74,6 +74,7 @@ OPERATIONS: Mapping[type[Request[Any]], Operation] = {
     requests.Browse: Operation(path="/browse"),
     requests.Count: Operation(path="/count", field="count"),
     requests.Traces: Operation(path="/traces"),
+    requests.Changes: Operation(path="/changes"),
     requests.Find: Operation(path="/find", field="records"),
     requests.Vectors: Operation(
         path="/vectors",

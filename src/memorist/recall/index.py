@@ -22,7 +22,8 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float32]
 Rows = NDArray[np.intp]
 
-_NEVER = np.iinfo(np.int64).max
+NEVER = np.iinfo(np.int64).max
+"""The time of what does not happen."""
 KINDS = {kind: code for code, kind in enumerate(Kind)}
 """The codes of the kinds in a column."""
 _COLUMNS: Mapping[str, str] = {
@@ -228,8 +229,8 @@ class WallIndex:
         columns = self._columns
         columns["number"][rows] = number
         columns["at"][rows] = at
-        columns["expires_at"][rows] = [_NEVER if each is None else each for each in expires_at]
-        columns["superseded_at"][rows] = [_NEVER if each is None else each for each in superseded_at]
+        columns["expires_at"][rows] = [NEVER if each is None else each for each in expires_at]
+        columns["superseded_at"][rows] = [NEVER if each is None else each for each in superseded_at]
         columns["rating"][rows] = [each or 0.0 for each in rating]
         columns["length"][rows] = [each.count(" ") + 1 if each else 0 for each in terms]
         columns["agent"][rows] = [self.agents.of(each) for each in agent]
@@ -374,7 +375,7 @@ class WallIndex:
             moment = to_micros(filter.as_of)
             mask &= (column("at") <= moment) & (column("superseded_at") > moment)
         elif not filter.superseded:
-            mask &= column("superseded_at") == _NEVER
+            mask &= column("superseded_at") == NEVER
         if filter.kinds is not None:
             mask &= np.isin(column("kind"), [KINDS[kind] for kind in filter.kinds])
         if filter.without:
@@ -450,7 +451,7 @@ class WallIndex:
         for row, day in segment.days.T.tolist():
             self._days_of[first + row] = (*self._days_of.get(first + row, ()), day)
         self.rated |= bool(segment.columns["rating"].any())
-        self._may_expire |= bool((segment.columns["expires_at"] != _NEVER).any())
+        self._may_expire |= bool((segment.columns["expires_at"] != NEVER).any())
         self._in_order, self._years, self._days = False, None, None
         if self._terms is None or self._postings is None or segment.texts is None or segment.run is None:
             self._terms = self._postings = None

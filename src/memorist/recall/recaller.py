@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TypeVar, cast
 
 from memorist.embedders import BatchedEmbedder, Role
-from memorist.errors import EmbedderError, embedder_mismatch
+from memorist.errors import EmbedderError, InvalidInputError, embedder_mismatch
 from memorist.operations.calls import BEYOND, Notes, part
 from memorist.operations.requests import Recall
 from memorist.recall.analysis import terms, words
@@ -139,6 +139,20 @@ class Recaller:
                 numbers = index.standing(filter, to_micros(self._clock()), wanted, limit)
             found += (await self._store.fetch(wall, numbers)).values() if numbers else ()
         return found
+
+    async def whole(self, wall: Wall) -> tuple[WallIndex, Scale]:
+        """Return the index of a wall with all that was stored before this call, and the scale of its cosines.
+
+        Raises:
+            InvalidInputError: the wall has too many records to be held whole.
+        """
+        index = await self._known(wall)
+        if isinstance(index, Large):
+            raise InvalidInputError(
+                f"this needs all records of a user in memory, and here are more than {self._largest_index:,}; let the "
+                "operator raise MEMORIST_LARGEST_INDEX"
+            )
+        return index, await self._measured(Recall(query="")) if index.rows else Scale()
 
     async def _embedded(self, request: Recall, question: Question) -> Floats | None:
         if request.mode == "lexical":

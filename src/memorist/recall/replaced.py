@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from memorist.languages import Phrases, role_of, said
+from memorist.languages import Phrases, plain, role_of, tables_of
 from memorist.recall.index import KINDS, Bools, Floats, Rows, WallIndex
 from memorist.recall.scale import Scale
 from memorist.records.origins import Author
@@ -88,15 +88,22 @@ def score_of(likely: float, earlier: str, later: str) -> float:
 
     Without a sign of change in it, such as "no longer" or another number, it as likely adds to the earlier one.
     """
-    before, after = (set(_NUMBER.findall(text)) for text in (earlier, later))
-    changes = (before and after - before) or any(said(what, later) for what in _SIGNS)
-    return likely if changes else likely / 2
+    return likely if signs_of(earlier, later) else likely / 2
+
+
+def signs_of(earlier: str, later: str) -> tuple[str, ...]:
+    """Return what shows that a later text tells another state: its words of change, and numbers that differ."""
+    before, after = (dict.fromkeys(_NUMBER.findall(text)) for text in (earlier, later))
+    given = plain(later)
+    words = (each.pattern(what).search(given) for each in tables_of(later) for what in _SIGNS)
+    numbers = (number for number in after if number not in before) if before else ()
+    return tuple(dict.fromkeys((*(word[0] for word in words if word is not None), *numbers)))
 
 
 def _of_the_same(index: WallIndex, rows: Rows, scale: Scale) -> Floats:
     """Return how likely each two rows speak of the same thing."""
     vectors = index.vectors.take(rows)
-    usual = vectors @ _middle(index, scale)
+    usual = vectors @ middle(index, scale)
     near = vectors @ vectors.T - (usual[:, None] + usual[None, :]) / 2
     odds = NEARER * scale.factor * near + SHARED * _shared(index, rows) + CONSTANT
     same: Floats = (1 / (1 + np.exp(-odds))).astype(np.float32)
@@ -104,7 +111,7 @@ def _of_the_same(index: WallIndex, rows: Rows, scale: Scale) -> Floats:
     return same
 
 
-def _middle(index: WallIndex, scale: Scale) -> Floats:
+def middle(index: WallIndex, scale: Scale) -> Floats:
     """Return the mean vector of the wall; where it has few records, mostly that of unrelated texts."""
     living = np.flatnonzero(index.alive)
     some = living[:: max(1, len(living) // _SAMPLE)]

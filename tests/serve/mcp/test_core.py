@@ -48,7 +48,7 @@ async def test_five_tools_say_what_they_say_everywhere_in_few_tokens(alice: Memo
 @pytest.mark.slow
 async def test_every_command_offers_these_and_all_when_asked(serve: Any, by_http: Any, by_stdio: Any) -> None:
     for command, says, count in (
-        (("serve", "--tools", "all"), "Serving at ", 13),
+        (("serve", "--tools", "all"), "Serving at ", 14),
         (("mcp", "--http"), "Serving MCP at ", 5),
     ):
         url = serve(command=command, says=says).removesuffix("/mcp")

@@ -18,6 +18,7 @@ READING = {
     "search_memories",
     "recent_memories",
     "get_memory",
+    "list_changes",
     "recall_topic",
     "list_topics",
     "search_tool_uses",

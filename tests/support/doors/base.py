@@ -58,6 +58,12 @@ def sourced(plain: dict[str, Any]) -> list[dict[str, Any]]:
     return sources + [{"id": id} for id in plain["missing"]]
 
 
+def changed(plain: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return changes as JSON in the form of records, each with what was before, and why."""
+    pairs = [(each, each["former"]["content"]) for each in plain["changes"]]
+    return [{**each["record"], "source": f"{each['score']:.2f} {each['signs']} {before}"} for each, before in pairs]
+
+
 def drawn(plain: dict[str, Any]) -> list[dict[str, Any]]:
     """Return what was derived as JSON in the form of records, each with how it was."""
     return [{**each, "source": how} for how in ("alone", "partly") for each in plain[how]]

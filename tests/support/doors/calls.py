@@ -113,6 +113,8 @@ VERBS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
     "browse": ({}, {**_listing, "superseded": _flags, "order": st.sampled_from(["oldest", "key", "up", None]),
                     "key_prefix": st.sampled_from(["x", "", 5])}),
     "count": ({}, {**_narrowing, "superseded": _flags}),
+    "changes": ({}, {**_narrowing, "min_trust": _trust, "limit": _listing["limit"], "min_score": _odd,
+                     "cursor": st.sampled_from(["", "x", 5])}),
     "traces": ({}, {"since": _times, "until": _times, "empty": _flags, "limit": _listing["limit"]}),
     "retain": ({"rules": st.sampled_from(_RULES)}, {}),
     "retention": ({}, {"rules": st.sampled_from([None, *_RULES])}),
@@ -135,6 +137,12 @@ EXPIRED = [
 """What has expired is hidden, and yet purged."""
 TWICE = [Call("remember", "alice", {"content": "Likes tea", "id": "x1"})] * 2
 """An id is taken, whatever the content."""
+CHANGED = [
+    Call("remember", "alice", {"content": text, "happened_at": day})
+    for text, day in (("I take 40 mg of thyroxine", "2024-05-01"), ("I take 60 mg of thyroxine now", "2024-06-01"))
+]
+CHANGED += [Call("changes", "alice", {}), Call("changes", "bob", {}), Call("changes", "alice", {"until": "2024-05-31"})]
+"""A state changed, for one user, on a day."""
 WHOLE = ("retain", "retention", "sweep", "checkpoint", "verify_audit")
 """The verbs that are refused behind a user's wall."""
 

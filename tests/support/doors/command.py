@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import anyio.to_thread
 
-from doors.base import Door, Refused, drawn, logged, refusing, sourced, traced
+from doors.base import Door, Refused, changed, drawn, logged, refusing, sourced, traced
 from doors.calls import FILED, WHOLE, Call
 from doors.files import FILES, ME, TRANSCRIPTS, kept, written
 from memorist.cli.hooks.run import answer
@@ -23,7 +23,7 @@ class CommandLine(Door):
 
     commands: ClassVar[Mapping[str, list[str]]] = {
         **{verb: [verb] for verb in ("remember", "get", "recall", "recent", "browse", "count", "forget", "history")},
-        "traces": ["traces"], "why": ["why"], "derived": ["forget", "--derived", "--dry-run"],
+        "changes": ["changes"], "traces": ["traces"], "why": ["why"], "derived": ["forget", "--derived", "--dry-run"],
         "retain": ["retention", "set"], "retention": ["retention", "dry-run"], "sweep": ["retention", "apply"],
         "audit": ["audit", "show"], "checkpoint": ["audit", "export", "--checkpoint"],
         "verify_audit": ["audit", "verify"], "purge": ["purge", "--yes"],
@@ -140,6 +140,8 @@ class CommandLine(Door):
         told = json.loads(out)
         if call.verb == "traces":
             return traced(told["traces"])
+        if call.verb == "changes":
+            return changed(told)
         if call.verb == "recall":
             return [hit["record"] for hit in told]
         if call.verb == "audit":

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import httpx
 
-from doors.base import Door, Refused, refusing
+from doors.base import Door, Refused, changed, refusing
 from doors.calls import UNKNOWN, Call
 from memorist.serve.auth import Tokens
 
@@ -29,6 +29,7 @@ class Mcp(Door):
             "search_memories",
             ("query", "limit", "kind", "where", "since", "until", "session", "min_trust", "shared"),
         ),
+        "changes": ("list_changes", ("limit", "since", "until", "min_score", "cursor")),
         "recent": ("recent_memories", ("limit", "kind", "where", "since", "until", "session", "shared")),
     }
     verbs = tools
@@ -67,7 +68,7 @@ class Mcp(Door):
             return int(told["deleted"])
         if verb == "recall":
             return [hit["record"] for hit in told["hits"]]
-        return told.get("records", told)
+        return changed(told) if verb == "changes" else told.get("records", told)
 
 
 class McpByHttp(Mcp):

@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio.to_thread
 
-from doors.base import Door, Refused, drawn, logged, refusing, sourced, traced
+from doors.base import Door, Refused, changed, drawn, logged, refusing, sourced, traced
 from doors.calls import FILED, VERBS, Call
 from doors.files import FILES, ME, TRANSCRIPTS, kept, written
 from memorist import imports, sync
@@ -21,7 +21,7 @@ from memorist.files.transcripts import read_transcript
 from memorist.imports import Options
 from memorist.imports.sync import load
 from memorist.memory import Memory
-from memorist.operations.answers import Derived, Provenance, Receipt, TracePage
+from memorist.operations.answers import Derived, Provenance, Receipt, ReplacementPage, TracePage
 from memorist.records.origins import HOOK
 from memorist.records.record import Change, Hit, Page, Record
 from memorist.records.retention import RetentionReport, Rule
@@ -42,6 +42,8 @@ def plain(answer: Any) -> Any:
         return sourced(answer.to_dict())
     if isinstance(answer, Derived):
         return drawn(answer.to_dict())
+    if isinstance(answer, ReplacementPage):
+        return changed(answer.to_dict())
     if isinstance(answer, Receipt):
         return answer.purged
     if isinstance(answer, Page):

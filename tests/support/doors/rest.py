@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import httpx
 
-from doors.base import Door, Refused, drawn, family_of, logged, sourced, traced
+from doors.base import Door, Refused, changed, drawn, family_of, logged, sourced, traced
 from doors.calls import FILED, VERBS, Call
 from memorist.serve.app import create_app
 
@@ -24,6 +24,7 @@ class Rest(Door):
         "recall",
         "recent",
         "count",
+        "changes",
         "traces",
         "derived",
         "retain",
@@ -89,6 +90,8 @@ class Rest(Door):
             return told["records"][0]
         if call.verb == "recall":
             return [hit["record"] for hit in told["hits"]]
+        if call.verb == "changes":
+            return changed(told)
         if call.verb == "traces":
             return traced(told["traces"])
         if call.verb == "why":

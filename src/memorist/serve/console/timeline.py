@@ -1,6 +1,6 @@
-"""Time: facts with what they superseded on a time line, and everything as it was known on a day."""
+"""Time: facts with what they superseded on a time line, what changed, and everything as it was known on a day."""
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from typing import Any
@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from memorist.errors import InvalidInputError, shown
 from memorist.memory import Memory
+from memorist.operations.answers import Replacement
 from memorist.records.kind import MEMORIES
 from memorist.records.record import Kind, Record
 from memorist.records.times import iso, local
@@ -20,6 +21,8 @@ PARAMETERS = ("day", "as_of", "cursor", "start", "fragment")
 _MOST_FACTS = 2000
 _LANES = 20
 _KNOWN = 20
+_CHANGES = 100
+"""The newest changes up to the day, by which what was known is marked."""
 _MOST_MARKS = 6
 
 
@@ -58,6 +61,7 @@ async def timeline(visit: Visit) -> Response:
     lanes = lanes_of(chains[start : start + _LANES], first, last, moment)
     cursor = visit.value("cursor")
     known = await memory.browse(as_of=moment, limit=_KNOWN, cursor=cursor)
+    changes = await _changes(memory, moment)
     counts = {str(kind): await memory.count(as_of=moment, kind=kind) for kind in MEMORIES}
     chosen = {"as_of": day.isoformat()}
     values: dict[str, Any] = {
@@ -69,6 +73,8 @@ async def timeline(visit: Visit) -> Response:
         "line": _percent(moment, first, last),
         "marks": _marks(first, last),
         "known": known.records,
+        "changes": changes[:_KNOWN],
+        "changed": {each.former.id: each for each in changes},
         "kinds": rows_of(counts, dict.fromkeys(counts, visit.link("/ask", as_of=iso(moment))), kinds=True),
         "count": sum(counts.values()),
         "more": None if known.next is None else visit.link("/time", **chosen, cursor=known.next),
@@ -87,6 +93,14 @@ async def _facts(memory: Memory) -> AsyncIterator[Record]:
         yield record
         if (number := number + 1) >= _MOST_FACTS:
             return
+
+
+async def _changes(memory: Memory, moment: datetime) -> Sequence[Replacement]:
+    """Return the newest changes up to a moment; none where the scope has more records than are held in memory."""
+    try:
+        return (await memory.changes(until=moment, limit=_CHANGES)).changes
+    except InvalidInputError:
+        return ()
 
 
 def _chains(facts: Iterable[Record]) -> list[list[Record]]:

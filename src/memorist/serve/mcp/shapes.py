@@ -7,7 +7,7 @@ from typing import Any, get_origin
 
 from memorist.agents.excerpts import share
 from memorist.agents.parameters import schema_of
-from memorist.operations.answers import Context
+from memorist.operations.answers import Context, Replacement, ReplacementPage
 from memorist.records.record import Hit, Record
 from memorist.system.hints import fields_of, read_hint
 
@@ -82,8 +82,24 @@ _HIT = _object(
     "record similarity score",
     Hit,
     record=RECORD,
+    replaced={"type": "object", "description": "A later memory that changed it: its id `by`, `at`, `score`."},
 )
 HITS = _object({}, "hits", hits={"type": "array", "items": _HIT, "description": "Best first; empty where nothing is."})
+_CHANGE = _object(
+    {
+        "score": "How likely `record` tells another state than `former`, 0 to 1.",
+        "signs": "What in its text shows that.",
+    },
+    "record former score signs",
+    Replacement,
+    record=RECORD,
+    former=RECORD,
+)
+CHANGES = _object(
+    {"next": "The `cursor` of the next page, where there is one."},
+    "changes",
+    changes={"type": "array", "items": _CHANGE, "description": "Newest first; empty where nothing changed."},
+)
 CONTEXT = _object(
     {
         "text": "What is worth knowing; empty where nothing is.",
@@ -147,6 +163,21 @@ def record_of(record: Record, *, most: int | None = None, field: str = "content"
 def records_of(records: list[Record]) -> dict[str, Any]:
     """Return records as the tools show them."""
     return {"records": [record_of(each, most=share(len(records))) for each in records]}
+
+
+def changes_of(page: ReplacementPage) -> dict[str, Any]:
+    """Return a page of changes as the tools show them."""
+    most = share(2 * len(page.changes))
+    changes = [
+        {
+            "record": record_of(each.record, most=most),
+            "former": record_of(each.former, most=most),
+            "score": round(each.score, 4),
+            "signs": list(each.signs),
+        }
+        for each in page.changes
+    ]
+    return {"changes": changes, **({} if page.next is None else {"next": page.next})}
 
 
 def context_of(told: Context) -> dict[str, Any]:

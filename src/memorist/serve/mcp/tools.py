@@ -12,7 +12,7 @@ from memorist.records.origins import Trust
 from memorist.records.record import Clearable, Kind, Record
 from memorist.serve.auth import Right
 from memorist.serve.mcp import shapes
-from memorist.serve.mcp.shapes import LONG, context_of, hits_of, record_of, records_of
+from memorist.serve.mcp.shapes import LONG, changes_of, context_of, hits_of, record_of, records_of
 
 Answer = dict[str, Any]
 Recallable = Literal["note", "fact", "experience", "episode", "message", "tool_use"]
@@ -43,6 +43,7 @@ TOOLS: Mapping[str, ToolSpec] = {
     "search_memories": ToolSpec(title="Search memories", output=shapes.HITS),
     "get_context": ToolSpec(title="Get what to know for a question", output=shapes.CONTEXT),
     "recent_memories": ToolSpec(title="Recent memories", output=shapes.RECORDS),
+    "list_changes": ToolSpec(title="List what changed", output=shapes.CHANGES),
     "get_memory": ToolSpec(title="Get a memory", output=shapes.RECORD),
     "update_memory": ToolSpec(title="Update a memory", output=shapes.RECORD, right=Right.WRITE),
     "delete_memory": ToolSpec(title="Delete a memory", output=shapes.DELETED, right=Right.WRITE, destructive=True),
@@ -203,6 +204,28 @@ class MemoryTools:
             _few(limit), kind=kind, where=where, since=since, until=until, session=session, shared=shared
         )
         return records_of(found)
+
+    async def list_changes(
+        self,
+        limit: int = 10,
+        since: str | None = None,
+        until: str | None = None,
+        min_score: float = 0.5,
+        cursor: str | None = None,
+    ) -> Answer:
+        """List what changed, newest first: memories that tell another state of the same than earlier ones.
+
+        Args:
+            limit: how many at most.
+            since: only what changed at this time or later, ISO 8601.
+            until: only what changed earlier than this, ISO 8601.
+            min_score: leave out what is less likely a change, 0 to 1; 1 for what was superseded.
+            cursor: the `next` of the page before.
+        """
+        page = await self._memory.changes(
+            limit=_few(limit), since=since, until=until, min_score=min_score, cursor=cursor
+        )
+        return changes_of(page)
 
     async def get_memory(
         self, id: str, field: Literal["content", "cue", "metadata", "payload"] = "content", offset: int = 0

@@ -1,4 +1,4 @@
-"""Routes that take a filter: recall, recent, browse, count, forget; and the users of a tenant."""
+"""Routes that take a filter: recall, recent, browse, count, changes, forget; and the users of a tenant."""
 
 from fastapi.responses import JSONResponse
 
@@ -14,7 +14,7 @@ router = router_of("search")
 
 add_plain(
     router, requests.Recall, requests.Context, requests.Recent, requests.Browse, requests.Count, requests.Traces,
-    requests.Find, requests.Vectors, requests.Derived, requests.Users,
+    requests.Changes, requests.Find, requests.Vectors, requests.Derived, requests.Users,
 )  # fmt: skip
 
 

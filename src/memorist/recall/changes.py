@@ -1,0 +1,143 @@
+"""What changed: which records tell another state of the same than an earlier one, the newest first, and of which one.
+
+`replaced` looks among the records that fit a question. Here there is none, so every record whose text shows a sign of
+change is held against the earlier ones that are nearest to it.
+"""
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+
+from memorist.languages import role_of
+from memorist.operations.answers import Replacement
+from memorist.recall.index import NEVER, Bools, Floats, Rows, WallIndex
+from memorist.recall.marks import ASKS, speaker_of
+from memorist.recall.replaced import middle, replacements, score_of, signs_of
+from memorist.recall.scale import Scale
+from memorist.records.filters import Filter
+from memorist.records.record import Record
+from memorist.records.scope import Wall
+from memorist.stores.base import Store
+
+Position: TypeAlias = tuple[int, int]
+"""The time of a record in microseconds since 1970, and its number: where a page ends."""
+_NEAREST = 8
+"""The earlier records that one is held against."""
+_AT_ONCE = 256
+_MOST_READ = 5000
+"""The records that are looked at for one page."""
+_UNFIT = -1e9
+"""A sum of signals with which a record replaces no other."""
+_ANY_NUMBER = "0"
+"""An earlier text of which every number is another one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which changes are asked for.
+
+    Attributes:
+        filter: which records may tell a change.
+        least: the least score.
+        limit: how many at most.
+        now: the present, in microseconds since 1970.
+        before: only older ones than this position.
+    """
+
+    filter: Filter
+    least: float
+    limit: int
+    now: int
+    before: Position | None = None
+
+
+async def changes_behind(
+    store: Store, wall: Wall, index: WallIndex, scale: Scale, wanted: Wanted
+) -> tuple[list[Replacement], Position | None]:
+    """Return changes behind a wall, newest first, and the position after which the next page begins; None at the end.
+
+    A record stands in one change at most: with the one that it supersedes, or else with the latest one that it most
+    likely replaces; rather with a person's words than with what an assistant repeated of them.
+    """
+    chosen = await store.matching(wall, wanted.filter) if wanted.filter.reads_fields else None
+    of_any = Filter(agent=wanted.filter.agent, session=wanted.filter.session, without=wanted.filter.without)
+    with index.lock:
+        able = index.allowed(replace(of_any, superseded=True), wanted.now)
+        states = able & (index.column("superseded_at") == NEVER) & ~index.column(ASKS)
+        rows = np.flatnonzero(index.allowed(wanted.filter, wanted.now))
+        rows = rows if chosen is None else np.intersect1d(rows, index.rows_of(chosen.tolist()))
+        at, number, ended = (index.column(name).copy() for name in ("at", "number", "superseded_at"))
+        usual = index.vectors.scores(middle(index, scale))
+    if wanted.before is not None:
+        time, last = wanted.before
+        rows = rows[(at[rows] < time) | ((at[rows] == time) & (number[rows] < last))]
+    rows = rows[np.lexsort((-number[rows], -at[rows]))]
+    found: list[Replacement] = []
+    for start in range(0, len(rows), _AT_ONCE):
+        some = rows[start : start + _AT_ONCE]
+        # A record ended when the one that supersedes it began or, where that is earlier, when it began itself.
+        here = able & (((ended >= at[some].min()) & (ended <= at[some].max())) | (ended == at))
+        records = await store.fetch(wall, [*number[some].tolist(), *number[here].tolist()])
+        superseded = {each.superseded_by: each for each in map(records.get, number[here].tolist()) if each is not None}
+
+        def likely(some: Rows = some, records: Mapping[int, Record] = records) -> dict[int, list[tuple[int, float]]]:
+            with index.lock:
+                pairs = _nearest(index, some, records, states, usual)
+                return {int(number[row]): _likely(index, row, rows, scale, wanted.least) for row, rows in pairs}
+
+        held = await asyncio.to_thread(likely)
+        formers = await store.fetch(wall, [former for pairs in held.values() for former, _ in pairs])
+        for row in some.tolist():
+            place = int(number[row])
+            if (later := records.get(place)) is None:
+                continue
+            if (former := superseded.get(later.id)) is not None:
+                change: Replacement | None = Replacement(later, former, 1.0)
+            else:
+                change = _latest(later, [(formers[n], p) for n, p in held.get(place, ()) if n in formers], wanted.least)
+            if change is not None:
+                found.append(change)
+            if len(found) == wanted.limit:
+                return found, (int(at[row]), place)
+        if start + _AT_ONCE >= _MOST_READ and start + _AT_ONCE < len(rows):
+            return found, (int(at[some[-1]]), int(number[some[-1]]))
+    return found, None
+
+
+def _nearest(
+    index: WallIndex, some: Rows, records: Mapping[int, Record], states: Bools, usual: Floats
+) -> Iterator[tuple[int, Rows]]:
+    """Yield those of some rows whose text may tell a change, each with the nearest of the earlier rows with states."""
+    at, number = index.column("at")[: len(states)], index.column("number")
+    for row in some.tolist():
+        later = records.get(int(number[row]))
+        if later is None or index.column(ASKS)[row] or not signs_of(_ANY_NUMBER, later.text):
+            continue
+        earlier = np.flatnonzero(states & (at <= at[row]))
+        if not len(earlier := earlier[earlier != row]):
+            continue
+        near = index.vectors.scores(index.vectors.take(np.array([row]))[0])[earlier] - usual[earlier] / 2
+        yield row, earlier[np.argpartition(-near, min(_NEAREST, len(near)) - 1)[:_NEAREST]]
+
+
+def _likely(index: WallIndex, row: int, earlier: Rows, scale: Scale, least: float) -> list[tuple[int, float]]:
+    """Return the numbers of the earlier rows that a row may replace, each with how likely both speak of the same."""
+    rows = np.array([row, *earlier])
+    total = np.full(len(rows), _UNFIT, np.float32)
+    total[0] = 0
+    replaced = replacements(index, rows, total, scale, None).replaced[1:]
+    numbers = index.column("number")[earlier].tolist()
+    return [(n, likely) for n, likely in zip(numbers, replaced.tolist(), strict=True) if likely >= least]
+
+
+def _latest(later: Record, formers: list[tuple[Record, float]], least: float) -> Replacement | None:
+    """Return the change to a later record from the latest of those that it likely replaces."""
+    scored = [(former, score_of(likely, former.text, later.text)) for former, likely in formers]
+    scored = [(former, score) for former, score in scored if score >= least]
+    if not scored:
+        return None
+    former, score = max(scored, key=lambda each: (role_of(speaker_of(each[0])) != "assistant", each[0].at))
+    return Replacement(later, former, score, signs_of(former.text, later.text))
