@@ -65,6 +65,77 @@ async def test_an_emptied_cue_is_cleared_and_a_content_cannot_be(browser: Browse
     assert await alice.get("r") == record
 
 
+async def test_a_mistake_in_any_field_is_mended(browser: Browser, alice: Memory) -> None:
+    await alice.remember("Moved in", id="r", metadata={"city": "Osló"}, happened_at="2024-05-01T10:00:07Z")
+    page = path_of("/record", id="r")
+    await browser.send(path_of("/status"), "/zone", zone="Asia/Kolkata")
+    typed = {"happened_at": "2024-06-02T01:00", "expires_at": "2199-01-01T00:00", "metadata": '{"city": "Bergen"}'}
+    await browser.send(page, "/revise", **typed, author="tool")
+    record = await alice.get("r")
+    assert record is not None and record.happened_at is not None and record.expires_at is not None
+    assert record.happened_at.isoformat() == "2024-06-01T19:30:00+00:00"
+    assert (record.metadata, record.expires_at.year, record.version) == ({"city": "Bergen"}, 2198, 2)
+    assert "tool" in record.origin.authors.names
+    for wrong in ({"happened_at": "soonish"}, {"metadata": "[1]"}, {"payload": "{"}, {"author": "nobody"}):
+        assert (await browser.send(page, "/revise", content="x", **wrong)).status_code == 422
+    assert await alice.get("r") == record
+
+
+async def test_an_earlier_version_comes_back_as_a_new_one(browser: Browser, alice: Memory) -> None:
+    await alice.remember("Lives in Oslo", id="r", cue="where?", metadata={"a": 1})
+    await alice.revise("r", content="Lives in Bergen", cue=None, metadata={})
+    assert (await browser.send(path_of("/record", id="r"), "/revert")).status_code == 303
+    record = await alice.get("r")
+    assert record is not None and (record.content, record.cue, record.metadata) == ("Lives in Oslo", "where?", {"a": 1})
+    assert [change.action for change in await alice.history("r")] == ["remembered", "revised", "revised"]
+    [csrf] = set(re.findall(r'name="csrf" value="([^"]+)"', (await browser.http.get(path_of("/record", id="r"))).text))
+    assert (await browser.post(path_of("/revert", id="r", version="9"), {"csrf": csrf})).status_code == 404
+
+
+async def test_what_has_changed_is_replaced_and_both_lead_to_each_other(browser: Browser, alice: Memory) -> None:
+    old = await alice.facts.add("Lives in Oslo", happened_at="2023-01-01")
+    sent = {"content": "Lives in Bergen", "happened_at": "2024-02-01T00:00"}
+    answer = await browser.send(path_of("/record", id=old.id), "/supersede", **sent)
+    new = httpx.URL(answer.headers["location"]).params["id"]
+    assert [each.content for each in await alice.facts.history(old.id)] == ["Lives in Oslo", "Lives in Bergen"]
+    assert "Lives in Bergen</a>, <time" in (await browser.http.get(path_of("/record", id=old.id))).text
+    assert "Lives in Oslo</a>, <time" in (await browser.http.get(path_of("/record", id=new))).text
+    [hit] = await alice.recall("where does she live?", as_of="2023-06-01")
+    assert hit.record.id == old.id
+    message = await alice.remember("hello", kind="message")
+    assert "/supersede" not in (await browser.http.get(path_of("/record", id=message.id))).text
+
+
+async def test_ticked_records_are_forgotten_and_come_back_together(browser: Browser, alice: Memory) -> None:
+    for number in range(4):
+        await alice.remember(f"number {number}", id=f"n{number}")
+    page = await browser.http.get(path_of("/browse"))
+    [csrf] = set(re.findall(r'name="csrf" value="([^"]+)"', page.text))
+    assert page.text.count('name="ids"') == 4
+    none = await browser.post(path_of("/forget"), {"csrf": csrf})
+    assert none.status_code == 422 and "Tick a record" in none.text
+    body = f"csrf={csrf}&ids=n1&ids=n3"
+    kind = {"content-type": "application/x-www-form-urlencoded"}
+    assert (await browser.http.post(path_of("/forget"), content=body, headers=kind)).status_code == 303
+    assert sorted(each.id for each in await alice.recent(9)) == ["n0", "n2"]
+    assert (await browser.http.post(path_of("/forget"), content=f"{body}&ids=n0", headers=kind)).status_code == 404
+    assert await alice.count() == 2
+    await browser.send(path_of("/browse"), "/undo")
+    assert await alice.count() == 4
+
+
+async def test_records_are_found_by_their_words_and_a_bad_filter_keeps_the_form(
+    browser: Browser, alice: Memory
+) -> None:
+    await alice.remember("Keeps bees on the roof", kind="fact")
+    await alice.remember("Likes tea")
+    text = (await browser.http.get(path_of("/browse", text="bee", kind="fact"))).text
+    assert "Keeps bees" in text and "Likes tea" not in text
+    wrong = await browser.http.get(path_of("/browse", text="bee", session="s1", since="soonish"))
+    assert wrong.status_code == 422 and "soonish" in wrong.text
+    assert 'value="bee"' in wrong.text and 'value="s1"' in wrong.text
+
+
 async def test_topics_of_any_name_are_told_apart(browser: Browser, alice: Memory) -> None:
     names = ["t", " t", "t\n", "t.u"]
     for name in names:

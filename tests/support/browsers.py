@@ -10,7 +10,7 @@ import httpx
 FORM = re.compile(r'<form[^>]* action="([^"]+)"[^>]*>(.*?)</form>', re.DOTALL)
 TEXTAREA = re.compile(r'<textarea[^>]*name="(\w+)"[^>]*>\n?(.*?)</textarea>', re.DOTALL)
 """The newline after the opening tag is none of the text's, as HTML has it."""
-INPUT = re.compile(r'<input type="(?:hidden"|checkbox"(?=[^>]* checked)) name="(\w+)" value="([^"]*)"')
+INPUT = re.compile(r'<input type="(?:hidden"|datetime-local"|checkbox"(?=[^>]* checked)) name="(\w+)" value="([^"]*)"')
 
 
 class Browser:

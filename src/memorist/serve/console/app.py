@@ -36,7 +36,10 @@ _LOOKS: Mapping[str, tuple[Handler, Sequence[str]]] = {
     "/ask": (asking.ask, asking.PARAMETERS),
     "/talks": (talks.talks, ("cursor",)),
     "/talk": (talks.talk, ("session", "around", "before", "after")),
-    "/browse": (pages.browse, ("kind", "session", "since", "until", "order", "superseded", "everyone", "cursor")),
+    "/browse": (
+        pages.browse,
+        ("text", "kind", "session", "since", "until", "order", "superseded", "everyone", "cursor"),
+    ),
     "/record": (pages.record, ("id",)),
     "/topics": (pages.topics, ()),
     "/time": (timeline.timeline, timeline.PARAMETERS),
@@ -50,9 +53,11 @@ _LOOKS: Mapping[str, tuple[Handler, Sequence[str]]] = {
 }
 _CHANGES: Mapping[str, tuple[Handler, Sequence[str]]] = {
     "/remember": (changes.remember, ("content",)),
-    "/revise": (changes.revise, ("id", "content", "cue", "verified")),
+    "/revise": (changes.revise, ("id", *changes.REVISABLE, "author")),
+    "/revert": (changes.revert, ("id", "version")),
+    "/supersede": (changes.supersede, ("id", "content", "happened_at")),
     "/rate": (changes.rate, ("id", "rating")),
-    "/forget": (changes.forget, ("id",)),
+    "/forget": (changes.forget, ("id", "ids")),
     "/undo": (changes.undo, ()),
     "/topic": (changes.set_topic, ("topic", "value")),
     "/case": (cases.keep, ("id", "right")),

@@ -1,15 +1,20 @@
 """Handlers of forms: each calls one verb and redirects back to its page."""
 
 import json
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from starlette.responses import Response
 
 from memorist.errors import InvalidInputError, NotFoundError, shown
 from memorist.operations.lines import FORMAT, VERSION
+from memorist.records.record import Record
 from memorist.serve.console.visits import Visit
 from memorist.serve.console.zones import parse_zone
 from memorist.serve.reading import number_of
+
+REVISABLE = ("content", "cue", "metadata", "payload", "verified", "happened_at", "expires_at")
+"""The fields of a record that a form changes."""
 
 
 def _needed(visit: Visit, name: str) -> str:
@@ -25,22 +30,57 @@ async def remember(visit: Visit) -> Response:
     return visit.redirect("/record", "Remembered.", id=record.id)
 
 
-async def revise(visit: Visit) -> Response:
-    """Change a record's text, cue or verification; unchanged fields are left alone."""
+async def _named(visit: Visit) -> Record:
     id = _needed(visit, "id")
-    old = await visit.memory.get(id)
-    if old is None:
+    if (record := await visit.memory.get(id)) is None:
         raise NotFoundError(f"there is no record {shown(id)} in this scope")
-    typed: dict[str, Any] = {"verified": visit.flag("verified")}
-    if "content" in visit.values:
-        typed["content"] = visit.text("content", old.content) or ""
-    if "cue" in visit.values:
-        typed["cue"] = visit.text("cue", old.cue)
-    changed = {name: value for name, value in typed.items() if value != getattr(old, name)}
+    return record
+
+
+async def revise(visit: Visit) -> Response:
+    """Change a record's fields to what was typed; a field that was not sent, or sent as it was, is left alone."""
+    old = await _named(visit)
+    readers: Mapping[str, Callable[[], Any]] = {
+        "content": lambda: visit.text("content", old.content) or "",
+        "cue": lambda: visit.text("cue", old.cue),
+        "happened_at": lambda: visit.moment("happened_at", old.happened_at),
+        "expires_at": lambda: visit.moment("expires_at", old.expires_at),
+        "metadata": lambda: visit.mapping("metadata"),
+        "payload": lambda: visit.mapping("payload"),
+    }
+    typed = {name: read() for name, read in readers.items() if name in visit.values}
+    return await _revised(visit, old, {**typed, "verified": visit.flag("verified")}, author=visit.value("author"))
+
+
+async def revert(visit: Visit) -> Response:
+    """Give a record the fields of one of its earlier versions, as a new version."""
+    record, version = await _named(visit), visit.number("version")
+    for change in await visit.memory.history(record.id):
+        if change.record is not None and change.record.version == version:
+            return await _revised(visit, record, {name: getattr(change.record, name) for name in REVISABLE})
+    raise NotFoundError(f"the record has no version {version}")
+
+
+async def _revised(visit: Visit, old: Record, fields: Mapping[str, Any], author: str | None = None) -> Response:
+    changed = {name: value for name, value in fields.items() if value != getattr(old, name)}
     if not changed:
-        return visit.redirect("/record", "Nothing was changed.", id=id)
-    await visit.memory.revise(id, source="console", **changed)
-    return visit.redirect("/record", "Saved; what it was is in its history.", id=id)
+        return visit.redirect("/record", "Nothing was changed.", id=old.id)
+    await visit.memory.revise(old.id, source="console", author=author, **changed)
+    return visit.redirect("/record", "Saved; what it was is in its history.", id=old.id)
+
+
+async def supersede(visit: Visit) -> Response:
+    """Store what holds now in the place of a record, which stays known as of earlier times."""
+    old, since = await _named(visit), visit.moment("happened_at", None)
+    record = await visit.memory.remember(
+        visit.text("content") or "",
+        kind=old.kind,
+        supersedes=old.id,
+        payload={"supersedes": old.id},
+        happened_at=since,
+        source="console",
+    )
+    return visit.redirect("/record", "Stored; this holds now, and the other is kept as what held before.", id=record.id)
 
 
 async def rate(visit: Visit) -> Response:
@@ -52,31 +92,38 @@ async def rate(visit: Visit) -> Response:
 
 
 async def forget(visit: Visit) -> Response:
-    """Forget a record; this can be undone for two minutes."""
-    id, memory = _needed(visit, "id"), visit.memory
-    record = await memory.get(id)
-    if record is None or not await memory.forget(id, source="console"):
-        raise NotFoundError(f"there is no record {shown(id)} in this scope")
-    visit.session.forgot(record)
-    return visit.redirect("/browse", "Forgotten.")
+    """Forget a record, or those that are ticked; this can be undone for two minutes."""
+    sent, memory = visit.values.get("ids") or visit.value("id") or [], visit.memory
+    ids = list(dict.fromkeys([sent] if isinstance(sent, str) else sent))
+    if not ids:
+        raise InvalidInputError("tick a record first")
+    records = await memory.find(ids)
+    if missing := set(ids) - {record.id for record in records}:
+        raise NotFoundError(f"there is no record {shown(min(missing))} in this scope")
+    gone = await memory.forget(*ids, source="console")
+    visit.session.forgot(records)
+    return visit.redirect("/browse", "Forgotten." if gone == 1 else f"{gone} records are forgotten.")
 
 
 async def undo(visit: Visit) -> Response:
-    """Restore the record that was forgotten last."""
-    record = visit.session.forgotten
-    if record is None:
+    """Restore the records that were forgotten last."""
+    records = visit.session.forgotten
+    if not records:
         raise NotFoundError("there is nothing to restore any more; a forgotten record can be restored for two minutes")
-    header = json.dumps({"format": FORMAT, "version": VERSION})
-    scope = visit.grant.scope(tenant=record.scope.tenant, user=record.scope.user)
+    scope = visit.grant.scope(tenant=records[0].scope.tenant, user=records[0].scope.user)
     memory = visit.server.memory.scoped(tenant=scope.tenant, user=scope.user)
-    if not await memory.history(record.id):
-        visit.session.took_back()
-        raise NotFoundError("everything of its user was deleted since; it cannot be restored")
-    report = await memory.load([header, json.dumps(record.to_dict())])
+    for record in records:
+        if not await memory.history(record.id):
+            visit.session.took_back()
+            raise NotFoundError("everything of its user was deleted since; it cannot be restored")
+    header = json.dumps({"format": FORMAT, "version": VERSION})
+    report = await memory.load([header, *(json.dumps(record.to_dict()) for record in records)])
     if report.bad:
         raise InvalidInputError(report.bad[0].reason)
     visit.session.took_back()
-    return visit.redirect("/record", "Taken back; its history begins anew.", id=record.id)
+    if len(records) > 1:
+        return visit.redirect("/browse", f"{len(records)} records are taken back; their history begins anew.")
+    return visit.redirect("/record", "Taken back; its history begins anew.", id=records[0].id)
 
 
 async def set_topic(visit: Visit) -> Response:

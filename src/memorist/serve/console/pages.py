@@ -5,28 +5,50 @@ from typing import Any
 from starlette.responses import Response
 
 from memorist.errors import InvalidInputError, NotFoundError, shown
-from memorist.records.record import Kind
+from memorist.records.origins import CONSOLE, OPERATOR_CONSOLE, Author
+from memorist.records.record import Kind, Record
 from memorist.serve.auth import Right
 from memorist.serve.console.visits import Visit
 from memorist.serve.console.zones import zone_names
 from memorist.serve.rest.whole import lines_answer
 
 _PAGE = 25
+_WITH_WORDS = 100
 _DEEPEST = 12
 """The number of dots of a topic's name that make branches; the rest of the name is its leaf."""
+_REPLACEABLE = (Kind.FACT, Kind.NOTE)
+"""The kinds of which a record may be superseded by hand: what was said stays said, and a key keeps its own history."""
 _KINDS = [str(kind) for kind in Kind]
 
 
 async def browse(visit: Visit) -> Response:
     """Page through the records that pass a filter."""
-    chosen = {name: visit.value(name) for name in ("kind", "session", "since", "until")}
-    order: Any = visit.value("order") or "newest"
-    flags = {"everyone": visit.everyone, "superseded": visit.flag("superseded"), "order": order}
-    narrowing: Any = {name: value for name, value in chosen.items() if value is not None}
-    page = await visit.memory.browse(**narrowing, **flags, cursor=visit.value("cursor"), limit=_PAGE)
-    more = None if page.next is None else visit.link("/browse", **chosen, **flags, cursor=page.next)
-    values: Any = {"records": page.records, "more": more, "kinds": _KINDS, "chosen": chosen}
-    return visit.page("browse.html", title="Records", **values, **flags)
+    chosen = {name: visit.value(name) for name in ("text", "kind", "session", "since", "until")}
+    flags: dict[str, Any] = {
+        "everyone": visit.everyone,
+        "superseded": visit.flag("superseded"),
+        "order": visit.value("order") or "newest",
+    }
+    records, more, problem = list[Record](), None, None
+    try:
+        records, cursor = await _found(visit, **{name: value for name, value in {**chosen, **flags}.items() if value})
+        more = None if cursor is None else visit.link("/browse", **chosen, **flags, cursor=cursor)
+    except InvalidInputError as error:
+        problem = str(error)
+    values: Any = {"records": records, "more": more, "kinds": _KINDS, "chosen": chosen, "problem": problem}
+    return visit.page("browse.html", 200 if problem is None else 422, title="Records", **values, **flags)
+
+
+async def _found(visit: Visit, text: str | None = None, **how: Any) -> tuple[list[Record], str | None]:
+    """Return the records that pass a filter, those with certain words or a page of all, and where the next page begins."""
+    if text is None:
+        page = await visit.memory.browse(**how, cursor=visit.value("cursor"), limit=_PAGE)
+        return page.records, page.next
+    how.pop("order")
+    if how.keys() & {"everyone", "superseded"}:
+        raise InvalidInputError("words are searched for among the current records of one user")
+    hits = await visit.memory.recall(text, mode="lexical", limit=_WITH_WORDS, **how)
+    return [hit.record for hit in hits], None
 
 
 async def record(visit: Visit) -> Response:
@@ -34,12 +56,22 @@ async def record(visit: Visit) -> Response:
     id = visit.value("id")
     if id is None:
         raise InvalidInputError("name a record: /record?id=…")
-    found = await visit.memory.get(id)
-    changes = await visit.memory.history(id)
+    memory = visit.memory
+    found, changes = await memory.get(id), await memory.history(id)
     if found is None and not changes:
         raise NotFoundError(f"there is no record {shown(id)} in this scope")
+    links = {} if found is None else {"Replaces": found.payload.get("supersedes"), "Replaced by": found.superseded_by}
+    claims = (OPERATOR_CONSOLE if visit.may_see_all else CONSOLE).claims
     return visit.page(
-        "record.html", title="Record", record=found, id=id, changes=changes, why=await visit.memory.why(id)
+        "record.html",
+        title="Record",
+        record=found,
+        id=id,
+        changes=changes,
+        why=await memory.why(id),
+        beside={name: (other, await memory.get(other)) for name, other in links.items() if isinstance(other, str)},
+        authors=[each.names[0] for each in Author if each in claims],
+        may_replace=found is not None and found.kind in _REPLACEABLE and found.current,
     )
 
 

@@ -31,7 +31,7 @@ async def purge(visit: Visit) -> Response:
         raise InvalidInputError("another name was typed than the one on the page; nothing was deleted")
     receipt = await visit.memory.purge(shared=user is None)
     forget(visit.memory.scope.wall)
-    if (kept := visit.session.forgotten) is not None and kept.scope.wall == visit.memory.scope.wall:
+    if any(kept.scope.wall == visit.memory.scope.wall for kept in visit.session.forgotten):
         visit.session.took_back()
     return _page(visit, receipt)
 

@@ -1,5 +1,6 @@
 """Rendering pages: the templates, and their times, links and signals."""
 
+import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -15,7 +16,7 @@ from memorist import __version__
 from memorist.recall.rank import WEIGHTS
 from memorist.records.times import local
 from memorist.serve.console.charts import Share, shares_of
-from memorist.serve.console.zones import written_day
+from memorist.serve.console.zones import field_of, written_day
 
 HEADERS: Mapping[str, str] = {
     "content-security-policy": (
@@ -77,6 +78,16 @@ def _date(context: Context, moment: datetime) -> str:
 
 
 @pass_context
+def _field(context: Context, moment: datetime | None) -> str:
+    """Return a time, in the visitor's zone, as the value of a form's field; nothing for None."""
+    return "" if moment is None else field_of(moment, context.get("zone", UTC))
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+@pass_context
 def _iso_date(context: Context, moment: datetime) -> str:
     """Return the day, in the visitor's zone, as 2024-05-01."""
     return _local(context, moment).date().isoformat()
@@ -97,7 +108,14 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"when": _when, "day": _date, "date": _iso_date, "shares": _shares}
+    environment.filters |= {
+        "json": _json,
+        "when": _when,
+        "field": _field,
+        "day": _date,
+        "date": _iso_date,
+        "shares": _shares,
+    }
     environment.globals |= {"link": link, "marked": _marked, "version": __version__}
     return environment
 

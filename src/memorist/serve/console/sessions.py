@@ -1,8 +1,9 @@
-"""Sessions of browsers: a cookie, the token behind it, and the record that can be restored."""
+"""Sessions of browsers: a cookie, the token behind it, and the records that can be restored."""
 
 import secrets
 import time
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
 
@@ -32,26 +33,22 @@ class Session:
     evaluated: Report | None = None
     job: Job | None = None
     seen: float = field(default_factory=time.monotonic)
-    _forgotten: tuple[Record, float] | None = None
+    _forgotten: tuple[Sequence[Record], float] = ((), 0.0)
 
-    def forgot(self, record: Record) -> None:
-        """Keep a forgotten record for two minutes in this process's memory, replacing the one before."""
-        self._forgotten = record, time.monotonic() + _UNDO_SECONDS
+    def forgot(self, records: Sequence[Record]) -> None:
+        """Keep forgotten records for two minutes in this process's memory, in the place of those before."""
+        self._forgotten = records, time.monotonic() + _UNDO_SECONDS
 
     @property
-    def forgotten(self) -> Record | None:
-        """The record that can still be restored."""
-        if self._forgotten is None:
-            return None
-        record, until = self._forgotten
-        if until >= time.monotonic():
-            return record
-        self._forgotten = None
-        return None
+    def forgotten(self) -> Sequence[Record]:
+        """The records that can still be restored."""
+        if self._forgotten[1] < time.monotonic():
+            self.took_back()
+        return self._forgotten[0]
 
     def took_back(self) -> None:
-        """Drop the forgotten record, which has been restored."""
-        self._forgotten = None
+        """Drop the forgotten records, which have been restored."""
+        self._forgotten = (), 0.0
 
     def take_notice(self) -> str | None:
         """Return the message to show once, and clear it."""

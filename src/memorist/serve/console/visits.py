@@ -1,8 +1,10 @@
 """One request to the console: its caller and scope, and the responses to it."""
 
+import json
 import secrets
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
@@ -13,9 +15,11 @@ from memorist.errors import FormatError, InvalidInputError, MemoristError, Scope
 from memorist.memory import Memory
 from memorist.records.origins import CONSOLE, OPERATOR_CONSOLE
 from memorist.records.record import Record
+from memorist.records.times import parse_time
 from memorist.serve.auth import Grant, Right, UnauthorizedError
 from memorist.serve.console.rendering import HEADERS, link, render
 from memorist.serve.console.sessions import COOKIE, Session, Sessions
+from memorist.serve.console.zones import field_of
 from memorist.serve.observability.requests import SCOPE
 from memorist.serve.reading import number_of, read_query
 from memorist.serve.rest.access import Server, authorized
@@ -98,6 +102,40 @@ class Visit:
         if before is not None and plain == _one_line_end(before):
             return before
         return plain.replace("\n", "\r\n") if before is not None and "\r\n" in before else plain
+
+    def moment(self, name: str, before: datetime | None) -> datetime | None:
+        """Return a typed time, which is one of the visitor's zone if it names none; None for an empty one.
+
+        Args:
+            name: the parameter.
+            before: the time that was edited; returned unchanged if the minute is still the same.
+
+        Raises:
+            InvalidInputError: what was typed is no point in time.
+        """
+        if (typed := self.value(name)) is None:
+            return None
+        if before is not None and typed == field_of(before, self.session.zone):
+            return before
+        try:
+            moment = datetime.fromisoformat(typed)
+        except ValueError:
+            return parse_time(typed)
+        return moment if moment.tzinfo is not None else moment.replace(tzinfo=self.session.zone)
+
+    def mapping(self, name: str) -> dict[str, Any]:
+        """Return an object that was typed as JSON; {} for an empty text.
+
+        Raises:
+            InvalidInputError: the text is no JSON object.
+        """
+        try:
+            found = json.loads(self.value(name) or "{}")
+        except (ValueError, RecursionError) as error:
+            raise InvalidInputError(f'{name} must be JSON, as {{"city": "Oslo"}}: {error}') from error
+        if not isinstance(found, dict):
+            raise InvalidInputError(f'{name} must be a JSON object, as {{"city": "Oslo"}}')
+        return found
 
     @property
     def scope(self) -> dict[str, str | None]:
@@ -254,7 +292,7 @@ async def _values(request: Request, known: Collection[str]) -> dict[str, Any]:
         if not request.headers.get("content-type", "").startswith("multipart/"):
             if "file" in known:  # only these bodies may be larger than what fits in memory
                 raise FormatError("choose a file")
-            return read_query(query + b"&" + await request.body(), known)
+            return read_query(query + b"&" + await request.body(), known, repeated=("ids",))
         form = await request.form(max_files=_MOST_FILES, max_fields=_MOST_PARTS)
     except ClientDisconnect as error:
         raise FormatError("the form broke off") from error

@@ -5,11 +5,17 @@ from functools import lru_cache
 from zoneinfo import ZoneInfo, available_timezones
 
 from memorist.errors import InvalidInputError, shown
+from memorist.records.times import local
 
 
 def written_day(moment: datetime) -> str:
     """Return a day in words: Monday, 4 March 2024."""
     return f"{moment:%A}, {moment.day} {moment:%B} {moment.year}"
+
+
+def field_of(moment: datetime, zone: tzinfo) -> str:
+    """Return a time in a zone as a form's field for a day and a time of day holds it: 2024-03-04T09:30."""
+    return local(moment, zone).replace(tzinfo=None).isoformat(timespec="minutes")
 
 
 @lru_cache(maxsize=1)
