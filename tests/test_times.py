@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from memorist.errors import InvalidInputError
 from memorist.records.codec import plain
 from memorist.records.record import Draft
-from memorist.records.times import from_micros, iso, parse_bound, parse_expiry, parse_time, to_micros
+from memorist.records.times import from_micros, in_words, iso, parse_bound, parse_expiry, parse_time, to_micros
 
 MOMENT = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 MOMENTS = st.datetimes(timezones=st.just(UTC))
@@ -168,3 +168,18 @@ def test_an_expiry_in_numbers_is_from_now_on() -> None:
     for wrong in (1e300, float("nan"), float("inf"), True, "soon"):
         with pytest.raises(InvalidInputError):
             parse_expiry(wrong, MOMENT)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (2592000.0, "30 days"),
+        (86400, "1 day"),
+        (7200, "2 hours"),
+        (90, "90 seconds"),
+        (60, "1 minute"),
+        (0.5, "0.5 seconds"),
+    ],
+)
+def test_a_duration_is_told_in_its_largest_whole_unit(seconds: float, words: str) -> None:
+    assert in_words(seconds) == words

@@ -185,7 +185,7 @@ async def test_home_says_what_came_in_and_whose(page: Page, site: str, alice: Me
     await expect(page.locator(".figure-big")).to_have_text("3")
     await expect(page.locator("main")).not_to_contain_text("bob")
     await page.locator(".chart a").last.dispatch_event("click")
-    await expect(page.locator(".records > li")).to_have_count(2)
+    await expect(page.locator(".records tbody > tr")).to_have_count(2)
 
 
 async def test_home_of_nobody_says_how_to_begin(page: Page, site: str) -> None:
@@ -270,12 +270,12 @@ async def test_browse_filters_and_pages(page: Page, site: str, alice: Memory) ->
     await alice.remember([f"note {number}" for number in range(30)], happened_at="2024-05-01")
     await alice.remember("a fact", kind=Kind.FACT, happened_at="2024-06-01")
     await page.goto(f"{site}/browse?user=alice")
-    await expect(page.locator(".records > li")).to_have_count(25)
+    await expect(page.locator(".records tbody > tr")).to_have_count(25)
     await page.get_by_role("link", name="More").click()
-    await expect(page.locator(".records > li")).to_have_count(6)
+    await expect(page.locator(".records tbody > tr")).to_have_count(6)
     await page.get_by_label("Kind").select_option("fact")
     await page.get_by_role("button", name="Show").click()
-    await expect(page.locator(".records > li")).to_have_count(1)
+    await expect(page.locator(".records tbody > tr")).to_have_count(1)
     await page.goto(f"{site}/browse?user=alice&until=2024-05-15&kind=fact")
     await expect(page.locator(".empty")).to_be_visible()
 

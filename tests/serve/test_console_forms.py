@@ -237,3 +237,59 @@ async def test_an_emptied_text_is_an_error_as_everywhere(browser: Browser, alice
 async def test_a_rating_is_written_as_json_writes_numbers(browser: Browser, alice: Memory, rating: str) -> None:
     await alice.remember("Likes tea", id="x1")
     assert (await browser.send(path_of("/record", id="x1"), "/rate", rating=rating)).status_code == 422
+
+
+async def test_conversations_have_titles_and_days_and_are_found_by_what_was_said(
+    browser: Browser, alice: Memory
+) -> None:
+    for session, day, text in (
+        ("s1", 1, "We plan the trip to Bergen"),
+        ("s2", 2, "The dentist called"),
+        ("s3", 2, "Hm"),
+    ):
+        await alice.remember(text, kind="message", session=session, happened_at=f"2024-05-0{day}T10:00")
+        await alice.remember("Good night", kind="message", session=session, happened_at=f"2024-05-0{day}T22:00")
+    page = (await browser.http.get(path_of("/talks"))).text
+    assert "<strong>We plan the trip to Bergen</strong>" in page
+    days = [page.index("Thursday, 2 May 2024"), page.index("Wednesday, 1 May 2024")]
+    assert days == sorted(days) and page.count('class="day"') == 2
+    found = (await browser.http.get(path_of("/talks", text="dentist"))).text
+    assert "<strong>The dentist called</strong>" in found and "Bergen" not in found
+    assert "Nobody said" in (await browser.http.get(path_of("/talks", text="zebra"))).text
+
+
+async def test_an_admin_asks_all_users_and_compares_two(browser: Browser, everyone: Memory, client: Any) -> None:
+    for user, city in (("alice", "Oslo"), ("bob", "Rome")):
+        await everyone.scoped(user=user).remember(f"Lives in {city}")
+    page = (await browser.http.get("/ask?q=who+lives+in+Rome&everyone=1")).text
+    assert (
+        "Rome" in page
+        and "Oslo" in page
+        and page.index("Rome") < page.index("Oslo")
+        and "of one user at a time" in page
+    )
+    both = (await browser.http.get("/compare?one=alice&other=bob&q=which+city+does+she+live+in")).text
+    assert "Lives in" in both and both.index("Oslo") < both.index("Rome")
+    secret, _ = await Tokens(everyone).create("alice's", user="alice")
+    bound = await client(secret, open=False, host="example.org")
+    for path in ("/ask?q=x&everyone=1", "/compare?one=alice&other=bob"):
+        answer = await bound.get(path)
+        assert answer.status_code in (303, 403) and "Rome" not in answer.text
+
+
+async def test_users_are_sorted_and_one_with_far_more_than_most_is_pointed_out(
+    browser: Browser, everyone: Memory
+) -> None:
+    for user in ("ann", "ben", "cid", "dee"):
+        await everyone.scoped(user=user).remember("A note")
+    await everyone.scoped(user="zoe").remember([f"note {number}" for number in range(11)])
+    most, names = [(await browser.http.get(path)).text for path in ("/users", "/users?sort=name")]
+    assert most.index(">zoe") < most.index(">ann") and names.index(">ann") < names.index(">zoe")
+    assert most.count("far more than most") == 1
+    assert (await browser.http.get("/users?sort=size")).status_code == 422
+
+
+async def test_a_question_that_nothing_answers_is_told_so(browser: Browser, alice: Memory) -> None:
+    await alice.remember("Takes her coffee black")
+    page = await browser.http.get(path_of("/ask", q="which quantum field theory was renormalised in 1971?"))
+    assert "Nothing here answers this" in page.text and "coffee black" in page.text

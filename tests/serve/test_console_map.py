@@ -1,11 +1,14 @@
 """The console's map: its groups, and the page in a real browser."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from playwright.async_api import Browser, Page, expect
 
 from memorist import Memory
-from memorist.serve.console.groups import lay_out, names_of
+from memorist.serve.console.groups import Group, Layout, lay_out, names_of
+from memorist.serve.console.map import places_of
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -73,3 +76,12 @@ async def test_the_map_of_nobody_is_empty(page: Page, site: str) -> None:
     await expect(page.locator(".empty")).to_be_visible()
     await page.goto(f"{site}/map?everyone=1&colour=user")
     await expect(page.locator(".empty")).to_be_visible()
+
+
+def test_names_of_groups_do_not_cover_each_other_and_each_has_one() -> None:
+    groups = [Group(9, ("homestays", "travel", "quiet"), 0.5, 0.5 + each / 500) for each in range(6)]
+    heights = sorted(y for _, y, _ in places_of(groups))
+    assert len(heights) == 6 and all(below - above >= 15 for above, below in pairwise(heights))
+    layout = Layout(np.full((3, 2), 0.5), np.zeros(3, dtype=np.int64), 1)
+    [named] = names_of(["今天我们去京都", "今天我们去京都", "去京都"], layout)
+    assert named.words

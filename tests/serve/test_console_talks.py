@@ -67,12 +67,13 @@ async def test_each_conversation_is_listed_once(page: Page, site: str, alice: Me
     await alice.remember([message(number, f"talk {number % 30:02}") for number in range(150)])
     await alice.remember([message(number, "long", minute=number % 50) for number in range(200, 500)])
     await page.goto(f"{site}/talks?user=alice")
-    titles = await page.locator(".talks strong").all_inner_texts()
+    names = page.locator(".talks a > .about:first-of-type")
+    listed = await names.all_inner_texts()
     while await page.get_by_role("link", name="Older").count():
         async with page.expect_navigation():
             await page.get_by_role("link", name="Older").click()
-        titles += await page.locator(".talks strong").all_inner_texts()
-    assert sorted(titles) == ["long", *(f"talk {number:02}" for number in range(30))]
+        listed += await names.all_inner_texts()
+    assert sorted(each.split(" · ")[0] for each in listed) == ["long", *(f"talk {number:02}" for number in range(30))]
 
 
 async def test_no_thread_of_another_user_is_shown(site: str, alice: Memory, bob: Memory) -> None:

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -12,6 +13,7 @@ from playwright.async_api import Browser, Page, expect
 from clocks import MovedClock
 from memorist import Memory
 from memorist.config import Settings
+from memorist.errors import EmbedderUnavailableError
 from memorist.files.cases import read_cases
 from memorist.records.origins import MCP
 from memorist.serve.app import create_app
@@ -58,7 +60,7 @@ async def test_from_a_bad_answer_to_a_case(
     await expect(page.get_by_role("heading", level=1)).to_have_text("hotels?")
     await expect(page.get_by_role("region", name="How long it took")).to_contain_text("ranking")
     missed = page.get_by_role("region", name="What was missed")
-    await expect(missed.locator("li")).to_have_count(5)
+    await expect(missed.locator("li.judged")).to_have_count(5)
     await page.get_by_role("region", name="What was given").get_by_role("button").click()
     await expect(page.get_by_role("status")).to_contain_text("Kept as a case")
     await expect(page.get_by_role("region", name="What was given")).to_contain_text("This was the right one")
@@ -104,7 +106,7 @@ async def test_calls_are_paged_and_everyones_are_for_administrators(
     for n in range(30):
         await (bob if n % 10 == 0 else alice).recall(f"question {n}")
     await page.goto(f"{site}/traces")
-    await expect(page.locator(".empty")).to_contain_text("--keep-traces")
+    await expect(page.locator(".empty")).to_have_text("No call that asked what all users share was kept.")
     await page.get_by_label("everyone's").check()
     await page.get_by_role("button", name="Show").click()
     await expect(page.locator(".talks > li")).to_have_count(25)
@@ -118,7 +120,7 @@ async def test_the_next_page_keeps_the_boxes_that_are_ticked(page: Page, site: s
     await alice.remember([f"note {n}" for n in range(30)])
     await page.goto(f"{site}/browse?everyone=1&superseded=1")
     await page.get_by_role("link", name="More").click()
-    await expect(page.locator(".records > li")).to_have_count(5)
+    await expect(page.locator(".records tbody > tr")).to_have_count(5)
 
 
 async def test_no_page_shows_another_users_call(everyone: Memory, alice: Memory, bob: Memory) -> None:
@@ -147,3 +149,25 @@ async def test_no_page_shows_another_users_call(everyone: Memory, alice: Memory,
                 f"/v1/browse?tenant={tenant}", headers={"Authorization": f"Bearer {operator}"}, json={}
             )
             assert (asked.status_code, json.loads(asked.content)["error"]) == (403, "ScopeError")
+
+
+async def test_failures_are_grouped_and_a_traces_answer_is_marked(
+    page: Page, site: str, alice: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await alice.remember(["Prefers homestays when she travels", "The cellar door is green"])
+    told = await alice.context("where does she like to stay?")
+    assert "homestays" in told.text
+
+    async def fails(*_: Any, **__: Any) -> Any:
+        raise EmbedderUnavailableError("nobody answers")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(HashEmbedder, "embed", fails)
+        for question in ("one?", "two?"):
+            with pytest.raises(EmbedderUnavailableError):
+                await alice.recall(question)
+    await page.goto(f"{site}/traces?user=alice")
+    group = page.locator("details", has_text="2 failed")
+    await expect(group.locator("li")).to_have_count(2)
+    await page.get_by_role("link", name="where does she like to stay?").click()
+    await expect(page.locator(".context mark")).to_contain_text("homestays")

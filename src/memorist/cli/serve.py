@@ -16,6 +16,7 @@ from memorist.cli.running import Options
 from memorist.cli.servers import announced
 from memorist.cli.showing import shown_url
 from memorist.errors import InvalidInputError, MissingExtraError
+from memorist.records.times import in_words
 
 if TYPE_CHECKING:
     from starlette.routing import BaseRoute
@@ -121,11 +122,11 @@ async def serve(
             told = {
                 "Store": shown_url(url),
                 "Embedder": shown_url(str(settings.embedder or "the one that comes with it")),
-                "Traces are kept for": f"{settings.keep_traces:g} seconds",
+                "Traces are kept for": in_words(float(settings.keep_traces)) if settings.keep_traces else "no time",
                 "Most requests at once": f"{concurrency:,}",
                 "Largest body": f"{body_mib:,} MiB",
                 "Largest import": f"{load_mib:,} MiB",
-                "Longest time": f"{timeout:g} seconds",
+                "Longest time": in_words(timeout),
             }
             app = create_app(
                 memory,

@@ -109,6 +109,15 @@ def parse_duration(value: str | float) -> float | None:
     return None if end is None or end < _ANY_DAY else (end - _ANY_DAY).total_seconds()
 
 
+def in_words(seconds: float) -> str:
+    """Return a duration in the largest unit of which it is a whole number: "30 days", "1 hour", "1.5 seconds"."""
+    for name, size in (("day", 86400), ("hour", 3600), ("minute", 60)):
+        if seconds >= size and seconds % size == 0:
+            number = int(seconds // size)
+            return f"{number:,} {name}{'s' if number != 1 else ''}"
+    return f"{seconds:g} second{'s' if seconds != 1 else ''}"
+
+
 def checked_bound(value: TimeLike) -> TimeLike:
     """Return a relative time as it is, to be read later by `parse_bound`; of any other, the point in time."""
     return value if _relative(value, _ANY_DAY, -1) is not None else parse_time(value)

@@ -13,7 +13,7 @@ from starlette.staticfiles import StaticFiles
 
 from memorist.errors import MemoristError
 from memorist.serve.auth import Right
-from memorist.serve.console import asking, cases, changes, home, map, pages, purging, talks, timeline, traces
+from memorist.serve.console import asking, cases, changes, comparing, home, map, pages, purging, talks, timeline, traces
 from memorist.serve.console.importing import COLUMNS, Importing
 from memorist.serve.console.rendering import render
 from memorist.serve.console.sessions import COOKIE, Sessions
@@ -32,9 +32,10 @@ LARGE = (_IMPORT,)
 _STATIC = Path(__file__).parent / "static"
 _LOOKS: Mapping[str, tuple[Handler, Sequence[str]]] = {
     "/": (home.home, ()),
-    "/users": (home.users, ("name", "back", "start")),
+    "/users": (home.users, ("name", "sort", "back", "start")),
+    "/compare": (comparing.compare, ("one", "other", "q")),
     "/ask": (asking.ask, asking.PARAMETERS),
-    "/talks": (talks.talks, ("cursor",)),
+    "/talks": (talks.talks, ("text", "cursor")),
     "/talk": (talks.talk, ("session", "around", "before", "after")),
     "/browse": (
         pages.browse,

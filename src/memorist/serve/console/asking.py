@@ -7,15 +7,17 @@ from typing import Any, TypeVar
 from starlette.responses import Response
 
 from memorist.operations.answers import Context, ContextItem
-from memorist.records.record import Kind
+from memorist.records.record import Hit, Kind
 from memorist.serve.console.visits import Visit
 
 T = TypeVar("T")
 
 _HITS = 10
 _TOKENS = 600
+_MOST_USERS = 200
+"""Users who are asked at once; those with the most records."""
 _NARROWING = ("kind", "since", "until", "session", "as_of")
-PARAMETERS = ("q", *_NARROWING, "shared", "tokens", "limit", "first", "fragment")
+PARAMETERS = ("q", *_NARROWING, "shared", "everyone", "tokens", "limit", "first", "fragment")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +36,14 @@ async def ask(visit: Visit) -> Response:
     question, chosen = visit.value("q") or "", {name: visit.value(name) for name in _NARROWING}
     shared, tokens, limit = visit.flag("shared"), visit.number("tokens", _TOKENS), visit.number("limit", _HITS)
     narrowing: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
-    hits = await visit.memory.recall(question, limit=limit + 1, shared=shared, explain=True, **narrowing)
+    everyone = visit.everyone
+    how: dict[str, Any] = {"limit": limit + 1, "explain": True, **narrowing}
+    if everyone:
+        hits = await _of_everyone(visit, question, **how)
+    else:
+        hits = await visit.memory.recall(question, shared=shared, **how)
     first = visit.number("first")
-    query = {**chosen, "shared": shared, "tokens": tokens if tokens != _TOKENS else None}
+    query = {**chosen, "shared": shared, "everyone": everyone, "tokens": tokens if tokens != _TOKENS else None}
     more = None
     if len(hits) > limit:
         more = f"{visit.link('/ask', q=question, **query, limit=limit + _HITS)}#hit-{limit + 1}"
@@ -50,14 +57,25 @@ async def ask(visit: Visit) -> Response:
     fragment = visit.value("fragment")
     if fragment == "hits":
         return visit.part("more.html", **values)
-    told = await visit.memory.context(question, tokens=tokens, shared=shared, **narrowing) if question else Context()
-    values |= {"told": told, "lines": linked(told), "chips": _chips(visit, question, query)}
+    told = Context()
+    if question and not everyone:
+        told = await visit.memory.context(question, tokens=tokens, shared=shared, **narrowing)
+    values |= {"told": told, "everyone": everyone, "lines": linked(told), "chips": _chips(visit, question, query)}
     if fragment is not None:
         return visit.part("answers.html", **values)
     asked_with = {name: "1" if value is True else str(value) for name, value in query.items() if value}
     narrowed = any(name != "kind" for name in asked_with)
     values |= {"chosen": chosen, "shared": shared, "asked_with": asked_with, "narrowed": narrowed}
     return visit.page("ask.html", title="Ask", scripts=("ask.js",), **values)
+
+
+async def _of_everyone(visit: Visit, question: str, *, limit: int, **how: Any) -> list[Hit]:
+    """Return the best hits of all users, each asked behind their own wall; scores of different users are comparable."""
+    found = list[Hit]()
+    users = await visit.memory.admin.users()
+    for user in sorted(users, key=lambda user: -users[user])[:_MOST_USERS]:
+        found += await visit.memory_of(user).recall(question, limit=limit, **how)
+    return sorted(found, key=lambda hit: -hit.score)[:limit]
 
 
 def linked(told: Context) -> list[tuple[str, ContextItem | None]]:
@@ -86,6 +104,8 @@ def _chips(visit: Visit, question: str, query: dict[str, Any]) -> list[Chip]:
     for name, title in titles.items():
         if query[name] is not None:
             chips.append(Chip(f"{title} {query[name]}", leading(**{name: None}), on=True, off=True))
+    if visit.may_see_all and visit.memory.scope.user is None:
+        chips.append(Chip("all users", leading(everyone=not query["everyone"]), on=query["everyone"]))
     if query["shared"]:
         chips.append(Chip("also shared", leading(shared=None), on=True, off=True))
     return chips

@@ -18,6 +18,7 @@ _ROUNDS = 12
 _EDGE = 0.04
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _WORDS = 3
+_NAME = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +110,9 @@ def names_of(texts: Sequence[str], layout: Layout) -> list[Group]:
             if held > 1 or size < _RECORDS_A_GROUP
         }
         best = sorted((word for word in weight if weight[word] > 0), key=lambda word: (-weight[word], word))[:_WORDS]
+        if not best:  # no word sets it apart: what is said most in it, or the beginning of a text
+            best = [word for word, _ in words.most_common(_WORDS)]
+            best = best or [next(text for text, of in zip(texts, layout.group, strict=True) if of == number)[:_NAME]]
         x, y = np.median(layout.positions[mine], axis=0)
         groups.append(Group(size, tuple(best), float(x), float(y)))
     return sorted(groups, key=lambda each: -each.count)

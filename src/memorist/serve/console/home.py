@@ -1,12 +1,16 @@
 """The first page, with the newest records, and the page where a user is chosen."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import tzinfo
 from itertools import groupby
+from statistics import median
+from typing import Any
 
 from starlette.responses import Response
 
+from memorist.errors import InvalidInputError, shown
 from memorist.memory import Memory
 from memorist.records.kind import MEMORIES
 from memorist.records.record import Record
@@ -18,6 +22,8 @@ from memorist.serve.console.zones import written_day
 _LATELY = 8
 _MOST_USERS = 8
 _PAGE = 100
+_UNUSUAL, _ENOUGH = 10, 5
+"""A user with so many times the records of the one in the middle is pointed out, among at least so many users."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +35,7 @@ class Row:
     link: str
     share: float
     kind: str | None = None
+    note: str | None = None
 
 
 async def home(visit: Visit) -> Response:
@@ -90,22 +97,28 @@ async def users(visit: Visit) -> Response:
     if visit.grant.tenant is None:  # the tenants that tokens were made for
         named = [each.grant.tenant for each in await visit.server.tokens.list()]
         tenants = sorted({tenant for tenant in named if tenant is not None})
-    rows, more, name = None, None, visit.value("name")
+    rows, more, name, sort = None, None, visit.value("name"), visit.value("sort")
+    if sort not in (None, "name"):
+        raise InvalidInputError(f"sort is name or left out, not {shown(sort)}")
     if visit.may_see_all:
         found = await memory.admin.users()
         wanted = (name or "").casefold()
         people = [row for row in _people(visit, found, back or "/") if wanted in row.name.casefold()]
+        if sort == "name":
+            people.sort(key=lambda row: row.name.casefold())
         start = visit.number("start")
         rows, rest = people[start : start + _PAGE], len(people) > start + _PAGE
-        more = visit.link("/users", back=back, name=name, start=start + _PAGE) if rest else None
-    return visit.page("users.html", title="Whose memory", rows=rows, more=more, name=name, back=back, tenants=tenants)
+        more = visit.link("/users", back=back, name=name, sort=sort, start=start + _PAGE) if rest else None
+    values: Any = {"rows": rows, "more": more, "name": name, "sort": sort, "back": back, "tenants": tenants}
+    return visit.page("users.html", title="Whose memory", **values)
 
 
 def _people(visit: Visit, found: Mapping[str | None, int], path: str) -> list[Row]:
     named = {user: count for user, count in found.items() if user is not None}
     links = {user: visit.with_user(path, user) for user in named}
     shared = found.get(None, 0)
-    rows = rows_of(named, links)
+    usual = _UNUSUAL * median(named.values()) if len(named) >= _ENOUGH else math.inf
+    rows = [replace(row, note="far more than most" if row.count > usual else None) for row in rows_of(named, links)]
     if shared and named:
         highest = max(*named.values(), shared)
         rows.append(Row("Shared by all", shared, visit.with_user(path, None), round(100 * shared / highest, 1)))

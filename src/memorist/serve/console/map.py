@@ -14,7 +14,7 @@ from memorist.errors import InvalidInputError, shown
 from memorist.memory import Memory
 from memorist.records.record import Record
 from memorist.records.times import local
-from memorist.serve.console.groups import Layout, lay_out, names_of
+from memorist.serve.console.groups import Group, Layout, lay_out, names_of
 from memorist.serve.console.visits import Visit
 
 WIDTH, HEIGHT = 1000, 480
@@ -28,6 +28,8 @@ _COLOURS = ("kind", "session", "time", "user")
 _SHADES = 8
 _OTHER = 9
 _FOUND = 12
+_LETTER, _LINE = 8.5, 20.0
+"""How wide a letter of a name is, and how high its line, in units of the drawing."""
 _NOWHERE = Layout(np.empty((0, 2)), np.empty(0, dtype=np.int64), 0)
 
 
@@ -65,6 +67,7 @@ async def draw(visit: Visit) -> Response:
         count=len(records),
         total=total,
         groups=groups,
+        places=places_of(groups),
         legend=legend,
         colour=colour,
         colours=[
@@ -78,7 +81,7 @@ async def draw(visit: Visit) -> Response:
         found=len(found & {each.id for each in records}),
         dots=_dots(visit, records, layout, codes, found) if len(records) <= _MOST_DOTS else [],
         cells=_cells(layout) if len(records) > _MOST_DOTS else [],
-        labels=json.dumps([(round(each.x * WIDTH), round(each.y * HEIGHT), " · ".join(each.words)) for each in groups]),
+        labels=json.dumps(places_of(groups)),
         points=_points(records, layout, codes, found),
         width=WIDTH,
         height=HEIGHT,
@@ -113,6 +116,19 @@ async def _add(memory: Memory, batch: list[Record], records: list[Mapped], rows:
                 text = each.text[:_COUNTED]
                 records.append(Mapped(each.id, str(each.kind), each.scope.user, each.scope.session, each.at, text))
                 rows.append(np.asarray(vectors[each.id], dtype=np.float16))
+
+
+def places_of(groups: Sequence[Group]) -> list[tuple[float, float, str]]:
+    """Return where the names of groups are written, each moved down until it covers none of those before."""
+    taken = list[tuple[float, float, float]]()
+    for each in sorted(groups, key=lambda group: group.y):
+        half = len(" · ".join(each.words)) * _LETTER / 2
+        x, y = min(max(each.x * WIDTH, half), WIDTH - half), each.y * HEIGHT
+        while any(abs(y - other) < _LINE and abs(x - middle) < half + wide for middle, other, wide in taken):
+            y += _LINE / 4
+        taken.append((x, min(y, HEIGHT - 6), half))
+    names = [" · ".join(each.words) for each in sorted(groups, key=lambda group: group.y)]
+    return [(round(x, 1), round(y, 1), name) for (x, y, _), name in zip(taken, names, strict=True)]
 
 
 def _coloured(records: Sequence[Mapped], colour: str, visit: Visit) -> tuple[list[str], list[tuple[str, str, int]]]:

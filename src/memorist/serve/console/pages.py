@@ -40,7 +40,7 @@ async def browse(visit: Visit) -> Response:
 
 
 async def _found(visit: Visit, text: str | None = None, **how: Any) -> tuple[list[Record], str | None]:
-    """Return the records that pass a filter, those with certain words or a page of all, and where the next page begins."""
+    """Return a page of the records that pass a filter, or all that hold some words, and where the next page begins."""
     if text is None:
         page = await visit.memory.browse(**how, cursor=visit.value("cursor"), limit=_PAGE)
         return page.records, page.next

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from itertools import groupby
 from typing import Any
 
 from starlette.responses import Response
@@ -31,6 +32,8 @@ class Talk:
 
     session: str
     last: Record
+    found: Record | None = None
+    """The message that a search found."""
     speakers: dict[str, None] = field(default_factory=dict)
     count: int = 0
     first: Record | None = None
@@ -48,7 +51,9 @@ class Turn:
 
 async def talks(visit: Visit) -> Response:
     """List the conversations, the one with the newest message first."""
-    memory, cursor = visit.memory, visit.value("cursor")
+    memory, cursor, words = visit.memory, visit.value("cursor"), visit.value("text")
+    if words is not None:
+        return await _listed(visit, await _with_words(memory, words), None)
     found, seen, later = dict[str, Talk](), set[str](), cursor is not None
     for _ in range(_MOST_READS):
         page = await memory.browse(kind=Kind.MESSAGE, limit=_READ, cursor=cursor)
@@ -63,12 +68,31 @@ async def talks(visit: Visit) -> Response:
         cursor = page.next
         if cursor is None or len(found) >= _TALKS:
             break
-    for each in found.values():
-        own = {"kind": Kind.MESSAGE, "session": each.session}
-        each.count = await memory.count(**own)  # type: ignore[arg-type]
-        each.first = (await memory.browse(**own, order="oldest", limit=1)).records[0]  # type: ignore[arg-type]
-    more = None if cursor is None else visit.link("/talks", cursor=cursor)
-    return visit.page("talks.html", title="Conversations", talks=list(found.values()), more=more)
+    return await _listed(visit, list(found.values()), None if cursor is None else visit.link("/talks", cursor=cursor))
+
+
+async def _with_words(memory: Memory, words: str) -> list[Talk]:
+    """Return the conversations in which words occur, the best match first."""
+    found = dict[str, Talk]()
+    for hit in await memory.recall(words, kind=Kind.MESSAGE, mode="lexical", limit=_READ):
+        session = hit.record.scope.session
+        if session is not None and session not in found:
+            page = await memory.browse(kind=Kind.MESSAGE, session=session, limit=_READ)
+            speakers = dict.fromkeys(speaker_of(record) for record in page.records)
+            found[session] = Talk(session, page.records[0], hit.record, speakers)
+        if len(found) == _TALKS:
+            break
+    return list(found.values())
+
+
+async def _listed(visit: Visit, talks: Sequence[Talk], more: str | None) -> Response:
+    for each in talks:
+        own: Any = {"kind": Kind.MESSAGE, "session": each.session}
+        each.count = await visit.memory.count(**own)
+        each.first = (await visit.memory.browse(**own, order="oldest", limit=1)).records[0]
+    days = groupby(talks, lambda each: written_day(local(each.last.at, visit.session.zone)))
+    listed = [(day, list(group)) for day, group in days]
+    return visit.page("talks.html", title="Conversations", days=listed, more=more, text=visit.value("text"))
 
 
 async def _is_last(memory: Memory, record: Record) -> bool:

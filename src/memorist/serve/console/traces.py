@@ -46,7 +46,9 @@ async def traces(visit: Visit) -> Response:
     return visit.page(
         "traces.html",
         title="Traces",
-        traces=[(each, parts_of(each)) for each in page.traces],
+        traces=[(each, parts_of(each)) for each in page.traces if not each.error],
+        failed=_failed(page.traces),
+        kept=bool(page.traces) or await _any_kept(visit),
         longest=max((each.seconds for each in page.traces), default=0.0),
         more=None if page.next is None else visit.link("/traces", **chosen, **flags, cursor=page.next),
         doors=_DOORS,
@@ -54,6 +56,22 @@ async def traces(visit: Visit) -> Response:
         narrowed=any((*chosen.values(), flags["empty"])),
         **flags,
     )
+
+
+def _failed(traces: Iterable[Trace]) -> list[tuple[str, list[tuple[Trace, list[Share]]]]]:
+    """Return the calls that failed, grouped by what they failed of, the most frequent first."""
+    groups: dict[str, list[tuple[Trace, list[Share]]]] = {}
+    for each in traces:
+        if each.error:
+            groups.setdefault(each.error, []).append((each, parts_of(each)))
+    return sorted(groups.items(), key=lambda group: -len(group[1]))
+
+
+async def _any_kept(visit: Visit) -> bool:
+    """Return whether any call is kept that this visitor may see, of every user if that is allowed."""
+    memory = visit.memory
+    everyone = visit.may_see_all and memory.scope.user is None
+    return bool((await memory.admin.traces(limit=1, everyone=everyone)).traces)
 
 
 async def trace(visit: Visit) -> Response:
@@ -73,6 +91,7 @@ async def trace(visit: Visit) -> Response:
         others=[Row(TracedHit(each.record.id, each.score), each.record, each.record.id in right) for each in others],
         wanted=wanted,
         right=right,
+        answer=right or {max(found.hits, key=lambda hit: hit.score).id} if found.hits else right,
         parts=parts_of(found),
         text=pieces_of(found.text, [(hit.place, (hit, known.get((hit.shared, hit.id)))) for hit in found.hits]),
         door=_DOORS.get(found.door, found.door),

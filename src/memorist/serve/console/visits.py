@@ -151,7 +151,15 @@ class Visit:
         Raises:
             ScopeError: the token does not allow that scope.
         """
-        scope = self.grant.scope(tenant=self.value("tenant"), user=self.value("user"))
+        return self.memory_of(self.value("user"))
+
+    def memory_of(self, user: str | None) -> Memory:
+        """Return the memory of a user of the requested tenant.
+
+        Raises:
+            ScopeError: the token does not allow that scope.
+        """
+        scope = self.grant.scope(tenant=self.value("tenant"), user=user)
         self.request.scope[SCOPE] = scope
         return self.server.quotas.memory(self.server.memory, self.grant, scope)
 

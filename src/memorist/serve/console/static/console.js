@@ -1,4 +1,4 @@
-// On every page: "/" goes to the one box that asks, and the navigation shows where one is.
+// On every page: "/" goes to the one box that asks.
 "use strict";
 
 document.addEventListener("keydown", (event) => {
@@ -10,6 +10,3 @@ document.addEventListener("keydown", (event) => {
     question.select();
   }
 });
-
-const current = document.querySelector(".side nav a[aria-current]");
-if (current) current.parentElement.scrollLeft = current.offsetLeft - current.parentElement.clientWidth / 2;

@@ -57,10 +57,14 @@ if (canvas) {
     pen.textAlign = "center";
     pen.textBaseline = "middle";
     const card = getComputedStyle(canvas.parentElement).backgroundColor;
+    const taken = [];
     for (const [left, top, name] of groups) {
       const half = pen.measureText(name).width / 2 + 4;
       const middle = Math.max(half, Math.min(canvas.width - half, (left * view.scale + view.left) * unit));
-      const line = (top * view.scale + view.top) * unit;
+      let line = (top * view.scale + view.top) * unit;
+      const covers = ([other, beside, wide]) => Math.abs(other - line) < 18 * dense && Math.abs(beside - middle) < half + wide;
+      while (taken.some(covers)) line += 5 * dense;
+      taken.push([line, middle, half]);
       [pen.fillStyle, pen.globalAlpha] = [card, 0.85];
       pen.fillRect(middle - half, line - 9 * dense, 2 * half, 18 * dense);
       [pen.fillStyle, pen.globalAlpha] = [ink(), 1];

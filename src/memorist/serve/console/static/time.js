@@ -31,6 +31,7 @@ if (when) {
   day.addEventListener("input", () => {
     const text = new Date((day.value - EPOCH) * 86400000).toISOString().slice(0, 10);
     shown.textContent = text;
+    document.querySelector("input[name=as_of]").value = text;
     day.setAttribute("aria-valuetext", text);
     clearTimeout(timer);
     timer = setTimeout(show, 120);
