@@ -182,13 +182,14 @@ class Admin:
         """
         return await self._memory.ask(requests.Check())
 
-    async def reindex(self, progress: Callable[[int, int], None] | None = None) -> int:
+    async def reindex(self, progress: Callable[[int, int], None] | None = None, *, missing: bool = False) -> int:
         """Embed every record anew with the embedder this memory was opened with.
 
         Searches use the old vectors until the last new one is ready. A run that was killed is resumed.
 
         Args:
             progress: called with (done, total) after every batch.
+            missing: embed only what was stored to be embedded later, which recall finds by its words until then.
 
         Returns:
             How many records were embedded by this call.

@@ -97,7 +97,7 @@ async def doctor(context: click.Context, json: AsJson = False) -> None:
             checks.append(Finding("database", True, "not there yet; the first write makes it"))
         else:
             checks += await _store(context)
-            checks += await _languages(settings, context.obj.tenant)
+            checks += await _vectors(settings, context.obj.tenant)
         checks.append(await _embedder(settings))
     checks.append(_extras())
     if json:
@@ -158,26 +158,31 @@ async def _store(context: click.Context) -> list[Finding]:
         return [Finding("database", False, str(error))]
 
 
-async def _languages(settings: "Settings", tenant: str) -> list[Finding]:
-    """Tell whether records are in languages that the version which stored them did not know."""
+async def _vectors(settings: "Settings", tenant: str) -> list[Finding]:
+    """Tell how many records wait to be embedded, and of languages that the version which stored some did not know."""
     from memorist.embedders import BundledEmbedder, open_embedder
     from memorist.engine.languages import told_of_languages
     from memorist.records.scope import Reach
     from memorist.stores import open_store
 
-    store = open_store(settings)
+    store, found = open_store(settings), list[Finding]()
     try:
         await store.open()
         try:
+            if waiting := await store.count_unembedded():
+                told = (
+                    f"{counted(waiting, 'record')} found by words alone, until a server or memorist reindex --missing"
+                )
+                found.append(Finding("vectors", True, f"{told} embeds them"))
             embedder = open_embedder(settings.embedder)
-            if not isinstance(embedder, BundledEmbedder):
-                return []
-            told = await told_of_languages(store, embedder, Reach(tenant, None), _MOST_READ)
+            if isinstance(embedder, BundledEmbedder):
+                told_ = await told_of_languages(store, embedder, Reach(tenant, None), _MOST_READ)
+                found.append(Finding("languages", True, told_ or "each is embedded by a model that knows it"))
         finally:
             await store.close()
     except (MemoristError, ImportError, OSError):  # told above, and below
-        return []
-    return [Finding("languages", True, told or "each is embedded by a model that knows it")]
+        pass
+    return found
 
 
 def _cipher(context: click.Context) -> Iterator[Finding]:

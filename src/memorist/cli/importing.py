@@ -19,7 +19,7 @@ from memorist.errors import InvalidInputError
 from memorist.system.places import expanded
 
 if TYPE_CHECKING:
-    from memorist.imports import Import, ImportReport, Options, Source, Survey
+    from memorist.imports import Embed, Import, ImportReport, Options, Source, Survey
 
 _MOST_SPEAKERS = 8
 
@@ -44,6 +44,10 @@ def import_(
     follow_links: Annotated[
         bool, Option("--follow-links", help="Read also what links in a folder lead to outside of it.")
     ] = False,
+    embed: Annotated[
+        Literal["now", "later"],
+        Option(help="later: store at once, and have a server or `memorist reindex --missing` embed it."),
+    ] = "now",
     yes: Annotated[bool, Option("--yes", "-y", help="Import without asking.")] = False,
     dry_run: Annotated[bool, Option("--dry-run", help="Show what would be imported, and store nothing.")] = False,
     text: Column = None,
@@ -65,7 +69,18 @@ def import_(
     columns = {name: column for name, column in named.items() if column is not None}
     options = Options(me=me, zone=None if zone is None else _zone(zone), columns=columns)
     reports = [
-        _import(context, path, user, format, options, follow_links=follow_links, yes=yes, dry_run=dry_run, json=json)
+        _import(
+            context,
+            path,
+            user,
+            format,
+            options,
+            follow_links=follow_links,
+            embed=embed,
+            yes=yes,
+            dry_run=dry_run,
+            json=json,
+        )
         for path in paths
     ]
     if json:
@@ -122,6 +137,7 @@ def _import(
     options: "Options",
     *,
     follow_links: bool,
+    embed: "Embed",
     yes: bool,
     dry_run: bool,
     json: bool,
@@ -149,7 +165,7 @@ def _import(
             confirm("Import this?")
         final = replace(answered, me=mine or None)
         total = found.messages + found.notes + found.bad
-        return {"found": plain, **_stored(context, user, source, format, final, total=total, json=json)}
+        return {"found": plain, **_stored(context, user, source, format, final, embed=embed, total=total, json=json)}
 
 
 def _stored(
@@ -160,6 +176,7 @@ def _stored(
     options: "Options",
     *,
     trusted: bool = False,
+    embed: "Embed" = "now",
     total: int | None = None,
     json: bool,
 ) -> dict[str, Any]:
@@ -178,7 +195,9 @@ def _stored(
                     if bar is not None:
                         bar(number, total)
 
-                return await load(memory, source, format=format, options=options, trusted=trusted, progress=show)
+                return await load(
+                    memory, source, format=format, options=options, trusted=trusted, embed=embed, progress=show
+                )
 
     begun = time.perf_counter()
     try:
@@ -194,6 +213,8 @@ def _stored(
         counts = f"{report.added:,} added, {revised}{report.existing:,} there already, {bad}"
         click.echo(f"{counts} ({time.perf_counter() - begun:.1f} s)")
         print_bad(map(str, report.bad), report.failed)
+        if embed == "later" and report.added:
+            click.echo("Words find them now; memorist reindex --missing, or a server, has them found by meaning")
     return asdict(report)
 
 

@@ -1,5 +1,7 @@
 """The command that serves a memory to other programs."""
 
+import asyncio
+import logging
 import os
 import sys
 from collections.abc import AsyncIterator, Sequence
@@ -15,7 +17,7 @@ from memorist.cli.options import Tools
 from memorist.cli.running import Options
 from memorist.cli.servers import announced
 from memorist.cli.showing import shown_url
-from memorist.errors import InvalidInputError, MissingExtraError
+from memorist.errors import InvalidInputError, MemoristError, MissingExtraError
 from memorist.records.times import in_words
 
 if TYPE_CHECKING:
@@ -24,6 +26,10 @@ if TYPE_CHECKING:
     from memorist.memory import Memory
     from memorist.serve.observability import Observer
     from memorist.serve.quotas import Quotas
+
+
+_EMBED_EVERY = 300.0
+"""In seconds."""
 
 
 @command()
@@ -141,9 +147,24 @@ async def serve(
             if inherited is not None:
                 end_with_parent()
             tell = partial(_tell, served, mcp=bool(routes)) if inherited is None else partial(click.echo, READY)
-            await Server(app, proxies=trust_proxy, answering=tell).serve(sockets=[listening])
+            embedding = asyncio.create_task(_embed_missing(memory))
+            try:
+                await Server(app, proxies=trust_proxy, answering=tell).serve(sockets=[listening])
+            finally:
+                embedding.cancel()
+                await asyncio.wait([embedding])
     if inherited is None:
         click.echo("Ended; everything acknowledged is stored")
+
+
+async def _embed_missing(memory: "Memory") -> None:
+    """Embed what was stored to be embedded later, at once and again every few minutes."""
+    while True:
+        try:
+            await memory.admin.reindex(missing=True)
+        except MemoristError as error:
+            logging.getLogger("memorist.serve").warning("what waits to be embedded was not embedded now: %s", error)
+        await asyncio.sleep(_EMBED_EVERY)
 
 
 def _tell(url: str, *, mcp: bool) -> None:

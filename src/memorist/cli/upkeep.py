@@ -29,9 +29,14 @@ async def backup(
 
 
 @command()
-async def reindex(context: click.Context, json: AsJson = False) -> None:
+async def reindex(
+    context: click.Context,
+    missing: Annotated[bool, Option("--missing", help="Only what was stored to be embedded later.")] = False,
+    json: AsJson = False,
+) -> None:
     """Embed every record again with the embedder that is set now. Running it again resumes an interrupted one."""
-    async with opened(context, reindexing=True) as memory:
+    async with opened(context, reindexing=not missing) as memory:
         with records_bar("Embedding") as progress:
-            number = await memory.admin.reindex(progress)
-    print_json({"reindexed": number}) if json else click.echo(f"Embedded {counted(number, 'record')} anew")
+            number = await memory.admin.reindex(progress, missing=missing)
+    again = "" if missing else " anew"
+    print_json({"reindexed": number}) if json else click.echo(f"Embedded {counted(number, 'record')}{again}")

@@ -78,11 +78,16 @@ class Core:
         """Return which records a request is about, asked in `scope` now."""
         return request.filter(scope, self.clock(), self.settings.trust)
 
-    async def embed(self, records: Sequence[Record], given: Sequence[Any]) -> list[Vector | None]:
-        """Return a vector for each record that recall can find: the given one, or its text's embedding."""
+    async def embed(
+        self, records: Sequence[Record], given: Sequence[Any], *, later: bool = False
+    ) -> list[Vector | None]:
+        """Return a vector for each record that recall can find: the given one, or its text's embedding.
+
+        With `later`, texts are not embedded: recall finds them by their words until `reindex` gives them vectors.
+        """
         vectors: list[Vector | None] = [None] * len(records)
         wanted = [position for position, record in enumerate(records) if record.kind.recallable]
-        if not wanted:
+        if not wanted or (later and all(each is None for each in given)):
             return vectors
         await self.embedder.ready()
         fingerprint = self.embedder.fingerprint
@@ -91,7 +96,7 @@ class Core:
         for position, row in zip(brought, rows, strict=True):
             vectors[position] = row
         missing = [position for position in wanted if vectors[position] is None]
-        if missing:
+        if missing and not later:
             rows = await embedded(self.embedder, [records[position] for position in missing])
             for position, row in zip(missing, rows, strict=True):
                 vectors[position] = row

@@ -160,7 +160,8 @@ def _flush(file: BinaryIO) -> None:
 
 async def _reindex(server: Connection, call: Call, request: requests.Reindex) -> int:
     call.scope.check_everyone()
-    async with server.sent("POST", "/v1/reindex", params=params_of(call.scope)) as answer:
+    params = params_of(call.scope) | {"missing": request.missing}
+    async with server.sent("POST", "/v1/reindex", params=params) as answer:
         if answer.status != 200:
             await answer.aread()
             result_of(answer)

@@ -39,6 +39,8 @@ async def check(core: Core, call: Call, request: requests.Check) -> list[str]:
 async def reindex(core: Core, call: Call, request: requests.Reindex) -> int:
     """Embed every record again, in batches; a killed run is resumed."""
     call.scope.check_everyone()
+    if request.missing:
+        return await _fill(core, request)
     embedder = core.embedder.newest()
     await embedder.ready()
     fingerprint, done, total = embedder.fingerprint, 0, 0
@@ -58,3 +60,24 @@ async def reindex(core: Core, call: Call, request: requests.Reindex) -> int:
             await core.embedder.suits(fingerprint)
             return done
         await asyncio.sleep(0)
+
+
+async def _fill(core: Core, request: requests.Reindex) -> int:
+    """Embed what was stored without vectors; after each thousand the indexes are read anew, so not more often."""
+    done, total = 0, await core.store.count_unembedded()
+    while rows := await core.store.unembedded(4 * _BATCH):
+        await core.embedder.ready()
+        fingerprint, staged = core.embedder.fingerprint, list[Staged]()
+        await core.store.bind(fingerprint, core.embedder.dimensions)
+        for start in range(0, len(rows), _BATCH):
+            some = rows[start : start + _BATCH]
+            vectors = await embedded(core.embedder, [record for _, _, record in some])
+            staged += [
+                Staged(record.scope.wall, number, version, np.asarray(vector), "")
+                for (number, version, record), vector in zip(some, vectors, strict=True)
+            ]
+            done += len(some)
+            if request.progress is not None:
+                request.progress(done, max(done, total))
+        await core.store.fill(fingerprint, staged)
+    return done

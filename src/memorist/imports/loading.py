@@ -17,7 +17,7 @@ from memorist.imports.reader import Bad, Item, Options, Reader
 from memorist.imports.readers import own
 from memorist.imports.readers.common import digest
 from memorist.imports.sources import Part, Source
-from memorist.imports.storing import scoped_to, store_in_turn, store_new
+from memorist.imports.storing import Embed, scoped_to, store_in_turn, store_new
 from memorist.imports.surveying import find, moment_of, read_found
 from memorist.imports.undoing import NAME, make_import_id, marked
 from memorist.kinds.conversation import message_id
@@ -67,6 +67,7 @@ async def load(
     format: str | None = None,
     options: Options | None = None,
     trusted: bool = False,
+    embed: Embed = "now",
     progress: Callable[[int], None] | None = None,
 ) -> ImportReport:
     """Store what a source holds, each item once.
@@ -86,6 +87,8 @@ async def load(
         options: what the files do not say: who the user is, the zone of times, a table's columns.
         trusted: the caller vouches for the files: they come through the memory's own door, with the authors that
             they name.
+        embed: "later" stores messages and notes without embedding them, in a fraction of the time: recall finds them
+            by their words, until `Admin.reindex` with `missing`, or a server, has embedded them.
         progress: called with the number of items read so far.
 
     Raises:
@@ -95,7 +98,9 @@ async def load(
     """
     if not isinstance(path, Source):
         with Source(path) as source:
-            return await load(memory, source, format=format, options=options, trusted=trusted, progress=progress)
+            return await load(
+                memory, source, format=format, options=options, trusted=trusted, embed=embed, progress=progress
+            )
     source, report, told = path, ImportReport(), progress or (lambda number: None)
     options, memory = options or Options(), memory if trusted else memory.through(IMPORT)
     id = None if trusted else make_import_id(memory.clock())
@@ -122,9 +127,9 @@ async def load(
         async def store(batch: _Batch) -> bool:
             there = report.existing + report.revised
             report.fail(*batch.bad)
-            await _store(batch.entries, report)
+            await _store(batch.entries, report, embed)
             told(batch.number)
-            return report.existing + report.revised == there
+            return embed == "now" and report.existing + report.revised == there
 
         try:
             await store_in_turn(lambda: off(lambda: next(batches, None)), lambda batch: _drafts(batch.entries), store)
@@ -316,10 +321,10 @@ def _drafts(batch: Sequence[_Entry]) -> Iterator[tuple[Memory, list[Draft | Reco
     return ((part[0].memory, [entry.draft for entry in part]) for part in _parts(batch))
 
 
-async def _store(batch: Sequence[_Entry], report: ImportReport) -> None:
+async def _store(batch: Sequence[_Entry], report: ImportReport, embed: Embed) -> None:
     for entries in _parts(batch):
         memory = entries[0].memory
-        outcomes = await store_new(memory, [entry.draft for entry in entries])
+        outcomes = await store_new(memory, [entry.draft for entry in entries], embed=embed)
         for entry, (outcome, new) in zip(entries, outcomes, strict=True):
             try:
                 if isinstance(outcome, MemoristError):

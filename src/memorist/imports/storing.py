@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, cast
 
 from memorist.errors import InvalidInputError, MemoristError, ScopeError
 from memorist.operations import requests
@@ -16,13 +16,16 @@ if TYPE_CHECKING:
     from memorist.memory import Memory
 
 _Batch = TypeVar("_Batch")
+Embed: TypeAlias = Literal["now", "later"]
 
 
-async def store_new(memory: Memory, drafts: Sequence[Draft | Record]) -> list[tuple[Record | MemoristError, bool]]:
+async def store_new(
+    memory: Memory, drafts: Sequence[Draft | Record], *, embed: Embed = "now"
+) -> list[tuple[Record | MemoristError, bool]]:
     """Store the drafts whose ids are not there; return the record or the error of each, and whether it is new.
 
     Of several drafts with one id, the first is stored. They are all drafts, or all records, which are stored as they
-    are, with their own times.
+    are, with their own times, and embedded now in any case.
 
     Raises:
         EmbedderError: none of them could be embedded.
@@ -38,7 +41,9 @@ async def store_new(memory: Memory, drafts: Sequence[Draft | Record]) -> list[tu
 
     async def store(some: Sequence[Draft | Record]) -> Sequence[Record]:
         if not (records := [each for each in some if isinstance(each, Record)]):
-            return await memory.remember(cast(Sequence[Draft], some), if_exists="ignore")
+            drafts = tuple(cast(Sequence[Draft], some))
+            stored: list[Record] = await memory.ask(requests.Remember(records=drafts, if_exists="ignore", embed=embed))
+            return stored
         if bad := (await memory.restore(records)).bad:
             raise InvalidInputError(bad[0].reason)
         return records

@@ -344,6 +344,8 @@ class Remember(Request[list[Record]]):
     records: Annotated[tuple[Draft, ...], read.drafts]
     if_exists: Annotated[IfExists, read.one_of(*get_args(IfExists))] = "error"
     forgetting: Annotated[tuple[str, ...], read.handles] = ()
+    embed: Annotated[Literal["now", "later"], read.one_of("now", "later")] = "now"
+    """"later": they are found by their words alone until `Admin.reindex` gives them vectors."""
 
 
 @_request
@@ -653,3 +655,4 @@ class Reindex(Request[int]):
 
     writes = True
     progress: Callable[[int, int], None] | None = None
+    missing: Annotated[bool, read.flag] = False

@@ -359,6 +359,22 @@ class Store(ABC):
         """
 
     @abstractmethod
+    async def unembedded(self, limit: int) -> list[tuple[int, int, Record]]:
+        """Return some records that recall finds by their words alone, as (number, version, record)."""
+
+    @abstractmethod
+    async def count_unembedded(self) -> int:
+        """Return the number of records that were stored without a vector, though recall finds their kind."""
+
+    @abstractmethod
+    async def fill(self, fingerprint: str, rows: Sequence[Staged]) -> None:
+        """Store the vectors of records that have none. Records that changed or were forgotten meanwhile are ignored.
+
+        Raises:
+            EmbedderMismatchError: the store's vectors are of another embedder now.
+        """
+
+    @abstractmethod
     async def to_reembed(self, fingerprint: str, limit: int) -> list[tuple[int, int, Record]]:
         """Return some records that have no staged vector of `fingerprint` yet, as (number, version, record).
 

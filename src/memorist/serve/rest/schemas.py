@@ -18,7 +18,7 @@ from memorist.records.times import TimeLike
 from memorist.system.hints import fields_of, read_hint
 from memorist.verbs import Verbs
 
-_ELSEWHERE = ("id", "agent", "session", "count_tokens")
+_ELSEWHERE = ("id", "agent", "session", "count_tokens", "progress")
 """Arguments that stand in the path or in the query, or exist in Python alone."""
 _KIND = {"type": "string", "enum": [str(kind) for kind in Kind]}
 _AUTHOR = {"type": "string", "enum": Author(~0).names}

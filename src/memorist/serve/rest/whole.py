@@ -166,24 +166,30 @@ async def audit(access: Admin, request: Request) -> JSONResponse:
     return JSONResponse({"entries": [entry.to_dict() for entry in found]})
 
 
-@router.post("/reindex", response_class=StreamingResponse, responses={200: _LINES, **problems()})
-async def reindex(access: Admin) -> StreamingResponse:
-    """Embed every record of the store anew: for an operator's token.
+@router.post(
+    "/reindex",
+    response_class=StreamingResponse,
+    responses={200: _LINES, **problems()},
+    openapi_extra=takes_in_query(requests.Reindex, "missing"),
+)
+async def reindex(access: Admin, request: Request) -> StreamingResponse:
+    """Embed every record of the store anew, or only what has no vector yet: for an operator's token.
 
     Answers with lines of JSON: `{"done": 256, "total": 1000}` on the way, `{"embedded": 1000}` at the end.
     """
     check_operator(access)
     access.memory.scope.check_everyone()
-    return StreamingResponse(_reindexed(access), media_type=LINES)
+    asked = asked_in_query(requests.Reindex, request)
+    return StreamingResponse(_reindexed(access, asked.missing), media_type=LINES)
 
 
-async def _reindexed(access: Access) -> AsyncIterator[str]:
+async def _reindexed(access: Access, missing: bool) -> AsyncIterator[str]:
     steps: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
 
     async def work() -> int:
         try:
             return await access.memory.admin.reindex(
-                lambda done, total: steps.put_nowait({"done": done, "total": total})
+                lambda done, total: steps.put_nowait({"done": done, "total": total}), missing=missing
             )
         finally:
             steps.put_nowait(None)

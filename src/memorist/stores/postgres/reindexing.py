@@ -11,7 +11,7 @@ from memorist.stores.postgres.connections import Settled
 from memorist.stores.postgres.libpq import Connection, fetched, first_of
 from memorist.stores.postgres.rows import BEHIND, SELECTED, escaped, lexemes_of, record_from
 from memorist.stores.postgres.schema import lock_key, put_meta, read_meta
-from memorist.stores.postgres.writes import keep_vectors, lock_walls
+from memorist.stores.postgres.writes import check_fingerprint, keep_vectors, lock_walls
 from memorist.stores.rows import name_of
 
 _MISSING = (
@@ -50,6 +50,33 @@ async def missing(connection: Connection, schema: str, fingerprint: str, limit: 
                 for tenant, user, number, version, *row in rows
             ]
     return []
+
+
+async def unembedded(connection: Connection, schema: str, limit: int) -> list[tuple[int, int, Record]]:
+    """Return records that were stored without a vector, as (number, version, record)."""
+    rows = await fetched(
+        connection,
+        f"SELECT r.tenant, r.user_name, r.number, r.version, {_SELECTED} FROM {schema}.indexed AS i"
+        f" JOIN {schema}.records AS r USING (tenant, user_name, number) WHERE i.vector IS NULL LIMIT %s",
+        (limit,),
+    )
+    return [
+        (number, version, record_from(row, Wall(tenant, user or None))) for tenant, user, number, version, *row in rows
+    ]
+
+
+async def fill(connection: Connection, schema: str, fingerprint: str, rows: Sequence[Staged]) -> None:
+    """Store vectors where there are none, and have every index read anew."""
+    await connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock_key(schema, "vectors"),))
+    await check_fingerprint(connection, schema, fingerprint)
+    async with connection.cursor() as cursor:
+        await cursor.executemany(
+            f"UPDATE {schema}.indexed AS i SET vector = %s FROM {schema}.records AS r WHERE i.vector IS NULL"
+            " AND i.tenant = %s AND i.user_name = %s AND i.number = %s AND r.tenant = i.tenant"
+            " AND r.user_name = i.user_name AND r.number = i.number AND r.version = %s".encode(),
+            [(np.asarray(each.vector, np.float32), *name_of(each.wall), each.number, each.version) for each in rows],
+        )
+    await put_meta(connection, schema, "vectors", str(int(await read_meta(connection, schema, "vectors") or 0) + 1))
 
 
 async def count_missing(connection: Connection, schema: str, fingerprint: str) -> int:

@@ -339,6 +339,17 @@ class PostgresStore(Store):
         await self._upkeep(work)
         self._bound = fingerprint
 
+    async def unembedded(self, limit: int) -> list[tuple[int, int, Record]]:
+        return await self._upkeep(lambda connection: reindexing.unembedded(connection, self._schema, limit))
+
+    async def count_unembedded(self) -> int:
+        query = f"SELECT count(*) FROM {self._schema}.indexed WHERE vector IS NULL"
+        [[(count,)]] = await self._read(EVERYTHING, (query, ()))
+        return int(count)
+
+    async def fill(self, fingerprint: str, rows: Sequence[Staged]) -> None:
+        await self._upkeep(lambda connection: reindexing.fill(connection, self._schema, fingerprint, rows))
+
     async def to_reembed(self, fingerprint: str, limit: int) -> list[tuple[int, int, Record]]:
         return await self._upkeep(lambda connection: reindexing.missing(connection, self._schema, fingerprint, limit))
 

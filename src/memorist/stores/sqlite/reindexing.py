@@ -42,6 +42,32 @@ def count_missing(connection: apsw.Connection, fingerprint: str) -> int:
     return connection.execute(f"SELECT count(*) FROM {missing}").get  # type: ignore[no-any-return]
 
 
+def unembedded(connection: apsw.Connection, limit: int) -> list[tuple[int, int, Record]]:
+    """Return records that were stored without a vector, as (number, version, record)."""
+    columns = ", ".join(f"r.{name}" for name in NAMES)
+    rows = query_all(
+        connection,
+        f"SELECT r.number, r.version, tenant, user, {columns} FROM indexed AS i JOIN records AS r"
+        " ON r.wall = i.wall AND r.number = i.number JOIN walls AS w ON w.id = i.wall WHERE i.vector IS NULL LIMIT ?",
+        (limit,),
+    )
+    return [(row[0], row[1], record_of(row[4:], Wall(row[2], row[3] or None))) for row in rows]
+
+
+def fill(connection: apsw.Connection, fingerprint: str, rows: Sequence[Staged]) -> None:
+    """Store vectors where there are none, and have every index read anew."""
+    writes.check_fingerprint(connection, fingerprint)
+    connection.executemany(
+        "UPDATE indexed SET vector = ? WHERE vector IS NULL AND number = ?"
+        " AND wall = (SELECT id FROM walls WHERE tenant = ? AND user = ?)"
+        " AND ? = (SELECT version FROM records AS r WHERE r.wall = indexed.wall AND r.number = indexed.number)",
+        ((row.vector.tobytes(), row.number, *name_of(row.wall), row.version) for row in rows),
+    )
+    for table in ("segments", "kept_indexes"):
+        connection.execute(f"DELETE FROM {table}")
+    connection.execute("UPDATE meta SET value = value + 1 WHERE name = 'vectors'")
+
+
 def _begin(connection: apsw.Connection, fingerprint: str) -> None:
     """Discard vectors that were staged for another embedder."""
     under_way = connection.execute("SELECT value FROM meta WHERE name = 'staged'").get

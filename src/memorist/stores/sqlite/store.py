@@ -404,6 +404,16 @@ class SQLiteStore(Store):
         await self._write(work)
         self._bound = fingerprint
 
+    async def unembedded(self, limit: int) -> list[tuple[int, int, Record]]:
+        return await self._read(lambda connection: reindexing.unembedded(connection, limit))
+
+    async def count_unembedded(self) -> int:
+        query = "SELECT count(*) FROM indexed WHERE vector IS NULL"
+        return await self._read(lambda connection: int(connection.execute(query).get))
+
+    async def fill(self, fingerprint: str, rows: Sequence[Staged]) -> None:
+        await self._write(lambda connection: reindexing.fill(connection, fingerprint, rows))
+
     async def to_reembed(self, fingerprint: str, limit: int) -> list[tuple[int, int, Record]]:
         return await self._write(lambda connection: reindexing.missing(connection, fingerprint, limit))
 

@@ -1,6 +1,7 @@
 """The contract, part three: the reads of ranking, following changes, and reindexing."""
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -171,6 +172,26 @@ class RankingContract(Contract):
         assert set(await search(*(f"w{n}" for n in range(2000)), "tea", "tea")) == {"a", "b"}
         await store.write(ALICE, forgotten("a"))
         assert await search("tea") == ["b"]
+
+    @scenario
+    async def test_what_is_stored_without_a_vector_gets_one_later(self, store: Store) -> None:
+        bare = replace(put(make_record("a")), vector=None)
+        await store.write(ALICE, [bare, put(make_record("b")), put(make_record("t", kind=Kind.TOPIC))])
+        await store.write(SHARED, [replace(put(make_record("c", SHARED)), vector=None)])
+        assert await store.count_unembedded() == 2
+        assert (await everything(store, ALICE))["a"].vector is None
+        before = await store.entries(ALICE, None, 0)
+        rows = await store.unembedded(9)
+        assert sorted(record.id for _, _, record in rows) == ["a", "c"] and len(await store.unembedded(1)) == 1
+        await store.write(SHARED, forgotten("c"))
+        filled = [Staged(each.scope.wall, number, version, vector_of("a"), "") for number, version, each in rows]
+        await store.fill(FINGERPRINT, filled)
+        assert await store.count_unembedded() == 0 and await store.unembedded(9) == []
+        assert (await store.entries(ALICE, before.generation, before.epoch)).generation != before.generation
+        entry = (await everything(store, ALICE))["a"]
+        assert entry.vector is not None and entry.terms == bare.terms
+        with pytest.raises(EmbedderMismatchError):
+            await store.fill(NEXT, [])
 
     @scenario
     async def test_new_vectors_are_put_aside_and_then_in_force_at_once(self, store: Store) -> None:

@@ -343,7 +343,7 @@ class WritingContract(Contract):
             store.remove(ALICE, ALL, at=now()),
             store.fingerprint(), store.bind("new-v1", 3), store.to_reembed("new-v1", 1),
             store.left_to_reembed("new-v1"), store.stage("new-v1", [Staged(ALICE, 1, 1, vector_of("a"), "a")]),
-            store.adopt("new-v1", 3),
+            store.adopt("new-v1", 3), store.unembedded(1), store.count_unembedded(), store.fill("new-v1", []),
         ):  # fmt: skip
             with pytest.raises(ClosedError):
                 await call
