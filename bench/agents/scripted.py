@@ -52,3 +52,15 @@ class ScriptedAgent(ABC):
 
     async def end(self, session: str) -> None:
         """Keep a session where the framework does so at its end."""
+
+
+class Thread(ABC):
+    """One long conversation of some framework's agent in some store, whose model answers at once."""
+
+    @abstractmethod
+    async def fill(self, said: Sequence[Exchange]) -> None:
+        """Append exchanges to the thread as its store keeps them, without running the agent."""
+
+    @abstractmethod
+    async def turn(self, said: str) -> None:
+        """Run the agent once."""

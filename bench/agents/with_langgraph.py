@@ -1,6 +1,8 @@
 """LangChain 1.x agents: MemoryMiddleware beside LangGraph's InMemoryStore, searched before each model call."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -8,11 +10,12 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware, ModelRequest, dynamic_prompt
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import SimpleChatModel
+from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
-from scripted import ScriptedAgent
+from scripted import Exchange, Script, ScriptedAgent, Thread
 
 from memorist import Memory
-from memorist.adapters.langgraph import MemoryMiddleware
+from memorist.adapters.langgraph import MemoristSaver, MemoryMiddleware
 from memorist.embedders import Embedder, Role
 
 
@@ -93,4 +96,37 @@ def agents(memory: Memory, embedder: Embedder) -> Mapping[str, Callable[[], Scri
         "InMemoryStore": lambda: own(10),  # as many items as it returns by default
         "InMemoryStore, 15 items": lambda: own(15),  # about as many tokens as Memorist's 600
         "Memorist": lambda: Agent(MemoryMiddleware(alice), MemoryMiddleware(alice, keep=False)),
+    }
+
+
+class Checkpointed(Thread):
+    """A thread in a checkpointer, with or without a middleware."""
+
+    def __init__(self, saver: Any, *middleware: AgentMiddleware) -> None:
+        model = Model(script=Script("That is good to know."))
+        self._agent: Any = create_agent(model, middleware=middleware, checkpointer=saver)
+        self._config: Any = {"configurable": {"thread_id": "long"}}
+
+    async def fill(self, said: Sequence[Exchange]) -> None:
+        messages = [make(text) for each in said for make, text in zip((HumanMessage, AIMessage), each, strict=True)]
+        await self._agent.aupdate_state(self._config, {"messages": messages}, as_node="model")
+
+    async def turn(self, said: str) -> None:
+        await self._agent.ainvoke({"messages": [said]}, self._config)
+
+
+async def threads(memories: Sequence[Memory], folder: Path, stack: AsyncExitStack) -> Mapping[str, Thread]:
+    """Return a thread in each store, by the store's name; the framework's own first."""
+    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+    savers = [
+        await stack.enter_async_context(AsyncSqliteSaver.from_conn_string(str(folder / f"own{each}.db")))
+        for each in range(2)
+    ]
+    alice = [memory.scoped(user="alice") for memory in memories]
+    return {
+        "AsyncSqliteSaver": Checkpointed(savers[0]),
+        "AsyncSqliteSaver, MemoryMiddleware": Checkpointed(savers[1], MemoryMiddleware(alice[0])),
+        "MemoristSaver": Checkpointed(MemoristSaver(alice[1])),
+        "MemoristSaver, MemoryMiddleware": Checkpointed(MemoristSaver(alice[2]), MemoryMiddleware(alice[2])),
     }

@@ -1,13 +1,15 @@
 """OpenAI Agents SDK: MemoristSession and its context beside one SQLiteSession, which sends its whole history."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import Any
 
 from agents import Agent as SdkAgent
 from agents import Model as SdkModel
 from agents import ModelResponse, RunConfig, Runner, SQLiteSession, Usage
 from openai.types.responses import ResponseOutputMessage, ResponseOutputText
-from scripted import Script, ScriptedAgent
+from scripted import Exchange, Script, ScriptedAgent, Thread
 
 from memorist import Memory
 from memorist.adapters.openai_agents import MemoristSession
@@ -72,3 +74,33 @@ class Ours(Agent):
 def agents(memory: Memory, embedder: Embedder) -> Mapping[str, Callable[[], ScriptedAgent]]:
     """Return what makes an agent with each memory, by the memory's name."""
     return {"none": Agent, "SQLiteSession": Own, "Memorist": lambda: Ours(memory.scoped(user="alice"))}
+
+
+class Kept(Thread):
+    """A thread in a session, with or without the context of the memory."""
+
+    def __init__(self, session: Any, callback: Any = None) -> None:
+        self._agent = SdkAgent(name="agent", model=Model(Script("That is good to know.")))
+        self._session = session
+        self._config = RunConfig(session_input_callback=callback, tracing_disabled=True)
+
+    async def fill(self, said: Sequence[Exchange]) -> None:
+        items: list[Any] = []
+        for asked, answer in said:
+            content = [{"text": answer, "type": "output_text", "annotations": []}]
+            reply = {"id": "1", "content": content, "role": "assistant", "status": "completed", "type": "message"}
+            items += [{"role": "user", "content": asked}, reply]
+        await self._session.add_items(items)
+
+    async def turn(self, said: str) -> None:
+        await Runner.run(self._agent, said, session=self._session, run_config=self._config)
+
+
+async def threads(memories: Sequence[Memory], folder: Path, stack: AsyncExitStack) -> Mapping[str, Thread]:
+    """Return a thread in each store, by the store's name; the framework's own first."""
+    sessions = [MemoristSession("long", memory.scoped(user="alice")) for memory in memories]
+    return {
+        "SQLiteSession": Kept(SQLiteSession("long", folder / "own.db")),
+        "MemoristSession": Kept(sessions[0]),
+        "MemoristSession, add_context": Kept(sessions[1], sessions[1].add_context),
+    }

@@ -2,21 +2,26 @@
 
 import json
 import logging
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
+from collections import OrderedDict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from hashlib import blake2b
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from memorist.agents.messages import AnyMessage, read_messages
 from memorist.context import Context
+from memorist.engine.base import Engine
 from memorist.errors import EmbedderError, StoreError
 from memorist.framing.frame import without_recalled
-from memorist.kinds import Message
+from memorist.kinds import Conversation, Message
 from memorist.memory import Memory
 from memorist.operations.arguments import handles_or_words
+from memorist.records.content import field_of
 from memorist.records.origins import NOBODY, Author, author_of_role, joined, parse_authors
 from memorist.records.record import Record
+from memorist.records.scope import Scope
 
 __all__ = ["across_sessions", "after_turn", "before_turn"]
 
@@ -27,6 +32,8 @@ _BEFORE = 300
 """Most characters of each message that stands before a short question in the query."""
 _LOOK_BACK = 200
 """Fewest stored messages in which the given ones are looked for."""
+_MOST_THREADS = 4096
+"""Most conversations of an opened memory of which this process remembers where they stood."""
 _OWN = "turn-"
 
 
@@ -61,10 +68,10 @@ async def before_turn(
         ClosedError: the memory is not open.
         StoreError, EmbedderError: with `raise_errors`.
     """
-    said = [(each.role, text) for each in read_messages(messages) if (text := without_recalled(each.content).strip())]
-    known = [*handles_or_words("known", options.pop("known", ())), *(text for _, text in said)]
+    given = _listed(messages)
+    known = [*handles_or_words("known", options.pop("known", ())), *(text for each in given for text in _texts(each))]
     try:
-        return await across_sessions(memory).context(_query(said), tokens=tokens, known=known, **options)
+        return await across_sessions(memory).context(_query(given), tokens=tokens, known=known, **options)
     except (StoreError, EmbedderError) as error:
         if raise_errors:
             raise
@@ -77,15 +84,35 @@ def across_sessions(memory: Memory) -> Memory:
     return memory.unlabelled().scoped(agent=memory.scope.agent)
 
 
-def _query(said: Iterable[tuple[str, str]]) -> str:
-    talk = [(role, text) for role, text in said if role in ("user", "assistant")]
-    last = max((position for position, (role, _) in enumerate(talk) if role == "user"), default=None)
-    if last is None:
+def _listed(messages: AnyMessage | Iterable[AnyMessage]) -> Sequence[AnyMessage]:
+    one = isinstance(messages, str | Message | Mapping) or not isinstance(messages, Iterable)
+    return [messages] if one else messages if isinstance(messages, list | tuple) else list(messages)
+
+
+def _texts(given: AnyMessage) -> Iterable[str]:
+    """Return the texts of one message as they may have been stored; most are read without making a `Message`."""
+    content = given if isinstance(given, str) else field_of(given, "content")
+    if isinstance(content, str) and "<" not in content:
+        return (content,)
+    return (text for each in read_messages([given]) if (text := without_recalled(each.content)))
+
+
+def _query(given: Sequence[AnyMessage]) -> str:
+    """Return the last message of the user; if it is short, after the two messages before it."""
+    said: list[tuple[str, str]] = []  # the newest first
+    asked = None
+    for each in reversed(given):
+        for message in reversed(read_messages([each])):
+            if message.role in ("user", "assistant") and (text := without_recalled(message.content).strip()):
+                asked = len(said) if asked is None and message.role == "user" else asked
+                said.append((message.role, text))
+        if asked is not None and (not _is_short(said[asked][1]) or len(said) > asked + 2):
+            break
+    if asked is None:
         return ""
-    question = talk[last][1]
-    if not _is_short(question):
-        return question
-    return "\n".join([*(text[-_BEFORE:] for _, text in talk[max(0, last - 2) : last]), question])
+    question = said[asked][1]
+    before = said[asked + 1 : asked + 3] if _is_short(question) else ()
+    return "\n".join([*(text[-_BEFORE:] for _, text in reversed(before)), question])
 
 
 def _is_short(text: str) -> bool:
@@ -126,23 +153,84 @@ async def after_turn(
         InvalidInputError: something is not a message, or there is no session.
         StoreError, EmbedderError: nothing was stored; the call can be repeated.
     """
-    talk = memory.conversation(session)
+    talk, given = memory.conversation(session), _listed(messages)
+    threads = _THREADS.setdefault(memory._engine, OrderedDict())
+    place = (memory.scope.narrowed(session=session), frozenset(roles))
+    stood, known = threads.pop(place, _Stood()), list[Message]()
+    if 0 < stood.length <= len(given) and _mark(given[: stood.length]) == stood.mark:
+        known = await _since(talk, stood.last)
+    if known:
+        after, since = known[0].id, known[1:]
+    else:
+        stood, after, since = _Stood(), None, await talk.window(max(_LOOK_BACK, 2 * len(given)))
+    attributed, read = _attributed(read_messages(given[stood.length :]), told, stood.read)
     said = [
         replace(each, content=text)
-        for each in _attributed(read_messages(messages), told)
+        for each in attributed
         if each.role in roles and (text := without_recalled(each.content)).strip()
     ]
-    if not said:
-        return []
-    new = _new(said, await talk.window(max(_LOOK_BACK, 2 * len(said))))
+    new, end = _new(said, since, after)
     stored = await talk.append(new) if new else []
+    last = next((each.record for each in (*reversed(stored), *reversed(since), *known) if each.id == end), None)
+    if last is not None:
+        threads[place] = _Stood(len(given), _mark(given[stood.length :], stood.mark), last.id, read)
+        while len(threads) > _MOST_THREADS:
+            threads.popitem(last=False)
     return [message.record for message in stored if message.record is not None]
 
 
-def _attributed(messages: Iterable[Message], told: Context | None) -> list[Message]:
-    """Return the messages, the assistant's with the authors of what it had read in its turn."""
+@dataclass(frozen=True, slots=True)
+class _Stood:
+    """Where a conversation stood when a turn of it had been stored.
+
+    Args:
+        length: how many messages were given.
+        mark: a digest of them, of this process.
+        last: the id of the record with which they end.
+        read: whose texts the next answer rests on, and whether the turn was answered.
+    """
+
+    length: int = 0
+    mark: int = 0
+    last: str | None = None
+    read: tuple[Author, bool] = (NOBODY, True)
+
+
+_THREADS: WeakKeyDictionary[Engine, OrderedDict[tuple[Scope, frozenset[str]], _Stood]] = WeakKeyDictionary()
+"""Where each conversation stood, so that a turn compares what is new alone. The store has the last word: where its
+newest messages are not those expected, all are compared."""
+
+
+def _mark(given: Iterable[AnyMessage], mark: int = 0) -> int:
+    """Return a number that differs where one of the messages does, or its place; `mark` is that of those before."""
+    for each in given:
+        fields = each if isinstance(each, Mapping) else getattr(each, "__dict__", {})
+        if (content := fields.get("content")) is None:
+            mark = hash((mark, repr(each)))
+            continue
+        calls = fields.get("tool_calls")
+        text = content if isinstance(content, str) else repr(content)
+        names = fields.get("id"), fields.get("role"), fields.get("type"), fields.get("name")
+        mark = hash((mark, *names, text, repr(calls) if calls else ""))
+    return mark
+
+
+async def _since(talk: Conversation, last: str | None) -> list[Message]:
+    """Return the stored messages from the one whose record has the id `last` on; none if the newest ones lack it."""
+    for count in (2, _LOOK_BACK):
+        newest = await talk.window(count)
+        for place, message in enumerate(newest):
+            if message.record is not None and message.record.id == last:
+                return newest[place:]
+    return []
+
+
+def _attributed(
+    messages: Iterable[Message], told: Context | None, before: tuple[Author, bool]
+) -> tuple[list[Message], tuple[Author, bool]]:
+    """Return the messages, the assistant's with the authors of what it had read in its turn, and what it has read."""
     found: list[Message] = []
-    read, answered = NOBODY, True
+    read, answered = before
     for message in messages:
         author = author_of_role(message.role)
         if author in (Author.TOOL, Author.WEB):
@@ -157,15 +245,21 @@ def _attributed(messages: Iterable[Message], told: Context | None) -> list[Messa
     shown = joined(item.record.origin.authors for item in (told.items if told else ()))
     if found and found[-1].role == "assistant" and shown:
         found[-1] = replace(found[-1], author=parse_authors(found[-1].author or Author.ASSISTANT) | shown)
-    return found
+    return found, (read, answered)
 
 
-def _new(said: Sequence[Message], stored: Sequence[Message]) -> list[Message]:
-    """Return those of the messages said that are not stored, each with an id."""
+def _new(said: Sequence[Message], stored: Sequence[Message], after: str | None) -> tuple[list[Message], str | None]:
+    """Return those of the messages said that are not stored, each with an id, and the id of the last one said.
+
+    Args:
+        said: the messages.
+        stored: the conversation's newest messages.
+        after: the id of the message before those said, if it is known.
+    """
     matched = _matched(said, stored)
     by_id = {each.id: each for each in stored}
     new: list[Message] = []
-    before = stored[-1].id if stored and not matched else None
+    before = stored[-1].id if said and stored and not matched else after
     for position, message in enumerate(said):
         old = by_id.get(message.id) if message.id is not None else None
         old = old or matched.get(position)
@@ -175,7 +269,7 @@ def _new(said: Sequence[Message], stored: Sequence[Message]) -> list[Message]:
         message = message if message.id is not None else replace(message, id=_id_after(before, message))
         new.append(message)
         before = message.id
-    return new
+    return new, before
 
 
 def _matched(said: Sequence[Message], stored: Sequence[Message]) -> dict[int, Message]:

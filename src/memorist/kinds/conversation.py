@@ -213,10 +213,9 @@ class Conversation:
     # --- order and identity ------------------------------------------------------------------------
 
     async def _append(self, messages: list[Message], allow_duplicates: bool) -> list[Message]:
-        stored: dict[str, Record] = {}
-        for name in {message.id for message in messages if message.id is not None}:
-            if (record := await find(self._memory, Kind.MESSAGE, self._record_id(name))) is not None:
-                stored[name] = record
+        ids = {self._record_id(message.id): message.id for message in messages if message.id is not None}
+        found = await self._memory.find(list(ids)) if ids else []
+        stored = {ids[each.id]: each for each in found if each.kind == Kind.MESSAGE}
         new = messages if allow_duplicates else _without_duplicates(messages, stored)
         newest = await self._memory.recent(1, kind=Kind.MESSAGE)
         drafts = self._drafts(new, newest[0].at if newest else None, set(stored))

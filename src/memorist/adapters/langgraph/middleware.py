@@ -134,8 +134,9 @@ class MemoryMiddleware(AgentMiddleware[_State, Any, Any]):
 
 def _turn(memory: Memory, session: str | None, state: Any) -> tuple[Any, ...]:
     """Return what a turn is known by: whose it is, its thread, and the last message of the user."""
-    asked = [(place, each.text) for place, each in enumerate(state["messages"]) if each.type == "human"]
-    return memory.scope, session, asked[-1] if asked else None
+    messages = state["messages"]
+    asked = next((n for n in range(len(messages) - 1, -1, -1) if messages[n].type == "human"), None)
+    return memory.scope, session, asked, None if asked is None else messages[asked].text
 
 
 def _told_with(request: ModelRequest[Any], told: str) -> ModelRequest[Any]:

@@ -1,6 +1,8 @@
 """LangGraph's checkpointer: the state of every thread, step by step, in the same memory."""
 
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -18,23 +20,33 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from memorist.adapters.entries import first
 from memorist.adapters.langgraph.checkpoints import (
     FIELD,
-    checkpoint_draft,
+    Values,
+    channels_of,
+    checkpoint_drafts,
     checkpoint_key,
     checkpoint_of,
     checkpoints_key,
     config_of,
     copied,
     metadata_of,
+    piece_key,
+    pieces_of,
     thread_key,
+    values_of,
     write_draft,
     writes_key,
 )
 from memorist.adapters.turns import behind
+from memorist.errors import NotFoundError
 from memorist.memory import Memory
 from memorist.records.record import Kind, Record
 from memorist.twin import Twin, blocking_method, run
 
 _PAGE = 100
+_MOST_NOTED = 1000
+"""Most checkpoints of which this process remembers where their values are stored."""
+_MOST_LOADED = 500
+"""Pieces that a list of checkpoints holds in memory, beyond those of the one that is read."""
 
 
 class MemoristSaver(BaseCheckpointSaver[int]):
@@ -47,8 +59,9 @@ class MemoristSaver(BaseCheckpointSaver[int]):
     ```
 
     A thread is the label `session` of its records. All threads are behind the wall of the memory's scope. Make a
-    checkpointer for each user, which costs nothing: calls that delete name only a thread, not a user. Each
-    checkpoint holds the whole state. Recall never finds one.
+    checkpointer for each user, which costs nothing: calls that delete name only a thread, not a user. A checkpoint
+    stores what has changed since the one before: of a long list, such as the messages, its last part. Recall never
+    finds one.
 
     Args:
         memory: an open memory, asynchronous or blocking. Both kinds of calls work with either.
@@ -63,6 +76,7 @@ class MemoristSaver(BaseCheckpointSaver[int]):
         super().__init__(serde=serde)
         self._memory: Memory = behind(memory, "langgraph").unlabelled()
         self._forget_threads = forget_threads
+        self._values: OrderedDict[str, Values] = OrderedDict()
 
     # --- writing ---------------------------------------------------------------------------------------
 
@@ -74,8 +88,21 @@ class MemoristSaver(BaseCheckpointSaver[int]):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Store a checkpoint, and return the config that names it."""
-        draft = checkpoint_draft(self.serde, config, checkpoint, metadata)
-        record = await self._memory.remember(draft, if_exists="replace")
+        asked, parent = config["configurable"], None
+        before: Values = {}
+        if asked.get("checkpoint_id"):
+            parent = checkpoint_key(str(asked["thread_id"]), asked.get("checkpoint_ns", ""), asked["checkpoint_id"])
+            before = self._values.get(parent, before)
+
+        drafts = checkpoint_drafts(self.serde, config, checkpoint, metadata, new_versions, before)
+        if parent and before:  # their pieces are there as long as that checkpoint is, also for another process
+            drafts[0] = replace(drafts[0], derived_from=[parent])
+        try:
+            [record, *_] = await self._memory.remember(drafts, if_exists="replace")
+        except NotFoundError:
+            drafts = checkpoint_drafts(self.serde, config, checkpoint, metadata, new_versions, {})
+            [record, *_] = await self._memory.remember(drafts, if_exists="replace")
+        self._note(record)
         return config_of(record.payload[FIELD], checkpoint["id"])
 
     async def aput_writes(
@@ -118,7 +145,7 @@ class MemoristSaver(BaseCheckpointSaver[int]):
         """
         if strategy not in ("keep_latest", "delete"):
             raise ValueError(f"strategy is 'keep_latest' or 'delete', not {strategy!r}")
-        for thread_id in thread_ids:
+        for thread_id in map(str, thread_ids):
             if strategy == "delete":
                 await self.adelete_thread(thread_id)
                 continue
@@ -127,10 +154,20 @@ class MemoristSaver(BaseCheckpointSaver[int]):
             await self._delete([each for each in records if each.id not in needed])
 
     async def _delete(self, checkpoints: Sequence[Record]) -> None:
+        """Delete checkpoints with their writes, and then the pieces that no other checkpoint of their threads has."""
         for record in checkpoints:
-            await self._memory.forget(key_prefix=writes_key(record.payload[FIELD]))
-        if checkpoints:
-            await self._memory.forget(*(each.id for each in checkpoints))
+            self._values.pop(record.id, None)
+            await self._memory.forget(key_prefix=writes_key(record.payload[FIELD]), kind=Kind.STATE)
+        if not checkpoints:
+            return
+        await self._memory.forget(*(each.id for each in checkpoints))
+        for thread_id in {each.payload[FIELD]["thread_id"] for each in checkpoints}:
+            own = [each for each in checkpoints if each.payload[FIELD]["thread_id"] == thread_id]
+            gone = {name for each in own for name in pieces_of(each)}
+            async for each in self._records(checkpoints_key(thread_id), {}):
+                gone.difference_update(pieces_of(each))
+            if gone:
+                await self._memory.forget(*(piece_key(thread_id, name) for name in gone))
 
     def _needed(self, records: Sequence[Record]) -> set[str]:
         """Return the ids of the latest record of each namespace and of those it is rebuilt from."""
@@ -146,10 +183,17 @@ class MemoristSaver(BaseCheckpointSaver[int]):
             current: Record | None = record
             while current is not None:
                 needed.add(current.id)
-                open_channels -= checkpoint_of(self.serde, current, ()).checkpoint["channel_values"].keys()
+                open_channels -= channels_of(self.serde, current)
                 parent = (namespace, current.payload[FIELD]["parent_id"])
                 current = names.get(parent) if open_channels else None
         return needed
+
+    def _note(self, record: Record) -> None:
+        """Remember where the values of a checkpoint are stored, for the next one of its thread."""
+        self._values.pop(record.id, None)
+        self._values[record.id] = values_of(record)
+        while len(self._values) > _MOST_NOTED:
+            self._values.popitem(last=False)
 
     # --- reading ---------------------------------------------------------------------------------------
 
@@ -175,6 +219,7 @@ class MemoristSaver(BaseCheckpointSaver[int]):
             limit: the most checkpoints.
         """
         left, end = limit, before and get_checkpoint_id(before)
+        pieces: dict[str, str] = {}
         async for record in self._checkpoints(config, _PAGE if limit is None or filter or before else limit):
             parts = record.payload[FIELD]
             if left is not None and left <= 0:
@@ -184,8 +229,11 @@ class MemoristSaver(BaseCheckpointSaver[int]):
             metadata = metadata_of(self.serde, record) if filter else {}
             if not all(metadata.get(name) == wanted for name, wanted in (filter or {}).items()):
                 continue
+            if not await self._load(record, pieces):
+                continue  # deleted meanwhile
+            self._note(record)
             writes = [each async for each in self._records(writes_key(parts), {})]
-            yield checkpoint_of(self.serde, record, writes)
+            yield checkpoint_of(self.serde, record, pieces, writes)
             left = None if left is None else left - 1
 
     async def aget_delta_channel_history(
@@ -195,6 +243,7 @@ class MemoristSaver(BaseCheckpointSaver[int]):
 
         The ancestors of the checkpoint are read in one pass over its namespace.
         """
+        pieces: dict[str, str] = {}
         found: dict[str, DeltaChannelHistory] = {channel: {"writes": []} for channel in channels}
         target = await self.aget_tuple(config) if channels else None
         if target is None or target.parent_config is None:
@@ -206,7 +255,9 @@ class MemoristSaver(BaseCheckpointSaver[int]):
             if parts["checkpoint_id"] != wanted:
                 continue
             writes = [each async for each in self._records(writes_key(parts), {})]
-            held = checkpoint_of(self.serde, record, writes)
+            if not await self._load(record, pieces):
+                break  # deleted meanwhile
+            held = checkpoint_of(self.serde, record, pieces, writes)
             for channel in [name for name, each in found.items() if "seed" not in each]:
                 before = [write for write in held.pending_writes or () if write[1] == channel]
                 found[channel]["writes"] = before + found[channel]["writes"]
@@ -216,6 +267,16 @@ class MemoristSaver(BaseCheckpointSaver[int]):
             if wanted is None or all("seed" in each for each in found.values()):
                 break
         return found
+
+    async def _load(self, record: Record, pieces: dict[str, str]) -> bool:
+        """Put the pieces of a checkpoint among those loaded, if they are there; those of others may go."""
+        thread_id, names = record.payload[FIELD]["thread_id"], pieces_of(record)
+        for name in pieces.keys() - names if len(pieces) > _MOST_LOADED else ():
+            del pieces[name]
+        missing = {piece_key(thread_id, name): name for name in names if name not in pieces}
+        found = await self._memory.find(list(missing)) if missing else []
+        pieces.update({missing[each.id]: each.content for each in found})
+        return len(found) == len(missing)
 
     async def _checkpoints(self, config: RunnableConfig | None, size: int) -> AsyncIterator[Record]:
         if config is None:
