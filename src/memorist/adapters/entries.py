@@ -16,7 +16,6 @@ from memorist.memory import Memory
 from memorist.operations.arguments import MAX_LIMIT
 from memorist.records.record import Draft, Hit, Kind, Record
 from memorist.records.scope import Scope
-from memorist.records.times import TimeLike
 from memorist.stores.base import Order
 
 _T = TypeVar("_T")
@@ -146,18 +145,18 @@ class Shelf:
         self._memory = memory
         self._form = form
 
-    def draft(self, *parts: str, value: Any, happened_at: TimeLike | None = None) -> Draft:
-        """Return the record that keeps a value under a key, for `Memory.remember`."""
+    def draft(self, *parts: str, value: Any, **fields: Any) -> Draft:
+        """Return the record that keeps a value under a key, for `Memory.remember`, with further fields of a draft."""
         own = {"form": self._form}
-        key = self._key(parts)
-        return Draft(content=_as_json(value), kind=Kind.STATE, key=key, payload=own, happened_at=happened_at)
+        return Draft(content=_as_json(value), kind=Kind.STATE, key=self._key(parts), payload=own, **fields)
 
-    async def put(self, *parts: str, value: Any) -> None:
+    async def put(self, *parts: str, value: Any, **fields: Any) -> None:
         """Store a value under a key; it replaces the older one, which leaves no trace."""
         while True:
             old = await self.record(*parts)
             try:
-                await self._memory.remember(self.draft(*parts, value=value), forgetting=[old.id] if old else [])
+                draft = self.draft(*parts, value=value, **fields)
+                await self._memory.remember(draft, forgetting=[old.id] if old else [])
             except ConflictError:  # another value came between
                 continue
             return

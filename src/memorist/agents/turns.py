@@ -276,6 +276,9 @@ def _matched(said: Sequence[Message], stored: Sequence[Message]) -> dict[int, Me
     """Return, by position, the stored message that each message said is taken for."""
     here, there = ([(each.role, each.content) for each in some] for some in (said, stored))
     found: dict[int, Message] = {}
+    for length in range(min(len(here), len(there)), 0, -1):
+        if there[-length:] == here[:length]:  # what is said goes on where the stored conversation ends
+            return {n: old for n, old in enumerate(stored[-length:]) if not _differ(said[n], old)}
     for start, position, length in SequenceMatcher(None, there, here, autojunk=False).get_matching_blocks():
         if length > 1 or (position == 0 and (start == 0 or start + length == len(there))):
             found |= {position + step: stored[start + step] for step in range(length)}

@@ -477,7 +477,7 @@ def _years_of(at: NDArray[np.int64]) -> set[int]:
     if not len(at):
         return set()
     ends = np.array([at.min(), at.max()]).astype("datetime64[us]").astype("datetime64[Y]")
-    years = np.arange(ends[0], ends[1] + 1)
+    years = np.arange(ends[0], ends[1] + np.timedelta64(1, "Y"))
     held = np.bincount(np.searchsorted(years[1:].astype("datetime64[us]").astype(np.int64), at, side="right"))
     found: list[int] = (years[np.flatnonzero(held)].astype(int) + 1970).tolist()
     return set(found)

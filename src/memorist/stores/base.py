@@ -261,7 +261,7 @@ class Store(ABC):
 
     @abstractmethod
     async def users(self, tenant: str) -> dict[str | None, int]:
-        """Return the number of records of each user of a tenant; None stands for the shared records."""
+        """Return the number of memories of each user of a tenant, without state; None stands for the shared ones."""
 
     @abstractmethod
     async def tenants(self) -> list[str]:

@@ -166,6 +166,9 @@ class MemoryContract:
             await alice.purge(user="bob")
         told = await memory.purge(user="alice", dry_run=True)
         assert (told.dry_run, told.purged, await alice.count()) == (True, 1, 1)
+        await memory.scoped(user="carol").remember("a framework's own", kind=Kind.STATE)
+        assert await memory.admin.users() == {"alice": 1, "carol": 0, None: 1}
+        await memory.purge(user="carol")
         done = await memory.purge(user="alice")
         assert (done.dry_run, done.statement["records"]) == (False, told.statement["records"])
         assert await memory.admin.users() == {None: 1}

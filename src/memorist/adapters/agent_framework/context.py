@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from agent_framework import AgentSession, ContextProvider, Message, SessionContext
 
 from memorist.adapters.turns import behind, keep_turn, of_user
 from memorist.agents import before_turn
 from memorist.memory import Memory
+from memorist.records.record import make_id
 from memorist.twin import Twin
 
 
@@ -48,19 +50,22 @@ class MemoristContextProvider(ContextProvider):
         self._user = user
         self._options: dict[str, Any] = {"tokens": tokens, "min_confidence": min_confidence}
         self._keep = keep
+        self._asked: WeakKeyDictionary[SessionContext, list[dict[str, Any]]] = WeakKeyDictionary()
 
     async def before_run(
         self, *, agent: Any, session: AgentSession, context: SessionContext, state: dict[str, Any]
     ) -> None:
-        """Add what was recalled for the input, if anything, as a message of the user.
+        """Add what was recalled for the input, if anything, as a message of the user, and keep the input.
 
         Texts that earlier providers added, such as the session's history, are not repeated.
         """
-        told = await before_turn(
-            of_user(self._memory, self._user, session),
-            _plain(context.get_messages(exclude_sources={self.source_id}, include_input=True)),
-            **self._options,
-        )
+        memory = of_user(self._memory, self._user, session)
+        said = context.get_messages(exclude_sources={self.source_id}, include_input=True)
+        told = await before_turn(memory, _plain(said), **self._options)
+        if self._keep and told.error is None:  # now, so that it is kept of a run that is killed, too
+            asked = [{**each, "id": each["id"] or f"turn-{make_id()}"} for each in _plain(context.input_messages)]
+            await keep_turn(memory, asked, session=session.session_id)
+            self._asked[context] = asked
         if told.text:
             sessions = [item.record.scope.session for item in told.items]
             origins = sorted({name for name in sessions if name is not None} - {session.session_id})
@@ -71,8 +76,9 @@ class MemoristContextProvider(ContextProvider):
     ) -> None:
         """Keep the input and the answer, each once, under the session."""
         if self._keep:
-            said = [*context.input_messages, *(context.response.messages if context.response else ())]
-            await keep_turn(of_user(self._memory, self._user, session), _plain(said), session=session.session_id)
+            asked = self._asked.pop(context, None) or _plain(context.input_messages)
+            said = [*asked, *_plain(context.response.messages if context.response else ())]
+            await keep_turn(of_user(self._memory, self._user, session), said, session=session.session_id)
 
 
 def _plain(messages: Sequence[Message]) -> list[dict[str, Any]]:

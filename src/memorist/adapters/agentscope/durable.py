@@ -10,6 +10,7 @@ from memorist.adapters.agentscope.messages import read_state
 from memorist.adapters.agentscope.models import as_chat_model
 from memorist.adapters.agentscope.reading import blocks_of, said, searchable, words_of
 from memorist.adapters.agentscope.types import Msg
+from memorist.adapters.entries import Shelf
 from memorist.kinds import Message, estimate_tokens
 from memorist.language import summarize
 from memorist.memory import Memory
@@ -60,6 +61,8 @@ class DurableMemory(Buffer):
             whole("tokens", tokens, 1)
         self._memory = memory.through("agentscope")
         self._talk = self._memory.conversation()
+        self._shelf = Shelf(self._memory, "agentscope")
+        self._labels = (memory.scope.agent or "", memory.scope.session or "")
         self._tokens = tokens
         self._model = as_chat_model(model)
         self._count_tokens = count_tokens
@@ -79,9 +82,9 @@ class DurableMemory(Buffer):
         if summary:
             held = joined(each.handle.record.origin.authors for each in await self._held())
             author = (held | Author.ASSISTANT) & ~Author.OPERATOR
-            await self._memory.topics.set(self._topic, summary, author=author)
+            await self._shelf.put("summary", *self._labels, value=summary, author=author)
         else:
-            await self._memory.topics.delete(self._topic)
+            await self._shelf.delete("summary", *self._labels)
 
     def state_dict(self) -> dict[str, Any]:
         """Return the state as `InMemoryMemory` does. Blocks while it reads the disk."""
@@ -102,13 +105,8 @@ class DurableMemory(Buffer):
 
     # --- messages on disk ------------------------------------------------------------------------------
 
-    @property
-    def _topic(self) -> str:
-        scope = self._memory.scope
-        return "/".join(["agentscope", "summary", *filter(None, [scope.agent, scope.session])])
-
     async def _summary(self) -> str:
-        return await self._memory.topics.get(self._topic) or ""
+        return str(await self._shelf.get("summary", *self._labels) or "")
 
     async def _held(self) -> list[Held]:
         return [

@@ -19,10 +19,13 @@ from claude_agent_sdk.types import (
 
 from memorist.adapters.entries import Shelf
 from memorist.adapters.turns import behind
+from memorist.agents import read_messages, without_recalled
 from memorist.errors import ConflictError
 from memorist.memory import Memory
-from memorist.records.record import Draft, Record, make_id
+from memorist.records.record import Draft, Kind, Record, make_id
 from memorist.twin import Twin
+
+_FORM = "claude_session"
 
 
 class MemoristSessionStore(SessionStore):
@@ -34,16 +37,19 @@ class MemoristSessionStore(SessionStore):
         ...
     ```
 
-    A session is the label `session` of its records; all are behind the wall of the memory's scope. Recall
-    never finds them. An append takes effect whole or not at all, and an entry with a uuid is stored once.
+    A session is the label `session` of its records; all are behind the wall of the memory's scope. Recall never finds
+    the transcripts. An append takes effect whole or not at all, and an entry with a uuid is stored once.
 
     Args:
         memory: an open memory, asynchronous or blocking.
+        keep: whether what user and model say to each other becomes messages too, which recall finds; they go with the
+            session.
     """
 
-    def __init__(self, memory: Memory | Twin) -> None:
+    def __init__(self, memory: Memory | Twin, *, keep: bool = False) -> None:
         self._memory: Memory = behind(memory, "claude").unlabelled()
-        self._shelf = Shelf(self._memory, "claude_session")
+        self._keep = keep
+        self._shelf = Shelf(self._memory, _FORM)
         self._last = 0
 
     async def append(self, key: SessionKey, entries: list[SessionStoreEntry]) -> None:
@@ -54,7 +60,10 @@ class MemoristSessionStore(SessionStore):
             new = [each for each in given if each.id is None or await self._memory.get(each.id) is None]
             if not new:
                 return
-            drafts = [*new, self._head_draft(key, head, [json.loads(each.content) for each in new])]
+            values = [json.loads(each.content) for each in new]
+            drafts = [*new, self._head_draft(key, head, values)]
+            if self._keep and not key.get("subpath"):
+                drafts += [message for value in values for message in _said(key["session_id"], value)]
             try:
                 await self._memory.remember(drafts, forgetting=[head.id] if head else [])
             except ConflictError:  # another call wrote to the same transcript
@@ -81,6 +90,8 @@ class MemoristSessionStore(SessionStore):
         parts = _parts(key) if key.get("subpath") else _parts(key)[:2]
         for form in ("heads", "entries"):
             await self._shelf.delete(form, *parts)
+        if not key.get("subpath"):
+            await self._memory.forget(kind=Kind.MESSAGE, session=key["session_id"], payload={"form": _FORM})
 
     async def list_subkeys(self, key: SessionListSubkeysKey) -> list[str]:
         """Return the subpaths of a session's further transcripts."""
@@ -116,3 +127,20 @@ class MemoristSessionStore(SessionStore):
 
 def _parts(key: SessionKey) -> tuple[str, str, str]:
     return key["project_key"], key["session_id"], key.get("subpath") or ""
+
+
+def _said(session: str, entry: dict[str, Any]) -> list[Draft]:
+    """Return what an entry of a transcript says, as messages; [] for a tool's result, and what the program added."""
+    if entry.get("type") not in ("user", "assistant") or entry.get("isMeta") or entry.get("isSidechain"):
+        return []
+    return [
+        Draft(
+            content=text,
+            kind=Kind.MESSAGE,
+            session=session,
+            payload={"role": each.role, "form": _FORM},
+            happened_at=entry.get("timestamp"),
+        )
+        for each in read_messages(entry.get("message") or ())
+        if each.role in ("user", "assistant") and (text := without_recalled(each.content)).strip()
+    ]

@@ -10,7 +10,7 @@ from crewai.memory.types import MemoryRecord, ScopeInfo
 
 from memorist.adapters.crewai.records import FORM, draft_of, has_metadata, narrowed, path_of, plain_metadata, record_of
 from memorist.adapters.entries import enough, first
-from memorist.adapters.turns import behind
+from memorist.adapters.turns import behind, of_user
 from memorist.embedders import EmbedderSpec, open_embedder
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
@@ -31,10 +31,22 @@ class MemoristStorage:
 
     Args:
         memory: an open memory, blocking or not; it is not closed here.
+        user: returns whose records a call means, where the memory is everyone's: `ContextVar.get`, say, of a variable
+            that the program sets before it starts a crew.
+
+    Raises (from every call):
+        InvalidInputError: `user` returned no user.
     """
 
-    def __init__(self, memory: Memory | Twin) -> None:
-        self.memory: Memory = behind(memory, "crewai")
+    def __init__(self, memory: Memory | Twin, *, user: Callable[[], str | None] | None = None) -> None:
+        self._memory = behind(memory, "crewai")
+        self._user = user
+
+    @property
+    def memory(self) -> Memory:
+        """The memory, seen by the user of this call."""
+        name = self._user
+        return of_user(self._memory, None if name is None else lambda _: name(), None)
 
     def __deepcopy__(self, memo: object) -> "MemoristStorage":
         return self  # CrewAI copies crews; there is one store
@@ -181,9 +193,9 @@ class MemoristStorage:
         return error
 
 
-def factory(memory: Memory | Twin) -> Callable[[str], MemoristStorage]:
+def factory(memory: Memory | Twin, *, user: Callable[[], str | None] | None = None) -> Callable[[str], MemoristStorage]:
     """Return a factory for CrewAI's `set_memory_storage_factory` that gives every memory the same storage."""
-    storage = MemoristStorage(memory)
+    storage = MemoristStorage(memory, user=user)
     return lambda spec: storage
 
 

@@ -3,6 +3,6 @@
 from memorist.adapters.lazy import needing
 
 with needing({"llama_index": "llama-index"}):
-    from memorist.adapters.llama_index.block import MemoristMemoryBlock
+    from memorist.adapters.llama_index.block import MemoristChatMemory, MemoristMemoryBlock
 
-__all__ = ["MemoristMemoryBlock"]
+__all__ = ["MemoristChatMemory", "MemoristMemoryBlock"]

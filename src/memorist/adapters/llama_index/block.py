@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 from llama_index.core.llms import ChatMessage
-from llama_index.core.memory import BaseMemoryBlock
+from llama_index.core.memory import BaseMemoryBlock, Memory
 from llama_index.core.utils import get_tokenizer
 from pydantic import Field, PrivateAttr
 
@@ -14,6 +14,8 @@ from memorist.agents import after_turn, before_turn
 
 _LEAST_TOKENS = 16
 _REMEMBERED = 32
+_OVERLAP = 8
+"""Messages given again before new ones, by which their place is known."""
 _ROLES = ("user", "assistant", "tool")
 _SHOWN = ("image", "audio", "video", "document")
 _Talks: TypeAlias = OrderedDict[str, list[dict[str, str]]]
@@ -66,6 +68,15 @@ class MemoristMemoryBlock(BaseMemoryBlock[str]):
             _hold(self._kept, session, [*said])
         return told
 
+    async def put(self, messages: Iterable[ChatMessage], session: str) -> None:
+        """Keep messages that a `MemoristChatMemory` was given, after those that it was given or read before."""
+        if self.keep and (said := _plain(messages)):
+            before = self._kept.get(session, [])
+            await keep_turn(
+                behind(self.memory, "llama_index"), [*before[-_OVERLAP:], *said], session=session, roles=_ROLES
+            )
+            _hold(self._kept, session, [*before, *said])
+
     async def _aput(self, messages: list[ChatMessage]) -> None:
         memory = behind(self.memory, "llama_index")
         by_session: dict[str | None, list[ChatMessage]] = {}
@@ -92,6 +103,30 @@ class MemoristMemoryBlock(BaseMemoryBlock[str]):
 
     def _count(self, text: str) -> int:
         return len(self.tokenizer_fn(text))
+
+
+class MemoristChatMemory(Memory):
+    """LlamaIndex's `Memory`, whose blocks of ours keep each message as it is put: the last answer too, at once.
+
+    ```python
+    chat = MemoristChatMemory.from_defaults(session_id="monday", memory_blocks=[block])
+    ```
+    """
+
+    async def aput(self, message: ChatMessage) -> None:
+        """Add a message to the chat store, and keep it."""
+        await super().aput(message)
+        await self._keep([message])
+
+    async def aput_messages(self, messages: list[ChatMessage]) -> None:
+        """Add messages to the chat store, and keep them."""
+        await super().aput_messages(messages)
+        await self._keep(messages)
+
+    async def _keep(self, messages: list[ChatMessage]) -> None:
+        for block in self.memory_blocks:
+            if isinstance(block, MemoristMemoryBlock):
+                await block.put(messages, self.session_id)
 
 
 def _hold(talks: _Talks, name: str, said: list[dict[str, str]]) -> None:

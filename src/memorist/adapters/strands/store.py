@@ -21,6 +21,7 @@ from strands.types.tools import AgentTool, ToolResult, ToolResultContent, ToolSp
 from memorist.adapters.calling import answer
 from memorist.adapters.turns import behind
 from memorist.agents import Toolbox, ToolSchema, frame, memory_tools, text_of, without_recalled
+from memorist.agents.turns import across_sessions
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
 from memorist.records.origins import Author
@@ -42,7 +43,8 @@ class MemoristStore(MemoryStore):
     ```
 
     Args:
-        memory: an open memory, asynchronous or blocking; it is not closed here.
+        memory: an open memory, asynchronous or blocking; it is not closed here. What is kept is kept in its session,
+            if it has one, and found from all.
         name: identifies the store among those of a memory manager.
         description: tells the model what is in it.
         max_search_results: the most entries that a search returns where the caller does not say.
@@ -81,7 +83,7 @@ class MemoristStore(MemoryStore):
     async def search(self, query: str, options: SearchOptions | None = None) -> list[MemoryEntry]:
         """Return the entries relevant to a query, best first; the metadata names the record and its score."""
         limit = (options or {}).get("max_search_results") or self.max_search_results or _MOST_RESULTS
-        hits = await self._memory.recall(query, limit=limit, min_score=self._min_score)
+        hits = await across_sessions(self._memory).recall(query, limit=limit, min_score=self._min_score)
         return [MemoryEntry(content=hit.record.content, metadata=_metadata(hit)) for hit in hits]
 
     async def add(self, content: str, metadata: dict[str, Any] | None = None) -> str:

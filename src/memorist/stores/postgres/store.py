@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from memorist.audit.log import Act
 from memorist.errors import ClosedError, path_taken
 from memorist.records.filters import Filter
-from memorist.records.record import Action, Change, Record
+from memorist.records.record import Action, Change, Kind, Record
 from memorist.records.scope import Reach, Wall
 from memorist.records.times import Clock, now, to_micros
 from memorist.stores.audit import AuditLog
@@ -211,7 +211,7 @@ class PostgresStore(Store):
 
     async def users(self, tenant: str) -> dict[str | None, int]:
         query = (
-            "SELECT user_name, count(*) FILTER (WHERE superseded_at IS NULL)"
+            f"SELECT user_name, count(*) FILTER (WHERE superseded_at IS NULL AND kind <> '{Kind.STATE}')"
             f" FROM {self._schema}.records WHERE tenant = %s AND {ALIVE}"
             " GROUP BY user_name ORDER BY user_name"
         )

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from memorist.audit.log import Act, Counts
 from memorist.errors import ClosedError, StoreBusyError, StoreError, StoreUnavailableError
 from memorist.records.filters import Filter
-from memorist.records.record import Action, Change, Record
+from memorist.records.record import Action, Change, Kind, Record
 from memorist.records.scope import Reach, Wall
 from memorist.records.times import Clock, now, to_micros
 from memorist.stores.audit import AuditLog
@@ -225,7 +225,7 @@ class SQLiteStore(Store):
     async def users(self, tenant: str) -> dict[str | None, int]:
         def work(connection: apsw.Connection) -> dict[str | None, int]:
             rows = connection.execute(
-                "SELECT user, count(*) FILTER (WHERE superseded_at IS NULL)"
+                f"SELECT user, count(*) FILTER (WHERE superseded_at IS NULL AND kind <> '{Kind.STATE}')"
                 " FROM walls JOIN records ON wall = walls.id"
                 f" WHERE tenant = ? AND {ALIVE} GROUP BY user ORDER BY user",
                 (tenant, to_micros(self._clock())),
