@@ -182,15 +182,24 @@ def test_the_mark_that_windows_puts_before_a_text_is_not_part_of_it(memorist: Co
     assert memorist("remember", "-", "--json", stdin=b"\xef\xbb\xbfI like tea\r\n").json["content"] == "I like tea"
 
 
-def test_a_terminal_too_narrow_for_a_frame_shows_the_text_without_one(
+def test_in_a_narrow_terminal_the_text_has_the_room_and_the_figures_stand_below(
     memorist: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memorist("remember", "I like green tea")
     monkeypatch.setenv("FORCE_COLOR", "1")
     assert "╭" in memorist("recall", "tea").out
-    monkeypatch.setenv("COLUMNS", "40")
-    shown = memorist("recall", "tea").out
-    assert "I like green tea" in shown and "╭" not in shown
+    for width in ("40", "60"):
+        monkeypatch.setenv("COLUMNS", width)
+        text, id, below = memorist("recall", "tea").out.splitlines()[:3]
+        assert text == "I like green tea" and len(id) == 32 and "Score " in below and "Similarity 0." in below
+        assert "records: 1\n" in memorist("stats").out
+
+
+def test_the_users_are_listed(memorist: Command) -> None:
+    memorist("remember", "I like tea", "--user", "anna")
+    memorist("remember", "The office closes at six")
+    assert memorist("users", "--json").json == [{"user": None, "records": 1}, {"user": "anna", "records": 1}]
+    assert memorist("users").out == " Records  User\n       1  (shared)\n       1  anna\n"
 
 
 def test_a_name_that_looks_like_markup_is_shown_as_it_is(

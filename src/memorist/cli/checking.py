@@ -46,6 +46,18 @@ async def stats(context: click.Context, json: AsJson = False) -> None:
     print_table(("What", "How much"), rows)
 
 
+@command()
+async def users(context: click.Context, json: AsJson = False) -> None:
+    """List the users of the tenant, and how many records each has; superseded ones count too."""
+    async with opened(context) as memory:
+        found = await memory.admin.users()
+    if json:
+        print_json([{"user": user, "records": count} for user, count in found.items()])
+        return
+    rows = ((f"{count:,}", "(shared)" if user is None else clean(user)) for user, count in found.items() if count)
+    print_table(("Records", "User"), rows, right=1)
+
+
 async def _stats(memory: "Memory") -> dict[str, Any]:
     users = await memory.admin.users()
     most = sorted(users.items(), key=lambda each: -each[1])[:_MOST_USERS]

@@ -69,6 +69,9 @@ class Narrowing(TypedDict, total=False):
     verified: Annotated[
         bool | None, Option("--verified/--unverified", help="Only what someone has checked, or has not.")
     ]
+    from_source: Annotated[
+        str | None, Option("--from-source", metavar="SOURCE", help="Only of this source: import, import:slack.")
+    ]
     min_trust: Annotated[
         Trust | None, Option("--min-trust", help="Only what is trusted at least so much, by the rules of the settings.")
     ]

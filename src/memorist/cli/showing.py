@@ -20,7 +20,8 @@ Cell: TypeAlias = str | list[tuple[str, str]]
 _LONGEST = 600
 _MOST_BAD = 20
 _UNFRAMED_WIDTH = 10_000
-_LEAST_FRAMED = 60
+_LEAST_FRAMED = 72
+"""The narrowest terminal with a frame; in a narrower one the text has all of the width, and the rest stands below."""
 _PASSWORD = re.compile(r"(://[^/?#@:]*:).*(?=@)|([?&]\w*(?:password|key)=)[^&#]*")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -36,16 +37,24 @@ def console(*, stderr: bool = False) -> "Console":
 
 
 def print_table(titles: Sequence[str], rows: Iterable[Sequence[Cell]], *, right: int = 0) -> None:
-    """Print a table: framed on a terminal, as bare columns into a pipe or a file, or if the terminal is too narrow for
-    a frame.
+    """Print a table: framed on a terminal, in a narrow one the last cell of each row with the others below it, and as
+    bare columns into a pipe or a file.
 
     Args:
         titles: those of the columns.
         rows: the cells of each row.
         right: how many columns, from the first, are aligned to the right.
     """
-    if (sys.stdout.isatty() or os.environ.get("FORCE_COLOR")) and console().width >= _LEAST_FRAMED:
-        _print_framed(titles, rows, right)
+    if sys.stdout.isatty() or os.environ.get("FORCE_COLOR"):
+        if console().width >= _LEAST_FRAMED:
+            _print_framed(titles, rows, right)
+        elif len(titles) > 2:
+            for *others, text in rows:
+                below = "  ".join(f"{title} {_text(cell)}" for title, cell in zip(titles, others, strict=False))
+                click.echo(f"{_text(text)}\n{click.style(below, dim=True)}\n")
+        else:
+            for each in rows:
+                click.echo(": ".join(map(_text, each)))
         return
     cells = [[_text(cell).split("\n") for cell in row] for row in (titles, *rows)]
     widths = [max(len(line) for lines in column for line in lines) for column in zip(*cells, strict=True)]

@@ -21,7 +21,7 @@ _MODULES: Mapping[str, str] = {
     "files": "export",
     "digest": "digest",
     "upkeep": "backup reindex",
-    "checking": "stats doctor",
+    "checking": "stats users doctor",
     "eval": "eval",
     "traces": "traces",
     "settings": "config",

@@ -248,12 +248,14 @@ class Narrowing(Bounds, total=False):
         payload: a condition on the kind's own fields.
         key: only the record with exactly this key.
         key_prefix: only records whose key begins so.
+        from_source: only records of this source, or of one that begins with it and a colon: "import" is every import's.
     """
 
     kind: Kinds | None
     payload: Where | None
     key: str | None
     key_prefix: str | None
+    from_source: str | None
 
 
 @_request
@@ -271,6 +273,7 @@ class Narrowed(Request[T]):
     min_trust: Annotated[Trust | None, read.one_of(*get_args(Trust))] = None
     key: Annotated[str | None, read.handle] = None
     key_prefix: Annotated[str | None, read.handle] = None
+    from_source: Annotated[str | None, read.handle] = None
 
     @property
     def is_narrowed(self) -> bool:
@@ -287,6 +290,7 @@ class Narrowed(Request[T]):
         """Return which records this request is about, asked in `scope` at this time, by an operator's rules."""
         narrowed = self.scope(scope)
         parts = {name: getattr(self, name) for name in Narrowing.__annotations__} | self._more()
+        parts["source"] = parts.pop("from_source")
         if (least := parts.pop("min_trust")) is not None:
             parts["without"] = trust.below(least, scope.user)
         return make_filter(**{**parts, "agent": narrowed.agent, "session": narrowed.session}, now=now)

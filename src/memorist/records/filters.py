@@ -69,6 +69,7 @@ class Filter:
         until: its time is earlier than this.
         key: exactly this key.
         key_prefix: a key that begins so.
+        source: this source, or one that begins with it and a colon: "import" is every import's.
         where: a condition on the metadata.
         payload: a condition on the payload.
         superseded: also records whose place another took.
@@ -87,6 +88,7 @@ class Filter:
     until: datetime | None = None
     key: str | None = None
     key_prefix: str | None = None
+    source: str | None = None
     where: Condition | None = None
     payload: Condition | None = None
     superseded: bool = False
@@ -99,7 +101,8 @@ class Filter:
     @property
     def reads_fields(self) -> bool:
         """Whether it asks for more than kind, labels and times."""
-        parts = (self.ids, self.key, self.key_prefix, self.where, self.payload, self.verified, self.derived_from)
+        named = (self.ids, self.key, self.key_prefix, self.source, self.derived_from)
+        parts = (*named, self.where, self.payload, self.verified)
         return any(part is not None for part in parts)
 
     def expired_by(self, now: datetime) -> datetime:
@@ -118,6 +121,7 @@ class Filter:
             self.until is None or record.at < self.until,
             self.key is None or record.key == self.key,
             self.key_prefix is None or (record.key is not None and record.key.startswith(self.key_prefix)),
+            self.source is None or (record.source is not None and f"{record.source}:".startswith(f"{self.source}:")),
             self.verified is None or record.verified == self.verified,
             not self.without & record.origin.authors,
             self.derived_from is None or not self.derived_from.isdisjoint(record.origin.derived_from),
@@ -155,7 +159,7 @@ def make_filter(
     if kind is not None and not isinstance(kind, Iterable):
         raise InvalidInputError(f"kind must be one kind or several, not {shown(kind)}")
     kinds = None if kind is None else [kind] if isinstance(kind, str) else list(kind)
-    for name, form in (("key", str), ("key_prefix", str), ("verified", bool)):
+    for name, form in (("key", str), ("key_prefix", str), ("source", str), ("verified", bool)):
         if rest.get(name) is not None and not isinstance(rest[name], form):
             raise InvalidInputError(f"{name} must be a {form.__name__}, not {shown(rest[name])}")
     return Filter(

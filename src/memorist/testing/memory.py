@@ -198,13 +198,13 @@ class MemoryContract:
     async def test_every_narrowing_argument_narrows(self, memory: Memory) -> None:
         draft = Draft(
             content="tea", kind=Kind.FACT, metadata={"n": 1}, payload={"p": 2}, happened_at="2024-03-01",
-            agent="a", session="s", verified=True, key="drink.tea",
+            agent="a", session="s", verified=True, key="drink.tea", source="import:slack",
         )  # fmt: skip
         await memory.remember([draft, Draft(content="tea", happened_at="2024-01-01")])
         narrowings: list[dict[str, Any]] = [
             {"kind": "fact"}, {"kind": ["fact", "episode"]}, {"where": {"n": {"$in": {1, 5}}}}, {"payload": {"p": 2}},
             {"since": "2024-02-01"}, {"agent": "a"}, {"session": "s"}, {"verified": True}, {"key": "drink.tea"},
-            {"key_prefix": "drink."},
+            {"key_prefix": "drink."}, {"from_source": "import"}, {"from_source": "import:slack"},
         ]  # fmt: skip
         for narrowing in narrowings:
             assert await memory.count(**narrowing) == 1, narrowing

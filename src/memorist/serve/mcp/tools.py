@@ -120,6 +120,7 @@ class MemoryTools:
         until: str | None = None,
         as_of: str | None = None,
         session: str | None = None,
+        source: str | None = None,
         min_similarity: float = 0.0,
         min_trust: Trust | None = None,
         shared: bool = False,
@@ -139,13 +140,14 @@ class MemoryTools:
             until: only what happened earlier than this, ISO 8601.
             as_of: answer as of this time, with the facts that held then.
             session: only of this conversation.
+            source: only of this source, such as "import:slack".
             min_similarity: leave out what is less similar, 0 to 1.
             min_trust: leave out what is less trusted: "medium" leaves out what tools and web pages say.
             shared: also search what all users share.
         """
         hits = await self._memory.recall(
             query, limit=_few(limit), kind=kind, where=where, since=since, until=until, as_of=as_of, session=session,
-            min_similarity=min_similarity, min_trust=min_trust, shared=shared,
+            from_source=source, min_similarity=min_similarity, min_trust=min_trust, shared=shared,
         )  # fmt: skip
         return hits_of(hits)
 

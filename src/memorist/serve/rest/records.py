@@ -70,8 +70,8 @@ async def _replace_once(access: Access, request: requests.Remember, body: Mappin
     response_model=models.answer_to(requests.Browse),
     responses=problems(),
     openapi_extra=takes_in_query(
-        requests.Browse, "kind", "since", "until", "as_of", "verified", "min_trust", "key", "key_prefix", "superseded",
-        "order", "limit", "cursor", "shared", "everyone",
+        requests.Browse, "kind", "since", "until", "as_of", "verified", "min_trust", "key", "key_prefix", "from_source",
+        "superseded", "order", "limit", "cursor", "shared", "everyone",
     ),
 )  # fmt: skip
 async def list_records(access: Reader, request: Request) -> JSONResponse:

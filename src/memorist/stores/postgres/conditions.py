@@ -35,12 +35,14 @@ def _own_parts(filter: Filter) -> Iterator[Sql]:
         yield "id = ANY(%s::text[])", [[id for id in filter.ids if "\0" not in id]]
     if filter.kinds is not None:
         yield "kind = ANY(%s::text[])", [sorted(map(str, filter.kinds))]
-    for column in ("agent", "session", "key", "key_prefix"):
+    for column in ("agent", "session", "key", "key_prefix", "source"):
         value = getattr(filter, column)
         if value is not None and "\0" in value:
             yield "false", []  # no name contains NUL, and PostgreSQL does not accept it
         elif value is not None and column == "key_prefix":
             yield "key >= %s AND left(key, %s) = %s", [value, len(value), value]
+        elif value is not None and column == "source":
+            yield "left(source || ':', %s) = %s", [len(value) + 1, f"{value}:"]
         elif value is not None:
             yield f"{column} = %s", [value]
     if filter.derived_from is not None:

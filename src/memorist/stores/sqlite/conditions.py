@@ -32,6 +32,9 @@ def _own_parts(filter: Filter) -> Iterator[Sql]:
         yield "key >= ?", [filter.key_prefix]
         if (end := _end_of(filter.key_prefix)) is not None:
             yield "key < ?", [end]
+    if filter.source is not None:
+        begun = f"{filter.source}:"
+        yield "substr(source || ':', 1, ?) = ?", [len(begun), begun]
     if filter.derived_from is not None:
         among = f"EXISTS (SELECT 1 FROM json_each(derived_from) AS source WHERE source.value {_ONE_OF})"
         yield f"derived_from IS NOT NULL AND {among}", [_listed(filter.derived_from)]

@@ -1,5 +1,6 @@
 """The tables of a memory file, their versions, and the way from one version to the next."""
 
+import logging
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,6 +11,8 @@ from memorist.errors import SchemaError, StoreCorruptError, install_command
 from memorist.stores.keys import Key
 from memorist.stores.sqlite.encryption import connect
 from memorist.stores.sqlite.rows import query_all
+
+log = logging.getLogger("memorist.stores")
 
 APPLICATION_ID = 0x4D454D4F
 """"MEMO", at byte 68 of every file, so that no other SQLite file is taken for a memory."""
@@ -211,15 +214,19 @@ def migrate(
     """
     if _version(connection, path, len(steps)) == len(steps):
         return
+    kept: Path | None = None
     connection.execute("BEGIN IMMEDIATE")
     try:
         found = _version(connection, path, len(steps))  # another process may have migrated it meanwhile
         if 0 < found < len(steps) and path is not None:
-            _back_up(path, path.with_name(f"{path.name}.v{found}.bak"), key)
+            kept = path.with_name(f"{path.name}.v{found}.bak")
+            _back_up(path, kept, key)
         for step in steps[found:]:
             step(connection)
         connection.execute(f"PRAGMA user_version = {len(steps)}")
         connection.execute("COMMIT")
+        if kept is not None:
+            log.warning("%s was upgraded for this version; what it was before is kept in %s", path, kept)
     except BaseException:
         if connection.in_transaction:
             connection.execute("ROLLBACK")

@@ -155,7 +155,11 @@ class ReadingContract(Contract):
             make_record("fact", kind=Kind.FACT, key="kä", session="s1", verified=True, after=9),
             make_record("web", origin=Origin(authors=Author.WEB | Author.TOOL, derived_from=("talk", "q'\"ä"), lost=1)),
             make_record("edge", kind=Kind.TOPIC, key="k\ud7ff.x"),
-            make_record("last", key="k\U0010ffff.x"),
+            make_record("last", key="k\U0010ffff.x", source="import:a%"),
+            make_record("from", source="import:a"),
+            make_record("own", source="import"),
+            make_record("no", source="important"),
+            make_record("odd", source="ä:b"),
         ]
         await store.write(ALICE, [put(record) for record in records])
 
@@ -169,6 +173,7 @@ class ReadingContract(Contract):
             Filter(key_prefix="k\U0010ffff"), Filter(key_prefix="\U0010ffff"),
             *(Filter(kinds=kinds, key="k.1", superseded=True) for kinds in _KINDS),
             *(Filter(kinds=kinds, key_prefix="k") for kinds in _KINDS), *(Filter(kinds=kinds) for kinds in _KINDS),
+            *(Filter(source=source) for source in ("import", "import:a", "import:", "imp", "import:a%", "q\0", "ä")),
             Filter(verified=True), Filter(verified=False),
             Filter(without=Author.TOOL), Filter(without=Author.USER | Author.PEER), Filter(without=Author.IMPORT),
             *(Filter(derived_from=frozenset(ids)) for ids in ((), ("talk", "new"), ("q'\"ä", "a\0"), ("null",))),
