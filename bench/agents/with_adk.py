@@ -71,12 +71,13 @@ def agents(memory: Memory, embedder: Embedder) -> Mapping[str, Callable[[], Scri
 
 
 class Kept(Thread):
-    """A thread in a session service, with or without a memory service that is given every session after its turn."""
+    """A thread in a session service, with or without a memory service that is given the session after each turn."""
 
     def __init__(self, sessions: BaseSessionService, memories: BaseMemoryService | None = None) -> None:
         self._sessions, self._memories = sessions, memories
         model = Model(model="scripted", script=Script("That is good to know."))
-        agent = LlmAgent(name="agent", model=model, tools=[preload_memory] if memories else [])
+        own: dict[str, Any] = {"tools": [preload_memory], "after_agent_callback": _remember} if memories else {}
+        agent = LlmAgent(name="agent", model=model, **own)
         self._runner = Runner(app_name=APP, agent=agent, session_service=sessions, memory_service=memories)
         self._whose = {"app_name": APP, "user_id": "alice", "session_id": "long"}
 
@@ -93,9 +94,10 @@ class Kept(Thread):
         message = Content(role="user", parts=[Part(text=said)])
         async for _ in self._runner.run_async(user_id="alice", session_id="long", new_message=message):
             pass
-        whole = await self._sessions.get_session(**self._whose) if self._memories else None
-        if self._memories and whole:
-            await self._memories.add_session_to_memory(whole)
+
+
+async def _remember(callback_context: Any) -> None:
+    await callback_context.add_session_to_memory()
 
 
 async def threads(memories: Sequence[Memory], folder: Path, stack: AsyncExitStack) -> Mapping[str, Thread]:

@@ -79,10 +79,10 @@ def agents(memory: Memory, embedder: Embedder) -> Mapping[str, Callable[[], Scri
 class Kept(Thread):
     """A thread in a session, with or without the context of the memory."""
 
-    def __init__(self, session: Any, callback: Any = None) -> None:
+    def __init__(self, session: Any, **config: Any) -> None:
         self._agent = SdkAgent(name="agent", model=Model(Script("That is good to know.")))
         self._session = session
-        self._config = RunConfig(session_input_callback=callback, tracing_disabled=True)
+        self._config = RunConfig(tracing_disabled=True, **config)
 
     async def fill(self, said: Sequence[Exchange]) -> None:
         items: list[Any] = []
@@ -99,8 +99,13 @@ class Kept(Thread):
 async def threads(memories: Sequence[Memory], folder: Path, stack: AsyncExitStack) -> Mapping[str, Thread]:
     """Return a thread in each store, by the store's name; the framework's own first."""
     sessions = [MemoristSession("long", memory.scoped(user="alice")) for memory in memories]
+    whole, filtered, called = sessions
     return {
         "SQLiteSession": Kept(SQLiteSession("long", folder / "own.db")),
-        "MemoristSession": Kept(sessions[0]),
-        "MemoristSession, add_context": Kept(sessions[1], sessions[1].add_context),
+        "SQLiteSession, a callback that adds nothing": Kept(
+            SQLiteSession("long", folder / "called.db"), session_input_callback=lambda history, new: [*history, *new]
+        ),
+        "MemoristSession": Kept(whole),
+        "MemoristSession, add_to_input": Kept(filtered, call_model_input_filter=filtered.add_to_input),
+        "MemoristSession, add_context": Kept(called, session_input_callback=called.add_context),
     }

@@ -12,6 +12,8 @@ from memorist import Memory, sync
 from memorist.agents import after_turn, before_turn, frame
 from memorist.agents import sync as blocking
 from memorist.errors import InvalidInputError, StoreError
+from memorist.kinds import Conversation, Message
+from memorist.records.origins import Author
 from memorist.testing import HashEmbedder
 
 Talk = list[dict[str, Any]]
@@ -121,6 +123,88 @@ async def test_only_new_messages_are_returned(memory: Memory) -> None:
     assert [record.content for record in first] == ["one", "two"]
     assert [record.content for record in await after_turn(memory, talk("one", "two", "three"))] == ["three"]
     assert await after_turn(memory, talk("one", "two", "three")) == []
+
+
+async def test_a_turn_of_a_long_conversation_reads_no_more_than_one_of_a_short_one(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = talk(*(f"message {number}" for number in range(300)))
+    await after_turn(memory, whole)
+    asked: list[int | None] = []
+    window = Conversation.window
+
+    async def counted(self: Conversation, count: int | None = None, **options: Any) -> list[Message]:
+        asked.append(count)
+        return await window(self, count, **options)
+
+    monkeypatch.setattr(Conversation, "window", counted)
+    kept = await after_turn(memory, [*whole, *talk("the next question", "the next answer")])
+    assert [record.content for record in kept] == ["the next question", "the next answer"]
+    assert asked == [2]
+
+
+async def test_a_conversation_that_another_process_went_on_with_is_stored_once(tmp_path: Path) -> None:
+    whole = talk("one", "ok", "three", "ok", "five", "ok", "seven", "ok")
+    async with (
+        Memory.open(tmp_path / "shared.db", embedder=HashEmbedder(), session="s1") as first,
+        Memory.open(tmp_path / "shared.db", embedder=HashEmbedder(), session="s1") as second,
+    ):
+        for end, each in ((2, first), (4, second), (6, first), (6, second), (8, first)):
+            await after_turn(each, whole[:end])
+        assert await contents(first) == [each["content"] for each in whole]
+
+
+async def test_a_thread_that_is_trimmed_or_branches_loses_and_repeats_nothing(memory: Memory) -> None:
+    whole = talk("one", "two", "three", "four", "five", "six", "seven", "eight")
+    for part in (whole[:4], whole[2:6], whole[4:8]):
+        await after_turn(memory, part)
+    assert await contents(memory) == [each["content"] for each in whole]
+    for branch in (["one", "two", "another", "way"], ["one", "two", "another", "way", "on"]):
+        await after_turn(memory, talk(*branch))
+    assert (await contents(memory))[8:] == ["another", "way", "on"]
+
+
+async def test_an_early_message_that_was_edited_is_stored_as_it_reads_now(memory: Memory) -> None:
+    whole = talk("one", "two", "three", "four")
+    await after_turn(memory, whole)
+    await after_turn(memory, [{**whole[0], "content": "one, corrected"}, *whole[1:], *talk("five")])
+    assert sorted(await contents(memory)) == sorted(["one", "two", "three", "four", "one, corrected", "five"])
+
+
+async def test_a_turn_whose_store_failed_is_stored_by_the_next_call(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(*_: Any, **__: Any) -> None:
+        raise StoreError("the disk is full")
+
+    await after_turn(memory, talk("one", "two"))
+    with monkeypatch.context() as patch:
+        patch.setattr(Memory, "remember", fail)
+        with pytest.raises(StoreError):
+            await after_turn(memory, talk("one", "two", "three", "four"))
+    await after_turn(memory, talk("one", "two", "three", "four", "five"))
+    assert await contents(memory) == ["one", "two", "three", "four", "five"]
+
+
+async def test_a_message_that_was_forgotten_does_not_come_back_with_the_next_turn(memory: Memory) -> None:
+    [first, *_] = await after_turn(memory, talk("My PIN is 4711.", "I see.", "Hello.", "Hi."))
+    await memory.forget(first.id)
+    await after_turn(memory, talk("My PIN is 4711.", "I see.", "Hello.", "Hi.", "Bye."))
+    assert await contents(memory) == ["I see.", "Hello.", "Hi.", "Bye."]
+
+
+async def test_after_a_purge_the_whole_conversation_can_be_stored_again(memory: Memory) -> None:
+    await after_turn(memory, talk("one", "two"))
+    await memory.unlabelled().purge()
+    await after_turn(memory, talk("one", "two", "three"))
+    assert await contents(memory) == ["one", "two", "three"]
+
+
+async def test_an_answer_is_no_more_trusted_than_the_tool_whose_result_came_in_an_earlier_call(memory: Memory) -> None:
+    asked: Talk = [{"role": "user", "content": "Rain?"}, {"role": "tool", "tool_call_id": "c", "content": "Sun."}]
+    await after_turn(memory, asked)
+    [kept] = await after_turn(memory, [*asked, {"role": "assistant", "content": "It is sunny."}])
+    assert kept.origin.authors == Author.ASSISTANT | Author.TOOL
 
 
 async def test_a_turn_needs_a_session(memory: Memory) -> None:

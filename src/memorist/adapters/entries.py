@@ -20,7 +20,6 @@ from memorist.stores.base import Order
 
 _T = TypeVar("_T")
 _KINDS = (Kind.MESSAGE, Kind.STATE)
-_PAGE = 500
 _TICK = timedelta(microseconds=1)
 
 
@@ -62,7 +61,7 @@ class SessionEntries:
 
     async def newest(self, count: int | None = None) -> list[dict[str, Any]]:
         """Return the newest entries, oldest first; by default all of them."""
-        page = min(count or _PAGE, _PAGE)
+        page = min(count or MAX_LIMIT, MAX_LIMIT)
         records = self._memory.iterate(order="newest", page=page, kind=_KINDS, payload=self._own)
         return [_data_of(each) for each in reversed(await first(records, count))]
 

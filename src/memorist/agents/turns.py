@@ -2,26 +2,23 @@
 
 import json
 import logging
-from collections import OrderedDict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import SequenceMatcher
 from hashlib import blake2b
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from memorist.agents.messages import AnyMessage, read_messages
+from memorist.agents.standing import Stood, note, taken
 from memorist.context import Context
-from memorist.engine.base import Engine
 from memorist.errors import EmbedderError, StoreError
 from memorist.framing.frame import without_recalled
 from memorist.kinds import Conversation, Message
 from memorist.memory import Memory
 from memorist.operations.arguments import handles_or_words
-from memorist.records.content import field_of
+from memorist.records.content import field_of, text_of
 from memorist.records.origins import NOBODY, Author, author_of_role, joined, parse_authors
 from memorist.records.record import Record
-from memorist.records.scope import Scope
 
 __all__ = ["across_sessions", "after_turn", "before_turn"]
 
@@ -32,8 +29,6 @@ _BEFORE = 300
 """Most characters of each message that stands before a short question in the query."""
 _LOOK_BACK = 200
 """Fewest stored messages in which the given ones are looked for."""
-_MOST_THREADS = 4096
-"""Most conversations of an opened memory of which this process remembers where they stood."""
 _OWN = "turn-"
 
 
@@ -92,8 +87,8 @@ def _listed(messages: AnyMessage | Iterable[AnyMessage]) -> Sequence[AnyMessage]
 def _texts(given: AnyMessage) -> Iterable[str]:
     """Return the texts of one message as they may have been stored; most are read without making a `Message`."""
     content = given if isinstance(given, str) else field_of(given, "content")
-    if isinstance(content, str) and "<" not in content:
-        return (content,)
+    if content is not None and "<" not in (text := text_of(content)):
+        return (text,)
     return (text for each in read_messages([given]) if (text := without_recalled(each.content)))
 
 
@@ -154,15 +149,12 @@ async def after_turn(
         StoreError, EmbedderError: nothing was stored; the call can be repeated.
     """
     talk, given = memory.conversation(session), _listed(messages)
-    threads = _THREADS.setdefault(memory._engine, OrderedDict())
-    place = (memory.scope.narrowed(session=session), frozenset(roles))
-    stood, known = threads.pop(place, _Stood()), list[Message]()
-    if 0 < stood.length <= len(given) and _mark(given[: stood.length]) == stood.mark:
-        known = await _since(talk, stood.last)
-    if known:
+    place = memory.scope.narrowed(session=session), *sorted(roles)
+    stood = taken(memory, place, given)
+    if known := await _since(talk, stood.last) if stood.last else []:
         after, since = known[0].id, known[1:]
     else:
-        stood, after, since = _Stood(), None, await talk.window(max(_LOOK_BACK, 2 * len(given)))
+        stood, after, since = Stood(), None, await talk.window(max(_LOOK_BACK, 2 * len(given)))
     attributed, read = _attributed(read_messages(given[stood.length :]), told, stood.read)
     said = [
         replace(each, content=text)
@@ -173,49 +165,11 @@ async def after_turn(
     stored = await talk.append(new) if new else []
     last = next((each.record for each in (*reversed(stored), *reversed(since), *known) if each.id == end), None)
     if last is not None:
-        threads[place] = _Stood(len(given), _mark(given[stood.length :], stood.mark), last.id, read)
-        while len(threads) > _MOST_THREADS:
-            threads.popitem(last=False)
+        note(memory, place, stood.after(given, last.id, read))
     return [message.record for message in stored if message.record is not None]
 
 
-@dataclass(frozen=True, slots=True)
-class _Stood:
-    """Where a conversation stood when a turn of it had been stored.
-
-    Args:
-        length: how many messages were given.
-        mark: a digest of them, of this process.
-        last: the id of the record with which they end.
-        read: whose texts the next answer rests on, and whether the turn was answered.
-    """
-
-    length: int = 0
-    mark: int = 0
-    last: str | None = None
-    read: tuple[Author, bool] = (NOBODY, True)
-
-
-_THREADS: WeakKeyDictionary[Engine, OrderedDict[tuple[Scope, frozenset[str]], _Stood]] = WeakKeyDictionary()
-"""Where each conversation stood, so that a turn compares what is new alone. The store has the last word: where its
-newest messages are not those expected, all are compared."""
-
-
-def _mark(given: Iterable[AnyMessage], mark: int = 0) -> int:
-    """Return a number that differs where one of the messages does, or its place; `mark` is that of those before."""
-    for each in given:
-        fields = each if isinstance(each, Mapping) else getattr(each, "__dict__", {})
-        if (content := fields.get("content")) is None:
-            mark = hash((mark, repr(each)))
-            continue
-        calls = fields.get("tool_calls")
-        text = content if isinstance(content, str) else repr(content)
-        names = fields.get("id"), fields.get("role"), fields.get("type"), fields.get("name")
-        mark = hash((mark, *names, text, repr(calls) if calls else ""))
-    return mark
-
-
-async def _since(talk: Conversation, last: str | None) -> list[Message]:
+async def _since(talk: Conversation, last: str) -> list[Message]:
     """Return the stored messages from the one whose record has the id `last` on; none if the newest ones lack it."""
     for count in (2, _LOOK_BACK):
         newest = await talk.window(count)

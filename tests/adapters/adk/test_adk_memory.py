@@ -172,3 +172,29 @@ async def test_what_belongs_to_nobody_is_refused(service: MemoristMemoryService,
         with pytest.raises(InvalidInputError, match="user_id must be a string"):
             await attempt
     assert await everyone.count() == 0
+
+
+async def test_of_a_session_that_grew_only_what_is_new_is_looked_up(
+    everyone: Memory, service: MemoristMemoryService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events = [event(f"e{number}", f"thing {number}") for number in range(20)]
+    await service.add_session_to_memory(session(*events))
+    looked_up: list[str] = []
+    history = Memory.history
+
+    async def counted(self: Memory, id: Any) -> Any:
+        looked_up.append(id)
+        return await history(self, id)
+
+    monkeypatch.setattr(Memory, "history", counted)
+    await service.delete_memory(**TRAVEL, memory_id="e3")
+    await service.add_session_to_memory(session(*events, event("new", "a newer thing")))
+    assert len(set(looked_up)) == 2  # what the session ended with, and the new one
+    assert await everyone.scoped(user=USER).count() == 20
+
+
+async def test_a_session_is_stored_again_after_a_purge(everyone: Memory, service: MemoristMemoryService) -> None:
+    await service.add_session_to_memory(session(event("e1", "I prefer homestays")))
+    await everyone.scoped(user=USER).purge()
+    await service.add_session_to_memory(session(event("e1", "I prefer homestays"), event("e2", "and hostels")))
+    assert await everyone.scoped(user=USER).count() == 2

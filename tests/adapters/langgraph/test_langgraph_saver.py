@@ -160,3 +160,71 @@ async def test_a_delta_channel_is_rebuilt_along_its_own_branch(alice: Memory) ->
     assert await BaseCheckpointSaver.aget_delta_channel_history(
         saver, config=configs[-1], channels=["talk", "other"]
     ) == dict(history)
+
+
+async def _pieces(memory: Memory) -> dict[str, str]:
+    """Return what is stored of a state apart from its checkpoints, by id."""
+    records = memory.iterate(kind="state", key_prefix="langgraph.thread:")
+    return {each.id: each.content async for each in records if ":p:" in each.id}
+
+
+async def test_a_step_stores_what_it_changed_of_a_long_state(alice: Memory) -> None:
+    config: Any = {"configurable": {"thread_id": "monday"}}
+    graph: Any = StateGraph(State).add_node("echo", lambda state: {"words": ["echo"]})
+    graph = graph.add_edge(START, "echo").add_edge("echo", END).compile(checkpointer=MemoristSaver(alice))
+    words = [f"word number {number}" for number in range(1000)]
+    await graph.ainvoke({"words": words}, config)
+    before = await _pieces(alice)
+    for saver in (MemoristSaver(alice), graph.checkpointer):  # also one that has not seen the thread
+        graph.checkpointer = saver
+        assert (await graph.ainvoke({"words": ["again"]}, config))["words"][:1000] == words
+    after = await _pieces(alice)
+    new = sum(len(text) for id, text in after.items() if id not in before)
+    assert 0 < new < sum(map(len, before.values()))
+    assert (await graph.aget_state(config)).values["words"] == [*words, "echo", "again", "echo", "again", "echo"]
+    assert await alice.recall("word number 7", kind=tuple(Kind)) == []
+    assert await alice.vectors(list(after)) == {}
+
+
+async def test_pruning_and_deleting_leave_no_piece_that_nothing_names(alice: Memory) -> None:
+    saver, config = MemoristSaver(alice), dict[str, Any](configurable={"thread_id": "monday"})
+    graph = _graph(saver)
+    for turn in range(3):
+        await graph.ainvoke({"words": [f"turn {turn} word {number}" for number in range(200)]}, config)
+    before, values = await _pieces(alice), (await graph.aget_state(config)).values
+    await saver.acopy_thread("monday", "tuesday")
+    await saver.aprune(["monday"])
+    assert (await graph.aget_state(config)).values == values
+    assert (await graph.aget_state({"configurable": {"thread_id": "tuesday"}})).values == values
+    await saver.adelete_thread("tuesday")
+    assert 0 < len(await _pieces(alice)) < len(before)
+    await saver.aprune(["monday"], strategy="delete")
+    assert await alice.count(kind="state") == 0
+
+
+async def test_a_thread_goes_on_from_an_earlier_step_beside_what_came_after(alice: Memory) -> None:
+    config: Any = {"configurable": {"thread_id": "monday"}}
+    graph = _graph(MemoristSaver(alice))
+    words = [f"word number {number}" for number in range(300)]
+    await graph.ainvoke({"words": words}, config)
+    steps = [each async for each in graph.aget_state_history(config)]
+    early = next(each for each in steps if each.next == ("first",))
+    await graph.aupdate_state(early.config, {"words": ["aside"]}, as_node="first")
+    assert (await graph.aget_state(config)).values["words"] == [*words, "aside"]
+    assert (await graph.aget_state(steps[0].config)).values["words"] == [*words, "first"]
+
+
+async def test_a_step_whose_thread_another_process_deleted_meanwhile_is_stored_whole(alice: Memory) -> None:
+    saver = MemoristSaver(alice)
+    graph = _graph(saver)
+    words = [f"word number {number}" for number in range(300)]
+    config: Any = {"configurable": {"thread_id": "monday"}}
+    await graph.ainvoke({"words": words}, config)
+    held = await saver.aget_tuple(config)
+    assert held is not None
+    await MemoristSaver(alice).adelete_thread("monday")
+    later = {**held.checkpoint, "id": "1ffffff0-0000-6000-8000-000000000000"}
+    await saver.aput(held.config, later, held.metadata, {})  # type: ignore[arg-type]
+    kept = await MemoristSaver(alice).aget_tuple(config)
+    assert kept is not None
+    assert kept.checkpoint["channel_values"]["words"] == [*words, "first"]

@@ -80,6 +80,22 @@ async def test_the_user_of_the_runs_context_is_the_one_who_is_told(everyone: Mem
     assert "homestays" not in str(model.inputs[1])
 
 
+async def test_what_is_added_to_a_models_input_stands_before_the_question_and_is_not_kept(everyone: Memory) -> None:
+    await everyone.scoped(user="alice").remember("I prefer homestays when I travel")
+    session = MemoristSession("monday", everyone, user=lambda context: context["user"], min_confidence=0)
+    model = ScriptedModel("Hello.", ("beds", '{"city": "Oslo"}'), "In homestays.", "Hello.")
+    agent, config = helper(model, tools=[beds]), RunConfig(call_model_input_filter=session.add_to_input)
+    for said in ("Hi!", "Where do I prefer to stay when I travel?"):
+        await Runner.run(agent, said, session=session, context={"user": "alice"}, run_config=config)
+    for told in model.inputs[1:]:
+        assert [item["role"] for item in told[:4]] == ["user", "assistant", "developer", "user"]
+        assert "I prefer homestays when I travel" in told[2]["content"]
+    monday = MemoristSession("monday", everyone.scoped(user="alice"))
+    assert "developer" not in [item.get("role") for item in await monday.get_items()]
+    await Runner.run(agent, "Hi!", session=session, context={"user": "bob"}, run_config=config)
+    assert "homestays" not in str(model.inputs[-1])
+
+
 async def test_the_model_saves_searches_updates_and_forgets(everyone: Memory) -> None:
     alice = everyone.scoped(user="alice")
     tools = memory_tools(everyone, user=lambda context: context["user"])

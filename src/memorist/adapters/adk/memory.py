@@ -12,6 +12,7 @@ from google.adk.sessions.session import Session
 from google.genai.types import Content, Part
 
 from memorist.adapters.turns import behind
+from memorist.agents.standing import Stood, note, taken
 from memorist.memory import Memory
 from memorist.operations import arguments
 from memorist.records.record import Action, Draft, Kind, Record
@@ -70,7 +71,11 @@ class MemoristMemoryService(BaseMemoryService):
         """
         memory = self._of(user_id, app_name, session_id)
         drafts: dict[str, Draft] = {}
-        for event in events:
+        place, handles = (memory.scope, "adk"), [event.id or event.timestamp for event in events]
+        stood = taken(memory, place, handles)
+        if stood.last is None or not await memory.history(stood.last):  # purged meanwhile
+            stood = Stood()
+        for event in events[stood.length :]:
             text = _text_of(event.content)
             if not text.strip() or event.partial:
                 continue
@@ -90,9 +95,12 @@ class MemoristMemoryService(BaseMemoryService):
                 metadata=dict(custom_metadata or {}),
                 happened_at=event.timestamp,
             )
-        new = [draft for id, draft in drafts.items() if await _is_new(memory, id)]
+        known = {record.id for record in await memory.find(list(drafts))} if drafts else set()
+        new = [draft for id, draft in drafts.items() if id not in known and await _is_new(memory, id)]
         if new:
             await memory.remember(new, if_exists="ignore")
+        if last := next(reversed(drafts), stood.last):
+            note(memory, place, stood.after(handles, last))
 
     async def add_memory(
         self,

@@ -1,10 +1,11 @@
 """A session of the OpenAI Agents SDK in a memory."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, TypeAlias
 
 from agents.memory import SessionSettings
+from agents.run import CallModelData, ModelInputData
 
 from memorist.adapters.entries import SessionEntries, SessionEntry
 from memorist.adapters.turns import behind, of_user
@@ -86,11 +87,24 @@ class MemoristSession:
         For the runner: ``RunConfig(session_input_callback=session.add_context)``. The context becomes a developer
         message of this turn only; it is not stored. If the store fails, the turn runs without the context.
         """
-        memory = self._current.get() or self._of(None)
-        told = await before_turn(memory, [each for each in [*history, *new] if "role" in each], **self._options)
-        if not told.text:
-            return [*history, *new]
-        return [*history, {"role": "developer", "content": told.text}, *new]
+        return [*history, *await self._told(self._current.get() or self._of(None), [*history, *new]), *new]
+
+    async def add_to_input(self, data: CallModelData[Any]) -> ModelInputData:
+        """Return the input of a model call with what `add_context` adds, before the last message of the user.
+
+        For the runner: ``RunConfig(call_model_input_filter=session.add_to_input)``. It takes a fraction of the time of
+        a `session_input_callback`, for which the SDK copies and compares the whole session in each turn.
+        """
+        given = data.model_data
+        asked = [place for place, each in enumerate(given.input) if each.get("role") == "user"][-1:]
+        memory = self._memory if self._user is None else of_user(self._memory, self._user, data.context)
+        place = asked[0] if asked else len(given.input)
+        told = await self._told(memory, given.input)
+        return ModelInputData([*given.input[:place], *told, *given.input[place:]], given.instructions)
+
+    async def _told(self, memory: Memory, items: Sequence[Item]) -> list[Item]:
+        told = await before_turn(memory, [each for each in items if "role" in each], **self._options)
+        return [{"role": "developer", "content": told.text}] if told.text else []
 
     def _of(self, wrapper: Any) -> Memory:
         if self._user is None:
