@@ -42,7 +42,9 @@ class Admin(Twin):
     def __init__(self, memory: Memory | asynchronous.Memory) -> None: ...
 
     def users(self) -> dict[str | None, int]:
-        """Return how many current records each user of the tenant has; None stands for the shared ones.
+        """Return how many current memories each user of the tenant has; None stands for the shared ones.
+
+        State, which a framework keeps for itself, does not count; a user who has nothing else has 0.
 
         Raises:
             ScopeError: behind a user's wall.

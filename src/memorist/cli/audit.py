@@ -18,7 +18,6 @@ from memorist.system.handles import read_text
 
 if TYPE_CHECKING:
     from memorist.audit.log import AuditEntry, Mode
-    from memorist.memory import Memory
 
 Key = Annotated[
     str | None,
@@ -68,27 +67,20 @@ async def show(context: click.Context, user: User = None, limit: Limit = 20, jso
     elif not entries:
         click.echo("Nothing is logged here; `memorist audit on` begins.")
     else:
-        print_table(("No.", "At", "Verb", "By", "Tenant", "Wall", "Records"), map(_row, entries))
-
-
-def _row(entry: "AuditEntry") -> tuple[str, ...]:
-    said = entry.said
-    wall = "" if said["wall"] is None else str(said["wall"])
-    at = said["at"][:19].replace("T", " ")
-    return str(entry.number), at, said["verb"], caller_of(said), clean(said["tenant"]), wall, _counts(entry)
+        rows = list[tuple[str, ...]]()
+        for entry in entries:
+            said, counts = entry.said, list[str]()
+            for what, kinds in said["records"].items():
+                counts += [f"{what} {counted(count, kind)}" for kind, count in kinds.items()]
+            wall, at = "" if said["wall"] is None else str(said["wall"]), said["at"][:19].replace("T", " ")
+            whose = clean(said["tenant"]), wall
+            rows.append((str(entry.number), at, said["verb"], caller_of(said), *whose, ", ".join(counts)))
+        print_table(("No.", "At", "Verb", "By", "Tenant", "Wall", "Records"), rows)
 
 
 def caller_of(said: Mapping[str, Any]) -> str:
     """Return the door, and the token if there is one, in words."""
     return str(said["door"]) if said["token"] is None else f"{said['door']}, token {said['token']}"
-
-
-def _counts(entry: "AuditEntry") -> str:
-    return ", ".join(
-        f"{what} {counted(count, kind)}"
-        for what, kinds in entry.said["records"].items()
-        for kind, count in kinds.items()
-    )
 
 
 @audit.subcommand()
@@ -101,18 +93,19 @@ async def export(
 ) -> None:
     """Write the log as lines of JSON, and in the last line a signed checkpoint."""
     async with opened(context) as memory:
-        written = await write_lines(file, _lines(memory, all=not checkpoint))
+
+        async def lines() -> AsyncIterator[str]:
+            end = await memory.admin.checkpoint()
+            if not checkpoint:
+                async for entry in memory.admin.audit_entries():
+                    if entry.number > end["number"]:
+                        break
+                    yield json_.dumps(entry.to_dict())
+            yield json_.dumps(end)
+
+        written = await write_lines(file, lines())
     if written is not None:
         click.echo(f"Wrote {counted(written - 1, 'entry', 'entries')} and a checkpoint to {file}")
-
-
-async def _lines(memory: "Memory", *, all: bool) -> AsyncIterator[str]:
-    end = await memory.admin.checkpoint()
-    async for entry in memory.admin.audit_entries():
-        if not all or entry.number > end["number"]:
-            break
-        yield json_.dumps(entry.to_dict())
-    yield json_.dumps(end)
 
 
 @audit.subcommand()

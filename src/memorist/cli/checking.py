@@ -3,7 +3,7 @@
 import platform
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, requires, version
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -48,7 +48,7 @@ async def stats(context: click.Context, json: AsJson = False) -> None:
 
 @command()
 async def users(context: click.Context, json: AsJson = False) -> None:
-    """List the users of the tenant, and how many records each has; superseded ones count too."""
+    """List the users of the tenant, and how many memories each has now."""
     async with opened(context) as memory:
         found = await memory.admin.users()
     if json:
@@ -97,11 +97,18 @@ async def doctor(context: click.Context, json: AsJson = False) -> None:
 
     Exits with 1 where something is broken.
     """
+    import apsw
+
+    from memorist import __version__
     from memorist.stores import file_of
 
-    checks = [_system()]
-    settings, check = _attempt("settings", lambda: (loaded := context.obj.settings(), shown_url(loaded.url)))
-    checks.append(check)
+    versions = f"Memorist {__version__}, Python {platform.python_version()}, SQLite {apsw.sqlite_lib_version()}"
+    checks, settings = [Finding("system", True, f"{versions}, {platform.system()} {platform.machine()}")], None
+    try:
+        settings = context.obj.settings()
+        checks.append(Finding("settings", True, shown_url(settings.url)))
+    except (MemoristError, ImportError, OSError) as error:
+        checks.append(Finding("settings", False, str(error)))
     if settings is not None:
         checks += _disk(settings.url)
         file = file_of(settings.url)
@@ -121,24 +128,6 @@ async def doctor(context: click.Context, json: AsJson = False) -> None:
         raise fail("something is broken; see above")
 
 
-def _system() -> Finding:
-    import apsw
-
-    from memorist import __version__
-
-    found = f"Memorist {__version__}, Python {platform.python_version()}, SQLite {apsw.sqlite_lib_version()}"
-    return Finding("system", True, f"{found}, {platform.system()} {platform.machine()}")
-
-
-def _attempt(name: str, work: Callable[[], tuple[Any, str]]) -> tuple[Any, Finding]:
-    """Return the result of `work` and a passed check, or None and a failed one."""
-    try:
-        value, found = work()
-    except (MemoristError, ImportError, OSError) as error:
-        return None, Finding(name, False, str(error))
-    return value, Finding(name, True, found)
-
-
 def _disk(url: str) -> Iterator[Finding]:
     """Return the free disk space where the database file is, or will be."""
     from memorist.stores import file_of
@@ -154,13 +143,21 @@ def _disk(url: str) -> Iterator[Finding]:
 
 async def _store(context: click.Context) -> list[Finding]:
     """Open the store, if there is one, and look for damage in it."""
+    from memorist.stores import file_of
+
     try:
         async with opened(context) as memory:
             number = await memory.count(kind=tuple(Kind), everyone=True)
             checks = [
                 Finding("database", True, f"opened; {counted(number, 'record')} of this tenant"),
-                *_cipher(context),
             ]
+            settings = context.obj.settings()
+            # a key does not open a plain file, and an encrypted file does not open without its key
+            if file_of(settings.url) is not None:
+                told = "the file is not encrypted; memorist key rotate encrypts it"
+                checks.append(
+                    Finding("encryption", True, told if settings.key_from is None else "the file is encrypted")
+                )
             with spinner("Reading all of the database"):
                 damage = await memory.admin.check()
             mend = "copy what can be read: memorist export, then load it into a new file; or go back to a backup"
@@ -195,17 +192,6 @@ async def _vectors(settings: "Settings", tenant: str) -> list[Finding]:
     except (MemoristError, ImportError, OSError):  # told above, and below
         pass
     return found
-
-
-def _cipher(context: click.Context) -> Iterator[Finding]:
-    """Tell whether the database file, which could be opened with these settings, is encrypted."""
-    from memorist.stores import file_of
-
-    settings = context.obj.settings()
-    # a key does not open a plain file, and an encrypted file does not open without its key
-    if file_of(settings.url) is not None:
-        told = "the file is not encrypted; memorist key rotate encrypts it"
-        yield Finding("encryption", True, told if settings.key_from is None else "the file is encrypted")
 
 
 async def _embedder(settings: "Settings") -> Finding:

@@ -16,7 +16,6 @@ from memorist.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from memorist.language import DigestReport
-    from memorist.memory import Memory
 
 
 @command()
@@ -71,7 +70,8 @@ async def digest(
     try:
         async with opened(context, user) as memory:
             with records_bar("Digesting") as progress:
-                for each in await _scopes(memory, everyone):
+                users = await memory.admin.users() if everyone else [None]
+                for each in [memory if name is None else memory.scoped(user=name) for name in users]:
                     raw = Digest(
                         each,
                         chat,
@@ -86,21 +86,14 @@ async def digest(
                         report += await raw.run(progress)
     finally:
         await chat.close()
-    print_json(_plain(report)) if json else _print(report)
+    if json:
+        problem = None if report.problem is None else report.problem.reason
+        usage = asdict(report.usage) | {"seconds": round(report.usage.seconds, 3)}
+        print_json({**asdict(report), "problem": problem, "usage": usage})
+    else:
+        _print(report)
     if report.left:
         raise click.exceptions.Exit(EXIT_FAILED)
-
-
-async def _scopes(memory: "Memory", everyone: bool) -> list["Memory"]:
-    if not everyone:
-        return [memory]
-    return [memory if user is None else memory.scoped(user=user) for user in await memory.admin.users()]
-
-
-def _plain(report: "DigestReport") -> dict[str, Any]:
-    problem = None if report.problem is None else report.problem.reason
-    usage = asdict(report.usage) | {"seconds": round(report.usage.seconds, 3)}
-    return {**asdict(report), "problem": problem, "usage": usage}
 
 
 def _print(report: "DigestReport") -> None:

@@ -36,12 +36,22 @@ def migrate(
     interrupted is resumed by running it again. At the end both are compared by count and checksum; where they differ
     the exit code is 1. The target's log of changes starts empty.
     """
+    from memorist.files.migration import survey
     from memorist.stores import file_of
 
     if (file := file_of(_url(context, source))) is not None and not file.exists():
         raise fail(f"there is no file {file}")
+
+    async def surveyed() -> "dict[Wall, int]":
+        store = _store(context, source)
+        await store.open()
+        try:
+            return await survey(store)
+        finally:
+            await store.close()
+
     if dry_run or not (yes or json):
-        _show(source, target, run(lambda: _survey(context, source)), as_json=json)
+        _show(source, target, run(surveyed), as_json=json)
     if dry_run:
         return
     if not yes:
@@ -81,17 +91,6 @@ def _store(context: click.Context, url: str) -> "Store":
     if file_of(settings.url) is None:  # the key belongs to the file
         settings = replace(settings, key_from=None)
     return open_store(settings)
-
-
-async def _survey(context: click.Context, source: str) -> "dict[Wall, int]":
-    from memorist.files.migration import survey
-
-    store = _store(context, source)
-    await store.open()
-    try:
-        return await survey(store)
-    finally:
-        await store.close()
 
 
 async def _migrate(context: click.Context, source: str, target: str) -> "MigrationReport":

@@ -156,16 +156,16 @@ def served(
         except OSError:  # the server has just ended
             return None
     if not found[filled]:
-        run(lambda: _tell_of_others_at(url, options.tenant, user))
+
+        async def tell() -> None:
+            from memorist.memory import Memory
+
+            with suppress(MissingExtraError, StoreUnavailableError):
+                async with Memory.connect(url, tenant=options.tenant, user=user) as memory:
+                    await tell_of_others(memory)
+
+        run(tell)
     return found
-
-
-async def _tell_of_others_at(url: str, tenant: str, user: str | None) -> None:
-    from memorist.memory import Memory
-
-    with suppress(MissingExtraError, StoreUnavailableError):
-        async with Memory.connect(url, tenant=tenant, user=user) as memory:
-            await tell_of_others(memory)
 
 
 def check_exists(url: str) -> None:

@@ -11,7 +11,6 @@ from memorist.errors import MemoristError
 
 if TYPE_CHECKING:
     from memorist.config import Settings
-    from memorist.memory import Memory
     from memorist.records.record import Hit
 
 __all__ = ["QUESTIONS", "DemoAnswer", "DemoQuestion", "Outcome", "run"]
@@ -95,11 +94,9 @@ async def run(settings: Settings, tenant: str) -> Outcome:
             await memory.scoped(user=user).recall("hello")
         await memory.scoped(user=users[0]).recall("Wie geht es dir?")
         opening = time.perf_counter() - begun
-        answers = [await _ask(memory, question) for question in QUESTIONS]
+        answers = list[DemoAnswer]()
+        for question in QUESTIONS:
+            begun = time.perf_counter()
+            hits = await memory.scoped(user=question.user).recall(question.text, limit=_DEPTH)
+            answers.append(DemoAnswer(question, hits, time.perf_counter() - begun))
     return Outcome(found, len(users), storing, opening, answers)
-
-
-async def _ask(memory: Memory, question: DemoQuestion) -> DemoAnswer:
-    begun = time.perf_counter()
-    hits = await memory.scoped(user=question.user).recall(question.text, limit=_DEPTH)
-    return DemoAnswer(question, hits, time.perf_counter() - begun)

@@ -35,7 +35,15 @@ def foreign(file: Path | bytes) -> Iterator[sqlite3.Connection]:
         FormatError: it is damaged, no SQLite file, a memory's, or open in this process; or a query touches anything but
             a plain table.
     """
-    _check(file)
+    try:
+        with BytesIO(file) if isinstance(file, bytes) else opened(file) as stream:
+            head = stream.read(72)
+    except OSError as error:
+        raise FormatError(f"it cannot be read: {error.strerror or error}") from error
+    if not head.startswith(_SQLITE):
+        raise FormatError("it is not a SQLite database")
+    if head[68:] == _MEMORY:
+        raise FormatError("it is a memory of Memorist; move it with: memorist migrate")
     try:
         with closing(_connected(file)) as connection:
             connection.text_factory = lambda data: data.decode("utf-8", "replace")
@@ -56,18 +64,6 @@ def _connected(file: Path | bytes) -> sqlite3.Connection:
     rollback[18:20] = b"\1\1"  # a database in memory has no log beside it
     connection.deserialize(bytes(rollback))
     return connection
-
-
-def _check(file: Path | bytes) -> None:
-    try:
-        with BytesIO(file) if isinstance(file, bytes) else opened(file) as stream:
-            head = stream.read(72)
-    except OSError as error:
-        raise FormatError(f"it cannot be read: {error.strerror or error}") from error
-    if not head.startswith(_SQLITE):
-        raise FormatError("it is not a SQLite database")
-    if head[68:] == _MEMORY:
-        raise FormatError("it is a memory of Memorist; move it with: memorist migrate")
 
 
 def tables_of(connection: sqlite3.Connection) -> frozenset[str]:

@@ -1,7 +1,7 @@
 """Reads what was said in a session from the transcript file of a coding agent: Claude Code or Codex."""
 
 import json
-from datetime import datetime
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,12 @@ def read_transcript(file: Path) -> list[Message]:
         start = max(0, stream.seek(0, 2) - _TAIL)
         stream.seek(start)
         lines = stream.read(_TAIL).split(b"\n")
-    return [message for line in lines[bool(start) :] if (message := _read(line)) is not None]
+    found = list[Message]()
+    for line in lines[bool(start) :]:
+        with suppress(ValueError, RecursionError):
+            if (message := message_of(json.loads(line))) is not None:
+                found.append(message)
+    return found
 
 
 def message_of(entry: object) -> Message | None:
@@ -46,14 +51,11 @@ def message_of(entry: object) -> Message | None:
     role, text, id = said
     if not text.strip() or text.lstrip().startswith(_OF_THE_PROGRAM):
         return None
-    return Message(content=text, role=role, id=id, happened_at=_time(entry.get("timestamp")))
-
-
-def _read(line: bytes) -> Message | None:
-    try:
-        return message_of(json.loads(line))
-    except (ValueError, RecursionError):
-        return None
+    when = None
+    if isinstance(stamp := entry.get("timestamp"), str):
+        with suppress(ValueError):
+            when = parse_time(stamp)
+    return Message(content=text, role=role, id=id, happened_at=when)
 
 
 def _of_claude(entry: dict[str, Any]) -> tuple[str, str, str | None] | None:
@@ -84,10 +86,3 @@ def _text_of(content: object) -> str:
         if isinstance(block, str) or (isinstance(block, dict) and str(block.get("type")).lower() == "text")
     ]
     return "\n".join(text for text in texts if isinstance(text, str))
-
-
-def _time(value: object) -> datetime | None:
-    try:
-        return parse_time(value) if isinstance(value, str) else None
-    except ValueError:
-        return None

@@ -1,7 +1,7 @@
 """Reads dates written in numbers alone, in which the day or the month may come first."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -26,7 +26,10 @@ def order_of(dates: Iterable[Numbers], *, american: bool = False) -> str:
     day_first, month_first = (sum(each[place] > 12 for each in seen) for place in (0, 1))
     if day_first != month_first:
         return "dmy" if day_first > month_first else "mdy"
-    back = {order: _steps_back(seen, order) for order in ("dmy", "mdy")}
+    back = dict[str, int]()  # how often a date lies before the one above it
+    for order in ("dmy", "mdy"):
+        days = [tuple(numbers[order.index(unit)] for unit in "ymd") for numbers in seen]
+        back[order] = sum(after < before for before, after in pairwise(days))
     if back["dmy"] != back["mdy"]:
         return min(back, key=lambda order: back[order])
     return "mdy" if american else "dmy"
@@ -45,9 +48,3 @@ def with_year_first(text: str, order: str) -> str:
         return text
     year, month, day = (int(found[1 + order.index(unit)]) for unit in "ymd")
     return f"{year + 2000 if year < 100 else year:04}-{month:02}-{day:02}{text[found.end() :]}"
-
-
-def _steps_back(dates: Sequence[Numbers], order: str) -> int:
-    """Count how often a date, in this order, lies before the one above it."""
-    days = [tuple(numbers[order.index(unit)] for unit in "ymd") for numbers in dates]
-    return sum(after < before for before, after in pairwise(days))

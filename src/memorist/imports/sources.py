@@ -320,7 +320,13 @@ class Part:
         Each comes with its place, such as "line 12" or "record 3". A line that is not JSON is yielded as a FormatError.
         """
         if self._has_a_value_a_line():
-            yield from self._by_line()
+            for number, line in self.lines():
+                if line.strip():
+                    try:
+                        value = json.loads(line, strict=False)
+                    except (ValueError, RecursionError) as error:
+                        value = FormatError(f"not JSON: {error}")
+                    yield f"line {number}", value
             return
         values = self.walk(lambda path: len(path) == 1 and self.json[0] == "[")
         for number, (_, value) in enumerate(values, start=1):
@@ -338,16 +344,6 @@ class Part:
         except (ValueError, RecursionError):
             return False
         return True
-
-    def _by_line(self) -> Iterator[tuple[str, Any]]:
-        for number, line in self.lines():
-            if not line.strip():
-                continue
-            try:
-                value = json.loads(line, strict=False)
-            except (ValueError, RecursionError) as error:
-                value = FormatError(f"not JSON: {error}")
-            yield f"line {number}", value
 
 
 def _is_zip(file: Path) -> bool:

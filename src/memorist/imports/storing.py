@@ -74,6 +74,13 @@ async def store_in_turn(
         store: stores a batch, and returns whether none of its records existed.
     """
     before, all_new = None, False
+
+    async def prepare(batch: _Batch) -> None:
+        for memory, drafts in parts_of(batch):
+            new = tuple(draft for draft in drafts if isinstance(draft, Draft))
+            with suppress(MemoristError):  # `store` raises the same error
+                await memory.prepare(requests.Remember(records=new))
+
     embedding: asyncio.Task[None] | None = None
     reading = asyncio.ensure_future(read())
     try:
@@ -81,7 +88,7 @@ async def store_in_turn(
             batch = await reading
             if embedding is not None:
                 await embedding
-            embedding = asyncio.create_task(_prepare(parts_of(batch))) if all_new and batch is not None else None
+            embedding = asyncio.create_task(prepare(batch)) if all_new and batch is not None else None
             if batch is not None:
                 reading = asyncio.ensure_future(read())
             if before is not None:
@@ -92,13 +99,6 @@ async def store_in_turn(
         for task in (reading, embedding):
             if task is not None:
                 task.cancel()
-
-
-async def _prepare(parts: Iterable[tuple[Memory, Sequence[Draft | Record]]]) -> None:
-    for memory, drafts in parts:
-        new = tuple(draft for draft in drafts if isinstance(draft, Draft))
-        with suppress(MemoristError):  # `store` raises the same error
-            await memory.prepare(requests.Remember(records=new))
 
 
 def scoped_to(memory: Memory, user: str | None) -> Memory:

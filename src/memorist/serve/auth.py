@@ -95,7 +95,8 @@ class Grant:
             raise ScopeError("the token is of another tenant than the one named")
         if self.user is not None and scope.user != bound.user:
             raise ScopeError("the token is of another user than the one named")
-        _check_tenant(scope.tenant)
+        if scope.tenant == SERVER_TENANT or scope.tenant.startswith(TRACES_PREFIX):
+            raise ScopeError(f"the tenant {shown(scope.tenant)} is the server's own")
         return scope
 
 
@@ -168,7 +169,9 @@ class Tokens:
             InvalidInputError: an argument is wrong.
             ConflictError: the name is taken.
         """
-        grant = Grant(name=name, tenant=tenant, user=user, right=_parse_right(right), limits=limits or {})
+        if right not in [*Right]:
+            raise InvalidInputError(f"unknown right {shown(right)}; there are: {', '.join(Right)}")
+        grant = Grant(name=name, tenant=tenant, user=user, right=Right(right), limits=limits or {})
         if not isinstance(name, str) or not name.strip() or len(name) > 100:
             raise InvalidInputError("a token's name must be a text of 1 to 100 characters")
         if tenant is None and user is not None:
@@ -294,15 +297,3 @@ def _read(record: Record) -> Token:
         created_at=parse_time(plain["created_at"]),
         expires_at=None if until is None else parse_time(until),
     )
-
-
-def _parse_right(right: Right | str) -> Right:
-    try:
-        return Right(right)
-    except ValueError as error:
-        raise InvalidInputError(f"unknown right {shown(right)}; there are: {', '.join(Right)}") from error
-
-
-def _check_tenant(tenant: str) -> None:
-    if tenant == SERVER_TENANT or tenant.startswith(TRACES_PREFIX):
-        raise ScopeError(f"the tenant {shown(tenant)} is the server's own")

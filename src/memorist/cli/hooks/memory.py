@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from memorist.cli.hooks.caller import Ask, Caller
 from memorist.cli.hooks.events import Event
@@ -16,9 +16,6 @@ from memorist.memory import Memory
 from memorist.operations import requests
 from memorist.records.origins import HOOK
 from memorist.system.places import config_file
-
-if TYPE_CHECKING:
-    from memorist.kinds import Message
 
 _MOST_MESSAGES = 400
 
@@ -62,29 +59,22 @@ def keep(caller: Caller, event: Event, said: dict[str, Any]) -> None:
         OSError: the transcript cannot be read.
         MemoristError: nothing was stored; the next event tries again.
     """
-    messages = _said(event, said) if event.does == "said" else _transcript(said)
+    from memorist.agents import after_turn
+    from memorist.files.transcripts import read_transcript
+    from memorist.kinds import Message
+
+    messages = list[Message]()
+    text, path = said.get("prompt" if event.role == "user" else "text"), said.get("transcript_path")
+    if event.does == "said":
+        messages = [Message(content=text, role=event.role)] if isinstance(text, str) and text.strip() else []
+    elif isinstance(path, str) and path:
+        messages = read_transcript(Path(path).expanduser())
     if caller.session is None or not messages:
         return
     marked = [replace(each, metadata={"session": caller.session}) for each in messages[-_MOST_MESSAGES:]]
-    asyncio.run(_keep(caller, marked))
 
+    async def store() -> None:
+        async with await _open(caller) as memory:
+            await after_turn(memory, marked, session=caller.session)
 
-def _said(event: Event, said: dict[str, Any]) -> "list[Message]":
-    from memorist.kinds import Message
-
-    text = said.get("prompt" if event.role == "user" else "text")
-    return [Message(content=text, role=event.role)] if isinstance(text, str) and text.strip() else []
-
-
-def _transcript(said: dict[str, Any]) -> "list[Message]":
-    from memorist.files.transcripts import read_transcript
-
-    path = said.get("transcript_path")
-    return read_transcript(Path(path).expanduser()) if isinstance(path, str) and path else []
-
-
-async def _keep(caller: Caller, messages: "list[Message]") -> None:
-    from memorist.agents import after_turn
-
-    async with await _open(caller) as memory:
-        await after_turn(memory, messages, session=caller.session)
+    asyncio.run(store())

@@ -68,28 +68,34 @@ def answer(arguments: list[str], stdin: bytes) -> str:
 
 
 def _told(caller: Caller, does: str, said: dict[str, Any]) -> str:
-    if does == "prompt" and not _asks(said.get("prompt")):
+    prompt = said.get("prompt")
+    asks = isinstance(prompt, str) and len(prompt.split()) > 1 and not prompt.startswith("/")
+    if does == "prompt" and not asks:  # there is nothing to look for in a slash command or a single word
         return ""
+
+    def read(ask: Ask) -> str:
+        if does != "prompt":
+            return _start(ask, caller.project, fresh=said.get("source") not in ("resume", "compact"))
+        body = {"query": said["prompt"][:_MOST_OF_A_PROMPT], "tokens": _PROMPT_TOKENS, "standing": False}
+        if caller.session is not None:  # the agent sees its own session
+            body["where"] = {"$not": {"session": caller.session}}
+        text: str = ask("context", caller.project, body)["text"]
+        return text
+
     if url := caller.server():
+
+        def asked(verb: str, project: str | None, body: dict[str, Any]) -> dict[str, Any]:
+            scope = {"tenant": caller.tenant, "user": caller.user, "agent": project}
+            return ask(url, verb, scope, body, seconds=_LONGEST_WAIT)
+
         try:
-            return _read(_at_server(url, caller), caller, does, said)
+            return read(asked)
         except (OSError, MemoristError) as error:  # the server may have just ended, but the store is on this machine
             _log([does], error)
     from memorist.cli.hooks.memory import opened
 
-    with opened(caller, embeds=does == "prompt") as ask:
-        return _read(ask, caller, does, said)
-
-
-def _asks(prompt: object) -> bool:
-    """Return whether there is something to look for: not in a slash command or a single word."""
-    return isinstance(prompt, str) and len(prompt.split()) > 1 and not prompt.startswith("/")
-
-
-def _read(ask: Ask, caller: Caller, does: str, said: dict[str, Any]) -> str:
-    if does == "prompt":
-        return _prompt(ask, caller, said["prompt"])
-    return _start(ask, caller.project, fresh=said.get("source") not in ("resume", "compact"))
+    with opened(caller, embeds=does == "prompt") as memory:
+        return read(memory)
 
 
 def _start(ask: Ask, project: str, *, fresh: bool) -> str:
@@ -113,25 +119,6 @@ def _line(record: dict[str, Any]) -> str:
     who = record["payload"].get("role") or record["kind"]
     text = content if len(content) <= _MOST_OF_ONE else content[:_MOST_OF_ONE] + "…"
     return f"[{(record.get('happened_at') or record['created_at'])[:10]}] {who}: {text}"
-
-
-def _prompt(ask: Ask, caller: Caller, prompt: str) -> str:
-    """Return what is known for a prompt from other sessions; the agent sees its own."""
-    body = {"query": prompt[:_MOST_OF_A_PROMPT], "tokens": _PROMPT_TOKENS, "standing": False}
-    if caller.session is not None:
-        body["where"] = {"$not": {"session": caller.session}}
-    text: str = ask("context", caller.project, body)["text"]
-    return text
-
-
-def _at_server(url: str, caller: Caller) -> Ask:
-    """Return what asks a server."""
-
-    def asked(verb: str, project: str | None, body: dict[str, Any]) -> dict[str, Any]:
-        scope = {"tenant": caller.tenant, "user": caller.user, "agent": project}
-        return ask(url, verb, scope, body, seconds=_LONGEST_WAIT)
-
-    return asked
 
 
 def _log(arguments: list[str], error: BaseException) -> None:

@@ -27,7 +27,13 @@ def _conversation(where: str, talk: Any) -> Iterator[Item | Bad]:
     about = {"conversation": talk.get("title")}
     id = str(talk.get("conversation_id") or talk.get("id") or f"{talk.get('title')} {talk.get('create_time')}")
     when = talk.get("create_time")
-    for message in _branch(talk["mapping"], talk.get("current_node")):
+    nodes, current = talk["mapping"], talk.get("current_node")
+    if current not in nodes:  # then up to the newest leaf
+        leaves = [name for name, node in nodes.items() if not node.get("children")]
+        current = max(leaves, key=lambda name: (nodes[name].get("message") or {}).get("create_time") or 0, default=None)
+    for name in branch({name: node.get("parent") for name, node in nodes.items()}, current):
+        if not isinstance(message := nodes[name].get("message"), dict):
+            continue
         when = message.get("create_time") or when
         yield from attempt(where, _message, message, id, when, about)
 
@@ -50,20 +56,13 @@ def _message(where: str, message: Any, talk: str, when: Any, about: Mapping[str,
     )
 
 
-def _branch(nodes: Mapping[str, Any], current: Any) -> list[Mapping[str, Any]]:
-    """Return the messages from the root to the current node, or to the newest leaf where none is named."""
-    if current not in nodes:
-        leaves = [name for name, node in nodes.items() if not node.get("children")]
-        current = max(leaves, key=lambda name: (nodes[name].get("message") or {}).get("create_time") or 0, default=None)
-    names = branch({name: node.get("parent") for name, node in nodes.items()}, current)
-    return [message for name in names if isinstance(message := nodes[name].get("message"), dict)]
-
-
 def _text(content: Mapping[str, Any]) -> str:
     """Return the text of a message's content, by its type; "" for thinking, images and settings."""
     match content.get("content_type"):
         case "text" | "multimodal_text":
-            return "\n".join(filter(None, map(_part, content.get("parts") or ())))
+            # a part's text is its own, or what was said in a recording
+            parts = (each.get("text") if isinstance(each, dict) else each for each in content.get("parts") or ())
+            return "\n".join(part for part in parts if part and isinstance(part, str))
         case "code" | "execution_output":
             return content.get("text") or ""
         case "tether_quote":
@@ -72,13 +71,6 @@ def _text(content: Mapping[str, Any]) -> str:
             return content.get("result") or ""
         case _:
             return ""
-
-
-def _part(part: Any) -> str:
-    """Return a part's text: its own, or what was said in a recording."""
-    if isinstance(part, dict):
-        part = part.get("text")
-    return part if isinstance(part, str) else ""
 
 
 READER = Reader("chatgpt", "ChatGPT", recognise, each_record(_conversation))

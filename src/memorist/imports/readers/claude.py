@@ -39,18 +39,15 @@ def _memory(where: str, given: Any) -> Iterator[Item]:
 
 def _conversation(where: str, talk: Any) -> Iterator[Item | Bad]:
     about = {"conversation": talk.get("name")}
-    for message in _branch(talk["chat_messages"], talk.get("current_leaf_message_uuid")):
-        yield from attempt(where, _message, message, str(talk["uuid"]), about)
-
-
-def _branch(messages: list[Any], current: str | None) -> list[Any]:
-    """Return the messages up to the current one, or up to the last; all where they do not say what they follow."""
+    messages, current = talk["chat_messages"], talk.get("current_leaf_message_uuid")
     by_id = {message["uuid"]: message for message in messages}
     parents = {id: message.get("parent_message_uuid") for id, message in by_id.items()}
-    if len(set(parents.values())) == len(parents) or not any(parent in by_id for parent in parents.values()):
-        return messages  # no two messages follow the same one
-    current = current if current in by_id else messages[-1]["uuid"]
-    return [by_id[id] for id in branch(parents, current)]
+    if len(set(parents.values())) < len(parents) and any(parent in by_id for parent in parents.values()):
+        # some follow the same message: read the branch up to the current one, or to the last
+        current = current if current in by_id else messages[-1]["uuid"]
+        messages = [by_id[id] for id in branch(parents, current)]
+    for message in messages:
+        yield from attempt(where, _message, message, str(talk["uuid"]), about)
 
 
 def _message(where: str, message: Any, talk: str, about: Mapping[str, Any]) -> Iterator[Item]:

@@ -39,8 +39,18 @@ def recognise(part: Part) -> bool:
 def read(part: Part, options: Options) -> Iterator[Item | Bad]:
     """Yield each prompt and its answer."""
     if part.json[0]:
-        return each(part, _activity)
-    return _html(part)
+        yield from each(part, _activity)
+        return
+    with part.text() as stream:  # a page is read in pieces of one cell for each activity
+        left, number = "", 0  # the part above the first cell is not an activity
+        while chunk := stream.read(1 << 20):
+            *whole, left = (left + chunk).split(_CELL)
+            if len(left) > _LONGEST_CELL:
+                raise FormatError(f"activity {number + len(whole)} has more than {_LONGEST_CELL:,} characters")
+            for cell in whole:
+                yield from attempt(f"activity {number}", _cell, cell)
+                number += 1
+        yield from attempt(f"activity {number}", _cell, left.partition("</body")[0])
 
 
 def _activity(where: str, given: Any) -> Iterator[Item]:
@@ -66,24 +76,12 @@ def _turn(
     yield Item(content=answer, where=where, conversation=talk, role="assistant", happened_at=when)
 
 
-def _html(part: Part) -> Iterator[Item | Bad]:
-    """Yield the turns of a page, which is read in pieces of one cell for each activity."""
-    with part.text() as stream:
-        left, number = "", 0  # the part above the first cell is not an activity
-        while chunk := stream.read(1 << 20):
-            *whole, left = (left + chunk).split(_CELL)
-            if len(left) > _LONGEST_CELL:
-                raise FormatError(f"activity {number + len(whole)} has more than {_LONGEST_CELL:,} characters")
-            for cell in whole:
-                yield from attempt(f"activity {number}", _cell, cell)
-                number += 1
-        yield from attempt(f"activity {number}", _cell, left.partition("</body")[0])
-
-
 def _cell(where: str, cell: str) -> Iterator[Item]:
-    if not any(name in cell for name in _PRODUCTS) or (content := _content(cell)) is None:
+    boxes = (box.partition('">') for box in cell.split(_CONTENT)[1:-1])  # the last has no text
+    texts = (text for kind, _, text in boxes if kind.endswith("mdl-typography--body-1") and text.endswith("</div>"))
+    if not any(name in cell for name in _PRODUCTS) or (content := next(texts, None)) is None:
         return
-    pieces = _BREAK.split(content)
+    pieces = _BREAK.split(content.removesuffix("</div>"))
     for place, piece in enumerate(pieces[1:], start=1):
         if (when := _time(html_text(piece))) is not None:
             title = html_text("<br>".join(pieces[:place]))
@@ -91,15 +89,6 @@ def _cell(where: str, cell: str) -> Iterator[Item]:
                 yield from _turn(where, title, html_text("<br>".join(pieces[place + 1 :])), when)
             return
     raise ValueError("no date in English; choose JSON where Takeout asks for the format of My Activity")
-
-
-def _content(cell: str) -> str | None:
-    """Return what the first box of text in a cell holds, if another follows it."""
-    for box in cell.split(_CONTENT)[1:-1]:
-        classes, _, content = box.partition('">')
-        if classes.endswith("mdl-typography--body-1") and content.endswith("</div>"):
-            return content.removesuffix("</div>")
-    return None
 
 
 def _time(text: str) -> datetime | None:

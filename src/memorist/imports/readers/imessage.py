@@ -50,24 +50,9 @@ def _message(part: Part, begun: int, block: Sequence[str]) -> Iterator[Item]:
     header = _HEADER.fullmatch(block[0]) if block else None
     if header is None or len(block) < 2:
         return
-    text, files = _said(block[2:])
-    yield Item(
-        content=text,
-        where=f"line {begun}",
-        conversation=part.title,
-        speaker=block[1],
-        role="user" if block[1] == _ME else "other",
-        happened_at=datetime.strptime(" ".join(header["time"].split()), "%b %d, %Y %I:%M:%S %p"),
-        metadata={"attachments": files},
-    )
-
-
-def _said(lines: Sequence[str]) -> tuple[str, list[str]]:
-    """Return the text of a message and the names of its files."""
-    kept: list[str] = []
-    files: list[str] = []
+    kept, files = list[str](), list[str]()
     reacting = False
-    for line in lines:
+    for line in block[2:]:
         if _REPLY.match(line):
             break
         reacting = line in _REACTIONS or (reacting and bool(line.strip()))
@@ -75,7 +60,15 @@ def _said(lines: Sequence[str]) -> tuple[str, list[str]]:
             files.append(line.rpartition("/")[2])
         elif not reacting and not _BY_THE_APP.fullmatch(line):
             kept.append(line)
-    return "\n".join(kept).strip(), files
+    yield Item(
+        content="\n".join(kept).strip(),
+        where=f"line {begun}",
+        conversation=part.title,
+        speaker=block[1],
+        role="user" if block[1] == _ME else "other",
+        happened_at=datetime.strptime(" ".join(header["time"].split()), "%b %d, %Y %I:%M:%S %p"),
+        metadata={"attachments": files},
+    )
 
 
 READER = Reader("imessage", "iMessage", recognise, read)

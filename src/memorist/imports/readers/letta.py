@@ -47,8 +47,10 @@ def _message(where: str, message: Any, agent: str) -> Iterator[Item]:
     text = (
         _unpacked(blocks_text(message.get("content") or message.get("text"))) if role in ("user", "assistant") else ""
     )
-    if role == "assistant":
-        text = "\n".join(filter(None, [*map(_sent, message.get("tool_calls") or ()), text]))
+    if role == "assistant":  # it speaks by calling `send_message`
+        calls = (call.get("function") or {} for call in message.get("tool_calls") or ())
+        sent = [str(json.loads(call["arguments"])["message"]) for call in calls if call.get("name") == "send_message"]
+        text = "\n".join(filter(None, [*sent, text]))
     id = message.get("id")
     yield Item(
         content=text,
@@ -70,12 +72,6 @@ def _unpacked(text: str) -> str:
     if not isinstance(packed, dict) or "type" not in packed:
         return text
     return str(packed.get("message") or "") if packed["type"] in _SAID else ""
-
-
-def _sent(call: Any) -> str:
-    """Return what an agent said by calling `send_message`."""
-    function = call.get("function") or {}
-    return str(json.loads(function["arguments"])["message"]) if function.get("name") == "send_message" else ""
 
 
 READER = Reader("letta", "Letta", recognise, each_record(_file))

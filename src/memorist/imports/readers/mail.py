@@ -113,22 +113,18 @@ def _own_words(text: str) -> str:
     for line in text.replace("\r\n", "\n").split("\n"):
         if line == "-- " or _ORIGINAL.match(line):
             break
-        if line.startswith(">"):
-            _drop_introduction(kept)
-        else:
+        if not line.startswith(">"):
             kept.append(line.rstrip())
+            continue
+        while kept and not kept[-1]:
+            kept.pop()
+        for count in (1, 2, 3):  # the last paragraph may say who wrote what is quoted, and be wrapped
+            above = kept[-count:]
+            short = len(above) == count and sum(map(len, above)) < _LONGEST_INTRODUCTION
+            if short and _WROTE.fullmatch("\n".join(above)):
+                del kept[-count:]
+                break
     return re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip()
-
-
-def _drop_introduction(kept: list[str]) -> None:
-    """Drop the last paragraph if it says who wrote what is quoted next."""
-    while kept and not kept[-1]:
-        kept.pop()
-    for count in (1, 2, 3):  # it may be wrapped
-        above = kept[-count:]
-        if len(above) == count and sum(map(len, above)) < _LONGEST_INTRODUCTION and _WROTE.fullmatch("\n".join(above)):
-            del kept[-count:]
-            return
 
 
 def _ids(value: str | None) -> list[str]:

@@ -104,14 +104,9 @@ def _plain(text: str) -> str:
         embedded, target, place, label = link.groups()
         return "" if embedded else label or (target or (place or "")[1:])
 
-    return "\n".join(map(_without_id, _LINK.sub(shown, text).split("\n"))).strip()
-
-
-def _without_id(line: str) -> str:
-    """Return a line without the id of a block, and blanks, at its end."""
-    line = line.rstrip(" \t")
-    text, _, id = line.rpartition(" ")
-    return text.rstrip(" \t") if _BLOCK_ID.fullmatch(id) else line
+    lines = [line.rstrip(" \t") for line in _LINK.sub(shown, text).split("\n")]
+    parted = [(line, *line.rpartition(" ")) for line in lines]
+    return "\n".join(text.rstrip(" \t") if _BLOCK_ID.fullmatch(id) else line for line, text, _, id in parted).strip()
 
 
 def _without_comments(text: str) -> str:

@@ -24,8 +24,8 @@ def recognise(part: Part) -> bool:
 
 def read(part: Part, options: Options) -> Iterator[Item | Bad]:
     """Yield what was said on a day; nobody's coming and going, nothing deleted."""
-    users = part.source.kept(("slack", part.pure.parent.parent), lambda: _named(part, ("users.json",), _name))
-    channels = part.source.kept(("channels", part.pure.parent.parent), lambda: _named(part, _CHANNELS, _channel))
+    users = part.source.kept(("slack", part.pure.parent.parent), lambda: _named(part, "users.json"))
+    channels = part.source.kept(("channels", part.pure.parent.parent), lambda: _named(part, *_CHANNELS))
     folder = part.pure.parent.name
     id = next((id for id, name in channels.items() if name == folder), folder)
     return each(part, _message, id, folder, users, channels)
@@ -77,30 +77,24 @@ def _beside(part: Part, name: str) -> Part | None:
     return part.source.part(str(above / name)) if part.pure.parent.name else None
 
 
-def _named(part: Part, files: tuple[str, ...], name: Any) -> dict[str, str]:
-    """Return the names of users or channels by their ids."""
+def _named(part: Part, *files: str) -> dict[str, str]:
+    """Return the names of users or channels by their ids, and of bots by theirs."""
     found: dict[str, str] = {}
     for file in files:
-        if (listed := _beside(part, file)) is not None:
-            with listed.text() as stream:
-                try:
-                    entries = json.load(stream)
-                except ValueError as error:
-                    raise FormatError(f"{file} beside it is not JSON: {error}") from error
-            found |= {entry["id"]: name(entry) for entry in entries}
-            bots = ((entry.get("profile") or {}).get("bot_id") for entry in entries)
-            found |= {bot: name(entry) for bot, entry in zip(bots, entries, strict=True) if bot}
+        if (listed := _beside(part, file)) is None:
+            continue
+        with listed.text() as stream:
+            try:
+                entries = json.load(stream)
+            except ValueError as error:
+                raise FormatError(f"{file} beside it is not JSON: {error}") from error
+        for entry in entries:
+            profile = entry.get("profile") or {}
+            names = (profile.get("display_name"), profile.get("real_name"), entry.get("real_name"), entry.get("name"))
+            found[entry["id"]] = name = next(filter(None, names), str(entry["id"]))
+            if bot := profile.get("bot_id"):
+                found[bot] = name
     return found
-
-
-def _name(user: Mapping[str, Any]) -> str:
-    profile = user.get("profile") or {}
-    names = (profile.get("display_name"), profile.get("real_name"), user.get("real_name"), user.get("name"))
-    return next(filter(None, names), str(user["id"]))
-
-
-def _channel(channel: Mapping[str, Any]) -> str:
-    return str(channel.get("name") or channel["id"])  # a direct message's folder has its id
 
 
 READER = Reader("slack", "Slack", recognise, read)

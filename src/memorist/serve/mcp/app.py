@@ -106,17 +106,14 @@ def _security(hosts: Iterable[str] | None) -> TransportSecuritySettings:
     named = [host for host in hosts if host.strip()]
     if not named:
         raise InvalidInputError("name at least one host that clients call the server by")
-    ported = [form for host in named for form in _forms(host)]
+    ported = list[str]()
+    for host in named:  # as the SDK matches it: as it is, and with any port if it names none
+        ends_in_port = host.rpartition(":")[2].isdigit() and not host.endswith("]")
+        ported += [host] if ends_in_port else [host, f"{host}:*"]
     origins = [f"{scheme}://{form}" for scheme in ("http", "https") for form in ported]
     return TransportSecuritySettings(
         enable_dns_rebinding_protection=True, allowed_hosts=ported, allowed_origins=origins
     )
-
-
-def _forms(host: str) -> list[str]:
-    """Return a host as the SDK matches it: as it is, and with any port if it names none."""
-    ends_in_port = host.rpartition(":")[2].isdigit() and not host.endswith("]")
-    return [host] if ends_in_port else [host, f"{host}:*"]
 
 
 def _refusal(error: Exception) -> tuple[int, dict[str, str], Any]:

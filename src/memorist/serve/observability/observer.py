@@ -1,5 +1,7 @@
 """The observer of one server."""
 
+from contextlib import suppress
+
 from memorist.engine.traced import Telemetry, Watch
 from memorist.errors import MissingExtraError
 from memorist.memory import Memory
@@ -17,17 +19,13 @@ class Observer:
 
     def __init__(self, telemetry: Telemetry | None = None, *, names: bool = False) -> None:
         self.metrics = Metrics()
-        self.telemetry = telemetry or _installed()
+        if telemetry is None:
+            with suppress(MissingExtraError):
+                telemetry = Telemetry()
+        self.telemetry = telemetry
         self.names = names
         self._watch = Watch(self.telemetry, self.metrics.verb)
 
     def observed(self, memory: Memory) -> Memory:
         """Return the same memory with its verbs observed."""
         return memory.traced(self._watch)
-
-
-def _installed() -> Telemetry | None:
-    try:
-        return Telemetry()
-    except MissingExtraError:
-        return None

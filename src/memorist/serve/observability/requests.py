@@ -57,7 +57,11 @@ class ObservedRequests:
             await send(message)
 
         self._metrics.active.inc()
-        with self._span(scope, method) as span:
+        traced: Any = nullcontext()
+        if self._telemetry is not None:
+            headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+            traced = self._telemetry.span(method, {"url.scheme": scope.get("scheme", "http")}, headers=headers)
+        with traced as span:
             try:
                 await self._app(scope, receive, noting)
             except BaseException as raised:
@@ -80,13 +84,10 @@ class ObservedRequests:
                 level = logging.DEBUG if route in _PROBES else logging.INFO
                 if log.isEnabledFor(level):
                     fields = self._fields(scope, method, route, status, seconds, error)
-                    log.log(level, "request", extra={"fields": fields | _trace(span)})
-
-    def _span(self, scope: Scope, method: str) -> Any:
-        if self._telemetry is None:
-            return nullcontext()
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        return self._telemetry.span(method, {"url.scheme": scope.get("scheme", "http")}, headers=headers)
+                    context = None if span is None else span.get_span_context()
+                    if context is not None and context.is_valid:  # links the line to its span
+                        fields |= {"trace_id": f"{context.trace_id:032x}", "span_id": f"{context.span_id:016x}"}
+                    log.log(level, "request", extra={"fields": fields})
 
     def _fields(
         self, scope: Scope, method: str, route: str, status: int, seconds: float, error: str | None
@@ -101,11 +102,3 @@ class ObservedRequests:
             named = scope.get(SCOPE)
             fields |= {} if named is None else {"tenant": named.tenant, "user": named.user}
         return fields
-
-
-def _trace(span: Any) -> dict[str, str]:
-    """Return the fields that link a line of the log to its span."""
-    context = None if span is None else span.get_span_context()
-    if context is None or not context.is_valid:
-        return {}
-    return {"trace_id": f"{context.trace_id:032x}", "span_id": f"{context.span_id:016x}"}

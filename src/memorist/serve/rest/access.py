@@ -130,9 +130,12 @@ def _needing(right: Right) -> Callable[..., Awaitable[Access]]:
         grant.check(right)
         named = header(request.scope["headers"], USER_HEADER)
         query = getattr(request.state, "query", {})  # of a strict route, whose parameters FastAPI does not read
+        asked = query.get("user", user)
+        if asked is not None and named is not None and asked != named:
+            raise InvalidInputError("the header Memorist-User and the parameter `user` name different users")
         scope = grant.scope(
             tenant=query.get("tenant", tenant),
-            user=_one(query.get("user", user), named),
+            user=asked if named is None else named,
             agent=query.get("agent", agent),
             session=query.get("session", session),
         )
@@ -142,12 +145,6 @@ def _needing(right: Right) -> Callable[..., Awaitable[Access]]:
         return Access(grant, memory, server, None)
 
     return access
-
-
-def _one(user: str | None, named: str | None) -> str | None:
-    if user is not None and named is not None and user != named:
-        raise InvalidInputError("the header Memorist-User and the parameter `user` name different users")
-    return user if named is None else named
 
 
 _probe = _needing(Right.METRICS)

@@ -25,21 +25,16 @@ _ID: Mapping[str, Any] = {
 def add_plain(router: APIRouter, *kinds: type[requests.Request[Any]]) -> None:
     """Add the routes of requests that the table of operations describes whole."""
     for kind in kinds:
-        operation = OPERATIONS[kind]
+        operation, told = OPERATIONS[kind], models.first_paragraph(method_of(kind))
         router.add_api_route(
             operation.path,
             _endpoint(kind, operation),
             methods=[operation.method],
             name=kind.verb,
             response_model=models.answer_to(kind),
-            description=_about(kind, operation),
+            description=told + (" Needs an operator's token." if operation.operator else ""),
             **_described(kind, operation),
         )
-
-
-def _about(kind: type[requests.Request[Any]], operation: Operation) -> str:
-    told = models.first_paragraph(method_of(kind))
-    return f"{told} Needs an operator's token." if operation.operator else told
 
 
 def _described(kind: type[requests.Request[Any]], operation: Operation) -> dict[str, Any]:
@@ -62,17 +57,14 @@ def _endpoint(kind: type[requests.Request[Any]], operation: Operation) -> Callab
             made = asked_in_query(kind, request, **ids)
         found = await access.ask(made)
         if found is None:
-            raise NotFoundError(f"there is no {_named(made)} in this scope")
+            named = f"record {shown(getattr(made, 'id', None))}"
+            if isinstance(made, requests.Lookup):
+                named = f"{made.kind} with the key {shown(made.key)}"
+            raise NotFoundError(f"there is no {named} in this scope")
         return await answered(lambda: operation.told(found), found)
 
     answer.__annotations__["access"] = Annotated[Access, Depends(ADMITTED[operation.right])]
     return answer
-
-
-def _named(request: requests.Request[Any]) -> str:
-    if isinstance(request, requests.Lookup):
-        return f"{request.kind} with the key {shown(request.key)}"
-    return f"record {shown(getattr(request, 'id', None))}"
 
 
 def check_operator(access: Access) -> None:
