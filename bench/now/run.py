@@ -1,10 +1,11 @@
 """Measure what holds now: is the present state ranked above former ones, and what is told of it?
 
-    python bench/now/run.py [--data DATA] [--eval FOLDER] [--every N] [--plot IMAGE]
+    python bench/now/run.py [--data DATA] [--eval FOLDER] [--every N]
 
 DATA is a folder like bench/data/now_dev: four memories of a year in which things change, and questions about what
 holds now, held before, or at a time. FOLDER holds eval_retrieval.py and eval_context.py. The evidence is the share of
-the gold turns that a context tells, at the tokens that it used of those allowed; `--plot` draws one against the other.
+the gold turns that a context tells, at the tokens that it used of those allowed; plot.py draws one against the
+other, without the evaluators.
 """
 
 import argparse
@@ -41,28 +42,11 @@ def telling(budgets: Mapping[str, Any]) -> str:
     return "\n".join(rows)
 
 
-def draw(budgets: Mapping[str, Any], path: Path) -> None:
-    """Draw the evidence told against the tokens used."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(6, 4))
-    axes.plot([each["tokens"] for each in budgets.values()], [each["evidence"] for each in budgets.values()], "o-")
-    for budget, each in budgets.items():
-        axes.annotate(f"{budget} allowed", (each["tokens"], each["evidence"]))
-    axes.set(xlabel="tokens used", ylabel="evidence told, percent", title="A year in which things change")
-    figure.tight_layout()
-    figure.savefig(path, dpi=120)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=_BENCH / "data" / "now_dev")
     parser.add_argument("--eval", type=Path, required=True, help="the folder of the two evaluators")
     parser.add_argument("--every", type=int, default=1)
-    parser.add_argument("--plot", type=Path)
     given = parser.parse_args()
     found, told = (_module(given.eval / f"eval_{what}.py") for what in ("retrieval", "context"))
     print(
@@ -70,8 +54,6 @@ def main() -> None:
     )
     result = told.run(str(given.data), _module(_BENCH / "context" / "memorist_backend.py"), BUDGETS, given.every)
     print(telling(result["budgets"]), "\n\nconfidence:", result["confidence"])
-    if given.plot is not None:
-        draw(result["budgets"], given.plot)
 
 
 def _module(path: Path) -> Any:

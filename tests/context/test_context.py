@@ -26,15 +26,39 @@ TALK = [
 ]
 
 
-async def test_lines_come_in_the_order_of_time_under_their_day_and_speaker(alice: Memory) -> None:
+async def test_the_best_line_comes_first_and_the_rest_in_the_order_of_time(alice: Memory) -> None:
     await alice.remember(TALK)
     told = await alice.context("all about the cello of Bo", min_confidence=0)
-    assert told.text.count("8 May 2023") == 1
-    assert "| [9 Jun 2023] Bo: My cello broke." in told.text
-    assert told.text.index("[8 May 2023]") < told.text.index("strict") < told.text.index("[9 Jun 2023]")
-    assert told.text.count("Bo: ") == 2
+    best, *rest = (item for item in told.items if item.why == "recalled")
+    assert best.reason.startswith("place 1, ") and len(rest) == 2
+    assert [item.record.at for item in rest] == sorted(item.record.at for item in rest)
     assert "yesterday (7 May 2023)" in told.text
-    assert [item.record.at for item in told.items] == sorted(item.record.at for item in told.items)
+
+
+async def test_a_day_and_a_speaker_are_written_once_and_the_day_again_where_lines_go_back(alice: Memory) -> None:
+    await alice.remember(TALK)
+    told = await alice.context("all about the strict teacher", min_confidence=0)
+    assert told.text.startswith("<memory-") and "| [8 May 2023] Bo: The cello teacher is strict.\n" in told.text
+    again = told.text.index("[8 May 2023]", told.text.index("strict"))
+    assert told.text.count("8 May 2023") == 2 and again < told.text.index("| Bo: I went")
+
+
+async def test_why_each_record_is_told_and_why_no_more_is_said_in_words(alice: Memory) -> None:
+    await alice.remember(TALK)
+    told = await alice.context("When was the cello lesson of Bo?")
+    assert "of the 4 recalled hold" in told.cut and all(item.reason for item in told.items)
+    assert "of the probability" in next(item.reason for item in told.items if item.why == "recalled")
+    silent = await alice.context("When was the cello lesson of Bo?", min_confidence=1)
+    assert silent.cut.startswith("none of the 4 recalled is told: a confidence of ")
+
+
+async def test_what_surely_answers_is_told_alone_but_not_where_several_things_are_asked(alice: Memory) -> None:
+    await alice.remember([f"Locker {number} holds the {what}" for number, what in enumerate(["tea", "oil", "rice"])])
+    await alice.remember("The wifi password is heron-42-lantern")
+    told = await alice.context("what is the wifi password?")
+    assert [item.record.content for item in told.items] == ["The wifi password is heron-42-lantern"]
+    several = await alice.context("what do all lockers hold?", min_confidence=0)
+    assert sum("Locker" in item.text for item in several.items) == 3
 
 
 @pytest.mark.parametrize("tokens", [32, 40, 60, 200])

@@ -30,6 +30,8 @@ SAID = datetime(2023, 5, 10, 15, tzinfo=UTC)  # a Wednesday
         ("yesterday (Tuesday)", "yesterday (Tuesday)"),
         ("ninety-nine years ago", "ninety-nine years ago"),
         ("the last week of June's plan", "the last week of June's plan"),
+        ("the last weekend in May", "the last weekend in May"),
+        ("last weekend in Porto", "last weekend (weekend of 6 May 2023) in Porto"),
         ("on New Year's Eve", "on New Year's Eve"),
         ("no time at all", "no time at all"),
     ],

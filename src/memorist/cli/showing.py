@@ -138,8 +138,11 @@ def print_context(told: Mapping[str, Any], *, as_json: bool, explain: bool) -> N
     click.echo(clean(told["text"]) or "Nothing to tell.")
     if explain:
         click.echo(f"\n{told['tokens']:,} tokens, confidence {told['confidence']:.2f}")
-        shown = ((item, _with_later(_described(item["record"]), item)) for item in told["items"])
-        print_table(("Why", "Score", "What"), ((item["why"], f"{item['score']:.2f}", text) for item, text in shown))
+        if told["cut"]:
+            click.echo(f"{told['cut']}.")
+        shown = ((each, _with_later(_described(each["record"]), each)) for each in told["items"])
+        rows = ((f"{each['why']}: {each['reason']}", f"{each['score']:.2f}", text) for each, text in shown)
+        print_table(("Why", "Score", "What"), rows)
 
 
 def print_records(records: Sequence[Mapping[str, Any]], *, whose: bool) -> None:

@@ -2,11 +2,13 @@
 
 from datetime import datetime
 
+from memorist.languages import language, plain
 from memorist.languages.phrases import phrases
 from memorist.languages.writing import noted
 from memorist.system.regex import regex
 
 _BRACKET = regex(r"\s?[(（]")
+_OF_WHAT = regex(r"\s(?:in|of) (\w+)")
 _SHOWN_AT_ONCE = ("weekend", "month")
 """Phrases about the present period, whose days do not depend on the day on which they were said."""
 
@@ -28,12 +30,16 @@ def dated(text: str, said: datetime) -> str:
     """Return `text` with the date after each expression that is relative to the time it was said.
 
     ``yesterday`` becomes ``yesterday (7 May 2023)``, ``letztes Jahr`` becomes ``letztes Jahr (2022)``. An expression
-    that already has something in brackets behind it is left alone, and no date is put in twice.
+    that already has something in brackets behind it is left alone, and no date is put in twice. Nor does "the last
+    weekend in May" count from the day it was said.
     """
     parts, end, told = [], 0, set[str]()
     for phrase in phrases(text, said, dates=False):
         grain, shown = phrase.span.grain, noted(phrase)
         if not phrase.step and grain not in _SHOWN_AT_ONCE:
+            continue
+        of = _OF_WHAT.match(text, phrase.end)
+        if of is not None and plain(of[1]) in language("en").days:
             continue
         if grain != "hour" and shown not in told and not _BRACKET.match(text, phrase.end):
             told.add(shown)

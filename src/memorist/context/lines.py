@@ -1,6 +1,6 @@
 """Lines of a context, and how they are laid out: a day and a speaker are written once."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -17,6 +17,11 @@ LINE = "| \n"
 """The text that the frame adds to a line."""
 _BREAK = "--"
 """Stands between two conversations of one day."""
+_REASONS: Mapping[Why, str] = {
+    "topic": "a topic that was asked for", "pinned": "it is pinned", "standing": "it holds for every question",
+    "asked": "the question that the record after it answers", "earlier": "what held before",
+    "later": "it changed a record that is told",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +49,7 @@ class Line:
         return self.item.why in ("topic", "pinned", "standing")
 
 
-def line_of(record: Record, text: str, why: Why, score: float) -> Line:
+def line_of(record: Record, text: str, why: Why, score: float, reason: str = "") -> Line:
     """Return the line that shows `text` of a record; a topic stands after its key."""
     speaker = None
     if record.kind is Kind.MESSAGE:
@@ -52,7 +57,7 @@ def line_of(record: Record, text: str, why: Why, score: float) -> Line:
     shown = _on_one_line(text)
     if record.kind is Kind.TOPIC:
         shown = f"{record.key}: {shown}"
-    return Line(ContextItem(record, text, why, score), speaker, shown)
+    return Line(ContextItem(record, text, why, score, reason=reason or _REASONS.get(why, "")), speaker, shown)
 
 
 def _on_one_line(text: str) -> str:
@@ -60,10 +65,18 @@ def _on_one_line(text: str) -> str:
 
 
 def ordered(lines: Iterable[Line]) -> list[Line]:
-    """Return standing lines in the order given, and then the rest in the order of time."""
+    """Return standing lines in the order given, then the best one with what explains it, and then the rest.
+
+    Each part but the first is in the order of time.
+
+    Args:
+        lines: best first, what explains a line right after it.
+    """
     held = list(lines)
-    told = sorted((line for line in held if not line.standing), key=_when)
-    return [line for line in held if line.standing] + told
+    told = [line for line in held if not line.standing]
+    ends = (place for place, line in enumerate(told) if place and line.item.why == "recalled")
+    end = next(ends, len(told))
+    return [line for line in held if line.standing] + sorted(told[:end], key=_when) + sorted(told[end:], key=_when)
 
 
 def _when(line: Line) -> tuple[datetime, datetime, str]:
@@ -77,22 +90,25 @@ def header_of(at: datetime, now: datetime | None) -> str:
 
 
 def laid_out(lines: Sequence[Line], now: datetime | None = None) -> str:
-    """Return ordered lines as a framed text, "" for no lines; `now` as in `header_of`."""
+    """Return ordered lines as a framed text, "" for no lines; `now` as in `header_of`.
+
+    A day and a speaker are written once, and the day again where the lines after it go back.
+    """
     rows: list[str] = []
-    day = talk = speaker = None
+    day = talk = speaker = last = None
     for line in lines:
         if line.standing:
             rows.append(f"- {line.shown}")
             continue
         at, here = line.record.at, line.record.scope.session
-        header = "" if at.date() == day else header_of(at, now)
+        header = "" if at.date() == day and (last is None or last <= at) else header_of(at, now)
         if header:
             speaker = None
         elif here != talk and line.speaker is not None:
             rows.append(_BREAK)
             speaker = None
         rows.append(header + _row(line, speaker))
-        day, talk, speaker = at.date(), here, line.speaker
+        day, talk, speaker, last = at.date(), here, line.speaker, at
     return frame("\n".join(rows), note=_NOTE)
 
 

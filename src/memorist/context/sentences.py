@@ -10,7 +10,10 @@ from memorist.recall.analysis import asked_terms, stem, stop_words, terms
 from memorist.system.regex import regex
 
 ELLIPSIS = "…"
-_END = regex(r"[.!?؟।][\"'”’)*]*\s+(?=[^\sa-z])|[。！？][」』”’）)]*\s*")
+_END = regex(
+    r"(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bSt)(?<!\bProf)[.!?؟।][\"'”’)*]*\s+(?=[^\sa-z])|[。！？][」』”’）)]*\s*"
+)
+"""A title such as "Dr." ends no sentence."""
 _AFTER_STOP = regex(r"(?<=[。！？」』]) ")
 _BULLET = regex(r"[-*•#]+\s+|\d+[.)]\s+")
 _LONGEST_FILLER = 9

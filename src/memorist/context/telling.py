@@ -36,10 +36,12 @@ MOST_SHARE = 0.6
 """The largest share of the budget that any record may take."""
 ROOM = 0.7
 """How much the length of a text counts against it: at 1 twice the length needs twice the odds."""
-PRICE = 0.01
-"""The least share of the probability that 100 characters must hold to be told, where 600 tokens are allowed."""
-THRIFT = 0.5
-"""How the price falls beyond 600 tokens: at 1 it halves where twice as many are allowed, at 0 it stays."""
+PRICE, THRIFT = 0.008, 0.3
+"""The least share of the probability that 100 characters must hold to be told, where 600 tokens are allowed, and how
+that falls beyond: at 1 it halves where twice as many are allowed, at 0 it stays."""
+SURE, SURER, SURE_THRIFT = 0.05, 3, 1.5
+"""The same where an answer is certain, the power of the best score with which that counts, and how it falls, above 600
+tokens and below, where the budget is a cut already."""
 SEVERAL = 3.0
 """How many times cheaper a line is where a question asks for several things."""
 TIGHT_FROM = 4
@@ -79,7 +81,7 @@ async def tell(reader: Reader, request: requests.Context, clock: Clock, trust: C
     chosen = await aside(lambda: Chosen(budget, moment, known, judge), known)
     for line in await asked_for(reader, request.topics, request.pinned, shared=shared):
         chosen.add(line, share=STANDING_SHARE)
-    hits, confidence = list[Hit](), 0.0
+    hits, confidence, cut = list[Hit](), 0.0, ""
     if asked.terms:
         limit = min(max(tokens // _TOKENS_A_HIT, _FEWEST), _MOST) + min(len(known), _MOST)
         hits = await reader.recall(request.query, limit=limit, now=asked_at, shared=shared, explain=True, **narrowing)
@@ -91,10 +93,13 @@ async def tell(reader: Reader, request: requests.Context, clock: Clock, trust: C
             chosen.add(line, share=STANDING_SHARE)
     if not silent:
         new = await aside(lambda: [hit for hit in hits if not chosen.knows(hit.record)], hits)
-        candidates = await _candidates(reader, _earning(new, hits, asked, tokens), asked, tokens)
+        earning, cut = _earning(new, hits, asked, tokens)
+        candidates = await _candidates(reader, earning, asked, tokens)
         await aside(lambda: chosen.fill(candidates), new)
+    elif hits:
+        cut = f"none of the {len(hits)} recalled is told: a confidence of {confidence:.2f} is below {least:g}"
     lines = chosen.lines
-    return await aside(lambda: _context(lines, confidence, budget, moment), [line.item for line in lines])
+    return await aside(lambda: _context(lines, confidence, budget, moment, cut), [line.item for line in lines])
 
 
 def _room(hit: Hit, tokens: int) -> int:
@@ -103,17 +108,22 @@ def _room(hit: Hit, tokens: int) -> int:
     return int(min(max(_SHORT, words * max(ONE_SHARE, hit.score)), words * MOST_SHARE))
 
 
-def _earning(new: list[Hit], hits: list[Hit], asked: QuestionTerms, tokens: int) -> list[Hit]:
-    """Return the hits that are new and worth their length, those with the best ratio of worth to length first.
+def _earning(new: list[Hit], hits: list[Hit], asked: QuestionTerms, tokens: int) -> tuple[list[Hit], str]:
+    """Return the hits that are new and worth their length, those with the best ratio of worth to length first, and
+    what is asked of the others.
 
     Known records take no share of the probability from new ones: if the prompt already holds the answer, the rest is
-    chosen as if that record did not exist. The best hit is always told.
+    chosen as if that record did not exist. The best hit is always told. A former state makes nothing sure.
     """
-    price = PRICE * min(1.0, _AT / tokens) ** THRIFT / (SEVERAL if asked.several else 1.0)
-    left = min(max(1 - sum(map(_share, hits)), 0.0) + sum(map(_share, new)), 1.0)
-    least = math.log(price * max(left, _LEAST))
+    left = max(min(max(1 - sum(map(_share, hits)), 0.0) + sum(map(_share, new)), 1.0), _LEAST)
+    sure = min(max((hit.score for hit in new if hit.replaced is None), default=0.0) / left, 1.0)
+    beyond, within = min(1.0, _AT / tokens), min(1.0, tokens / _AT)
+    price = max(PRICE * beyond**THRIFT, SURE * sure**SURER * (beyond * within) ** SURE_THRIFT)
+    least = math.log(price * left / (SEVERAL if asked.several else 1.0))
     worths = sorted(((_worth(hit, _room(hit, tokens)), hit) for hit in new), key=lambda each: each[0], reverse=True)
-    return [hit for place, (worth, hit) in enumerate(worths) if not place or worth >= least]
+    earning = [hit for place, (worth, hit) in enumerate(worths) if not place or worth >= least]
+    asked_of = f"{math.exp(least):.1%} of the probability in each 100 characters, and are told while they fit"
+    return earning, f"{len(earning)} of the {len(new)} recalled hold {asked_of}" if new else ""
 
 
 async def _candidates(reader: Reader, hits: list[Hit], asked: QuestionTerms, tokens: int) -> list[Callable[[], Line]]:
@@ -152,7 +162,7 @@ def _shown(hit: Hit, position: int, asked: QuestionTerms, most: int, told: Set[s
         text = f"{text} (since {day_of(record.at)})"
     if (later := hit.replaced) is not None:
         text = f"{text} (changed{': see' if later.by in told else ' by'} {day_of(later.at)})"
-    line = line_of(record, text, "recalled", hit.score)
+    line = line_of(record, text, "recalled", hit.score, f"place {position + 1}, {_share(hit):.1%} of the probability")
     return replace(line, item=replace(line.item, replaced=hit.replaced))
 
 
@@ -165,12 +175,12 @@ def _told(record: Record) -> str:
     return record.content if record.cue is None else f"{record.cue} {_THEN} {record.content}"
 
 
-def _context(lines: list[Line], confidence: float, budget: Budget, now: datetime | None) -> Context:
+def _context(lines: list[Line], confidence: float, budget: Budget, now: datetime | None, cut: str) -> Context:
     """Return the context of lines in the order of their worth, without the last lines if they do not fit."""
     while lines:
         shown = ordered(lines)
         text = laid_out(shown, now)
         if (counted := budget.count(text)) <= budget.tokens:
-            return Context(text, confidence, tuple(line.item for line in shown), counted)
+            return Context(text, confidence, tuple(line.item for line in shown), counted, cut=cut)
         lines = lines[:-1]
-    return Context(confidence=confidence)
+    return Context(confidence=confidence, cut=cut)

@@ -140,6 +140,7 @@ class ContextItem(Plain):
         why: what brought it here.
         score: of a recalled record, how likely it answers, 0 to 1; 1 for what always holds.
         replaced: the later record that most likely tells another state of the same; None where there is none.
+        reason: why it is told, in words: of a recalled record, its place and its share of the probability.
     """
 
     record: Record
@@ -147,6 +148,7 @@ class ContextItem(Plain):
     why: Why
     score: float
     replaced: Replaced | None = None
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +161,8 @@ class Context(Plain):
         items: the records shown, in the order of the text.
         tokens: how long the text is, by the counter of the call.
         error: why nothing could be read, where an agent's turn goes on without memory; else None.
+        cut: why no more is told, in words: how many of the recalled records earn their tokens, and what that takes; ""
+            where nothing was recalled.
     """
 
     text: str = ""
@@ -166,6 +170,7 @@ class Context(Plain):
     items: tuple[ContextItem, ...] = ()
     tokens: int = 0
     error: str | None = None
+    cut: str = ""
 
     def places(self) -> list[tuple[int, int] | None]:
         """Return where in the text the words of each item begin and end; None where they are not found as they are."""
