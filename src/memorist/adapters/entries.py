@@ -14,12 +14,15 @@ from urllib.parse import quote, unquote
 from memorist.errors import ConflictError, InvalidInputError
 from memorist.memory import Memory
 from memorist.operations.arguments import MAX_LIMIT
+from memorist.operations.requests import Remember
 from memorist.records.record import Draft, Hit, Kind, Record
 from memorist.records.scope import Scope
 from memorist.stores.base import Order
 
 _T = TypeVar("_T")
 _KINDS = (Kind.MESSAGE, Kind.STATE)
+_MANY = 32
+"""Most entries whose embedding a caller waits for; a turn has a few, a session that is brought along has thousands."""
 _TICK = timedelta(microseconds=1)
 
 
@@ -51,13 +54,17 @@ class SessionEntries:
         self._own = {"form": form}
 
     async def append(self, entries: Iterable[SessionEntry]) -> None:
-        """Add entries in order: all of them or none. They stay together if others are added at the same time."""
+        """Add entries in order: all of them or none. They stay together if others are added at the same time.
+
+        Of many at once recall finds the words at first, and the meaning a little later.
+        """
         given = list(entries)
         if not given:
             return
         newest = await self._newest()
         at = self._memory.clock() if newest is None else max(self._memory.clock(), newest.at + _TICK)
-        await self._memory.remember([self._draft(entry, at) for entry in given])
+        drafts = tuple(self._draft(entry, at) for entry in given)
+        await self._memory.ask(Remember(records=drafts, embed="behind" if len(drafts) > _MANY else "now"))
 
     async def newest(self, count: int | None = None) -> list[dict[str, Any]]:
         """Return the newest entries, oldest first; by default all of them."""

@@ -1,5 +1,6 @@
 """The engine in this process: a store, an embedder and the ranking, each request answered by its handler."""
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
@@ -91,6 +92,8 @@ class LocalEngine(Engine):
         self._enforced: datetime | None = None
         self._told = False
         self._reads = auditing.Reads(self._core)
+        self._filling: asyncio.Task[None] | None = None
+        self._unfilled = False
 
     @property
     def clock(self) -> Clock:
@@ -126,8 +129,10 @@ class LocalEngine(Engine):
         return call.scope
 
     async def close(self) -> None:
-        """Close the store and the embedder."""
+        """Close the store and the embedder, once what is embedded behind its writes has its vectors."""
         if self._is_open:
+            if self._filling is not None and self._filling.get_loop() is asyncio.get_running_loop():
+                await asyncio.wait([self._filling])
             self._is_open = False
             if self._tracer is not None:
                 await self._tracer.settled()
@@ -160,7 +165,23 @@ class LocalEngine(Engine):
             await self._tell_of_languages(call)
         if not request.writes:
             await self._reads.note(call, request, given)
+        if isinstance(request, requests.Remember) and request.embed == "behind":
+            self._unfilled = True
+            if self._filling is None or self._filling.done():
+                self._filling = asyncio.create_task(self._fill())
         return given
+
+    async def _fill(self) -> None:
+        """Embed what was stored without vectors. What a kill or a failure leaves, the next such write or reindex does.
+
+        Nobody waits for it, so a failure is logged.
+        """
+        while self._unfilled and self._is_open:
+            self._unfilled = False
+            try:
+                await upkeep.fill(self._core)
+            except MemoristError as error:
+                log.warning("some records are found by their words alone until `reindex`: %s", error)
 
     async def prepare(self, call: Call, request: Request[Any]) -> None:
         """Embed the texts of records to be; the embedder keeps the vectors until the request comes."""

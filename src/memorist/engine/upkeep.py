@@ -1,6 +1,7 @@
 """Handlers of the requests about the whole store: backup, check, reindex."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,7 +41,7 @@ async def reindex(core: Core, call: Call, request: requests.Reindex) -> int:
     """Embed every record again, in batches; a killed run is resumed."""
     call.scope.check_everyone()
     if request.missing:
-        return await _fill(core, request)
+        return await fill(core, request.progress)
     embedder = core.embedder.newest()
     await embedder.ready()
     fingerprint, done, total = embedder.fingerprint, 0, 0
@@ -62,7 +63,7 @@ async def reindex(core: Core, call: Call, request: requests.Reindex) -> int:
         await asyncio.sleep(0)
 
 
-async def _fill(core: Core, request: requests.Reindex) -> int:
+async def fill(core: Core, progress: Callable[[int, int], None] | None = None) -> int:
     """Embed what was stored without vectors; after each thousand the indexes are read anew, so not more often."""
     done, total = 0, await core.store.count_unembedded()
     while rows := await core.store.unembedded(4 * _BATCH):
@@ -77,7 +78,7 @@ async def _fill(core: Core, request: requests.Reindex) -> int:
                 for (number, version, record), vector in zip(some, vectors, strict=True)
             ]
             done += len(some)
-            if request.progress is not None:
-                request.progress(done, max(done, total))
+            if progress is not None:
+                progress(done, max(done, total))
         await core.store.fill(fingerprint, staged)
     return done

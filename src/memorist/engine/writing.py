@@ -33,7 +33,7 @@ async def remember(core: Core, call: Call, request: requests.Remember) -> list[R
         return []
     records = await aside(lambda: core.stamp(drafts, call), drafts)
     analyses = await core.analysed(records)
-    vectors = await core.embed(records, [draft.vector for draft in drafts], later=request.embed == "later")
+    vectors = await core.embed(records, [draft.vector for draft in drafts], later=request.embed != "now")
 
     async def prepare() -> tuple[list[Write], list[Record]]:
         batch = _Batch(core, call.scope, if_exists, analyses)

@@ -348,8 +348,9 @@ class Remember(Request[list[Record]]):
     records: Annotated[tuple[Draft, ...], read.drafts]
     if_exists: Annotated[IfExists, read.one_of(*get_args(IfExists))] = "error"
     forgetting: Annotated[tuple[str, ...], read.handles] = ()
-    embed: Annotated[Literal["now", "later"], read.one_of("now", "later")] = "now"
-    """"later": they are found by their words alone until `Admin.reindex` gives them vectors."""
+    embed: Annotated[Literal["now", "later", "behind"], read.one_of("now", "later", "behind")] = "now"
+    """"later": they are found by their words alone until `Admin.reindex` gives them vectors; "behind": until the
+    engine does so, which begins at once."""
 
 
 @_request

@@ -1,7 +1,8 @@
 """The session by itself: the cases that the SDK's own SQLite session is tested with, and ours."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,8 +15,10 @@ from agents.memory import Session, SessionSettings
 
 from memorist import Memory
 from memorist.adapters.openai_agents import MemoristSession
-from memorist.errors import ClosedError, InvalidInputError, ScopeError
+from memorist.embedders import Role, Vectors
+from memorist.errors import ClosedError, EmbedderUnavailableError, InvalidInputError, ScopeError
 from memorist.records.record import Kind
+from memorist.testing import HashEmbedder
 
 pytestmark = pytest.mark.anyio
 
@@ -200,3 +203,49 @@ async def test_what_was_told_is_not_stored_and_a_developers_own_words_are(alice:
     await session.add_items([*told, own])
     assert [told[0]["role"], told[1:]] == ["developer", [QUESTION]]
     assert await session.get_items() == [QUESTION, own]
+
+
+class Slow(HashEmbedder):
+    """Embeds nothing until it may, and is away if it must."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may, self.away = asyncio.Event(), False
+
+    async def embed(self, texts: Sequence[str], role: Role = Role.DOCUMENT) -> Vectors:
+        if role is Role.DOCUMENT:
+            await self.may.wait()
+            if self.away:
+                raise EmbedderUnavailableError("away")
+        return await super().embed(texts, role)
+
+
+async def test_a_session_that_is_brought_along_is_on_disk_before_it_is_embedded(tmp_path: Path) -> None:
+    embedder = Slow()
+    items = [{"role": "user", "content": f"Number {number} is a violin"} for number in range(100)]
+    async with Memory.open(tmp_path / "m.db", user="alice", embedder=embedder) as memory:
+        session = MemoristSession("monday", memory)
+        await session.add_items(items)
+        assert await session.get_items() == items
+        assert len(await memory.recall("violin", mode="lexical", limit=200)) == 100
+        embedder.may.set()
+    async with Memory.open(tmp_path / "m.db", user="alice", embedder=HashEmbedder()) as memory:
+        kept = [record.id async for record in memory.iterate()]
+        assert len(await memory.vectors(kept)) == 100
+
+
+async def test_what_an_embedder_that_fails_left_is_embedded_later(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    embedder = Slow()
+    embedder.may.set()
+    embedder.away = True
+    items = [{"role": "user", "content": f"Number {number} is a violin"} for number in range(100)]
+    async with Memory.open(tmp_path / "m.db", embedder=embedder) as memory:
+        await MemoristSession("monday", memory.scoped(user="alice")).add_items(items)
+    assert "found by their words alone" in caplog.text
+    async with Memory.open(tmp_path / "m.db", embedder=HashEmbedder()) as memory:
+        alice = memory.scoped(user="alice")
+        assert await MemoristSession("monday", alice).get_items() == items
+        assert await memory.admin.reindex(missing=True) == 100
+        assert len(await alice.vectors([record.id async for record in alice.iterate()])) == 100
