@@ -11,6 +11,8 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from memorist import Memory
+
 Command: TypeAlias = Callable[..., Any]
 
 CHAT = "31.12.23, 21:41 - Anna: We fly on Friday\n31.12.23, 21:42 - Bob: At seven?\n31.12.23, 21:43 - Anna: At eight\n"
@@ -139,3 +141,23 @@ def test_the_columns_of_a_table_are_shown(memorist: Command, tmp_path: Path) -> 
     assert "  no time  The lift is broken" in told
     told = memorist("import", file, "--dry-run", "--time", "begun").out
     assert "time from begun; kept as metadata: owner\n" in told and "2024-03-12" in told
+
+
+def test_what_is_stored_when_it_is_interrupted_is_told(
+    memorist: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "WhatsApp Chat with Bob.txt"
+    path.write_text("".join(f"31.12.23, 21:41 - Anna: {number}\n" for number in range(700)))
+    remember, batches = Memory.remember, list[int]()
+
+    async def interrupted(self: Memory, records: Any, **more: Any) -> Any:
+        if len(batches) == 2:
+            raise KeyboardInterrupt
+        batches.append(len(records))
+        return await remember(self, records, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Memory, "remember", interrupted)
+        stopped = memorist("import", path, "--yes")
+    assert stopped.code == 130 and "600 of 700 are stored; the same command goes on" in stopped.err
+    assert memorist("import", path, "--yes").out.splitlines()[-1].startswith("100 added, 600 there already")

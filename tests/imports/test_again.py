@@ -147,3 +147,10 @@ async def test_what_to_leave_out_is_said(memory: Memory, write: Write, tmp_path:
     path = write("mem0.json", json.dumps([{"id": "1", "memory": "Likes tea", "user_id": "alice"}]))
     report = await load(memory.scoped(user="me"), path)
     assert "leave --user out" in report.bad[0].reason
+
+
+async def test_long_messages_are_committed_a_few_at_a_time(memory: Memory, write: Write) -> None:
+    lines = [f"31.12.23, 21:{number} - Anna: {'word ' * 2000}{number}\n" for number in range(10, 22)]
+    told: list[int] = []
+    await load(memory, write("WhatsApp Chat with Bob.txt", "".join(lines)), progress=told.append)
+    assert told == [0, 3, 6, 9, 12, 12]

@@ -369,3 +369,17 @@ def test_what_earlier_servers_left_is_swept(temporary: Path) -> None:
     uploads.sweep()
     assert {each.name for each in temporary.iterdir()} == {"memorist-import-new", "memorist-import-link", "other"}
     assert (temporary / "other" / "upload" / "chat.txt").exists()
+
+
+async def test_who_the_user_is_is_settled_for_each_chat_and_nobody_else_is_taken(
+    visitor: Visitor, alice: Memory
+) -> None:
+    other = "1.1.24, 10:00 - Anna K: Hi\n1.1.24, 10:01 - Cleo: Hello\n"
+    await visitor.give((NAME, CHAT), ("WhatsApp Chat with Cleo.txt", other))
+    await visitor.do("load", me="Nobody")
+    assert await alice.count() == 0
+    await visitor.do("load")
+    await visitor.look()
+    records = [each async for each in alice.iterate()]
+    mine = {each.payload["speaker"] for each in records if each.payload.get("role") == "user"}
+    assert len(records) == 5 and mine == {"Anna", "Anna K"}

@@ -41,8 +41,10 @@ async def store_new(
 
     async def store(some: Sequence[Draft | Record]) -> Sequence[Record]:
         if not (records := [each for each in some if isinstance(each, Record)]):
-            drafts = tuple(cast(Sequence[Draft], some))
-            stored: list[Record] = await memory.ask(requests.Remember(records=drafts, if_exists="ignore", embed=embed))
+            given = tuple(cast(Sequence[Draft], some))
+            if embed == "now":
+                return await memory.remember(given, if_exists="ignore")
+            stored: list[Record] = await memory.ask(requests.Remember(records=given, if_exists="ignore", embed=embed))
             return stored
         if bad := (await memory.restore(records)).bad:
             raise InvalidInputError(bad[0].reason)
