@@ -116,6 +116,18 @@ def test_wrong_arguments_and_foreign_cursors_are_refused(alice: Memory) -> None:
         alice.browse(cursor=alice.changes(limit=1).next)
 
 
+def test_as_of_a_day_before_a_change_the_state_before_it_carries_no_mark(alice: Memory) -> None:
+    question, day = "How much propranolol do I take at the moment?", "2025-07-31"
+    now, then = (
+        next(hit for hit in alice.recall(question, limit=8, **asked) if hit.record.content == FORTY)
+        for asked in ({}, {"as_of": day, "now": day})
+    )
+    assert now.replaced is not None and then.replaced is None
+    told = alice.context(question, as_of=day, now=day)
+    assert told.items[0].text == FORTY and told.items[0].replaced is None
+    assert pairs(alice.changes(until=day)) == [(MOVED, FLAT)]
+
+
 def test_an_empty_scope_has_no_changes(alice: Memory) -> None:
     assert alice.scoped(agent="a").changes(limit=0).changes == []
     with Memory.open(":memory:") as empty:

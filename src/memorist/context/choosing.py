@@ -59,7 +59,8 @@ class Chosen:
         line = judged
         said = frozenset(_WORD.findall(line.shown.casefold()))
         known = self.knows(line.record) and line.item.why not in ("topic", "pinned")
-        if known or line.record.id in self._records or any(_same(said, other) for other in self._said):
+        nearly = (len(said & other) >= _SAME * max(len(said), len(other)) for other in self._said)
+        if known or line.record.id in self._records or any(nearly):
             return None
         takes = self._count(self._cost(line))
         if self._used + takes > self._budget.tokens * share:
@@ -95,9 +96,3 @@ class Chosen:
 
     def _count(self, text: str) -> float:
         return len(text) / 4 if self._budget.counter is None else self._budget.count(text)
-
-
-def _same(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether two lines say the same: nearly all of their words are in both."""
-    fewer, more = sorted((len(one), len(other)))
-    return fewer >= _SAME * more and len(one & other) >= _SAME * more

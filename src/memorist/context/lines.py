@@ -107,13 +107,10 @@ def laid_out(lines: Sequence[Line], now: datetime | None = None) -> str:
         elif here != talk and line.speaker is not None:
             rows.append(_BREAK)
             speaker = None
-        rows.append(header + _row(line, speaker))
+        if line.speaker is None:
+            row = line.shown if speaker is None else f"- {line.shown}"
+        else:
+            row = line.shown if line.speaker == speaker else f"{line.speaker}: {line.shown}"
+        rows.append(header + row)
         day, talk, speaker, last = at.date(), here, line.speaker, at
     return frame("\n".join(rows), note=_NOTE)
-
-
-def _row(line: Line, before: str | None) -> str:
-    """Return a line's row: its speaker is written where another spoke `before`."""
-    if line.speaker is None:
-        return line.shown if before is None else f"- {line.shown}"
-    return line.shown if line.speaker == before else f"{line.speaker}: {line.shown}"

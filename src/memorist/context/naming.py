@@ -40,7 +40,11 @@ async def named_among(recall: Recall, question: str, hits: Sequence[Hit], narrow
         hits: what the question recalled; names that occur in them are not looked up.
         narrowing: which records count, as arguments of `recall`.
     """
-    names = _names_in(question)
+    tables, names = tables_of(question), list[str]()
+    if not any(each.table.get("capital_nouns") for each in tables):
+        capital = dict.fromkeys(match[1] for match in _NAME.finditer(question) if match[1][0].isupper())
+        known = [each.stop | each.days for each in tables]
+        names = [name for name in capital if not any(plain(name) in each for each in known)]
     speakers = {str(hit.record.payload["speaker"]) for hit in hits if hit.record.payload.get("speaker")}
     spoken = named_in(question, speakers)
     held = {fold(spelling) for found in spoken.values() for spelling in found}
@@ -48,11 +52,3 @@ async def named_among(recall: Recall, question: str, hits: Sequence[Hit], narrow
     missing = [name for name in names if fold(name) not in held and held.isdisjoint(words(name))][:_MOST]
     unknown = [name for name in missing if not await recall(name, mode="lexical", limit=1, **narrowing)]
     return Named(bool(spoken), len(unknown) / len(names) if names else 0.0)
-
-
-def _names_in(question: str) -> list[str]:
-    tables = tables_of(question)
-    if any(each.table.get("capital_nouns") for each in tables):
-        return []
-    found = dict.fromkeys(match[1] for match in _NAME.finditer(question) if match[1][0].isupper())
-    return [name for name in found if not any(plain(name) in each.stop or plain(name) in each.days for each in tables)]

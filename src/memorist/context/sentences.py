@@ -1,6 +1,5 @@
 """Shortens a text for a question: drops greetings and asides, and cuts a long text to its best sentences."""
 
-import re
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -18,8 +17,9 @@ _AFTER_STOP = regex(r"(?<=[。！？」』]) ")
 _BULLET = regex(r"[-*•#]+\s+|\d+[.)]\s+")
 _LONGEST_FILLER = 9
 """The most words of a sentence that may be a mere polite phrase."""
-_KEPT = 0.5
-"""The share of a short text's words that always stays."""
+_KEPT, _TIGHT = 0.5, 0.65
+"""The share of a text's words that stays where polite phrases go, and where what shares no word with the question goes.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +62,31 @@ def shortened(text: str, asked: QuestionTerms, most: int, *, tight: bool = False
     sentences = _sentences(text)
     if len(sentences) < 2 and len(text) < 6 * most:
         return " ".join(text.split())
-    lengths = [len(words_in(each)) for each in sentences]
+    lengths, manners = (
+        [len(words_in(each)) for each in sentences],
+        [each.pattern("manners") for each in tables_of(text)],
+    )
     shares = [_shared(each, asked.terms) for each in sentences]
-    kept = _without_manners(sentences, lengths, shares, [each.pattern("manners") for each in tables_of(text)])
+
+    def is_manners(sentence: str) -> bool:
+        given = plain(sentence)
+        return sentence.endswith(QUESTION_MARKS) or any(each.match(given) for each in manners)
+
+    beside = [position for position, share in enumerate(shares) if not share]
+    fillers = [each for each in beside if lengths[each] <= _LONGEST_FILLER and is_manners(sentences[each])]
+    kept = list(range(len(sentences)))
+    kept = _without(kept, sorted(fillers, key=lengths.__getitem__), lengths, _KEPT)
     if tight:
-        kept = _tightened(kept, lengths, shares)
+        kept = _without(kept, [position for position in reversed(kept) if not shares[position]], lengths, _TIGHT)
     if sum(lengths[position] for position in kept) > most:
         kept = _best(kept, lengths, shares, most)
-    return _joined(sentences, kept)
+    parts: list[str] = []
+    for before, position in zip([-1, *kept], kept, strict=False):
+        parts += [ELLIPSIS] * (position - before > 1 and bool(parts)) + [sentences[position]]
+    if kept and kept[-1] < len(sentences) - 1:
+        parts.append(ELLIPSIS)
+    joined = " ".join(parts)
+    return joined if joined.isascii() else _AFTER_STOP.sub("", joined)
 
 
 def _sentences(text: str) -> list[str]:
@@ -98,40 +115,14 @@ def _term(word: str) -> str:
     return "" if word in stop_words() else stem(word)
 
 
-def _without_manners(
-    sentences: list[str], lengths: list[int], shares: list[int], manners: list[re.Pattern[str]]
-) -> list[int]:
-    """Return the positions of the sentences that say something; at least half of the words stay."""
-    kept, total = list(range(len(sentences))), sum(lengths)
-    left = total
-    for position in sorted(kept, key=lambda position: (shares[position], lengths[position])):
-        length = lengths[position]
-        if shares[position] or left - length < _KEPT * total:
-            continue
-        if length <= _LONGEST_FILLER and _is_manners(sentences[position], manners):
-            kept.remove(position)
-            left -= length
-    return kept
-
-
-_TIGHT = 0.65
-"""The share of the words that stays of a text of low rank."""
-
-
-def _tightened(kept: list[int], lengths: list[int], shares: list[int]) -> list[int]:
-    """Return the positions without the last sentences that share no word with the question; enough words stay."""
-    left = sum(lengths[position] for position in kept)
-    dropped = set[int]()
-    for position in reversed(kept):
-        if not shares[position] and left - lengths[position] >= _TIGHT * sum(lengths):
-            dropped.add(position)
+def _without(kept: list[int], dropped: list[int], lengths: list[int], share: float) -> list[int]:
+    """Return positions without those that are dropped, one after the other, where this share of all words stays."""
+    left, gone = sum(lengths[position] for position in kept), set[int]()
+    for position in dropped:
+        if left - lengths[position] >= share * sum(lengths):
+            gone.add(position)
             left -= lengths[position]
-    return [position for position in kept if position not in dropped]
-
-
-def _is_manners(sentence: str, manners: list[re.Pattern[str]]) -> bool:
-    given = plain(sentence)
-    return sentence.endswith(QUESTION_MARKS) or any(each.match(given) for each in manners)
+    return [position for position in kept if position not in gone]
 
 
 def _best(kept: list[int], lengths: list[int], shares: list[int], most: int) -> list[int]:
@@ -144,15 +135,3 @@ def _best(kept: list[int], lengths: list[int], shares: list[int], most: int) -> 
             chosen.append(position)
             room -= lengths[position]
     return sorted(chosen)
-
-
-def _joined(sentences: list[str], kept: list[int]) -> str:
-    parts: list[str] = []
-    for before, position in zip([-1, *kept], kept, strict=False):
-        if position - before > 1 and parts:
-            parts.append(ELLIPSIS)
-        parts.append(sentences[position])
-    if kept and kept[-1] < len(sentences) - 1:
-        parts.append(ELLIPSIS)
-    text = " ".join(parts)
-    return text if text.isascii() else _AFTER_STOP.sub("", text)

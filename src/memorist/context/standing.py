@@ -45,19 +45,18 @@ async def standing_among(reader: Reader, asked: QuestionTerms, *, conditional: b
     your sources when I ask about history" nor "I prefer window seats".
     """
     read = await reader.standing(asked.terms, 2 * _MOST if conditional else _LOOKED_AT, shared=shared)
-    found = [record for record in read if _is_standing(record)]
+    found = [
+        record
+        for record in read
+        if record.kind is not Kind.FACT  # describes somebody: "always there to help" binds no agent
+        and (record.kind is not Kind.MESSAGE or (record.payload.get("speaker") or record.payload.get("role")) == "user")
+        and len(record.content) <= _LONGEST
+        and said("standing", record.content)
+    ]
     if not conditional:
         found = [record for record in found if not said("conditional", record.content)]
     found.sort(key=lambda record: (asked.shares(record.content), record.at), reverse=True)
     return [_line(record, "standing") for record in found[:_MOST]]
-
-
-def _is_standing(record: Record) -> bool:
-    if record.kind is Kind.FACT:  # describes somebody: "always there to help" binds no agent
-        return False
-    if record.kind is Kind.MESSAGE and (record.payload.get("speaker") or record.payload.get("role")) != "user":
-        return False
-    return len(record.content) <= _LONGEST and said("standing", record.content)
 
 
 def _line(record: Record, why: Why) -> Line:

@@ -115,13 +115,19 @@ def _earning(new: list[Hit], hits: list[Hit], asked: QuestionTerms, tokens: int)
     Known records take no share of the probability from new ones: if the prompt already holds the answer, the rest is
     chosen as if that record did not exist. The best hit is always told. A former state makes nothing sure.
     """
+
+    def worth(hit: Hit) -> float:
+        """Return what a hit is worth for the room that its text takes, as a logarithm."""
+        length = min(len(hit.record.content), _CHARACTERS_A_WORD * _room(hit, tokens)) + _CHARACTERS_A_LINE
+        return math.log(_share(hit)) - ROOM * math.log(length / _CHARACTERS)
+
     left = max(min(max(1 - sum(map(_share, hits)), 0.0) + sum(map(_share, new)), 1.0), _LEAST)
     sure = min(max((hit.score for hit in new if hit.replaced is None), default=0.0) / left, 1.0)
     beyond, within = min(1.0, _AT / tokens), min(1.0, tokens / _AT)
     price = max(PRICE * beyond**THRIFT, SURE * sure**SURER * (beyond * within) ** SURE_THRIFT)
     least = math.log(price * left / (SEVERAL if asked.several else 1.0))
-    worths = sorted(((_worth(hit, _room(hit, tokens)), hit) for hit in new), key=lambda each: each[0], reverse=True)
-    earning = [hit for place, (worth, hit) in enumerate(worths) if not place or worth >= least]
+    best = sorted(new, key=worth, reverse=True)
+    earning = [hit for place, hit in enumerate(best) if not place or worth(hit) >= least]
     asked_of = f"{math.exp(least):.1%} of the probability in each 100 characters, and are told while they fit"
     return earning, f"{len(earning)} of the {len(new)} recalled hold {asked_of}" if new else ""
 
@@ -133,7 +139,7 @@ async def _candidates(reader: Reader, hits: list[Hit], asked: QuestionTerms, tok
     for position, hit in enumerate(hits):
         candidates.append(partial(_shown, hit, position, asked, _room(hit, tokens), told))
         if position < _WITH_COMPANY and (company := await beside(reader, hit, asked)) is not None:
-            candidates.append(partial(_ready, company))
+            candidates.append(lambda line=company: line)  # type: ignore[misc]  # it is a line
     return candidates
 
 
@@ -145,34 +151,20 @@ def _share(hit: Hit) -> float:
     return max(hit.signals.get("share", hit.score), _LEAST)
 
 
-def _worth(hit: Hit, most: int) -> float:
-    """Return what a hit is worth for the room that its text takes, as a logarithm."""
-    length = min(len(hit.record.content), _CHARACTERS_A_WORD * most) + _CHARACTERS_A_LINE
-    return math.log(_share(hit)) - ROOM * math.log(length / _CHARACTERS)
-
-
 def _shown(hit: Hit, position: int, asked: QuestionTerms, most: int, told: Set[str]) -> Line:
     """Return what is shown of a hit: at most `most` words, and fewer for hits later in the order.
 
     A former state says so, and where the later one is among those that are `told`, it points at its day.
     """
     record = hit.record
-    text = dated(shortened(_told(record), asked, most, tight=position >= TIGHT_FROM), record.at)
+    text = record.content if record.cue is None else f"{record.cue} {_THEN} {record.content}"
+    text = dated(shortened(text, asked, most, tight=position >= TIGHT_FROM), record.at)
     if record.kind is Kind.FACT and record.payload.get("supersedes"):
         text = f"{text} (since {day_of(record.at)})"
     if (later := hit.replaced) is not None:
         text = f"{text} (changed{': see' if later.by in told else ' by'} {day_of(later.at)})"
     line = line_of(record, text, "recalled", hit.score, f"place {position + 1}, {_share(hit):.1%} of the probability")
     return replace(line, item=replace(line.item, replaced=hit.replaced))
-
-
-def _ready(line: Line) -> Line:
-    return line
-
-
-def _told(record: Record) -> str:
-    """Return the content of a record, after its cue if it has one."""
-    return record.content if record.cue is None else f"{record.cue} {_THEN} {record.content}"
 
 
 def _context(lines: list[Line], confidence: float, budget: Budget, now: datetime | None, cut: str) -> Context:

@@ -10,7 +10,7 @@ from memorist.errors import InvalidInputError, shown
 from memorist.kinds.common import delete, find
 from memorist.kinds.message import Message, to_message
 from memorist.operations.arguments import whole
-from memorist.records.origins import Author, author_of_role, parse_authors
+from memorist.records.origins import author_of_role, parse_authors
 from memorist.records.record import Draft, Kind, Record, make_id
 from memorist.records.times import TimeLike, iso
 from memorist.verbs import Verbs
@@ -105,15 +105,8 @@ class Conversation:
         Raises:
             InvalidInputError: a field is missing, unknown or wrong.
         """
-        fields: dict[str, Any] = {
-            "role": role,
-            "name": name,
-            "id": id,
-            "happened_at": happened_at,
-            "metadata": metadata,
-            "data": data,
-        }
-        fields = {label: value for label, value in fields.items() if value is not None}
+        named = {"role": role, "name": name, "id": id, "happened_at": happened_at, "metadata": metadata, "data": data}
+        fields = {label: value for label, value in named.items() if value is not None}
         if isinstance(message, str):
             return (await self._append([to_message({"content": message, **fields})], allow_duplicates))[0]
         if fields:
@@ -205,7 +198,11 @@ class Conversation:
         Raises:
             InvalidInputError: it is not what `state` returns; nothing was changed.
         """
-        messages = _read_state(state)
+        if not isinstance(state, Mapping) or not isinstance(state.get("messages"), list):
+            raise InvalidInputError("a conversation's state is a mapping with a list of messages")
+        if state.get("version") != _STATE_VERSION:
+            raise InvalidInputError(f"the state is of version {shown(state.get('version'))}, not {_STATE_VERSION}")
+        messages = [to_message(each) for each in state["messages"]]
         old = [record.id async for record in self._memory.iterate(kind=Kind.MESSAGE)]
         drafts = self._drafts(messages, None, set())
         await self._memory.remember(drafts, forgetting=old)
@@ -216,7 +213,12 @@ class Conversation:
         ids = {self._record_id(message.id): message.id for message in messages if message.id is not None}
         found = await self._memory.find(list(ids)) if ids else []
         stored = {ids[each.id]: each for each in found if each.kind == Kind.MESSAGE}
-        new = messages if allow_duplicates else _without_duplicates(messages, stored)
+        seen, new = set(stored), list[Message]()
+        for message in messages:
+            if allow_duplicates or message.id not in seen:
+                new.append(message)
+            if message.id is not None:
+                seen.add(message.id)
         newest = await self._memory.recent(1, kind=Kind.MESSAGE)
         drafts = self._drafts(new, newest[0].at if newest else None, set(stored))
         records = await self._memory.remember(drafts, if_exists="error" if allow_duplicates else "ignore")
@@ -243,6 +245,7 @@ class Conversation:
                 at = last + _TICK if last < _END_OF_TIME else last
                 payload["happened_at"] = iso(given)
             last = at
+            author = None if message.author is None else parse_authors(message.author)
             own = message.id is not None and message.id not in taken
             drafts.append(
                 Draft(
@@ -252,7 +255,7 @@ class Conversation:
                     metadata=message.metadata,
                     payload=payload,
                     happened_at=at,
-                    author=_author(message),
+                    author=None if author == author_of_role(message.role) else author,
                 )
             )
             if message.id is not None:
@@ -268,28 +271,3 @@ class Conversation:
 def message_id(agent: str | None, session: str | None, id: str) -> str:
     """Return the id of the record of a message that has an id of its caller's."""
     return uuid.uuid5(_NAMESPACE, json.dumps([agent, session, id])).hex
-
-
-def _author(message: Message) -> Author | None:
-    """Return the authors of a message, unless its role tells them."""
-    author = None if message.author is None else parse_authors(message.author)
-    return None if author == author_of_role(message.role) else author
-
-
-def _without_duplicates(messages: Iterable[Message], stored: Mapping[str, Record]) -> list[Message]:
-    seen = set(stored)
-    new = []
-    for message in messages:
-        if message.id not in seen:
-            new.append(message)
-        if message.id is not None:
-            seen.add(message.id)
-    return new
-
-
-def _read_state(state: object) -> list[Message]:
-    if not isinstance(state, Mapping) or not isinstance(state.get("messages"), list):
-        raise InvalidInputError("a conversation's state is a mapping with a list of messages")
-    if state.get("version") != _STATE_VERSION:
-        raise InvalidInputError(f"the state is of version {shown(state.get('version'))}, not {_STATE_VERSION}")
-    return [to_message(each) for each in state["messages"]]

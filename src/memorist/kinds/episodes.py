@@ -144,15 +144,8 @@ class Episodes(SearchedView):
         old = await self.get(id)
         if old is None:
             raise NotFoundError(f"there is no episode {shown(id)} in this scope")
-        changes = {
-            "question": question,
-            "answer": answer,
-            "task": task,
-            "rollout": rollout,
-            "result": result,
-            "error": error,
-        }
-        given = {name: value for name, value in changes.items() if value is not None}
+        values = (question, answer, task, result, error, rollout)
+        given = {name: value for name, value in zip(_PARTS, values, strict=True) if value is not None}
         if not given:
             return await self._memory.revise(id, cue=cue, metadata=metadata, source=source)
         episode = Episode(**{**Episode.of(old).parts(), **given})

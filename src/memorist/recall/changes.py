@@ -5,7 +5,7 @@ change is held against the earlier ones that are nearest to it.
 """
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -83,13 +83,12 @@ async def changes_behind(
         records = await store.fetch(wall, [*number[some].tolist(), *number[here].tolist()])
         superseded = {each.superseded_by: each for each in map(records.get, number[here].tolist()) if each is not None}
 
-        def likely(some: Rows = some, records: Mapping[int, Record] = records) -> dict[int, list[tuple[int, float]]]:
+        def pairs(some: Rows = some, records: Mapping[int, Record] = records) -> dict[int, list[tuple[int, float]]]:
             with index.lock:
-                pairs = _nearest(index, some, records, states, usual)
-                return {int(number[row]): _likely(index, row, rows, scale, wanted.least) for row, rows in pairs}
+                return _pairs(index, some, records, states, usual, scale)
 
-        held = await asyncio.to_thread(likely)
-        formers = await store.fetch(wall, [former for pairs in held.values() for former, _ in pairs])
+        held = await asyncio.to_thread(pairs)
+        formers = await store.fetch(wall, [n for each in held.values() for n, p in each if p >= wanted.least])
         for row in some.tolist():
             place = int(number[row])
             if (later := records.get(place)) is None:
@@ -107,11 +106,14 @@ async def changes_behind(
     return found, None
 
 
-def _nearest(
-    index: WallIndex, some: Rows, records: Mapping[int, Record], states: Bools, usual: Floats
-) -> Iterator[tuple[int, Rows]]:
-    """Yield those of some rows whose text may tell a change, each with the nearest of the earlier rows with states."""
-    at, number = index.column("at")[: len(states)], index.column("number")
+def _pairs(
+    index: WallIndex, some: Rows, records: Mapping[int, Record], states: Bools, usual: Floats, scale: Scale
+) -> dict[int, list[tuple[int, float]]]:
+    """Return what some rows may replace, by the number of each whose text may tell a change.
+
+    These are the numbers of the nearest earlier rows that tell states, each with how likely it is.
+    """
+    at, number, found = index.column("at")[: len(states)], index.column("number"), dict[int, list[tuple[int, float]]]()
     for row in some.tolist():
         later = records.get(int(number[row]))
         if later is None or index.column(ASKS)[row] or not signs_of(_ANY_NUMBER, later.text):
@@ -120,17 +122,11 @@ def _nearest(
         if not len(earlier := earlier[earlier != row]):
             continue
         near = index.vectors.scores(index.vectors.take(np.array([row]))[0])[earlier] - usual[earlier] / 2
-        yield row, earlier[np.argpartition(-near, min(_NEAREST, len(near)) - 1)[:_NEAREST]]
-
-
-def _likely(index: WallIndex, row: int, earlier: Rows, scale: Scale, least: float) -> list[tuple[int, float]]:
-    """Return the numbers of the earlier rows that a row may replace, each with how likely both speak of the same."""
-    rows = np.array([row, *earlier])
-    total = np.full(len(rows), _UNFIT, np.float32)
-    total[0] = 0
-    replaced = replacements(index, rows, total, scale, None).replaced[1:]
-    numbers = index.column("number")[earlier].tolist()
-    return [(n, likely) for n, likely in zip(numbers, replaced.tolist(), strict=True) if likely >= least]
+        earlier = earlier[np.argpartition(-near, min(_NEAREST, len(near)) - 1)[:_NEAREST]]
+        total = np.array([0, *[_UNFIT] * len(earlier)], np.float32)
+        replaced = replacements(index, np.array([row, *earlier]), total, scale, None).replaced[1:]
+        found[int(number[row])] = list(zip(number[earlier].tolist(), replaced.tolist(), strict=True))
+    return found
 
 
 def _latest(later: Record, formers: list[tuple[Record, float]], least: float) -> Replacement | None:

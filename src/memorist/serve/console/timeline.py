@@ -1,6 +1,6 @@
 """Time: facts with what they superseded on a time line, what changed, and everything as it was known on a day."""
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from typing import Any
@@ -55,7 +55,7 @@ async def timeline(visit: Visit) -> Response:
     first, last = local(oldest[0].at, zone), max(local(newest[0].at, zone), local(memory.clock(), zone))
     day = min(max(_day(visit) or last.date(), first.date()), last.date())
     moment = datetime.combine(day, time.max, zone)
-    facts = [each async for each in _facts(memory)]
+    facts = (await memory.browse(kind=Kind.FACT, superseded=True, limit=_MOST_FACTS)).records
     chains = _chains(facts)
     start = visit.number("start")
     lanes = lanes_of(chains[start : start + _LANES], first, last, moment)
@@ -84,15 +84,6 @@ async def timeline(visit: Visit) -> Response:
     if visit.value("fragment") is not None:
         return visit.part("line.html", **values)
     return visit.page("time.html", title="Time", scripts=("time.js",), **values)
-
-
-async def _facts(memory: Memory) -> AsyncIterator[Record]:
-    """Yield the newest facts, superseded ones too."""
-    number = 0
-    async for record in memory.iterate(kind=Kind.FACT, superseded=True, order="newest"):
-        yield record
-        if (number := number + 1) >= _MOST_FACTS:
-            return
 
 
 async def _changes(memory: Memory, moment: datetime) -> Sequence[Replacement]:
