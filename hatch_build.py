@@ -152,6 +152,9 @@ class ModelHook(BuildHookInterface[Any]):
                 # Without a traceback: the message is all there is to know.
                 raise SystemExit(f"\nmemorist: {error}\n") from None
             build_data["artifacts"].append((EMBEDDERS / model.folder / "*").as_posix())
+        systems = Path(self.root) / "bench" / "arena" / "systems"
+        if version == "standard" and systems.is_dir():  # for `memorist eval --against`; a checkout has them in bench
+            build_data["force_include"][str(systems)] = "memorist/files/systems"
 
 
 def ensure_model(embedders: Path, model: Model = ENGLISH) -> Path:

@@ -66,3 +66,43 @@ def test_another_file_beside_it_is_not_taken_for_a_run(memorist: Any, cases: Pat
     cases.write_bytes(b"\xff")
     assert "not UTF-8" in memorist("eval", cases).err
     assert memorist("eval", cases.with_name("none.jsonl")).code == 1
+
+
+TOY = """
+class Memory:
+    def __init__(self, folder, embed):
+        self.rows, self.embed, self.dimensions = [], embed, embed.dimensions
+
+    def add(self, rows):
+        assert len(self.embed([row["text"] for row in rows])[0]) == self.dimensions
+        self.rows += rows
+
+    def search(self, question, k, when):
+        return [(row["id"], 0.0) for row in sorted(self.rows, key=lambda row: "walnuts" not in row["text"])][:k]
+
+    def close(self):
+        pass
+"""
+
+
+def test_it_asks_another_memory_the_same_of_the_same_records(memorist: Any, cases: Path, tmp_path: Path) -> None:
+    toy = tmp_path / "toy.py"
+    toy.write_text(TOY)
+    done = memorist("eval", cases, "--user", "alice", "--against", toy, "--tokens", "600")
+    lines = done.out.splitlines()
+    assert lines[1].split() == ["hit@1", "66.7%", str(toy), "33.3%"] and lines[2].endswith(f"{toy} 66.7%")
+    assert lines[4].split()[-1] == "66.7%", "all that it found stands in its context"
+    found = memorist("eval", cases, "--user", "alice", "--against", toy, "--json").json["against"]
+    assert found["name"] == str(toy) and [each["place"] for each in found["outcomes"]] == [2, 1, None]
+
+
+def test_another_memory_that_there_is_not_is_told_before_anything_is_asked(
+    memorist: Any, cases: Path, tmp_path: Path
+) -> None:
+    none = memorist("eval", cases, "--against", "nobody")
+    assert none.code == 2 and "there is no memory 'nobody'" in none.err and "mem0" in none.err
+    (tmp_path / "empty.py").write_text("")
+    assert "has no class Memory" in memorist("eval", cases, "--against", tmp_path / "empty.py").err
+    (tmp_path / "needs.py").write_text('PACKAGES = ("nowhere-to-be-had==1",)\nimport nowhere_to_be_had\n')
+    assert "pip install nowhere-to-be-had==1" in memorist("eval", cases, "--against", tmp_path / "needs.py").err
+    assert not Path(f"{cases}.last.json").exists()

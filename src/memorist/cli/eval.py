@@ -1,6 +1,7 @@
 """The command that asks a memory the questions of a file, and reports which answers got worse."""
 
 import json as jsons
+from operator import attrgetter, methodcaller
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,27 +23,38 @@ async def eval_(
     cases: Annotated[Path, Argument(metavar="FILE", help='Lines of {"question": …, "find": [ids or texts]}.')],
     user: User = None,
     tokens: Annotated[int, Option(help="The budget of a context.")] = 600,
+    against: Annotated[
+        str | None, Option(metavar="NAME", help="Compare with mem0, chroma … or a FILE.py, on the same records.")
+    ] = None,
     json: AsJson = False,
 ) -> None:
     """Ask the questions of a file, and print hit rates, tokens, and what got worse since the last run.
 
-    The results are kept beside the file, as FILE.last.json.
+    The results are kept beside the file, as FILE.last.json. With --against, another memory is given the same records,
+    with the same embedder, and asked the same; what it knows is removed afterwards.
     """
+    from memorist.embedders import open_embedder
+    from memorist.files.against import evaluate_against, load_system
     from memorist.files.cases import evaluate as ask
     from memorist.files.cases import read_cases, report_of
 
     kept = cases.with_name(f"{cases.name}.last.json")
     asked = read_cases(read_file(cases))
     before = report_of(read_file(kept)) if kept.exists() else None
+    other, system = None, None if against is None else load_system(against)
     async with opened(context, user) as memory:
         report = await ask(memory, asked, tokens=tokens)
+        if system is not None:
+            embedder = open_embedder(context.obj.settings().embedder)
+            other = await evaluate_against(memory, asked, system, embedder, tokens=tokens)
     kept.write_text(jsons.dumps(report.to_dict(), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     worse, better = report.changed(before) if before is not None else ([], [])
     if json:
         changed = {"worse": [two.question for _, two in worse], "better": [two.question for _, two in better]}
-        print_json({**report.to_dict(), **changed})
+        compared = {} if other is None else {"against": {"name": against, **other.to_dict()}}
+        print_json({**report.to_dict(), **changed, **compared})
         return
-    _tell(report, before)
+    _tell(report, before, other, against)
     for title, pairs in (("Worse", worse), ("Better", better)):
         for one, two in pairs:
             click.echo(f"{title}: {clean(two.question)}  {_placed(one)} → {_placed(two)}")
@@ -51,18 +63,18 @@ async def eval_(
             click.echo(f"Not found: {clean(each.question)}")
 
 
-def _tell(report: "Report", before: "Report | None") -> None:
+def _tell(report: "Report", before: "Report | None", other: "Report | None", against: str | None) -> None:
     from memorist.files.cases import PLACES
 
     click.echo(counted(len(report.outcomes), "case"))
-    for name, now, then in (
-        *((f"hit@{places}", report.hit_rate(places), before and before.hit_rate(places)) for places in PLACES),
-        ("told", report.told, before and before.told),
-    ):
-        change = f"   {100 * (now - then):+.1f} points" if isinstance(then, float) else ""
-        click.echo(f"{name:8}{now:7.1%}{change}")
+    rates = {f"hit@{places}": methodcaller("hit_rate", places) for places in PLACES} | {"told": attrgetter("told")}
+    for name, read in rates.items():
+        change = "" if before is None else f"   {100 * (read(report) - read(before)):+.1f} points"
+        beside = "" if other is None else f"   {clean(against or '')} {read(other):.1%}"
+        click.echo(f"{name:8}{read(report):7.1%}{change}{beside}")
     change = "" if before is None else f"   {report.tokens - before.tokens:+.0f}"
-    click.echo(f"{'tokens':8}{report.tokens:7.0f}{change}")
+    beside = "" if other is None else f"   {clean(against or '')} {other.tokens:.0f}"
+    click.echo(f"{'tokens':8}{report.tokens:7.0f}{change}{beside}")
 
 
 def _placed(outcome: "Outcome") -> str:

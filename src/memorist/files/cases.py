@@ -17,7 +17,8 @@ __all__ = ["Case", "KeptCases", "Outcome", "Report", "evaluate", "read_cases", "
 PLACES = (1, 5, 10)
 MOST_CASES = 500
 _KEY = "case:"
-_DEEPEST = 10
+DEEPEST = 10
+"""The place of the last hit that counts."""
 _FIELDS = ("question", "find", "user", "shared")
 
 
@@ -101,7 +102,7 @@ class Report:
 
 
 def _rank(outcome: Outcome) -> tuple[int, bool]:
-    return outcome.place or _DEEPEST + 1, not outcome.told
+    return outcome.place or DEEPEST + 1, not outcome.told
 
 
 def read_cases(data: bytes) -> list[Case]:
@@ -194,18 +195,17 @@ async def evaluate(memory: Memory, cases: Iterable[Case], *, tokens: int = 600) 
 
 async def _outcome(memory: Memory, case: Case, tokens: int) -> Outcome:
     asked = memory if case.user is None else memory.scoped(user=case.user)
-    hits = await asked.recall(case.question, limit=_DEEPEST, shared=case.shared)
-    places = (place for place, hit in enumerate(hits, 1) if _is_right(hit.record, case))
+    hits = await asked.recall(case.question, limit=DEEPEST, shared=case.shared)
+    places = (place for place, hit in enumerate(hits, 1) if is_right(hit.record, case))
     context = await asked.context(case.question, tokens=tokens, shared=case.shared)
     held = folded(context.text)
-    told = any(_is_right(item.record, case) for item in context.items) or any(
-        folded(each) in held for each in case.find
-    )
+    told = any(is_right(item.record, case) for item in context.items) or any(folded(each) in held for each in case.find)
     place = next(places, None)
     return Outcome(case.question, asked.scope.user, place, told, context.tokens, round(context.confidence, 4))
 
 
-def _is_right(record: Record, case: Case) -> bool:
+def is_right(record: Record, case: Case) -> bool:
+    """Return whether a record is what a case should find."""
     text = folded(record.content)
     return any(record.id == each or folded(each) in text for each in case.find)
 
