@@ -161,3 +161,12 @@ def test_what_is_stored_when_it_is_interrupted_is_told(
         stopped = memorist("import", path, "--yes")
     assert stopped.code == 130 and "600 of 700 are stored; the same command goes on" in stopped.err
     assert memorist("import", path, "--yes").out.splitlines()[-1].startswith("100 added, 600 there already")
+
+
+def test_what_waits_to_be_embedded_is_told_and_embedded(memorist: Command, chat: Path) -> None:
+    assert "Words find them now" in memorist("import", chat, "--yes", "--embed", "later").out
+    assert "At seven?" in memorist("recall", "seven", "--mode", "lexical").out
+    [told] = [each["found"] for each in memorist("doctor", "--json").json if each["name"] == "vectors"]
+    assert told.startswith("3 records found by words alone") and "memorist reindex --missing" in told
+    assert memorist("reindex", "--missing").out == "Embedded 3 records\n"
+    assert "vectors" not in memorist("doctor", "--json").out

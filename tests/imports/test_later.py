@@ -1,5 +1,6 @@
 """What is stored to be embedded later is found by its words at once, and by its meaning in the end."""
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 
 from imported import Write
 from memorist import Memory
+from memorist.cli.serve import _embed_missing
 from memorist.embedders import Role, Vectors
 from memorist.errors import EmbedderUnavailableError
 from memorist.imports import load
@@ -82,3 +84,14 @@ async def test_an_import_at_a_server_is_embedded_there(memory: Memory, write: Wr
         assert await client.admin.reindex(missing=True) == 40
         [hit] = await client.recall("Number 7 is a violin", limit=1)
         assert hit.similarity > 0.9
+
+
+async def test_a_server_embeds_what_waits(memory: Memory, write: Write) -> None:
+    await load(memory, chat(write), embed="later")
+    going = asyncio.create_task(_embed_missing(memory))
+    for _ in range(1000):
+        if (found := await memory.recall("Number 7 is a violin", limit=1))[0].similarity:
+            break
+        await asyncio.sleep(0.01)
+    going.cancel()
+    assert found[0].similarity > 0.9

@@ -67,7 +67,12 @@ def import_(
 
     named = {"text": text, "time": when, "speaker": speaker, "conversation": session, "id": id}
     columns = {name: column for name, column in named.items() if column is not None}
-    options = Options(me=me, zone=None if zone is None else _zone(zone), columns=columns)
+    try:
+        known = None if zone is None else ZoneInfo(zone)
+    except (LookupError, ValueError, OSError) as error:
+        told = f"there is no zone {zone!r}; write one such as Europe/Oslo"
+        raise click.BadParameter(told, param_hint="--zone") from error
+    options = Options(me=me, zone=known, columns=columns)
     reports = [
         _import(
             context,
@@ -118,15 +123,6 @@ def load(
         click.echo("Their authors are those that the file names; `memorist import` trusts no file that far")
     if report["bad"]:
         raise click.exceptions.Exit(EXIT_BAD_LINES)
-
-
-def _zone(name: str) -> ZoneInfo:
-    try:
-        return ZoneInfo(name)
-    except (LookupError, ValueError, OSError) as error:
-        raise click.BadParameter(
-            f"there is no zone {name!r}; write one such as Europe/Oslo", param_hint="--zone"
-        ) from error
 
 
 def _import(

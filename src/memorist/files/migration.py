@@ -122,8 +122,14 @@ async def _copy(target: Store, wall: Wall, found: Sequence[_Found]) -> int:
     """Store the records that the target does not have; return how many."""
     new = await _missing(target, wall, found)
     while new:
+        writes = [
+            Put(record, vector=vector, terms=terms_of(record), marks=marks_of(record))
+            if record.kind.recallable
+            else Put(record)
+            for record, vector in new
+        ]
         try:
-            await target.write(wall, [_put(record, vector) for record, vector in new])
+            await target.write(wall, writes)
             break
         except ConflictError:  # another migration may have stored some of them just now
             left = await _missing(target, wall, new)
@@ -142,12 +148,6 @@ async def _missing(target: Store, wall: Wall, found: Sequence[_Found]) -> list[_
                 f"the target has another record {record.id!r} behind {wall}; choose an empty target, or forget that one"
             )
     return [(record, vector) for record, vector in found if record.id not in there]
-
-
-def _put(record: Record, vector: Vector | None) -> Put:
-    if not record.kind.recallable:
-        return Put(record)
-    return Put(record, vector=vector, terms=terms_of(record), marks=marks_of(record))
 
 
 @dataclass(slots=True)

@@ -235,6 +235,7 @@ class _Desk:
         if role is None and me is not None and item.speaker is not None:
             role = "user" if item.speaker == me else "other"
         said = {"role": role, "speaker": item.speaker} if item.kind is Kind.MESSAGE else {}
+        said_by = author_of_role(item.role) if said and item.role is not None else NOBODY
         id, own = self._named(reader, item.known_as or item, memory)
         payload: dict[str, Any] = {**item.payload, **said, "id": own}
         if item.record_id is None:
@@ -253,7 +254,7 @@ class _Desk:
             payload={name: value for name, value in payload.items() if value is not None},
             metadata={name: value for name, value in item.metadata.items() if value not in (None, "", [], {})},
             source=None if self._import is None else f"import:{reader.name}",
-            author=None if self._import is None else _author(item),
+            author=None if self._import is None else Author.IMPORT | said_by & ~Author.OPERATOR,
         )
         record = draft.to_record(memory.scope, memory.clock(), memory.door)
         if item.created_at is None:
@@ -285,12 +286,6 @@ class _Desk:
         if len(self._seen) > _REMEMBERED:
             self._seen.popitem(last=False)
         return count
-
-
-def _author(item: Item) -> Author:
-    """Return the authors of an item: the program that it comes from, and for a message, also its speaker."""
-    said = author_of_role(item.role) if item.kind is Kind.MESSAGE and item.role is not None else NOBODY
-    return Author.IMPORT | said & ~Author.OPERATOR
 
 
 def _session(reader: Reader, item: Item) -> str | None:

@@ -166,12 +166,9 @@ _WRITES = (Remember, Restore, Revise, Rate)
 def _written(request: Remember | Restore | Revise | Rate) -> tuple[int, int]:
     """Return how many records a request writes, and how many bytes of text and of JSON they hold."""
     written = request.records if isinstance(request, Remember | Restore) else (request,)
-    values = (getattr(each, name, None) for each in written for name in _TEXTS)
-    return len(written), sum(map(_size, values))
-
-
-def _size(value: object) -> int:
-    """Return the bytes of a text, or of an object as JSON; anything else, an empty object too, has none."""
-    if isinstance(value, Mapping):
-        value = json.dumps(value, ensure_ascii=False, default=str) if value else None
-    return len(value.encode("utf-8", "surrogatepass")) if isinstance(value, str) else 0
+    size = 0
+    for value in (getattr(each, name, None) for each in written for name in _TEXTS):
+        if isinstance(value, Mapping) and value:
+            value = json.dumps(value, ensure_ascii=False, default=str)
+        size += len(value.encode("utf-8", "surrogatepass")) if isinstance(value, str) else 0
+    return len(written), size

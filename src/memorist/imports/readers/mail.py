@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from contextlib import suppress
+from datetime import UTC
 from email.message import Message
 from email.utils import parseaddr, parsedate_to_datetime
 
@@ -73,7 +74,9 @@ def _message(where: str, raw: bytes) -> Iterator[Item]:
         return
     text = _own_words(_body(raw))
     id, before = _ids(headers.get("message-id")), _ids(headers.get("references")) + _ids(headers.get("in-reply-to"))
-    subject = headers.get("subject", "").strip()
+    subject, when = headers.get("subject", "").strip(), None
+    with suppress(ValueError):
+        when = parsedate_to_datetime(headers.get("date", "")[:_LONGEST_DATE])
     name, address = parseaddr(headers.get("from", ""))
     yield Item(
         content=text if before or not subject else f"{subject}\n\n{text}".strip(),
@@ -81,7 +84,7 @@ def _message(where: str, raw: bytes) -> Iterator[Item]:
         conversation=headers.get("x-gm-thrid") or next(iter(before or id), None) or subject or None,
         id=id[0] if id else None,
         speaker=name or address or None,
-        happened_at=_time(headers.get("date")),
+        happened_at=when if when is None or when.tzinfo is not None else when.replace(tzinfo=UTC),
         metadata={"subject": subject, "from": address, "to": headers.get("to"), "cc": headers.get("cc")},
     )
 
@@ -129,14 +132,6 @@ def _own_words(text: str) -> str:
 
 def _ids(value: str | None) -> list[str]:
     return _ID.findall(value or "")
-
-
-def _time(value: str | None) -> datetime | None:
-    try:
-        moment = parsedate_to_datetime((value or "")[:_LONGEST_DATE])
-    except ValueError:
-        return None
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 READER = Reader("mbox", "E-mail", recognise, read)

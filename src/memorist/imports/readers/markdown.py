@@ -52,11 +52,16 @@ def read(part: Part, options: Options) -> Iterator[Item | Bad]:
     lines = part.lines()
     begun, front = _front_matter(lines)
     about = {name: value for name, value in front.items() if name.lower() not in _DATES}
-    when = _time(front, part.title)
+    when, given = _time(front, part.title), about.get("tags") or []
     seen: Counter[str] = Counter()
     for section in _sections(begun, lines, part.title):
         text = _without_comments("\n".join(section.lines))
-        found = {**about, "file": part.name, **_links_and_tags(text, about)}
+        tags = [*(given if isinstance(given, list) else str(given).replace(",", " ").split()), *_TAG.findall(text)]
+        named = {
+            "tags": [*dict.fromkeys(str(tag).lstrip("#") for tag in tags)],
+            "links": [*dict.fromkeys(target.strip() for _, target, _, _ in _LINK.findall(text) if target.strip())],
+        }
+        found = {**about, "file": part.name, **named}
         for piece in pieces(_plain(text)):
             place = "#".join([part.name, *section.headings])
             seen[place] += 1
@@ -121,13 +126,6 @@ def _without_comments(text: str) -> str:
         if end < 0:
             endless.add(closing)
     return "".join([*kept, text[at:]])
-
-
-def _links_and_tags(text: str, about: dict[str, Any]) -> dict[str, list[str]]:
-    given = about.get("tags") or []
-    tags = [*(given if isinstance(given, list) else str(given).replace(",", " ").split()), *_TAG.findall(text)]
-    links = [target.strip() for _, target, _, _ in _LINK.findall(text) if target.strip()]
-    return {"tags": [*dict.fromkeys(str(tag).lstrip("#") for tag in tags)], "links": [*dict.fromkeys(links)]}
 
 
 # --- front matter ----------------------------------------------------------------------------------------

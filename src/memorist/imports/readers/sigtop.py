@@ -72,11 +72,15 @@ def _block(where: str, lines: Sequence[str], talk: str) -> Iterator[Item]:
     if role is None:
         return
     body = [*dropwhile(lambda line: not line, lines[len(head) :])]
-    if "Edited" in fields:
-        body = _latest(body)
+    if "Edited" in fields:  # the body of the version that stands first
+        versions = [line[1:].removeprefix(" ") for line in takewhile(lambda line: line.startswith("|"), body)]
+        first = [*versions[:1], *takewhile(lambda line: not line.startswith("Version: "), versions[1:])]
+        body = [*dropwhile(lambda line: not line, dropwhile(bool, first))]
+    if body and body[0].startswith("> From: "):
+        body = [*dropwhile(lambda line: line.startswith(">"), body)]
     named = _NAMED.fullmatch(fields.get("From", ""))
     yield Item(
-        content=_unquoted(body),
+        content="\n".join(body).strip(),
         where=where,
         conversation=talk,
         speaker=_ME if role == "user" else named[1] if named else None,
@@ -84,19 +88,6 @@ def _block(where: str, lines: Sequence[str], talk: str) -> Iterator[Item]:
         happened_at=parsedate_to_datetime(fields.get("Sent") or fields["Received"]),
         metadata={"attachments": [found[1] for line in head if (found := _FILE.fullmatch(line))]},
     )
-
-
-def _latest(lines: Sequence[str]) -> list[str]:
-    """Return the body of the version that stands first."""
-    versions = [line[1:].removeprefix(" ") for line in takewhile(lambda line: line.startswith("|"), lines)]
-    first = [*versions[:1], *takewhile(lambda line: not line.startswith("Version: "), versions[1:])]
-    return [*dropwhile(lambda line: not line, dropwhile(bool, first))]
-
-
-def _unquoted(lines: Sequence[str]) -> str:
-    if lines and lines[0].startswith("> From: "):
-        lines = [*dropwhile(lambda line: line.startswith(">"), lines)]
-    return "\n".join(lines).strip()
 
 
 def _object(where: str, message: Any, talk: str) -> Iterator[Item]:

@@ -55,9 +55,10 @@ def _message(where: str, message: Any, chat: dict[str, Any], me: str | None) -> 
         return
     sender = message.get("from_id")
     role = None if me is None or sender is None else "user" if sender == me else "other"
-    seconds = message.get("date_unixtime")
+    seconds, text = message.get("date_unixtime"), message.get("text")
+    pieces = text if isinstance(text, list) else [text]  # one string, or pieces, some of them formatted
     yield Item(
-        content=_text(message.get("text")),
+        content="".join(piece if isinstance(piece, str) else piece.get("text") or "" for piece in pieces if piece),
         where=f"{where} of {chat.get('name') or chat['id']}",
         conversation=str(chat["id"]),
         id=str(message["id"]),
@@ -70,12 +71,6 @@ def _message(where: str, message: Any, chat: dict[str, Any], me: str | None) -> 
             "attachment": next((message[name] for name in _FILES if message.get(name)), None),
         },
     )
-
-
-def _text(text: Any) -> str:
-    """Return a message's text, given as one string or as pieces, some of them formatted."""
-    pieces = text if isinstance(text, list) else [text]
-    return "".join(piece if isinstance(piece, str) else piece.get("text") or "" for piece in pieces if piece)
 
 
 READER = Reader("telegram", "Telegram", recognise, read)

@@ -61,19 +61,17 @@ async def export(access: Reader, request: Request) -> StreamingResponse:
 
 async def lines_answer(lines: AsyncIterator[str]) -> StreamingResponse:
     """Return lines as an answer; an error before the first one is an answer of its own."""
-    return StreamingResponse(_lines(await anext(lines), lines), media_type=LINES)
+    some = [await anext(lines)]
 
-
-async def _lines(first: str, rest: AsyncIterator[str]) -> AsyncIterator[bytes]:
-    yield f"{first}\n".encode()
-    some: list[str] = []
-    async for line in rest:
-        some.append(line)
-        if len(some) == 100:
-            yield ("\n".join(some) + "\n").encode()
-            some = []
-    if some:
+    async def batches() -> AsyncIterator[bytes]:
+        async for line in lines:
+            if len(some) == 100:
+                yield ("\n".join(some) + "\n").encode()
+                some.clear()
+            some.append(line)
         yield ("\n".join(some) + "\n").encode()
+
+    return StreamingResponse(batches(), media_type=LINES)
 
 
 @router.post(
