@@ -20,7 +20,7 @@ MAX_TEXT = 4000
 """The most characters of a question that are read: a longer one is a document, whose beginning says its subject."""
 
 
-State: TypeAlias = Literal["now", "then", "before"]
+State: TypeAlias = Literal["now", "then", "before", "all"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,10 @@ class Question:
     former: Sequence[str] = ()
     """Terms that texts stored by an earlier version may hold in the place of some of `terms`."""
     state: State | None = None
-    """Which state it asks for: what holds now, at the time that it names, or what held before; None for all else."""
+    """Which state it asks for: what holds now, at the time that it names, what held before, or all that hold; None for
+    all else."""
+    until: float | None = None
+    """The end of what matters for a state at a time, in seconds since 1970."""
 
 
 UNREAD = Question("", "", {}, (), frozenset(), False, False, ())
@@ -79,22 +82,29 @@ def read_question(text: str, *, speakers: Iterable[str] = (), now: datetime, yea
         spans=pointed,
         tables=tuple(tables_of(text)) if languages_of(text) else (),
         former=[term for term in former_terms(text) if term not in gone and term not in asked],
-        state=_state(text, first_person=first_person, dated=bool(pointed)),
+        **dict(zip(("state", "until"), _state(text, first_person, pointed, now), strict=True)),
     )
 
 
-def _state(text: str, *, first_person: bool, dated: bool) -> State | None:
-    """Return which state a question asks for; None for an event, for all there was, and where it is not clear.
+def _state(
+    text: str, first_person: bool, pointed: Sequence[Span], now: datetime
+) -> tuple[State | None, float | None]:
+    """Return which state a question asks for, and until when what was told matters; None for an event, for what was
+    said to the assistant, and where it is not clear.
 
     Who asks in the present tense about himself, or says "now", asks for what holds now; "was I …" with a time, for what
-    held then. Of others' lives more is asked than their present state: there only "now" counts. "Which sports do I
-    play?" and "How many books have I read?" ask for all of them, of which none replaces another.
+    held then. Of others' lives more is asked than their present state: there only "now" counts.
     """
-    if dated:
-        return "then" if first_person and said("was", text) else None
-    if said("before", text):
-        return "before" if first_person else None
-    if said("several", text):
-        return None
-    asks = said("whether", text) or (said("is", text) and not said("did", text))
-    return "now" if said("now", text) or (first_person and asks) else None
+    present = said("now", text)
+    if said("told", text) or not (first_person or present):
+        return None, None
+    several = said("several", text)
+    if said("before", text) and not (several or said("how_long", text) or said("whether", text)):
+        over = [span.start for span in pointed if span.end <= now.timestamp()]
+        return ("then", min(over)) if over else ("before", None)
+    if pointed:
+        return ("then", max(span.end for span in pointed)) if said("was", text) and not several else (None, None)
+    asks = said("whether", text) or ((present or said("is", text)) and not said("did", text))
+    if not asks or (several and said("how_many", text)):
+        return None, None
+    return "all" if several else "now", None

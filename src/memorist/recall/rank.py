@@ -1,7 +1,7 @@
 """Ranking: every signal on an absolute scale, the same behind every wall, and a weighted sum of them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,13 +38,26 @@ WEIGHTS: Mapping[str, float] = {
     "standing": 1.5,
     "echo": -1.5,
     "conversation": 0.3,
-    "replaced": -4.0,
-    "replaces": 2.0,
-    "not_yet": -3.0,
-    "former": 2.0,
+    "generic": -2.0,
 }
-"""What each signal counts: learned listwise on all data sets together, then rounded; see docs/research/recall.md. The
-last four, of questions for a state, were chosen on bench/data/now_dev."""
+"""What each signal counts: learned listwise on all data sets together, then rounded; see docs/research/recall.md."""
+STATES: Mapping[str, float] = WEIGHTS | {
+    "words": 0.7,
+    "words_around": 1.4,
+    "pairs": 2.0,
+    "first_person": 2.5,
+    "time": 0.0,
+    "told_time": 0.8,
+    "impersonal": 0.0,
+    "conversation": 0.0,
+    "generic": -12.0,
+    "replaced": -7.0,
+    "replaces": 5.0,
+    "latest": 1.6,
+    "not_yet": -1.8,
+    "former": 3.0,
+}
+"""What each signal counts where a state is asked for: learned by bench/now/learn.py, then rounded."""
 RATING = 1.0
 """What a rating of 1 counts: as much as 0.08 of similarity, so it decides only among like records."""
 _MOST_BY_WORDS = (WEIGHTS["words"] + WEIGHTS["words_around"]) * (K1 + 1) + WEIGHTS["pairs"]
@@ -100,6 +113,7 @@ class Ranked:
     unsure: bool = False
     scale: Scale = _AS_IT_IS
     crowd: Crowd = _NOBODY
+    weights: Mapping[str, float] = field(default_factory=lambda: WEIGHTS)
     by: NDArray[np.int64] | None = None
     likely: Floats | None = None
 
@@ -128,7 +142,7 @@ class Ranked:
 
     def total(self) -> Floats:
         """Return the weighted sum of the signals, and the rating."""
-        return _sum(self.signals, len(self.numbers)) + np.float32(RATING) * self.ratings
+        return _sum(self.signals, self.weights, len(self.numbers)) + np.float32(RATING) * self.ratings
 
     def best(self, request: Recall, count: int, *, reaching: bool = True) -> "Ranked":
         """Return the best `count`, best first, the newer of equals first.
@@ -188,8 +202,8 @@ def rank(index: WallIndex, asked: Search) -> Ranked:
         signals |= _telling(index, question, rows) | _echo(index, rows, signals["words"])
     signals |= _conversation(index, rows, signals)
     ranked = _ranked(index, rows, cosines, signals, asked.scale)
-    if question.state is not None and asked.vector is not None and len(rows) > 1:
-        ranked = _by_state(index, ranked, question)
+    if asked.vector is not None and len(rows):
+        ranked = _second(index, ranked, question)
     return replace(ranked, crowd=crowd_of(_once(index, ranked), talk="impersonal" in signals))
 
 
@@ -243,26 +257,34 @@ def _once(index: WallIndex, ranked: Ranked) -> Floats:
     return np.delete(total, repeated) if repeated else total
 
 
-def _by_state(index: WallIndex, ranked: Ranked, question: Question) -> Ranked:
-    """Return the same, with what replaces what among the best; and what came after the time that is asked about."""
-    total = ranked.total()
-    best = _foremost(total)
-    if not len(best):
+def _second(index: WallIndex, ranked: Ranked, question: Question) -> Ranked:
+    """Return the same with the signals that are found among the best only: how near each is to any question, and,
+    where a state is asked for, what replaces what."""
+    ranked = replace(ranked, weights=WEIGHTS if question.state is None else STATES)
+    best = _foremost(ranked.total())
+    rows, count = ranked.rows[best], len(ranked.rows)
+    generic = ranked.scale.generic(index.vectors.take(rows), index.column(FOREIGN)[rows])
+    signals = {**ranked.signals, "generic": _spread_out(generic, best, count)}
+    ranked = replace(ranked, signals=signals)
+    if question.state in (None, "all"):
         return ranked
-    end = max((span.end for span in question.spans), default=None)
-    until = None if end is None else end * 1e6
-    found = replacements(index, ranked.rows[best], total[best], ranked.scale, until)
-    count = len(total)
+    until = None if question.until is None else question.until * 1e6
+    at = index.column("at")
+    found = replacements(index, rows, ranked.total()[best], ranked.scale, until)
     replaced = _spread_out(found.replaced, best, count)
-    signals = {"former": replaced}
-    if question.state != "before":
-        signals = {"replaced": replaced, "replaces": _spread_out(found.replaces, best, count)}
-    if until is not None:
-        signals["not_yet"] = (index.column("at")[ranked.rows] > until).astype(np.float32)
+    order = at[ranked.rows].argsort().argsort() / max(count - 1, 1)
+    if question.state == "before":
+        signals["former"] = replaced
+    else:
+        holds = np.ones(count, bool) if until is None else at[ranked.rows] <= until
+        signals |= {"replaced": replaced, "replaces": _spread_out(found.replaces, best, count)}
+        signals["latest"] = (order * holds).astype(np.float32)
+        if until is not None:
+            signals["not_yet"] = (~holds).astype(np.float32)
     by = np.full(count, -1, np.int64)
     by[best] = np.where(found.by >= 0, index.column("number")[found.by], -1)
     likely = _spread_out(found.likely, best, count)
-    return replace(ranked, signals={**ranked.signals, **signals}, by=by, likely=likely)
+    return replace(ranked, signals=signals, by=by, likely=likely)
 
 
 def _spread_out(values: Floats, positions: Rows, count: int) -> Floats:
@@ -383,7 +405,7 @@ def _conversation(index: WallIndex, rows: Rows, signals: Mapping[str, Floats]) -
     """Return how the best record of each one's conversation compares with the best of all; 0 is best."""
     if not len(rows) or not index.sessions:
         return {}
-    total = _sum(signals, len(rows))
+    total = _sum(signals, WEIGHTS, len(rows))
     session = index.column("session")[rows]
     best = np.full(len(index.sessions), -np.inf, np.float32)
     inside = session >= 0
@@ -391,10 +413,10 @@ def _conversation(index: WallIndex, rows: Rows, signals: Mapping[str, Floats]) -
     return {"conversation": np.where(inside, best[session], total) - total.max()}
 
 
-def _sum(signals: Mapping[str, Floats], count: int) -> Floats:
+def _sum(signals: Mapping[str, Floats], weights: Mapping[str, float], count: int) -> Floats:
     total = np.zeros(count, np.float32)
     for name, values in signals.items():
-        total += np.float32(WEIGHTS[name]) * values
+        total += np.float32(weights[name]) * values
     return total
 
 

@@ -20,13 +20,17 @@ from memorist.recall.scale import Scale
 from memorist.records.origins import Author
 from memorist.records.record import Kind
 
-NEARER, SHARED, CONSTANT = 18.4, 12.1, -5.0
-"""What the nearness of two vectors and the words they share count for the probability."""
-FLATNESS = 0.2
-"""How fast a record that fits the question less well loses the right to replace another: 5 points of the sum leave
+NEARER, SHARED, NUMBERS, CONSTANT = 21.6, 1.9, 2.1, -5.6
+"""What the nearness of two vectors, the rare words they share, and a number in each that is not in the other count."""
+RARE = 0.7
+"""The least information of a rare word: 1 is that of a word which one record of the wall holds."""
+FLATNESS = 1.2
+"""How fast a record that fits the question less well loses the right to replace another: 0.8 points of the sum leave
 1 / e of it."""
-MOST = 40
+MOST = 120
 """The best records of a question, among which it is looked for."""
+SEEDS = 40
+"""The best of them, which replace and are replaced."""
 _SAMPLE = 256
 _USUAL = 20
 """Of how many unrelated texts the mean stands for a wall that has few of its own."""
@@ -67,18 +71,19 @@ def replacements(index: WallIndex, rows: Rows, total: Floats, scale: Scale, unti
         scale: of the embedder.
         until: nothing later replaces anything, in microseconds since 1970; None for no bound.
     """
-    same = _of_the_same(index, rows, scale)
-    later = _later(index, rows)
-    fits = np.exp(FLATNESS * (total - total.max())).astype(np.float32)
-    able = fits if until is None else fits * (index.column("at")[rows] <= until)
-    by_each = np.where(later, same, 0) * able
-    best = by_each.argmax(axis=1)
-    here = np.arange(len(rows))
+    seeds = np.argsort(-total, kind="stable")[:SEEDS]
+    same = _of_the_same(index, rows, seeds, scale)
+    later, earlier = _later(index, rows, rows[seeds]), _later(index, rows[seeds], rows).T
+    able = np.ones(len(rows), bool) if until is None else index.column("at")[rows] <= until
+    behind = np.minimum(total[seeds] - total[able].max(initial=-np.inf), 0)
+    fits = np.exp(FLATNESS * behind) * able[seeds]
+    by_each = np.where(later, same, 0) * fits
+    best, here = by_each.argmax(axis=1), np.arange(len(rows))
     replaced = by_each[here, best]
     return Replacements(
         replaced=replaced,
-        replaces=(np.where(later.T, same, 0) * fits).max(axis=1) * (able > 0),
-        by=np.where(replaced > 0, rows[best], -1),
+        replaces=(np.where(earlier, same, 0) * fits).max(axis=1) * able,
+        by=np.where(replaced > 0, rows[seeds[best]], -1),
         likely=same[here, best],
     )
 
@@ -100,14 +105,14 @@ def signs_of(earlier: str, later: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*(word[0] for word in words if word is not None), *numbers)))
 
 
-def _of_the_same(index: WallIndex, rows: Rows, scale: Scale) -> Floats:
-    """Return how likely each two rows speak of the same thing."""
+def _of_the_same(index: WallIndex, rows: Rows, seeds: Rows, scale: Scale) -> Floats:
+    """Return how likely each row speaks of the same thing as each seed, a position in the rows."""
     vectors = index.vectors.take(rows)
     usual = vectors @ middle(index, scale)
-    near = vectors @ vectors.T - (usual[:, None] + usual[None, :]) / 2
-    odds = NEARER * scale.factor * near + SHARED * _shared(index, rows) + CONSTANT
+    near = vectors @ vectors[seeds].T - (usual[:, None] + usual[None, seeds]) / 2
+    rare, numbers = _shared(index, rows, seeds)
+    odds = NEARER * scale.factor * near + SHARED * rare + NUMBERS * numbers + CONSTANT
     same: Floats = (1 / (1 + np.exp(-odds))).astype(np.float32)
-    np.fill_diagonal(same, 0)
     return same
 
 
@@ -123,39 +128,41 @@ def middle(index: WallIndex, scale: Scale) -> Floats:
     return middle
 
 
-def _shared(index: WallIndex, rows: Rows) -> Floats:
-    """Return the information in the words that each two rows share, as a part of what their lengths allow."""
+def _shared(index: WallIndex, rows: Rows, seeds: Rows) -> tuple[Floats, Floats]:
+    """Return the information in the rare words that each row shares with each seed, at most 2; and 1 where both hold
+    numbers, but not the same."""
     said = [frozenset(index.terms(row).split()[:_WORDS]) for row in rows.tolist()]
-    places: dict[str, int] = {}
-    held: list[tuple[int, int]] = []
-    for position, words in enumerate(said):
-        held += [(position, places.setdefault(word, len(places))) for word in words]
     size = np.log(index.living + _USUAL)
-    rare = np.array([size - np.log(max(index.holders(word), 1)) for word in places], np.float32) / np.float32(size)
-    table = np.zeros((len(said), len(places)), np.float32)
-    if held:
-        table[tuple(np.array(held).T)] = 1
-    lengths = np.sqrt(np.maximum([len(words) for words in said], 1)).astype(np.float32)
-    shared: Floats = (table * rare) @ table.T / np.outer(lengths, lengths)
-    return shared
+    places: dict[str, int] = {}
+    rare: list[float] = []
+    for seed in seeds.tolist():
+        for word in said[seed] - places.keys():
+            information = 1 - np.log(max(index.holders(word), 1)) / size
+            places[word] = len(rare) if information >= RARE else -1
+            if information >= RARE:
+                rare.append(information)
+    table = np.zeros((len(said), len(rare)), np.float32)
+    for position, words in enumerate(said):
+        table[position, [place for word in words if (place := places.get(word, -1)) >= 0]] = 1
+    numbers = [frozenset(word for word in words if word[0].isdigit()) for words in said]
+    other = [[bool(mine and theirs and mine != theirs) for theirs in (numbers[seed] for seed in seeds)] for mine in numbers]
+    return np.minimum((table * np.array(rare, np.float32)) @ table[seeds].T, 2), np.array(other, np.float32)
 
 
-def _later(index: WallIndex, rows: Rows) -> Bools:
-    """Return which rows, by column, may replace which others: what the same person says later, in another conversation.
+def _later(index: WallIndex, rows: Rows, others: Rows) -> Bools:
+    """Return which others, by column, may replace which rows: what the same person says later, in another conversation.
 
     What an assistant says replaces nothing; it repeats what it was told. Nor does what came from an import or the web
     replace what the user said: whoever had a hand in the later record is the user, the operator, or an author of both.
     """
-    column = {name: index.column(name)[rows] for name in ("at", "number", "session", "speaker", "kind", "authors")}
-    at, number, session, speaker = (column[name] for name in ("at", "number", "session", "speaker"))
     assistants = [code for name, code in index.speakers.items() if role_of(str(name)) == "assistant"]
-    repeats = np.isin(speaker, assistants)
-    after = (at[None, :] > at[:, None]) | ((at[None, :] == at[:, None]) & (number[None, :] > number[:, None]))
-    elsewhere = (session[None, :] != session[:, None]) | (session[:, None] < 0)
-    told = speaker[None, :] == speaker[:, None]
-    told |= repeats[:, None] | (speaker[:, None] < 0) | (speaker[None, :] < 0)
-    strangers = column["authors"][None, :] & ~column["authors"][:, None] & ~_TRUSTED.value
-    states = np.isin(column["kind"], _KINDS)
-    able = ~repeats & states
-    later: NDArray[np.bool_] = after & elsewhere & told & (strangers == 0) & able[None, :] & states[:, None]
+    names = ("at", "number", "session", "speaker", "kind", "authors")
+    at, number, session, speaker, kind, authors = (index.column(name)[rows][:, None] for name in names)
+    at_, number_, session_, speaker_, kind_, authors_ = (index.column(name)[others] for name in names)
+    after = (at_ > at) | ((at_ == at) & (number_ > number))
+    elsewhere = (session_ != session) | (session < 0)
+    told = (speaker_ == speaker) | np.isin(speaker, assistants) | (speaker < 0) | (speaker_ < 0)
+    strangers = authors_ & ~authors & ~_TRUSTED.value
+    able = ~np.isin(speaker_, assistants) & np.isin(kind_, _KINDS)
+    later: Bools = after & elsewhere & told & (strangers == 0) & able & np.isin(kind, _KINDS)
     return later

@@ -18,7 +18,10 @@ _LEAST_SPREAD = 0.005
 _ACROSS, _LIFT = 1.35, -0.05
 """Bring the cosines of a question in another language with English texts to the mean and the spread of those with
 texts in its own."""
-
+_WIDER, _CENTRE = 1.35, 0.42
+"""Bring the cosines of a question in another language, which lie closer together, to the spread of those in English."""
+_FOREIGN_FLOOR = 0.41
+"""The mean cosine of `QUESTIONS` and texts in another language than English."""
 QUESTIONS = (
     "When does the night train to the coast leave?", "How do I descale a coffee machine?",
     "Which of her cousins plays the cello?", "What is the capital gains tax on a second home?",
@@ -68,7 +71,7 @@ class Scale:
         if not self.moved:
             return cosines
         levelled: Floats = np.where(foreign, cosines, np.float32(_ACROSS) * cosines + np.float32(_LIFT))
-        return levelled
+        return np.float32(_WIDER) * levelled + np.float32((1 - _WIDER) * _CENTRE)
 
     def fit(self, cosines: Floats) -> Floats:
         """Return the cosines on the scale that the weights were chosen on."""
@@ -76,6 +79,14 @@ class Scale:
             return cosines
         fitted: Floats = (np.float32(self.factor) * cosines + np.float32(self.offset)).astype(np.float32)
         return fitted
+
+    def generic(self, rows: Floats, foreign: NDArray[np.bool_]) -> Floats:
+        """Return how much nearer than the average text each row is to any question at all; 0 where that is not known."""
+        if self.questions is None:
+            return np.zeros(len(rows), np.float32)
+        usual = np.where(foreign, np.float32(_FOREIGN_FLOOR), np.float32(FLOOR))
+        nearer: Floats = self.fit(rows @ self.questions) - usual
+        return nearer
 
     def background(self, vector: Floats, rows: Floats) -> Floats:
         """Return for each row the fitted cosine that it would have with an unrelated question.
