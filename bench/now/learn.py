@@ -44,8 +44,10 @@ HEAVY = 0.8
 """A sum that is lower by 1 / HEAVY has odds that are lower by e."""
 MISLEADS = 4.0
 """A former state counts as so many other records above the answer."""
-PULL = 0.02
+PULL = 0.01
 """How strongly a weight is drawn to its prior, for each of its own size that it is off."""
+LEAST = 5.0
+"""The least that counts as a weight's size."""
 Table = NDArray[np.float64]
 
 
@@ -104,7 +106,9 @@ def learned(questions: Sequence[Asked], prior: Table, own: Table) -> Table:
             for row in each.gold.tolist():
                 chance = odds / (odds[row] + others + 1e-12)
                 chance[each.gold] = 0
-                slope += HEAVY * (chance @ each.signals - chance.sum() * each.signals[row]) / len(each.gold) / len(questions)
+                slope += (
+                    HEAVY * (chance @ each.signals - chance.sum() * each.signals[row]) / len(each.gold) / len(questions)
+                )
         speed = 0.9 * speed - 0.1 * slope * own**2 * (0.3 if step < 300 else 0.1)
         weights = weights + speed
     return weights
@@ -135,7 +139,7 @@ def main() -> None:
     present, usual = (
         np.array([weights.get(name, 0.0) for name in LEARNED]) for weights in (ranking.STATES, ranking.WEIGHTS)
     )
-    own = np.maximum(np.abs(usual), 2.0)
+    own = np.maximum(np.abs(usual), LEAST)
     left_out = {}
     for memory in dict.fromkeys(each.memory for each in questions):
         weights = learned([each for each in questions if each.memory != memory], usual, own)

@@ -35,10 +35,10 @@ Phrases: TypeAlias = Literal[
     "was",
     "whether",
     "changed",
-    "told",
+    "no_state",
 ]
 """The lists of a table. docs/languages.md says what each holds."""
-OPTIONAL = frozenset(("question_end", "is", "did", "was", "whether", "told"))
+OPTIONAL = frozenset(("question_end", "is", "did", "was", "whether", "no_state"))
 """Lists that a table may leave out: a question's end, which most languages write as a mark, and those that tell a
 question for a state, without which only "now" and "before" do."""
 

@@ -10,9 +10,10 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
-from memorist.languages import Language, languages_of, said, tables_of
+from memorist.languages import Language, Phrases, languages_of, said, tables_of
 from memorist.languages.calendar import Span
 from memorist.languages.phrases import spans
+from memorist.languages.sentences import asks, length_of
 from memorist.recall.analysis import asked_terms, former_terms, terms
 from memorist.recall.names import named_in
 
@@ -20,6 +21,10 @@ MAX_TEXT = 4000
 """The most characters of a question that are read: a longer one is a document, whose beginning says its subject."""
 
 
+_LONGEST = 25
+"""The most words of a question for a state: a longer one is a task."""
+_ASKING: Sequence[Phrases] = ("who", "when", "where", "how_many", "whether")
+"""What shows a question where no mark does."""
 State: TypeAlias = Literal["now", "then", "before", "all"]
 
 
@@ -71,6 +76,7 @@ def read_question(text: str, *, speakers: Iterable[str] = (), now: datetime, yea
     gone = {t for s in spellings for t in terms(s)}
     asked = [t for t in asked_terms(text) if t not in gone]
     first_person, pointed = said("first_person", text), tuple(spans(text, now, years))
+    state, until = _state(text, first_person, pointed, now)
     return Question(
         text=text,
         embed=_first_person(text, spellings) if spellings else text,
@@ -82,13 +88,12 @@ def read_question(text: str, *, speakers: Iterable[str] = (), now: datetime, yea
         spans=pointed,
         tables=tuple(tables_of(text)) if languages_of(text) else (),
         former=[term for term in former_terms(text) if term not in gone and term not in asked],
-        **dict(zip(("state", "until"), _state(text, first_person, pointed, now), strict=True)),
+        state=state,
+        until=until,
     )
 
 
-def _state(
-    text: str, first_person: bool, pointed: Sequence[Span], now: datetime
-) -> tuple[State | None, float | None]:
+def _state(text: str, first_person: bool, pointed: Sequence[Span], now: datetime) -> tuple[State | None, float | None]:
     """Return which state a question asks for, and until when what was told matters; None for an event, for what was
     said to the assistant, and where it is not clear.
 
@@ -96,7 +101,9 @@ def _state(
     held then. Of others' lives more is asked than their present state: there only "now" counts.
     """
     present = said("now", text)
-    if said("told", text) or not (first_person or present):
+    if length_of(text) > _LONGEST or said("no_state", text) or not (first_person or present):
+        return None, None
+    if not (asks(text, tables_of(text)) or any(said(what, text) for what in _ASKING)):
         return None, None
     several = said("several", text)
     if said("before", text) and not (several or said("how_long", text) or said("whether", text)):
@@ -104,7 +111,7 @@ def _state(
         return ("then", min(over)) if over else ("before", None)
     if pointed:
         return ("then", max(span.end for span in pointed)) if said("was", text) and not several else (None, None)
-    asks = said("whether", text) or ((present or said("is", text)) and not said("did", text))
-    if not asks or (several and said("how_many", text)):
+    holds = said("whether", text) or ((present or said("is", text)) and not said("did", text))
+    if not holds or (several and said("how_many", text)):
         return None, None
     return "all" if several else "now", None

@@ -41,7 +41,8 @@ WEIGHTS: Mapping[str, float] = {
     "generic": -2.0,
 }
 """What each signal counts: learned listwise on all data sets together, then rounded; see docs/research/recall.md."""
-STATES: Mapping[str, float] = WEIGHTS | {
+STATES: Mapping[str, float] = {
+    **WEIGHTS,
     "words": 0.7,
     "words_around": 1.4,
     "pairs": 2.0,
@@ -57,7 +58,8 @@ STATES: Mapping[str, float] = WEIGHTS | {
     "not_yet": -1.8,
     "former": 3.0,
 }
-"""What each signal counts where a state is asked for: learned by bench/now/learn.py, then rounded."""
+"""What each signal counts where a state is asked for: learned by bench/now/learn.py, then scaled and rounded; see
+docs/research/recall.md."""
 RATING = 1.0
 """What a rating of 1 counts: as much as 0.08 of similarity, so it decides only among like records."""
 _MOST_BY_WORDS = (WEIGHTS["words"] + WEIGHTS["words_around"]) * (K1 + 1) + WEIGHTS["pairs"]

@@ -2,9 +2,9 @@
 
 Found when a question asks for a state, among the records that fit it best, and stored nowhere: so it costs a question
 about something else nothing, it follows what is stored, and nothing is lost by it. The probability that two records
-speak of the same thing is a logistic function of two numbers: how much nearer their vectors are than those of the wall
-are on the average, and how much of their information is in words they share. Its constants were fitted on the pairs of
-bench/data/now_dev, with each of its four memories left out once.
+speak of the same thing is a logistic function of three numbers: how much nearer their vectors are than those of the
+wall are on the average, the information in the rare words that they share, and whether their numbers differ. Its
+constants were fitted on the pairs of bench/data/now_dev, with each of its four memories left out once.
 """
 
 import re
@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from memorist.languages import Phrases, plain, role_of, tables_of
 from memorist.recall.index import KINDS, Bools, Floats, Rows, WallIndex
 from memorist.recall.scale import Scale
+from memorist.recall.vectors import products
 from memorist.records.origins import Author
 from memorist.records.record import Kind
 
@@ -109,7 +109,7 @@ def _of_the_same(index: WallIndex, rows: Rows, seeds: Rows, scale: Scale) -> Flo
     """Return how likely each row speaks of the same thing as each seed, a position in the rows."""
     vectors = index.vectors.take(rows)
     usual = vectors @ middle(index, scale)
-    near = vectors @ vectors[seeds].T - (usual[:, None] + usual[None, seeds]) / 2
+    near = products(vectors, vectors[seeds]) - (usual[:, None] + usual[None, seeds]) / 2
     rare, numbers = _shared(index, rows, seeds)
     odds = NEARER * scale.factor * near + SHARED * rare + NUMBERS * numbers + CONSTANT
     same: Floats = (1 / (1 + np.exp(-odds))).astype(np.float32)
@@ -128,25 +128,27 @@ def middle(index: WallIndex, scale: Scale) -> Floats:
     return middle
 
 
-def _shared(index: WallIndex, rows: Rows, seeds: Rows) -> tuple[Floats, Floats]:
-    """Return the information in the rare words that each row shares with each seed, at most 2; and 1 where both hold
+def _shared(index: WallIndex, rows: Rows, seeds: Rows) -> tuple[Floats, Bools]:
+    """Return the information in the rare words that each row shares with each seed, at most 2; and whether both hold
     numbers, but not the same."""
-    said = [frozenset(index.terms(row).split()[:_WORDS]) for row in rows.tolist()]
-    size = np.log(index.living + _USUAL)
-    places: dict[str, int] = {}
-    rare: list[float] = []
-    for seed in seeds.tolist():
-        for word in said[seed] - places.keys():
-            information = 1 - np.log(max(index.holders(word), 1)) / size
-            places[word] = len(rare) if information >= RARE else -1
-            if information >= RARE:
-                rare.append(information)
+    said = [index.terms(row).split()[:_WORDS] for row in rows.tolist()]
+    size, holders = np.log(index.living + _USUAL), index.holders
+    rare: dict[str, float] = {}
+    for word in {word for seed in seeds.tolist() for word in said[seed]}:
+        information = 1 - np.log(max(holders(word), 1)) / size
+        if information >= RARE or word[0].isdigit():
+            rare[word] = information
     table = np.zeros((len(said), len(rare)), np.float32)
+    places = {word: place for place, word in enumerate(rare)}
     for position, words in enumerate(said):
-        table[position, [place for word in words if (place := places.get(word, -1)) >= 0]] = 1
-    numbers = [frozenset(word for word in words if word[0].isdigit()) for words in said]
-    other = [[bool(mine and theirs and mine != theirs) for theirs in (numbers[seed] for seed in seeds)] for mine in numbers]
-    return np.minimum((table * np.array(rare, np.float32)) @ table[seeds].T, 2), np.array(other, np.float32)
+        table[position, [places[word] for word in words if word in places]] = 1
+    counts = np.array([len({word for word in words if word[0].isdigit()}) for words in said])
+    information = np.array([value if value >= RARE else 0.0 for value in rare.values()], np.float32)
+    digits = np.array([word[0].isdigit() for word in rare], np.float32)
+    alike = products(table * digits, table[seeds])
+    mine, theirs = counts[:, None], counts[None, seeds]
+    other = (mine > 0) & (theirs > 0) & ((alike < mine) | (alike < theirs))
+    return np.minimum(products(table * information, table[seeds]), 2), other
 
 
 def _later(index: WallIndex, rows: Rows, others: Rows) -> Bools:

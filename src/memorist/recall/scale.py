@@ -18,7 +18,7 @@ _LEAST_SPREAD = 0.005
 _ACROSS, _LIFT = 1.35, -0.05
 """Bring the cosines of a question in another language with English texts to the mean and the spread of those with
 texts in its own."""
-_WIDER, _CENTRE = 1.35, 0.42
+_WIDER, _CENTRE = 1.25, 0.42
 """Bring the cosines of a question in another language, which lie closer together, to the spread of those in English."""
 _FOREIGN_FLOOR = 0.41
 """The mean cosine of `QUESTIONS` and texts in another language than English."""
@@ -81,7 +81,7 @@ class Scale:
         return fitted
 
     def generic(self, rows: Floats, foreign: NDArray[np.bool_]) -> Floats:
-        """Return how much nearer than the average text each row is to any question at all; 0 where that is not known."""
+        """Return how much nearer than other texts each row is to any question at all; 0 where that is not known."""
         if self.questions is None:
             return np.zeros(len(rows), np.float32)
         usual = np.where(foreign, np.float32(_FOREIGN_FLOOR), np.float32(FLOOR))

@@ -161,7 +161,7 @@ class VectorTable:
     def scores(self, query: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the cosine of the query, a unit vector, with every row; shape (rows,)."""
         if self.exact:
-            return _products(query[None], self._exact[: self.rows])
+            return products(query[None], self._exact[: self.rows]).ravel()
         codes, scale, _ = _quantize(query[None])
         scores = np.empty(self.rows, np.float32)
 
@@ -169,7 +169,7 @@ class VectorTable:
             start = block * BLOCK_ROWS
             count = min(self.rows - start, BLOCK_ROWS)
             rows, scales = self._codes[block][:count], self._scales[block][:count]
-            np.multiply(_products(codes, rows), scales * scale[0], out=scores[start : start + count])
+            np.multiply(products(codes, rows)[0], scales * scale[0], out=scores[start : start + count])
 
         blocks = range(len(self._codes))
         if len(blocks) < _SHARED_BLOCKS:
@@ -189,7 +189,7 @@ class VectorTable:
 
     def finer(self, query: NDArray[np.float32], rows: NDArray[np.intp]) -> tuple[NDArray[np.float32], float]:
         """Return the cosine with some rows, and how far it can be off: less than `scores`, which rounds the query."""
-        return _products(query[None], self.take(rows)), self._residual + 1e-5
+        return products(query[None], self.take(rows))[0], self._residual + 1e-5
 
     def take(self, rows: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
         """Return a copy of these rows, as well as they are known; shape (len(rows), dimensions)."""
@@ -202,14 +202,14 @@ class VectorTable:
         return taken
 
 
-def _products(query: NDArray[Any], rows: NDArray[Any]) -> NDArray[np.float32]:
-    """Return the inner products of one row, the query, with some rows."""
+def products(some: NDArray[Any], others: NDArray[Any]) -> NDArray[np.float32]:
+    """Return the inner products of some rows with others; shape (len(some), len(others))."""
     # SimSIMD has what NumPy lacks: a kernel for one-byte integers, and one for floats that does not start
     # threads, which on a busy machine cost ten times what they save.
     from simsimd import cdist
 
-    products: NDArray[np.float32] = np.asarray(cdist(query, rows, metric="dot", out_dtype="float32"))[0]
-    return products
+    found: NDArray[np.float32] = np.asarray(cdist(some, others, metric="dot", out_dtype="float32"))
+    return found.reshape(len(some), len(others))
 
 
 def _by_block(rows: NDArray[np.integer[Any]]) -> Iterator[tuple[int, NDArray[np.bool_], NDArray[np.integer[Any]]]]:
