@@ -219,10 +219,8 @@ def _messages(trajectory: Mapping[str, Any]) -> list[dict[str, str]]:
 
 def _items(messages: list[dict[str, str]]) -> list[dict[str, str]]:
     """Return the acknowledged items of a recording, without the thinking; [] for a conversation."""
-    return [each for each, reply in pairwise(messages) if reply["content"] in _ACKNOWLEDGEMENTS]
-
-
-_ACKNOWLEDGEMENTS = (PERSONAL_ACKNOWLEDGEMENT, TASK_ACKNOWLEDGEMENT)
+    acknowledged = (PERSONAL_ACKNOWLEDGEMENT, TASK_ACKNOWLEDGEMENT)
+    return [each for each, reply in pairwise(messages) if reply["content"] in acknowledged]
 
 
 def _names(given: Any) -> list[str]:
@@ -241,14 +239,12 @@ def _lessons(hits: Iterable[Hit]) -> list[str]:
     best: dict[str, Record] = {}
     for hit in hits:
         best.setdefault(hit.record.content, hit.record)
-    return [text for record in best.values() if (text := _lesson(record))]
-
-
-def _lesson(record: Record) -> str:
-    experience = neutralise(record.content)
-    if not experience or record.cue is None or record.cue == record.content:
-        return experience
-    return f"When to use: {neutralise(record.cue)}\nExperience: {experience}"
+    found = []
+    for record in best.values():
+        if text := neutralise(record.content):
+            alone = record.cue is None or record.cue == record.content
+            found.append(text if alone else f"When to use: {neutralise(str(record.cue))}\nExperience: {text}")
+    return found
 
 
 def _told(record: Record) -> dict[str, Any]:

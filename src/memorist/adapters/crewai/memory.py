@@ -21,7 +21,7 @@ from pydantic import Field
 
 from memorist.adapters.crewai.records import narrowed, record_of, visible_to
 from memorist.adapters.crewai.storage import MemoristStorage
-from memorist.records.record import Hit, Kind
+from memorist.records.record import Kind
 from memorist.twin import run
 
 
@@ -118,7 +118,11 @@ class MemoristMemory(CrewMemory):
         with self._told(*events, "query_time_ms", query=query, limit=limit, score_threshold=None) as told:
             memory = self._store.memory
             hits = run(lambda: memory.recall(query, limit=limit, kind=Kind.NOTE, payload=condition))
-            told["results"] = matches = [_match(hit) for hit in hits]
+            reasons = [["semantic"] * (hit.similarity > 0) + ["words"] * bool(hit.matched) for hit in hits]
+            told["results"] = matches = [
+                MemoryMatch(record=record_of(hit.record), score=hit.score, match_reasons=each)
+                for hit, each in zip(hits, reasons, strict=True)
+            ]
         return matches
 
     def update(
@@ -170,10 +174,3 @@ class MemoristMemory(CrewMemory):
             raise
         took = (time.perf_counter() - start) * 1000
         crewai_event_bus.emit(self, completed(**told, **result, **{timed: took}))
-
-
-def _match(hit: Hit) -> MemoryMatch:
-    reasons = ["semantic"] if hit.similarity > 0 else []
-    return MemoryMatch(
-        record=record_of(hit.record), score=hit.score, match_reasons=reasons + ["words"] * bool(hit.matched)
-    )

@@ -15,10 +15,11 @@ FORM = "crewai"
 def draft_of(record: MemoryRecord) -> Draft:
     """Return the draft of a note for CrewAI's record; the payload has its scope and every scope above it."""
     path = path_of(record.scope)
+    parts = path.strip("/").split("/") if path != "/" else []
     payload = {
         "form": FORM,
         "path": path,
-        "paths": _with_parents(path),
+        "paths": ["/", *("/" + "/".join(parts[: length + 1]) for length in range(len(parts)))],
         "categories": list(record.categories),
         "importance": record.importance,
         "source": record.source,
@@ -87,11 +88,6 @@ def visible_to(source: str | None, condition: Mapping[str, Any]) -> dict[str, An
     """Return the condition narrowed to records that are public, or private to `source`."""
     public: list[Mapping[str, Any]] = [{"private": False}]
     return {"$and": [condition, {"$or": [*public, {"source": source}] if source is not None else public}]}
-
-
-def _with_parents(path: str) -> list[str]:
-    parts = path.strip("/").split("/") if path != "/" else []
-    return ["/", *("/" + "/".join(parts[: length + 1]) for length in range(len(parts)))]
 
 
 def _naive(moment: datetime) -> datetime:

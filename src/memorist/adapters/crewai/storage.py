@@ -146,7 +146,9 @@ class MemoristStorage:
         return record_of(found) if found is not None and found.payload.get("form") == FORM else None
 
     def list_records(self, scope_prefix: str | None = None, limit: int = 200, offset: int = 0) -> list[MemoryRecord]:
-        """Return records of a scope and below it, newest first."""
+        """Return records of a scope and below it, newest first; [] for an offset below zero."""
+        if offset < 0:
+            return []
         records = run(lambda: first(self._every(scope_prefix), offset + limit))
         return [record_of(record) for record in records[offset:]]
 

@@ -111,7 +111,8 @@ async def summarise(
     reply = await model.complete(asked)
     if reply.problem is not None and reply.text.strip():
         raise ModelError(f"the chat model wrote no procedure: {reply.problem}")
-    text = _unfenced(without_thoughts(reply.text))
+    answer = without_thoughts(reply.text).strip()
+    text = (whole[1] if (whole := _FENCED.fullmatch(answer)) else answer).strip()
     if not text:
         raise EmptyReplyError(
             "The LLM returned no content for the procedural memory summary: the chat model declined, or its reply is "
@@ -128,9 +129,3 @@ async def summarise(
 def _authors_of(messages: Iterable[Any]) -> Author:
     """Return the authors of messages by their roles, without the operator, whom a role does not prove."""
     return joined(author_of_role(message["role"]) for message in messages) & ~Author.OPERATOR
-
-
-def _unfenced(text: str) -> str:
-    """Return a reply without the code fence around all of it."""
-    whole = _FENCED.fullmatch(text.strip())
-    return (whole[1] if whole else text).strip()

@@ -117,13 +117,15 @@ def history_rows(memory_id: str, chain: Sequence[Iterable[Change]]) -> list[dict
     text: str | None = None
     made: str | None = None
     changes = [change for each in chain for change in each]
+    sources = (change.source or "" for change in changes if change.action is Action.FORGOTTEN)
+    told = next((source.removeprefix(_MADE) for source in sources if source.startswith(_MADE)), None)
     for change in changes:
         if change.action in (Action.RATED, Action.SUPERSEDED):
             continue
         gone = change.action in (Action.FORGOTTEN, Action.EXPIRED)
         new = None if change.record is None else change.record.content
         at = change.at.isoformat()
-        made = made or _told_on_deleting(changes) or (at if change.record is None else created_at(change.record))
+        made = made or told or (at if change.record is None else created_at(change.record))
         payload = {} if change.record is None else change.record.payload
         rows.append(
             {
@@ -150,8 +152,3 @@ def deleting_source(record: Record) -> str | None:
     """
     given = record.payload.get("created_at")
     return f"{_MADE}{given}" if isinstance(given, str) else None
-
-
-def _told_on_deleting(changes: Iterable[Change]) -> str | None:
-    sources = (change.source or "" for change in changes if change.action is Action.FORGOTTEN)
-    return next((source.removeprefix(_MADE) for source in sources if source.startswith(_MADE)), None)

@@ -49,7 +49,10 @@ class MemoryAgent:
         self._min_score = min_score
         self._timeout = timeout
         self._auto_store = auto_store
-        self._system_message = _system_message_class()
+        try:
+            self._system_message = import_module("langchain_core.messages").SystemMessage
+        except ImportError as error:
+            raise missing_extra("langchain-core", "langgraph") from error
         self._unfinished: set[asyncio.Future[Any]] = set()
 
     def __getattr__(self, name: str) -> Any:
@@ -169,10 +172,3 @@ class MemoryAgent:
             return None
         caller = get_current_caller()
         return None if caller is None else getattr(caller, "isolation_key", None) or caller.user_id
-
-
-def _system_message_class() -> Any:
-    try:
-        return import_module("langchain_core.messages").SystemMessage
-    except ImportError as error:
-        raise missing_extra("langchain-core", "langgraph") from error

@@ -51,7 +51,11 @@ class Mem0Provider(Provider):
         super().__init__(scope)
         self._user_id = user_id
         self._agent_id = agent_id
-        memory = _import_mem0().Memory
+        os.environ.setdefault("MEM0_TELEMETRY", "False")  # it is read on import
+        try:
+            memory = import_module("mem0").Memory
+        except ImportError as error:
+            raise missing_extra("mem0ai", "mem0") from error
         self._client: Any = memory() if config is None else memory.from_config(config)
 
     async def _search(self, query: str, limit: int, owner: str | None) -> list[MemoryResult]:
@@ -165,14 +169,6 @@ class Mem0Provider(Provider):
             return unnamed
         holder = item.get("user_id") or (item.get("metadata") or {}).get("user_id")
         return unnamed if holder is None else bool(holder == self._name(owner))
-
-
-def _import_mem0() -> Any:
-    os.environ.setdefault("MEM0_TELEMETRY", "False")  # it is read on import
-    try:
-        return import_module("mem0")
-    except ImportError as error:
-        raise missing_extra("mem0ai", "mem0") from error
 
 
 def _parameters(call: Callable[..., Any]) -> frozenset[str]:

@@ -53,7 +53,7 @@ class MemoristSessionRepository(SessionRepository):
 
     def read_session(self, session_id: str, **kwargs: Any) -> Session | None:
         """Return the session with this id, or None."""
-        return _made(Session, self._get(session_id))
+        return self._made(Session, session_id)
 
     def delete_session(self, session_id: str, **kwargs: Any) -> None:
         """Remove a session with its agents and messages.
@@ -68,11 +68,11 @@ class MemoristSessionRepository(SessionRepository):
 
     def create_agent(self, session_id: str, session_agent: SessionAgent, **kwargs: Any) -> None:
         """Keep an agent of a session."""
-        self._put(session_id, "agents", session_agent.agent_id, value=session_agent.to_dict())
+        self._put(session_agent, session_id, "agents", session_agent.agent_id)
 
     def read_agent(self, session_id: str, agent_id: str, **kwargs: Any) -> SessionAgent | None:
         """Return an agent of a session, or None."""
-        return _made(SessionAgent, self._get(session_id, "agents", agent_id))
+        return self._made(SessionAgent, session_id, "agents", agent_id)
 
     def update_agent(self, session_id: str, session_agent: SessionAgent, **kwargs: Any) -> None:
         """Put an agent in the place of the one with its id; the time of its creation stays.
@@ -80,21 +80,18 @@ class MemoristSessionRepository(SessionRepository):
         Raises:
             SessionException: there is no such agent.
         """
-        before = self.read_agent(session_id, session_agent.agent_id)
-        if before is None:
-            raise SessionException(f"Agent {session_agent.agent_id} in session {session_id} does not exist")
-        session_agent.created_at = before.created_at
-        self.create_agent(session_id, session_agent)
+        id = session_agent.agent_id
+        self._update(session_agent, f"Agent {id} in session {session_id}", session_id, "agents", id)
 
     # --- messages ----------------------------------------------------------------------------------
 
     def create_message(self, session_id: str, agent_id: str, session_message: SessionMessage, **kwargs: Any) -> None:
         """Keep a message under its number; a second write replaces the first."""
-        self._put(*_message(session_id, agent_id, session_message.message_id), value=session_message.to_dict())
+        self._put(session_message, *_message(session_id, agent_id, session_message.message_id))
 
     def read_message(self, session_id: str, agent_id: str, message_id: int, **kwargs: Any) -> SessionMessage | None:
         """Return the message with this number, or None."""
-        return _made(SessionMessage, self._get(*_message(session_id, agent_id, message_id)))
+        return self._made(SessionMessage, *_message(session_id, agent_id, message_id))
 
     def update_message(self, session_id: str, agent_id: str, session_message: SessionMessage, **kwargs: Any) -> None:
         """Put a message in the place of the one with its number; the time of its creation stays.
@@ -102,11 +99,8 @@ class MemoristSessionRepository(SessionRepository):
         Raises:
             SessionException: there is no such message.
         """
-        before = self.read_message(session_id, agent_id, session_message.message_id)
-        if before is None:
-            raise SessionException(f"Message {session_message.message_id} does not exist")
-        session_message.created_at = before.created_at
-        self.create_message(session_id, agent_id, session_message)
+        id = session_message.message_id
+        self._update(session_message, f"Message {id}", *_message(session_id, agent_id, id))
 
     def list_messages(
         self, session_id: str, agent_id: str, limit: int | None = None, offset: int = 0, **kwargs: Any
@@ -126,11 +120,15 @@ class MemoristSessionRepository(SessionRepository):
 
     def create_multi_agent(self, session_id: str, multi_agent: "MultiAgentBase", **kwargs: Any) -> None:
         """Keep the state of a graph or a swarm."""
-        self._put(session_id, "multi_agents", multi_agent.id, value=multi_agent.serialize_state())
+        shelf, value = self._shelf(session_id), multi_agent.serialize_state()
+        run(lambda: shelf.put(session_id, "multi_agents", multi_agent.id, value=value))
 
     def read_multi_agent(self, session_id: str, multi_agent_id: str, **kwargs: Any) -> dict[str, Any] | None:
         """Return the state of a graph or a swarm, or None."""
-        return self._get(session_id, "multi_agents", multi_agent_id)
+        found: dict[str, Any] | None = run(
+            lambda: self._shelf(session_id).get(session_id, "multi_agents", multi_agent_id)
+        )
+        return found
 
     def update_multi_agent(self, session_id: str, multi_agent: "MultiAgentBase", **kwargs: Any) -> None:
         """Put the state of a graph or a swarm in the place of the one before.
@@ -144,16 +142,18 @@ class MemoristSessionRepository(SessionRepository):
     def _shelf(self, session_id: str) -> Shelf:
         return Shelf(self._memory.scoped(session=session_id), "strands")
 
-    def _get(self, session_id: str, *parts: str) -> dict[str, Any] | None:
-        found: dict[str, Any] | None = run(lambda: self._shelf(session_id).get(session_id, *parts))
-        return found
+    def _made(self, kind: type[_T], session_id: str, *parts: str) -> _T | None:
+        found = run(lambda: self._shelf(session_id).get(session_id, *parts))
+        return None if found is None else kind.from_dict(found)
 
-    def _put(self, session_id: str, *parts: str, value: dict[str, Any]) -> None:
-        run(lambda: self._shelf(session_id).put(session_id, *parts, value=value))
+    def _put(self, value: SessionAgent | SessionMessage, session_id: str, *parts: str) -> None:
+        run(lambda: self._shelf(session_id).put(session_id, *parts, value=value.to_dict()))
 
-
-def _made(kind: type[_T], found: dict[str, Any] | None) -> _T | None:
-    return None if found is None else kind.from_dict(found)
+    def _update(self, value: SessionAgent | SessionMessage, what: str, *key: str) -> None:
+        if (before := self._made(type(value), *key)) is None:
+            raise SessionException(f"{what} does not exist")
+        value.created_at = before.created_at
+        self._put(value, *key)
 
 
 def _message(session_id: str, agent_id: str, message_id: int) -> tuple[str, ...]:
